@@ -1,0 +1,329 @@
+"""The attention equation, and the module that runs it with many heads.
+
+Shape letters: ``B`` batch, ``T`` query length, ``S`` key length, ``H`` heads, ``D`` width.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils import skip_init
+
+from selfattn_book.checks import check_boolean, check_floating, check_integer
+
+
+def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    r"""Turn scores into weights: a softmax along each row, over the keys that the row may see.
+
+    .. math:: w_{ij} = \frac{m_{ij}\,e^{s_{ij}}}{\sum_k m_{ik}\,e^{s_{ik}}}
+
+    with :math:`m_{ij} = 1` where the mask is ``True`` and 0 elsewhere.
+    A row that may see nothing gets weights of 0; it sums to 0, not to 1.
+
+    Args:
+        scores: ``(..., T, S)``, floating point.
+        mask: boolean, ``True`` = may attend, broadcastable to the scores.
+
+    Returns:
+        ``(..., T, S)``, in the dtype of the scores; computed in float32 at least.
+
+    Raises:
+        TypeError: the scores are not floating point, or the mask is not boolean.
+        ValueError: the mask does not broadcast to the shape of the scores.
+
+    Example:
+        >>> scores = torch.tensor([[0.0, 0.0, 5.0], [1.0, 2.0, 3.0]])
+        >>> masked_softmax(scores, torch.tensor([[True, True, False], [False, False, False]]))
+        tensor([[0.5000, 0.5000, 0.0000],
+                [0.0000, 0.0000, 0.0000]])
+    """
+    _check_scores(scores, mask)
+    precise = torch.promote_types(scores.dtype, torch.float32)
+    if mask is None:
+        return scores.softmax(-1, dtype=precise).to(scores.dtype)
+    blind = ~mask.any(-1, keepdim=True)  # a row of nothing but -inf would become NaN
+    scores = scores.masked_fill(~(mask | blind), -torch.inf)
+    weights = scores.softmax(-1, dtype=precise).to(scores.dtype)
+    return weights.masked_fill(blind, 0.0)
+
+
+def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
+    r"""Compare every query with every key, and share out each query's attention.
+
+    .. math:: W = \operatorname{softmax}\!\big(Q K^{\mathsf T} / \sqrt{D}\big)
+
+    Args:
+        query: ``(..., T, D)``, floating point.
+        key: ``(..., S, D)``.
+        mask: boolean, ``True`` = may attend, broadcastable to ``(..., T, S)``.
+
+    Returns:
+        ``(..., T, S)``: non-negative, each row sums to 1, or to 0 where it may see nothing.
+
+    Raises:
+        TypeError: dtypes differ or are not floating point, or the mask is not boolean.
+        ValueError: the widths differ, or the mask does not broadcast to ``(..., T, S)``.
+
+    Source:
+        :cite:t:`vaswani2017attention`, equation 1.
+
+    Example:
+        >>> attention_weights(torch.zeros(2, 4), torch.ones(3, 4))
+        tensor([[0.3333, 0.3333, 0.3333],
+                [0.3333, 0.3333, 0.3333]])
+    """
+    _check_query_and_key(query, key)
+    # Divided before the product, not after: float16 overflows later.
+    scores = (query / math.sqrt(query.size(-1))) @ key.mT  # (..., T, S)
+    return masked_softmax(scores, mask)
+
+
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    r"""Give every query the average of the values, weighted by how well their keys match.
+
+    .. math:: \operatorname{Attention}(Q, K, V) =
+       \operatorname{softmax}\!\big(Q K^{\mathsf T} / \sqrt{D}\big)\, V
+
+    Args:
+        query: ``(..., T, D)``, floating point.
+        key: ``(..., S, D)``.
+        value: ``(..., S, E)``, one value a key.
+        mask: boolean, ``True`` = may attend, broadcastable to ``(..., T, S)``;
+            with heads that is ``(B, H, T, S)``.
+
+    Returns:
+        The context ``(..., T, E)`` and the weights ``(..., T, S)``.
+        A query that may see nothing has weights 0 and context 0.
+
+    Raises:
+        TypeError: dtypes differ or are not floating point, or the mask is not boolean.
+        ValueError: widths or numbers of keys differ, or the mask does not broadcast.
+
+    Source:
+        :cite:t:`vaswani2017attention`, equation 1.
+
+    Example:
+        >>> query = torch.tensor([[1.0, 0.0]])
+        >>> key = torch.tensor([[1.0, 0.0], [-1.0, 0.0]])
+        >>> value = torch.tensor([[10.0], [20.0]])
+        >>> context, weights = scaled_dot_product_attention(query, key, value)
+        >>> weights
+        tensor([[0.8044, 0.1956]])
+        >>> context
+        tensor([[11.9557]])
+    """
+    _check_value(key, value)
+    weights = attention_weights(query, key, mask)  # (..., T, S)
+    return weights @ value, weights
+
+
+class MultiHeadAttention(nn.Module):
+    r"""Attend with several heads at once, each with its own query, key and value maps.
+
+    .. math::
+       \operatorname{head}_h = \operatorname{Attention}\!\big(
+       X_q W^Q_h + b^Q_h,\; X_k W^K_h + b^K_h,\; X_v W^V_h + b^V_h\big), \qquad
+       Y = [\operatorname{head}_1, \dots, \operatorname{head}_H]\, W^O + b^O
+
+    Parameters are drawn as :class:`torch.nn.Linear` draws them, from PyTorch's global generator:
+    the output map first, then head by head its query, key and value maps, each weight before its bias.
+
+    Args:
+        d_model: width of what comes out, and of what comes in unless ``d_input`` says otherwise.
+        num_heads: number of heads, :math:`H`.
+        d_input: width of what comes in.
+        d_head: width of one head; ``d_model // num_heads`` (narrow heads) when left out.
+            ``d_head=d_model`` gives wide heads.
+        bias: whether the maps add a bias.
+        dropout: probability with which a weight is dropped, while training only.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: a size is below 1, ``dropout`` is outside of 0 to 1,
+            or ``d_model`` is not divisible by ``num_heads`` while ``d_head`` is left out.
+
+    Source:
+        :cite:t:`vaswani2017attention`, section 3.2.2.
+
+    Example:
+        >>> attention = MultiHeadAttention(d_model=6, num_heads=2)
+        >>> x = torch.zeros(5, 3, 6)   # (B, T, D)
+        >>> context, weights = attention(x, x, x)
+        >>> context.shape, weights.shape
+        (torch.Size([5, 3, 6]), torch.Size([5, 2, 3, 3]))
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        *,
+        d_input: int | None = None,
+        d_head: int | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        d_input = d_model if d_input is None else d_input
+        _check_sizes(d_model, num_heads, d_input, d_head)
+        _check_dropout(dropout)
+        d_head = d_model // num_heads if d_head is None else d_head
+        self.num_heads, self.d_head, self.dropout = num_heads, d_head, dropout
+        self.project_query = _undrawn_linear(d_input, num_heads * d_head, bias)
+        self.project_key = _undrawn_linear(d_input, num_heads * d_head, bias)
+        self.project_value = _undrawn_linear(d_input, num_heads * d_head, bias)
+        self.project_output = _undrawn_linear(num_heads * d_head, d_model, bias)
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew: the output map, then head by head query, key and value."""
+        _draw(self.project_output, slice(None))
+        for head in range(self.num_heads):
+            rows = slice(head * self.d_head, (head + 1) * self.d_head)
+            _draw(self.project_query, rows)
+            _draw(self.project_key, rows)
+            _draw(self.project_value, rows)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+        *,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend from every query position to the key positions that the mask leaves open.
+
+        Args:
+            query: ``(B, T, d_input)``.
+            key: ``(B, S, d_input)``.
+            value: ``(B, S, d_input)``.
+            mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, S)``.
+            need_weights: return the weights; without them the fused kernel of PyTorch runs.
+
+        Returns:
+            The context ``(B, T, d_model)``, and the weights ``(B, H, T, S)`` of every head
+            before dropout, or ``None``.
+        """
+        self._check_inputs(query, key, value)
+        query = self._split_heads(self.project_query(query))  # (B, H, T, D)
+        key = self._split_heads(self.project_key(key))  # (B, H, S, D)
+        value = self._split_heads(self.project_value(value))  # (B, H, S, D)
+        if need_weights:
+            weights = attention_weights(query, key, mask)  # (B, H, T, S)
+            context = F.dropout(weights, self.dropout, self.training) @ value
+        else:
+            weights, context = None, self._fused(query, key, value, mask)
+        merged = context.transpose(1, 2).flatten(2)  # (B, T, H * D)
+        return self.project_output(merged), weights
+
+    def _split_heads(self, x: Tensor) -> Tensor:
+        heads = x.unflatten(-1, (self.num_heads, self.d_head))  # (B, T, H, D)
+        return heads.transpose(1, 2)  # (B, H, T, D)
+
+    def _fused(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+    ) -> Tensor:
+        if mask is not None:
+            _check_mask(mask, (*query.shape[:-1], key.size(-2)))
+        dropout = self.dropout if self.training else 0.0
+        return F.scaled_dot_product_attention(query, key, value, mask, dropout)
+
+    def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
+        d_input = self.project_query.in_features
+        for name, x in (("query", query), ("key", key), ("value", value)):
+            check_floating(name, x)
+            if x.ndim != 3 or x.size(-1) != d_input:
+                raise ValueError(
+                    f"{name} must have shape (batch, length, {d_input}); got {tuple(x.shape)}"
+                )
+        sizes = query.size(0), key.size(0), value.size(0)
+        if len(set(sizes)) > 1:
+            raise ValueError(f"query, key, value must share a batch size; got {sizes}")
+        _check_value(key, value)
+
+    def extra_repr(self) -> str:
+        """Show what the printed sub-modules do not: heads and dropout."""
+        heads = f"num_heads={self.num_heads}, d_head={self.d_head}"
+        return f"{heads}, dropout={self.dropout}"
+
+
+def _undrawn_linear(d_in: int, d_out: int, bias: bool) -> nn.Linear:
+    """Make an ``nn.Linear`` without spending random numbers on it."""
+    device = torch.get_default_device()
+    return skip_init(nn.Linear, d_in, d_out, bias=bias, device=device)
+
+
+def _draw(linear: nn.Linear, rows: slice) -> None:
+    """Draw some rows of a map as ``nn.Linear`` would draw a map of that many rows."""
+    bound = 1 / math.sqrt(linear.in_features)
+    linear.weight[rows].uniform_(-bound, bound)
+    if linear.bias is not None:
+        linear.bias[rows].uniform_(-bound, bound)
+
+
+def _check_scores(scores: Tensor, mask: Tensor | None) -> None:
+    check_floating("scores", scores)
+    if mask is not None:
+        _check_mask(mask, scores.shape)
+
+
+def _check_query_and_key(query: Tensor, key: Tensor) -> None:
+    _check_one_dtype("query", query, "key", key)
+    shapes = f"{tuple(query.shape)} and {tuple(key.shape)}"
+    if min(query.ndim, key.ndim) < 2 or query.size(-1) != key.size(-1):
+        raise ValueError(
+            f"query (..., T, D) and key (..., S, D) must have one width D; got {shapes}"
+        )
+    if query.size(-1) == 0:
+        raise ValueError(f"query and key must have a width of at least 1; got {shapes}")
+
+
+def _check_value(key: Tensor, value: Tensor) -> None:
+    _check_one_dtype("key", key, "value", value)
+    if min(key.ndim, value.ndim) < 2 or key.size(-2) != value.size(-2):
+        raise ValueError(
+            "key (..., S, D) and value (..., S, E) must have one length S; "
+            f"got {tuple(key.shape)} and {tuple(value.shape)}"
+        )
+
+
+def _check_one_dtype(name: str, x: Tensor, other_name: str, other: Tensor) -> None:
+    check_floating(name, x)
+    check_floating(other_name, other)
+    if x.dtype != other.dtype:
+        dtypes = f"{x.dtype} and {other.dtype}"
+        raise TypeError(f"{name} and {other_name} must have one dtype; got {dtypes}")
+
+
+def _check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
+    check_boolean(mask)
+    trailing = shape[len(shape) - mask.ndim :]
+    sizes = zip(mask.shape, trailing, strict=False)
+    if mask.ndim > len(shape) or any(size not in (1, wanted) for size, wanted in sizes):
+        raise ValueError(
+            f"mask must broadcast to the scores' shape {tuple(shape)}; got {tuple(mask.shape)}"
+        )
+
+
+def _check_sizes(d_model: int, num_heads: int, d_input: int, d_head: int | None) -> None:
+    check_integer("d_model", d_model, least=1)
+    check_integer("num_heads", num_heads, least=1)
+    check_integer("d_input", d_input, least=1)
+    if d_head is not None:
+        check_integer("d_head", d_head, least=1)
+    elif d_model % num_heads:
+        raise ValueError(
+            "d_model must be divisible by num_heads when d_head is left out; "
+            f"got d_model = {d_model}, num_heads = {num_heads}"
+        )
+
+
+def _check_dropout(dropout: float) -> None:
+    if not 0 <= dropout <= 1:
+        raise ValueError(f"dropout must be between 0 and 1; got {dropout}")

@@ -1,0 +1,206 @@
+"""Who may attend to whom: boolean masks, and a measurement of who did.
+
+One convention holds everywhere: a mask is boolean, and `True` means *may attend*.
+Rows are queries, columns are keys. Masks are combined with `&`.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from selfattn_book.checks import check_boolean, check_floating, check_integer
+
+
+def causal_mask(
+    length: int,
+    key_length: int | None = None,
+    *,
+    device: torch.device | str | None = None,
+) -> Tensor:
+    r"""Let every query see its own position and the positions before it.
+
+    Query :math:`i` of :math:`T` may see key :math:`j` of :math:`S` when
+
+    .. math:: j \le i + (S - T).
+
+    The last query is aligned with the last key.
+    With fewer queries than keys, the queries are therefore the newest positions of a longer sequence.
+
+    Args:
+        length: number of queries, :math:`T`.
+        key_length: number of keys, :math:`S`; the same as ``length`` when left out.
+        device: where the mask is made; PyTorch's default device when left out.
+
+    Returns:
+        ``(T, S)``, boolean, ``True`` where a query may attend.
+
+    Raises:
+        TypeError: a length is not an integer.
+        ValueError: a length is negative.
+
+    Source:
+        :cite:t:`vaswani2017attention`, section 3.2.3.
+
+    Example:
+        >>> causal_mask(3).int()
+        tensor([[1, 0, 0],
+                [1, 1, 0],
+                [1, 1, 1]], dtype=torch.int32)
+        >>> causal_mask(1, key_length=3)   # one new query, after two that are known
+        tensor([[True, True, True]])
+    """
+    key_length = length if key_length is None else key_length
+    check_integer("length", length, least=0)
+    check_integer("key_length", key_length, least=0)
+    everything = torch.ones(length, key_length, dtype=torch.bool, device=device)
+    return everything.tril(diagonal=key_length - length)
+
+
+def padding_mask(
+    lengths: Tensor | Sequence[int], max_length: int | None = None
+) -> Tensor:
+    r"""Let every query of a sequence see that sequence's own positions, and no padding.
+
+    Sequence :math:`b` of length :math:`\ell_b` shows key :math:`j` when
+
+    .. math:: j < \ell_b.
+
+    Args:
+        lengths: ``(B,)``, the number of real positions of each sequence, at its start.
+        max_length: the padded length :math:`S`; the longest of ``lengths`` when left out.
+
+    Returns:
+        ``(B, 1, 1, S)``, boolean, ``True`` where a key is real.
+        The two axes of size one stand for heads and queries,
+        so that the mask cannot land on the wrong axis.
+
+    Raises:
+        TypeError: the lengths are not integers.
+        ValueError: the lengths are not a one-dimensional collection, one of them is negative,
+            or one is larger than ``max_length``.
+
+    Example:
+        >>> padding_mask([3, 1]).shape
+        torch.Size([2, 1, 1, 3])
+        >>> padding_mask([3, 1])[:, 0, 0].int()
+        tensor([[1, 1, 1],
+                [1, 0, 0]], dtype=torch.int32)
+    """
+    lengths = _checked_lengths(lengths)
+    if max_length is None:
+        max_length = int(lengths.max()) if len(lengths) else 0
+    check_integer("max_length", max_length, least=0)
+    _check_lengths_fit(lengths, max_length)
+    positions = torch.arange(max_length, device=lengths.device)
+    return (positions < lengths[:, None])[:, None, None, :]  # (B, 1, 1, S)
+
+
+def information_flow(function: Callable[[Tensor], Tensor], inputs: Tensor) -> Tensor:
+    r"""Measure how strongly each input position moves each output position.
+
+    Entry :math:`(t, s)` is the size of the derivative of output :math:`t` by input :math:`s`,
+    over all the features of both:
+
+    .. math:: F_{ts} = \Big\lVert \frac{\partial y_t}{\partial x_s} \Big\rVert_2.
+
+    An exact zero means that, near these inputs, nothing flows from :math:`s` to :math:`t`.
+
+    Args:
+        function: maps ``(S, D)`` to ``(T, E)``; a module that wants a batch needs a ``lambda``.
+        inputs: ``(S, D)``, floating point, one sequence.
+
+    Returns:
+        ``(T, S)``, non-negative.
+
+    Raises:
+        TypeError: the inputs are not floating point.
+        ValueError: inputs or outputs are not one sequence of vectors.
+
+    Example:
+        >>> running_sum = lambda x: x.cumsum(0)
+        >>> information_flow(running_sum, torch.zeros(3, 1))
+        tensor([[1., 0., 0.],
+                [1., 1., 0.],
+                [1., 1., 1.]])
+    """
+    _check_sequence("inputs", inputs)
+    jacobian = torch.autograd.functional.jacobian(function, inputs)  # (T, E, S, D)
+    _check_sequence_jacobian(jacobian)
+    return torch.linalg.vector_norm(jacobian, dim=(1, 3))
+
+
+def leaks(
+    function: Callable[[Tensor], Tensor], inputs: Tensor, mask: Tensor
+) -> list[tuple[int, int]]:
+    """List the pairs (output, input) between which something flows although the mask forbids it.
+
+    Args:
+        function: maps ``(S, D)`` to ``(T, E)``, as in :func:`information_flow`.
+        inputs: ``(S, D)``, floating point, one sequence.
+        mask: ``(T, S)``, boolean, ``True`` = may attend.
+
+    Returns:
+        The leaks, row by row; an empty list means that there are none.
+
+    Raises:
+        TypeError: the mask is not boolean, or the inputs are not floating point.
+        ValueError: the mask has another shape than the flow.
+
+    Example:
+        >>> reversed_sum = lambda x: x.flip(0).cumsum(0).flip(0)
+        >>> leaks(reversed_sum, torch.zeros(3, 1), causal_mask(3))
+        [(0, 1), (0, 2), (1, 2)]
+    """
+    check_boolean(mask)
+    flow = information_flow(function, inputs)
+    if mask.shape != flow.shape:
+        raise ValueError(
+            f"mask must have one row an output and one column an input, {tuple(flow.shape)}; "
+            f"got {tuple(mask.shape)}"
+        )
+    return [(int(t), int(s)) for t, s in ((flow != 0) & ~mask).nonzero()]
+
+
+def _checked_lengths(lengths: Tensor | Sequence[int]) -> Tensor:
+    if not isinstance(lengths, Tensor):
+        # An empty list would become a tensor of floats.
+        lengths = (
+            torch.tensor(lengths) if len(lengths) else torch.zeros(0, dtype=torch.int64)
+        )
+    if (
+        lengths.dtype.is_floating_point
+        or lengths.dtype.is_complex
+        or lengths.dtype == torch.bool
+    ):
+        raise TypeError(f"lengths must be integers; got dtype {lengths.dtype}")
+    if lengths.ndim != 1:
+        raise ValueError(f"lengths must have shape (B,); got {tuple(lengths.shape)}")
+    return lengths
+
+
+def _check_lengths_fit(lengths: Tensor, max_length: int) -> None:
+    if lengths.is_meta or not len(lengths):
+        return  # no numbers to look at
+    if lengths.min() < 0:
+        raise ValueError(f"lengths must be at least 0; got {int(lengths.min())}")
+    if lengths.max() > max_length:
+        raise ValueError(
+            f"lengths must be at most max_length = {max_length}; got {int(lengths.max())}"
+        )
+
+
+def _check_sequence(name: str, x: Tensor) -> None:
+    check_floating(name, x)
+    if x.ndim != 2:
+        raise ValueError(
+            f"{name} must be one sequence of shape (S, D); got {tuple(x.shape)}"
+        )
+
+
+def _check_sequence_jacobian(jacobian: Tensor) -> None:
+    if jacobian.ndim != 4:
+        shape = tuple(jacobian.shape[:-2])
+        raise ValueError(
+            f"function must return one sequence of shape (T, E); got {shape}"
+        )
