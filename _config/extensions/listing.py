@@ -1,0 +1,60 @@
+"""``{listing}``: show one object of the package, as tested, without its docstring.
+
+The chapter explains and the reference documents; the listing is the code that runs.
+A page that shows a listing is read again whenever the file of the listing changes.
+"""
+
+import ast
+import inspect
+import pkgutil
+import textwrap
+from typing import Any, ClassVar
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.directives.code import container_wrapper
+from sphinx.util.docutils import SphinxDirective
+
+
+def source_without_docstring(thing: Any) -> str:
+    """Return the source of a function or class, dedented, without any docstring in it."""
+    lines = textwrap.dedent(inspect.getsource(thing)).splitlines()
+    tree = ast.parse("\n".join(lines))
+    documented = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    holders = [node for node in ast.walk(tree) if isinstance(node, documented)]
+    for node in sorted(holders, key=lambda node: -node.lineno):
+        if ast.get_docstring(node) is not None:
+            docstring = node.body[0]
+            end = docstring.end_lineno or docstring.lineno
+            blank_follows = end < len(lines) and not lines[end].strip()
+            del lines[docstring.lineno - 1 : end + blank_follows]
+    return "\n".join(lines)
+
+
+class Listing(SphinxDirective):
+    """Show the source of the object that the argument names in full."""
+
+    required_arguments = 1  # for example selfattn_book.attention.MultiHeadAttention.forward
+    option_spec: ClassVar = {"name": str}
+
+    def run(self) -> list[nodes.Node]:
+        """Make a numbered code block whose caption links to the reference."""
+        target = self.arguments[0]
+        try:
+            thing = pkgutil.resolve_name(target)
+            source, file = source_without_docstring(thing), inspect.getsourcefile(thing)
+        except (ImportError, AttributeError, TypeError, ValueError) as error:
+            raise self.error(f"listing: there is no {target!r} to show ({error})") from error
+        self.env.note_dependency(str(file))
+        block = nodes.literal_block(source, source, language="python")
+        self.set_source_info(block)
+        caption = f"{{py:obj}}`{target.removeprefix('selfattn_book.')} <{target}>`"
+        wrapper = container_wrapper(self, block, caption)
+        self.add_name(wrapper)
+        return [wrapper]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive."""
+    app.add_directive("listing", Listing)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,96 @@
+"""The book's figures: one quiet style, and a text alternative that travels with the picture."""
+
+from collections.abc import Callable
+from functools import wraps
+from io import StringIO
+from typing import Any, ParamSpec, TypeVar
+
+import matplotlib
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+INK = "#222222"
+
+_STYLE: dict[Any, Any] = {
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 11,
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "font.size": 10,
+    "savefig.facecolor": "none",
+    "svg.hashsalt": "selfattn_book",  # the same picture is the same file
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def in_book_style(function: Callable[P, R]) -> Callable[P, R]:
+    """Draw in the book's style, and leave matplotlib's own settings as they were."""
+
+    @wraps(function)
+    def styled(*args: P.args, **kwargs: P.kwargs) -> R:
+        with plt.rc_context(_STYLE):
+            result = function(*args, **kwargs)
+            interactive = plt.isinteractive()
+        # A notebook's backend turns this on when it is first used; do not undo it.
+        matplotlib.interactive(interactive)
+        return result
+
+    return styled
+
+
+class DescribedFigure(Figure):
+    """A figure that carries its text alternative, made from the data of its axes.
+
+    A notebook shows it as SVG whose title is that text, so that no picture is silent.
+    """
+
+    def text_alternative(self) -> str:
+        """Join what the axes say of themselves, from left to right."""
+        return " ".join(str(ax.get_label()) for ax in self.axes if ax.get_label())
+
+    @in_book_style
+    def to_svg(self) -> str:
+        """Return the picture as SVG with the text alternative as its title."""
+        buffer = StringIO()
+        metadata = {"Title": self.text_alternative(), "Date": None}
+        self.savefig(buffer, format="svg", metadata=metadata, bbox_inches="tight")
+        return buffer.getvalue()
+
+    def _ipython_display_(self) -> None:
+        """Show the described SVG, and not the PNG that a notebook would make of a figure."""
+        from IPython.display import display  # there whenever IPython calls this
+
+        text = self.text_alternative()
+        display({"image/svg+xml": self.to_svg(), "text/plain": text}, raw=True)
+
+
+@in_book_style
+def panels(columns: int = 1, *, width: float = 4.0, height: float = 3.2) -> list[Axes]:
+    """Open a figure with some axes side by side.
+
+    Args:
+        columns: how many axes.
+        width: of each, in inches.
+        height: in inches.
+
+    Returns:
+        The axes, from left to right.
+
+    Example:
+        >>> left, right = panels(2)
+        >>> left.figure is right.figure
+        True
+    """
+    size = (columns * width, height)
+    figure = plt.figure(FigureClass=DescribedFigure, figsize=size)
+    return list(figure.subplots(1, columns, squeeze=False)[0])

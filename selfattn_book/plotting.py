@@ -1,0 +1,366 @@
+"""The book's pictures: each takes values, draws on an ``Axes``, and says in words what it drew.
+
+Colours are those of Okabe and Ito, which colour-blind readers can tell apart,
+and differences of kind are also shown by a marker or a dash, so that they survive grey print.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle
+from torch import Tensor
+
+from selfattn_book.figure import INK, DescribedFigure, in_book_style, panels
+
+BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#AA4499"
+GREY = "#8a8a8a"
+COLORS = [BLUE, ORANGE, GREEN, PURPLE]
+_DASHES = ["-", "--", "-.", ":"]
+_MARKERS = ["o", "s", "^", "D"]
+
+
+@in_book_style
+def heatmap(
+    values: Tensor | np.ndarray,
+    *,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    title: str = "",
+    digits: int | None = 2,
+    limits: tuple[float, float] | None = None,
+    row_title: str = "",
+    column_title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a matrix as a grid of shades, with its numbers in the cells.
+
+    A boolean matrix is drawn as a mask: filled where it is ``True``, empty elsewhere.
+
+    Args:
+        values: ``(T, S)``, numbers or booleans.
+        rows: one name a row.
+        columns: one name a column.
+        title: above the grid; also begins the text alternative.
+        digits: how many to write in each cell; ``None`` writes no numbers.
+        limits: values of the lightest and the darkest shade; the data's own when left out.
+        row_title: what the rows are.
+        column_title: what the columns are.
+        ax: where to draw; a new figure when left out.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: the values are no matrix, or there are not as many names as lines.
+
+    Example:
+        >>> ax = heatmap(np.eye(2), rows=["a", "b"], title="Identity")
+        >>> ax.get_label()
+        'Identity. Heat map, 2 rows by 2 columns. a: 1.00, 0.00. b: 0.00, 1.00.'
+    """
+    array = _matrix(values)
+    rows, columns = _names(rows, array.shape[0]), _names(columns, array.shape[1])
+    ax = panels(1, width=4.2, height=3.6)[0] if ax is None else ax
+    is_mask = array.dtype == bool
+    low, high = (0, 1.6) if is_mask else limits or (np.nanmin(array), np.nanmax(array))
+    ax.imshow(array, cmap="Blues", vmin=low, vmax=high, aspect="equal")
+    ax.set_title(title)
+    ax.set_xlabel(column_title)
+    ax.set_ylabel(row_title)
+    _label_lines(ax, rows, columns)
+    texts = _mask_texts(array) if is_mask else _number_texts(array, digits)
+    _write_cells(ax, texts, array > low + 0.6 * (high - low))
+    ax.set_label(_describe_matrix(title, array, rows, texts))
+    return ax
+
+
+@in_book_style
+def vectors(
+    points: Tensor | np.ndarray,
+    names: Sequence[str],
+    *,
+    moved: Tensor | np.ndarray | None = None,
+    hull: bool = False,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw vectors in the plane as named points, and where they move to.
+
+    Args:
+        points: ``(N, 2)``.
+        names: one a point.
+        moved: ``(N, 2)``, the end of an arrow from each point.
+        hull: shade the smallest convex region that holds the points.
+        title: above the picture; also begins the text alternative.
+        ax: where to draw; a new figure when left out.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: the points are not in the plane, or there are not as many names as points.
+
+    Example:
+        >>> ax = vectors(np.array([[1.0, 0.0]]), ["word"], title="One word")
+        >>> ax.get_label()
+        'One word. Points in the plane. word at (1.00, 0.00).'
+    """
+    start = _matrix(points)
+    names = _names(names, len(start))
+    if start.shape[1] != 2:
+        raise ValueError(f"points must have shape (N, 2); got {start.shape}")
+    ax = panels(1, width=6.2, height=3.6)[0] if ax is None else ax
+    if hull:
+        ax.fill(*_hull(start).T, color=BLUE, alpha=0.10, linewidth=0)
+    _axes_through_origin(ax)
+    ax.plot(*start.T, "o", color=BLUE, markersize=7, label="before")
+    sentences = [f"{name} at {_point(p)}" for name, p in zip(names, start, strict=True)]
+    if moved is not None:
+        end = _matrix(moved)
+        _arrows(ax, start, end)
+        sentences = [
+            f"{s} moves to {_point(p)}" for s, p in zip(sentences, end, strict=True)
+        ]
+    _name_points(ax, start, names)
+    ax.set_title(title)
+    ax.set_label(_sentences(title, "Points in the plane", *sentences))
+    return ax
+
+
+@in_book_style
+def lines(
+    x: Tensor | np.ndarray,
+    curves: dict[str, Tensor | np.ndarray],
+    *,
+    title: str = "",
+    x_title: str = "",
+    y_title: str = "",
+    log: bool = False,
+    markers: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw curves over one x axis, each with its own colour and dash.
+
+    Args:
+        x: ``(N,)``.
+        curves: a name and ``(N,)`` values each.
+        title: above the picture; also begins the text alternative.
+        x_title: what the x axis is.
+        y_title: what the y axis is.
+        log: draw the y axis in powers of ten.
+        markers: mark each value.
+        ax: where to draw; a new figure when left out.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: there are no curves, or one has another length than ``x``.
+
+    Example:
+        >>> ax = lines(np.arange(3), {"squares": np.arange(3) ** 2}, title="Growth")
+        >>> ax.get_label()
+        'Growth. Curves over 0 to 2. squares: from 0 to 4, least 0, greatest 4.'
+    """
+    xs = np.asarray(x)
+    if not curves:
+        raise ValueError("curves must hold at least one curve; got none")
+    ax = panels(1, width=6.0, height=3.4)[0] if ax is None else ax
+    for number, (name, values) in enumerate(curves.items()):
+        ys = np.asarray(values)
+        if ys.shape != xs.shape:
+            raise ValueError(
+                f"{name} must have the shape of x, {xs.shape}; got {ys.shape}"
+            )
+        marker = _MARKERS[number % 4] if markers else ""
+        style: Any = {"color": COLORS[number % 4], "linestyle": _DASHES[number % 4]}
+        ax.plot(xs, ys, label=name, marker=marker, markersize=5, **style)
+    if log:
+        ax.set_yscale("log")
+    ax.set_title(title)
+    ax.set_xlabel(x_title)
+    ax.set_ylabel(y_title)
+    if len(curves) > 1:
+        ax.legend(frameon=False)
+    told = [_describe_curve(name, np.asarray(values)) for name, values in curves.items()]
+    extent = f"Curves over {xs.min():.4g} to {xs.max():.4g}"
+    ax.set_label(_sentences(title, extent, *told))
+    return ax
+
+
+@in_book_style
+def dials(
+    angles: Tensor | np.ndarray, names: Sequence[str], *, title: str = "", rows: int = 1
+) -> list[Axes]:
+    """Draw one clock face an angle, with a hand that turns counter-clockwise from the right.
+
+    Args:
+        angles: ``(N,)``, in radians.
+        names: one a dial.
+        title: above the dials; also begins the text alternative.
+        rows: in how many rows.
+
+    Returns:
+        The axes, one a dial.
+
+    Raises:
+        ValueError: there are not as many names as angles.
+
+    Example:
+        >>> (ax,) = dials(np.array([0.0]), ["start"])
+        >>> ax.get_label()
+        'start: hand at (1.00, 0.00).'
+    """
+    turns = np.asarray(angles, dtype=float)
+    names = _names(names, len(turns))
+    columns = -(-len(turns) // rows)
+    figure = plt.figure(FigureClass=DescribedFigure, figsize=(1.1 * columns, 1.35 * rows))
+    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for ax, angle, name in zip(axes, turns, names, strict=False):
+        _draw_dial(ax, angle, name)
+    for ax in axes[len(turns) :]:
+        ax.set_axis_off()
+    figure.suptitle(title)
+    first = axes[0]
+    first.set_label(_sentences(title, str(first.get_label()).rstrip(".")))
+    return axes[: len(turns)]
+
+
+def _draw_dial(ax: Axes, angle: float, name: str) -> None:
+    ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=GREY))
+    hand = np.array([np.cos(angle), np.sin(angle)])
+    ax.plot([0, hand[0]], [0, hand[1]], color=BLUE, linewidth=2)
+    ax.plot(*hand, "o", color=BLUE, markersize=4)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
+    ax.set_title(name, fontsize=9)
+    ax.set_label(f"{name}: hand at {_point(hand)}.")
+
+
+def _matrix(values: Tensor | np.ndarray) -> np.ndarray:
+    array = (
+        values.detach().cpu().numpy()
+        if isinstance(values, Tensor)
+        else np.asarray(values)
+    )
+    if array.ndim != 2:
+        raise ValueError(f"values must be a matrix; got shape {array.shape}")
+    return array
+
+
+def _names(names: Sequence[str] | None, count: int) -> list[str]:
+    if names is None:
+        return [str(number) for number in range(count)]
+    if len(names) != count:
+        raise ValueError(f"there must be one name for each of {count}; got {len(names)}")
+    return list(names)
+
+
+def _label_lines(ax: Axes, rows: list[str], columns: list[str]) -> None:
+    """Name the rows and columns; of many, only as many as can be read."""
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    for axis, names in ((ax.yaxis, rows), (ax.xaxis, columns)):
+        step = -(-len(names) // 16)
+        axis.set_ticks(range(0, len(names), step), names[::step])
+    if max(map(len, columns), default=0) > 3:
+        ax.tick_params(axis="x", labelrotation=30)
+
+
+def _number_texts(array: np.ndarray, digits: int | None) -> list[list[str]]:
+    if digits is None:
+        return []
+    return [[_number(value, digits) for value in row] for row in array]
+
+
+def _number(value: float, digits: int) -> str:
+    return "" if np.isnan(value) else f"{value:.{digits}f}"
+
+
+def _mask_texts(array: np.ndarray) -> list[list[str]]:
+    return [["✓" if value else "·" for value in row] for row in array]
+
+
+def _write_cells(ax: Axes, texts: list[list[str]], dark: np.ndarray) -> None:
+    for i, row in enumerate(texts):
+        for j, text in enumerate(row):
+            color = "white" if dark[i, j] else INK
+            ax.text(j, i, text, ha="center", va="center", color=color, fontsize=9)
+
+
+def _describe_matrix(
+    title: str, array: np.ndarray, rows: list[str], texts: list[list[str]]
+) -> str:
+    kind = "Mask" if array.dtype == bool else "Heat map"
+    size = f"{kind}, {array.shape[0]} rows by {array.shape[1]} columns"
+    if array.dtype == bool:
+        seen = [", ".join(map(str, np.flatnonzero(row))) or "none" for row in array]
+        told = [f"{name} sees {which}" for name, which in zip(rows, seen, strict=True)]
+    elif texts and array.size <= 36:
+        lines_read = [", ".join(text or "none" for text in line) for line in texts]
+        told = [f"{name}: {line}" for name, line in zip(rows, lines_read, strict=True)]
+    else:
+        told = [f"Values from {np.nanmin(array):.2f} to {np.nanmax(array):.2f}"]
+    return _sentences(title, size, *told)
+
+
+def _describe_curve(name: str, ys: np.ndarray) -> str:
+    least, greatest = f"least {ys.min():.3g}", f"greatest {ys.max():.3g}"
+    return f"{name}: from {ys[0]:.3g} to {ys[-1]:.3g}, {least}, {greatest}"
+
+
+def _sentences(*parts: str) -> str:
+    return " ".join(f"{part}." for part in parts if part)
+
+
+def _point(p: np.ndarray) -> str:
+    return f"({p[0]:.2f}, {p[1]:.2f})"
+
+
+def _name_points(ax: Axes, points: np.ndarray, names: list[str]) -> None:
+    """Write each name on the outer side of its point."""
+    middle = points.mean(axis=0)[0]
+    for name, point in zip(names, points, strict=True):
+        offset, side = (9, "left") if point[0] >= middle else (-9, "right")
+        style: Any = {"xytext": (offset, 0), "textcoords": "offset points"}
+        ax.annotate(name, point, ha=side, va="center", **style)
+
+
+def _axes_through_origin(ax: Axes) -> None:
+    ax.axhline(0, color=GREY, linewidth=0.6)
+    ax.axvline(0, color=GREY, linewidth=0.6)
+    ax.set_aspect("equal")
+    ax.margins(x=0.32, y=0.22)
+
+
+def _arrows(ax: Axes, start: np.ndarray, end: np.ndarray) -> None:
+    ax.plot(*end.T, "s", color=ORANGE, markersize=6, label="after")
+    for tail, head in zip(start, end, strict=True):
+        style = {"arrowstyle": "->", "color": ORANGE, "shrinkA": 5, "shrinkB": 5}
+        ax.annotate("", head, xytext=tail, arrowprops=style)
+    ax.legend(frameon=False, loc="upper left")
+
+
+def _hull(points: np.ndarray) -> np.ndarray:
+    """Walk around the points, and keep those at which the walk turns left (monotone chain)."""
+    ordered = sorted(map(tuple, points))
+
+    def half(walk: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        kept: list[tuple[float, float]] = []
+        for p in walk:
+            while len(kept) > 1 and _turn(kept[-2], kept[-1], p) <= 0:
+                kept.pop()
+            kept.append(p)
+        return kept[:-1]
+
+    return np.array(half(ordered) + half(ordered[::-1]))
+
+
+def _turn(
+    a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]
+) -> float:
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

@@ -1,0 +1,86 @@
+"""Shared by the tests: drawn numbers, the implementation to compare with, how close is equal."""
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import settings
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+settings.register_profile("book", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("book")
+
+# How far rounding may move a number of size one: a few times what was measured.
+TOLERANCE = {
+    torch.float64: 4e-15,
+    torch.float32: 2e-6,
+    torch.float16: 4e-3,
+    torch.bfloat16: 3e-2,
+}
+
+
+@pytest.fixture(scope="session")
+def draw():
+    """Normal numbers from a seed, without touching PyTorch's global generator."""
+
+    def _draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+        generator = torch.Generator().manual_seed(seed)
+        return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
+
+    return _draw
+
+
+@pytest.fixture(scope="session")
+def draw_mask():
+    """A random mask in which every query sees at least one key."""
+
+    def _draw_mask(*shape: int, seed: int = 0) -> Tensor:
+        generator = torch.Generator().manual_seed(seed)
+        mask = torch.rand(shape, generator=generator) < 0.5
+        always = torch.randint(shape[-1], shape[:-1], generator=generator)
+        return mask.scatter(-1, always[..., None], True)
+
+    return _draw_mask
+
+
+@pytest.fixture(scope="session")
+def oracle():
+    """PyTorch's attention, in float64, pinned to the one backend without corner cases."""
+
+    def _oracle(
+        query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        with sdpa_kernel(SDPBackend.MATH):
+            return F.scaled_dot_product_attention(
+                query.double(), key.double(), value.double(), mask
+            )
+
+    return _oracle
+
+
+@pytest.fixture(scope="session")
+def agree():
+    """Assert equality up to the rounding of the dtype that is tested."""
+
+    def _agree(actual: Tensor, expected: Tensor) -> None:
+        torch.testing.assert_close(
+            actual.double(), expected.double(), rtol=0, atol=TOLERANCE[actual.dtype]
+        )
+
+    return _agree
+
+
+@pytest.fixture(scope="session")
+def seeded():
+    """Seed PyTorch's global generator for one block, and put it back after."""
+
+    @contextlib.contextmanager
+    def _seeded(seed: int) -> Iterator[None]:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            yield
+
+    return _seeded

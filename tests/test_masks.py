@@ -1,0 +1,257 @@
+import numpy as np
+import pytest
+import torch
+
+from selfattn_book.attention import scaled_dot_product_attention
+from selfattn_book.masks import causal_mask, information_flow, leaks, padding_mask
+
+LENGTH, WIDTH = 5, 3
+
+
+def attend(mask):
+    """A function of one sequence: self-attention under a mask."""
+    return lambda x: scaled_dot_product_attention(x, x, x, mask)[0]
+
+
+# Contract, "causal": query i sees key j when j <= i + (S - T).
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("key_length", [0, 1, 2, 3, 7])
+def test_causal_mask_entry_by_entry(length, key_length):
+    mask = causal_mask(length, key_length)
+    assert mask.dtype == torch.bool
+    assert mask.shape == (length, key_length)
+    for i in range(length):
+        for j in range(key_length):
+            assert mask[i, j] == (j <= i + key_length - length)
+
+
+def test_causal_mask_is_square_without_a_key_length():
+    assert torch.equal(causal_mask(5), causal_mask(5, 5))
+
+
+def test_the_last_query_sees_every_key():
+    assert causal_mask(3, 7)[-1].all()
+    assert causal_mask(1, 7).all()
+
+
+def test_more_queries_than_keys_leaves_the_first_ones_blind():
+    assert causal_mask(7, 3).any(-1).tolist() == [False] * 4 + [True] * 3
+
+
+@pytest.mark.parametrize("integer", [np.int64, np.int32, np.uint8])
+def test_causal_mask_takes_numpy_integers(integer):
+    assert torch.equal(causal_mask(integer(5), integer(3)), causal_mask(5, 3))
+
+
+# Contract, "devices, dtypes".
+def test_causal_mask_is_made_where_asked():
+    assert causal_mask(3, device="meta").device.type == "meta"
+    with torch.device("meta"):
+        assert causal_mask(3).device.type == "meta"
+
+
+# Contract, "bad input".
+@pytest.mark.parametrize(
+    ("lengths", "error", "message"),
+    [
+        ((2.5,), TypeError, "length must be an integer; got 2.5"),
+        ((True,), TypeError, "length must be an integer; got True"),
+        ((-1,), ValueError, "length must be at least 0; got -1"),
+        ((2, 2.5), TypeError, "key_length must be an integer; got 2.5"),
+        ((2, -3), ValueError, "key_length must be at least 0; got -3"),
+    ],
+)
+def test_causal_mask_refuses(lengths, error, message):
+    with pytest.raises(error, match=f"^{message}$"):
+        causal_mask(*lengths)
+
+
+# Contract, "padding mask": made from lengths as (B, 1, 1, S).
+@pytest.mark.parametrize("max_length", [None, 7, 11])
+def test_padding_mask_entry_by_entry(max_length):
+    lengths = [3, 0, 7, 1, 5]
+    mask = padding_mask(lengths, max_length)
+    width = max_length or 7
+    assert mask.dtype == torch.bool
+    assert mask.shape == (5, 1, 1, width)
+    for row, length in zip(mask[:, 0, 0].tolist(), lengths, strict=True):
+        assert row == [True] * length + [False] * (width - length)
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [(3, 1), torch.tensor([3, 1]), np.array([3, 1]), [np.int64(3), np.int64(1)]],
+    ids=["tuple", "tensor", "array", "numpy integers"],
+)
+def test_padding_mask_takes_any_collection(lengths):
+    assert torch.equal(padding_mask(lengths), padding_mask([3, 1]))
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.int8, torch.int16, torch.int32, torch.uint8, torch.uint16]
+)
+def test_padding_mask_takes_small_integers(dtype):
+    lengths = torch.tensor([3, 100], dtype=dtype)
+    assert torch.equal(padding_mask(lengths, 300), padding_mask([3, 100], 300))
+
+
+def test_padding_mask_of_nothing():
+    assert padding_mask([]).shape == (0, 1, 1, 0)
+    assert padding_mask([], 3).shape == (0, 1, 1, 3)
+    assert padding_mask([0, 0]).shape == (2, 1, 1, 0)
+
+
+def test_padding_mask_leaves_the_lengths_alone():
+    lengths = torch.tensor([3, 1])
+    padding_mask(lengths, 5)
+    assert lengths.tolist() == [3, 1]
+
+
+# Contract, "devices, dtypes".
+def test_padding_mask_stays_with_the_lengths():
+    lengths = torch.tensor([3, 1], device="meta")
+    assert padding_mask(lengths, 5).device.type == "meta"
+
+
+# Contract, "mask": masks are combined with &.
+def test_masks_combine():
+    mask = causal_mask(3) & padding_mask([3, 1])
+    assert mask.shape == (2, 1, 3, 3)
+    assert mask[0, 0].int().tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert mask[1, 0].int().tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 0]]
+
+
+# Contract, "bad input".
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (([1.5],), TypeError, "lengths must be integers; got dtype torch.float32"),
+        (([True],), TypeError, "lengths must be integers; got dtype torch.bool"),
+        (([1j],), TypeError, "lengths must be integers; got dtype torch.complex64"),
+        ((torch.tensor(3),), ValueError, r"lengths must have shape \(B,\); got \(\)"),
+        (([[3]],), ValueError, r"lengths must have shape \(B,\); got \(1, 1\)"),
+        (([3, -1],), ValueError, "lengths must be at least 0; got -1"),
+        (([-5, -1],), ValueError, "lengths must be at least 0; got -5"),
+        (([-5, -1], 2), ValueError, "lengths must be at least 0; got -5"),
+        (
+            ([3, 1], 2),
+            ValueError,
+            "lengths must be at most max_length = 2; got 3",
+        ),
+        (([3], -2), ValueError, "max_length must be at least 0; got -2"),
+        (([3], 4.0), TypeError, "max_length must be an integer; got 4.0"),
+    ],
+)
+def test_padding_mask_refuses(arguments, error, message):
+    with pytest.raises(error, match=f"^{message}$"):
+        padding_mask(*arguments)
+
+
+# No row of the contract: the two measurements that the chapters use.
+def test_flow_of_a_linear_map_is_known(draw):
+    mixing, projection = draw(7, LENGTH, seed=1), draw(WIDTH, 2, seed=2)
+    flow = information_flow(lambda x: mixing @ x @ projection, draw(LENGTH, WIDTH))
+    expected = mixing.abs() * torch.linalg.matrix_norm(projection)
+    assert flow.shape == (7, LENGTH)
+    torch.testing.assert_close(flow, expected, rtol=1e-14, atol=0)
+
+
+def test_flow_of_a_map_without_mixing_is_diagonal(draw):
+    flow = information_flow(lambda x: 3 * x, draw(LENGTH, WIDTH))
+    torch.testing.assert_close(flow, 3 * 3**0.5 * torch.eye(LENGTH).double())
+
+
+def test_flow_of_a_constant_is_zero(draw):
+    flow = information_flow(lambda x: torch.ones(2, 7), draw(LENGTH, WIDTH))
+    assert torch.equal(flow, torch.zeros(2, LENGTH).double())
+
+
+def test_flow_leaves_its_input_alone(draw):
+    inputs = draw(LENGTH, WIDTH)
+    before = inputs.clone()
+    information_flow(lambda x: x.sin(), inputs)
+    assert torch.equal(inputs, before)
+    assert not inputs.requires_grad
+
+
+def test_flow_of_attention_follows_its_mask(draw):
+    mask = causal_mask(LENGTH)
+    flow = information_flow(attend(mask), draw(LENGTH, WIDTH))
+    assert torch.equal(flow != 0, mask)
+
+
+def test_causal_attention_leaks_nothing(draw):
+    mask = causal_mask(LENGTH)
+    assert leaks(attend(mask), draw(LENGTH, WIDTH), mask) == []
+
+
+def test_an_inverted_mask_leaks(draw):
+    mask = causal_mask(LENGTH)
+    found = leaks(attend(~mask), draw(LENGTH, WIDTH), mask)
+    assert found == [(t, s) for t in range(LENGTH) for s in range(t + 1, LENGTH)]
+
+
+def test_an_output_that_is_no_number_leaks():
+    found = leaks(lambda x: x * torch.nan, torch.ones(2, 1), causal_mask(2))
+    assert found == [(0, 1)]
+
+
+# Contract, "bad input".
+@pytest.mark.parametrize(
+    ("function", "inputs", "error", "message"),
+    [
+        (
+            torch.sin,
+            torch.ones(2, 3, 5),
+            ValueError,
+            r"inputs must be one sequence of shape \(S, D\); got \(2, 3, 5\)",
+        ),
+        (
+            torch.sin,
+            torch.ones(3),
+            ValueError,
+            r"inputs must be one sequence of shape \(S, D\); got \(3,\)",
+        ),
+        (
+            torch.sin,
+            torch.ones(2, 3).int(),
+            TypeError,
+            "inputs must be a floating-point tensor; got dtype torch.int32",
+        ),
+        (
+            torch.sum,
+            torch.ones(2, 3),
+            ValueError,
+            r"function must return one sequence of shape \(T, E\); got \(\)",
+        ),
+        (
+            lambda x: x[None],
+            torch.ones(2, 3),
+            ValueError,
+            r"function must return one sequence of shape \(T, E\); got \(1, 2, 3\)",
+        ),
+    ],
+)
+def test_information_flow_refuses(function, inputs, error, message):
+    with pytest.raises(error, match=f"^{message}$"):
+        information_flow(function, inputs)
+
+
+@pytest.mark.parametrize(
+    ("mask", "error", "message"),
+    [
+        (
+            torch.ones(3, 3),
+            TypeError,
+            "mask must be a boolean tensor, True = may attend; got dtype torch.float32",
+        ),
+        (
+            causal_mask(3, 2),
+            ValueError,
+            r"mask must have one row an output and one column an input, \(3, 3\); got \(3, 2\)",
+        ),
+    ],
+)
+def test_leaks_refuses(mask, error, message):
+    with pytest.raises(error, match=f"^{message}$"):
+        leaks(torch.sin, torch.ones(3, 2), mask)
