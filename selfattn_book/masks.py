@@ -96,7 +96,9 @@ def padding_mask(
     return (positions < lengths[:, None])[:, None, None, :]  # (B, 1, 1, S)
 
 
-def information_flow(function: Callable[[Tensor], Tensor], inputs: Tensor) -> Tensor:
+def information_flow(
+    function: Callable[[Tensor], Tensor], inputs: Tensor
+) -> Tensor:
     r"""Measure how strongly each input position moves each output position.
 
     Entry :math:`(t, s)` is the size of the derivative of output :math:`t` by input :math:`s`,
@@ -166,7 +168,9 @@ def _checked_lengths(lengths: Tensor | Sequence[int]) -> Tensor:
     if not isinstance(lengths, Tensor):
         # An empty list would become a tensor of floats.
         lengths = (
-            torch.tensor(lengths) if len(lengths) else torch.zeros(0, dtype=torch.int64)
+            torch.tensor(lengths)
+            if len(lengths)
+            else torch.zeros(0, dtype=torch.int64)
         )
     if (
         lengths.dtype.is_floating_point
@@ -175,7 +179,9 @@ def _checked_lengths(lengths: Tensor | Sequence[int]) -> Tensor:
     ):
         raise TypeError(f"lengths must be integers; got dtype {lengths.dtype}")
     if lengths.ndim != 1:
-        raise ValueError(f"lengths must have shape (B,); got {tuple(lengths.shape)}")
+        raise ValueError(
+            f"lengths must have shape (B,); got {tuple(lengths.shape)}"
+        )
     return lengths
 
 

@@ -65,7 +65,9 @@ def heatmap(
     rows, columns = _names(rows, array.shape[0]), _names(columns, array.shape[1])
     ax = panels(1, width=4.2, height=3.6)[0] if ax is None else ax
     is_mask = array.dtype == bool
-    low, high = (0, 1.6) if is_mask else limits or (np.nanmin(array), np.nanmax(array))
+    low, high = (
+        (0, 1.6) if is_mask else limits or (np.nanmin(array), np.nanmax(array))
+    )
     ax.imshow(array, cmap="Blues", vmin=low, vmax=high, aspect="equal")
     ax.set_title(title)
     ax.set_xlabel(column_title)
@@ -117,7 +119,9 @@ def vectors(
         ax.fill(*_hull(start).T, color=BLUE, alpha=0.10, linewidth=0)
     _axes_through_origin(ax)
     ax.plot(*start.T, "o", color=BLUE, markersize=7, label="before")
-    sentences = [f"{name} at {_point(p)}" for name, p in zip(names, start, strict=True)]
+    sentences = [
+        f"{name} at {_point(p)}" for name, p in zip(names, start, strict=True)
+    ]
     if moved is not None:
         end = _matrix(moved)
         _arrows(ax, start, end)
@@ -185,7 +189,9 @@ def lines(
     ax.set_ylabel(y_title)
     if len(curves) > 1:
         ax.legend(frameon=False)
-    told = [_describe_curve(name, np.asarray(values)) for name, values in curves.items()]
+    told = [
+        _describe_curve(name, np.asarray(values)) for name, values in curves.items()
+    ]
     extent = f"Curves over {xs.min():.4g} to {xs.max():.4g}"
     ax.set_label(_sentences(title, extent, *told))
     return ax
@@ -193,7 +199,11 @@ def lines(
 
 @in_book_style
 def dials(
-    angles: Tensor | np.ndarray, names: Sequence[str], *, title: str = "", rows: int = 1
+    angles: Tensor | np.ndarray,
+    names: Sequence[str],
+    *,
+    title: str = "",
+    rows: int = 1,
 ) -> list[Axes]:
     """Draw one clock face an angle, with a hand that turns counter-clockwise from the right.
 
@@ -217,7 +227,9 @@ def dials(
     turns = np.asarray(angles, dtype=float)
     names = _names(names, len(turns))
     columns = -(-len(turns) // rows)
-    figure = plt.figure(FigureClass=DescribedFigure, figsize=(1.1 * columns, 1.35 * rows))
+    figure = plt.figure(
+        FigureClass=DescribedFigure, figsize=(1.1 * columns, 1.35 * rows)
+    )
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     for ax, angle, name in zip(axes, turns, names, strict=False):
         _draw_dial(ax, angle, name)
@@ -256,7 +268,9 @@ def _names(names: Sequence[str] | None, count: int) -> list[str]:
     if names is None:
         return [str(number) for number in range(count)]
     if len(names) != count:
-        raise ValueError(f"there must be one name for each of {count}; got {len(names)}")
+        raise ValueError(
+            f"there must be one name for each of {count}; got {len(names)}"
+        )
     return list(names)
 
 
@@ -265,7 +279,7 @@ def _label_lines(ax: Axes, rows: list[str], columns: list[str]) -> None:
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     for axis, names in ((ax.yaxis, rows), (ax.xaxis, columns)):
-        step = -(-len(names) // 16)
+        step = 1 if len(names) <= 16 else -(-len(names) // 8)
         axis.set_ticks(range(0, len(names), step), names[::step])
     if max(map(len, columns), default=0) > 3:
         ax.tick_params(axis="x", labelrotation=30)
@@ -299,10 +313,14 @@ def _describe_matrix(
     size = f"{kind}, {array.shape[0]} rows by {array.shape[1]} columns"
     if array.dtype == bool:
         seen = [", ".join(map(str, np.flatnonzero(row))) or "none" for row in array]
-        told = [f"{name} sees {which}" for name, which in zip(rows, seen, strict=True)]
+        told = [
+            f"{name} sees {which}" for name, which in zip(rows, seen, strict=True)
+        ]
     elif texts and array.size <= 36:
         lines_read = [", ".join(text or "none" for text in line) for line in texts]
-        told = [f"{name}: {line}" for name, line in zip(rows, lines_read, strict=True)]
+        told = [
+            f"{name}: {line}" for name, line in zip(rows, lines_read, strict=True)
+        ]
     else:
         told = [f"Values from {np.nanmin(array):.2f} to {np.nanmax(array):.2f}"]
     return _sentences(title, size, *told)

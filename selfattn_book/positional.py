@@ -51,8 +51,8 @@ def sinusoidal_encoding(
     dtype = torch.get_default_dtype() if dtype is None else dtype
     position = torch.arange(length, dtype=torch.float64, device=device)
     column = torch.arange(0, d_model, 2, dtype=torch.float64, device=device)  # 2i
-    angle = position[:, None] / 10000 ** (column / d_model)  # (length, frequencies)
-    pairs = torch.stack([angle.sin(), angle.cos()], dim=-1)  # (length, frequencies, 2)
+    angle = position[:, None] / 10000 ** (column / d_model)  # (length, clocks)
+    pairs = torch.stack([angle.sin(), angle.cos()], dim=-1)  # (length, clocks, 2)
     return pairs.flatten(1)[:, :d_model].to(dtype)
 
 
@@ -88,7 +88,9 @@ class PositionalEncoding(nn.Module):
 
     table: Tensor
 
-    def __init__(self, d_model: int, max_len: int = 1000, scale: float = 1.0) -> None:
+    def __init__(
+        self, d_model: int, max_len: int = 1000, scale: float = 1.0
+    ) -> None:
         super().__init__()
         check_integer("max_len", max_len, least=1)
         _check_scale(scale)

@@ -26,9 +26,13 @@ TOLERANCE = {
 def draw():
     """Normal numbers from a seed, without touching PyTorch's global generator."""
 
-    def _draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    def _draw(
+        *shape: int, seed: int = 0, dtype: torch.dtype = torch.float64
+    ) -> Tensor:
         generator = torch.Generator().manual_seed(seed)
-        return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
+        return torch.randn(shape, generator=generator, dtype=torch.float64).to(
+            dtype
+        )
 
     return _draw
 

@@ -128,7 +128,11 @@ def test_masks_combine():
         (([1.5],), TypeError, "lengths must be integers; got dtype torch.float32"),
         (([True],), TypeError, "lengths must be integers; got dtype torch.bool"),
         (([1j],), TypeError, "lengths must be integers; got dtype torch.complex64"),
-        ((torch.tensor(3),), ValueError, r"lengths must have shape \(B,\); got \(\)"),
+        (
+            (torch.tensor(3),),
+            ValueError,
+            r"lengths must have shape \(B,\); got \(\)",
+        ),
         (([[3]],), ValueError, r"lengths must have shape \(B,\); got \(1, 1\)"),
         (([3, -1],), ValueError, "lengths must be at least 0; got -1"),
         (([-5, -1],), ValueError, "lengths must be at least 0; got -5"),
@@ -246,7 +250,7 @@ def test_information_flow_refuses(function, inputs, error, message):
             "mask must be a boolean tensor, True = may attend; got dtype torch.float32",
         ),
         (
-            causal_mask(3, 2),
+            torch.ones(3, 2, dtype=torch.bool),
             ValueError,
             r"mask must have one row an output and one column an input, \(3, 3\); got \(3, 2\)",
         ),

@@ -42,12 +42,16 @@ def test_table_is_rounded_once(dtype):
 
 def test_table_of_width_one_is_a_sine():
     table = sinusoidal_encoding(3, 1, dtype=torch.float64)
-    expected = torch.tensor([[0.0], [math.sin(1)], [math.sin(2)]], dtype=torch.float64)
+    expected = torch.tensor(
+        [[0.0], [math.sin(1)], [math.sin(2)]], dtype=torch.float64
+    )
     torch.testing.assert_close(table, expected, rtol=0, atol=1e-15)
 
 
 def test_row_printed_by_source_c():
-    printed = torch.tensor([0.8415, 0.5403, 0.0998, 0.9950, 0.0100, 1.0, 0.0010, 1.0])
+    printed = torch.tensor(
+        [0.8415, 0.5403, 0.0998, 0.9950, 0.0100, 1.0, 0.0010, 1.0]
+    )
     table = sinusoidal_encoding(10, 8)
     torch.testing.assert_close(table[1], printed, rtol=0, atol=0.51e-4)
 
@@ -167,15 +171,23 @@ def test_table_follows_the_module():
 
 
 def test_compiles(draw, agree):
-    positions, x = PositionalEncoding(WIDTH, MAX_LEN, 2.0), draw(BATCH, LENGTH, WIDTH)
+    positions, x = (
+        PositionalEncoding(WIDTH, MAX_LEN, 2.0),
+        draw(BATCH, LENGTH, WIDTH),
+    )
     compiled = torch.compile(positions, backend="aot_eager", fullgraph=True)
     agree(compiled(x), positions(x))
 
 
 def test_exports_with_free_sizes(draw, agree):
     positions, x = PositionalEncoding(WIDTH, MAX_LEN), draw(BATCH, LENGTH, WIDTH)
-    sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length", max=MAX_LEN)}
-    exported = torch.export.export(positions, (x,), dynamic_shapes=(sizes,)).module()
+    sizes = {
+        0: torch.export.Dim("batch"),
+        1: torch.export.Dim("length", max=MAX_LEN),
+    }
+    exported = torch.export.export(
+        positions, (x,), dynamic_shapes=(sizes,)
+    ).module()
     longer = draw(3, MAX_LEN, WIDTH)
     agree(exported(longer), positions(longer))
 
@@ -204,9 +216,7 @@ def test_repr_shows_the_sizes():
 def test_too_long_an_input(max_len, excess):
     positions = PositionalEncoding(WIDTH, max_len)
     assert positions(torch.zeros(BATCH, max_len, WIDTH)).shape[1] == max_len
-    message = (
-        f"x must be at most max_len = {max_len} positions long; got {max_len + excess}"
-    )
+    message = f"x must be at most max_len = {max_len} positions long; got {max_len + excess}"
     with pytest.raises(ValueError, match=f"^{message}$"):
         positions(torch.zeros(BATCH, max_len + excess, WIDTH))
 
