@@ -162,7 +162,7 @@ def lines(
         The axes.
 
     Raises:
-        ValueError: there are no curves, or one has another length than ``x``.
+        ValueError: there are no curves or more than four, or one has not the length of ``x``.
 
     Example:
         >>> ax = lines(np.arange(3), {"squares": np.arange(3) ** 2}, title="Growth")
@@ -170,18 +170,11 @@ def lines(
         'Growth. Curves over 0 to 2. squares: from 0 to 4, least 0, greatest 4.'
     """
     xs = np.asarray(x)
-    if not curves:
-        raise ValueError("curves must hold at least one curve; got none")
+    ys = {name: np.asarray(values) for name, values in curves.items()}
+    _check_curves(xs, ys)
     ax = panels(1, width=6.0, height=3.4)[0] if ax is None else ax
-    for number, (name, values) in enumerate(curves.items()):
-        ys = np.asarray(values)
-        if ys.shape != xs.shape:
-            raise ValueError(
-                f"{name} must have the shape of x, {xs.shape}; got {ys.shape}"
-            )
-        marker = _MARKERS[number % 4] if markers else ""
-        style: Any = {"color": COLORS[number % 4], "linestyle": _DASHES[number % 4]}
-        ax.plot(xs, ys, label=name, marker=marker, markersize=5, **style)
+    for look, (name, values) in zip(_looks(markers), ys.items(), strict=False):
+        ax.plot(xs, values, label=name, **look)
     if log:
         ax.set_yscale("log")
     ax.set_title(title)
@@ -189,9 +182,7 @@ def lines(
     ax.set_ylabel(y_title)
     if len(curves) > 1:
         ax.legend(frameon=False)
-    told = [
-        _describe_curve(name, np.asarray(values)) for name, values in curves.items()
-    ]
+    told = [_describe_curve(name, values) for name, values in ys.items()]
     extent = f"Curves over {xs.min():.4g} to {xs.max():.4g}"
     ax.set_label(_sentences(title, extent, *told))
     return ax
@@ -251,6 +242,27 @@ def _draw_dial(ax: Axes, angle: float, name: str) -> None:
     ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
     ax.set_title(name, fontsize=9)
     ax.set_label(f"{name}: hand at {_point(hand)}.")
+
+
+def _check_curves(xs: np.ndarray, curves: dict[str, np.ndarray]) -> None:
+    if not 1 <= len(curves) <= len(COLORS):
+        raise ValueError(
+            f"there must be 1 to {len(COLORS)} curves; got {len(curves)}"
+        )
+    for name, ys in curves.items():
+        if ys.shape != xs.shape:
+            rule = f"{name} must have the shape of x, {xs.shape}"
+            raise ValueError(f"{rule}; got {ys.shape}")
+
+
+def _looks(markers: bool) -> list[dict[str, Any]]:
+    """Return a colour, a dash and a marker for each of four curves."""
+    shapes = _MARKERS if markers else [""] * len(COLORS)
+    looks = zip(COLORS, _DASHES, shapes, strict=True)
+    return [
+        {"color": color, "linestyle": dash, "marker": shape, "markersize": 5}
+        for color, dash, shape in looks
+    ]
 
 
 def _matrix(values: Tensor | np.ndarray) -> np.ndarray:
