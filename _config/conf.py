@@ -31,6 +31,7 @@ extensions = [
     "sphinxcontrib.katex",
     # the book's own
     "alt_text",
+    "citations",
     "folds",
     "listing",
     "punctuation",
@@ -104,6 +105,8 @@ html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = ["static"]
 html_css_files = ["book.css"]
+html_js_files = ["book.js"]
+html_domain_indices = False
 html_favicon = "static/mark.svg"
 html_copy_source = False
 html_show_sourcelink = False

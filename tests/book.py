@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+SITE = ROOT / "_build" / "html"
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 FRONT = {"welcome", "notation"}

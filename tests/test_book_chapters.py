@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from book import CHAPTERS, DOCS, PAGES, Cell, cells, prose
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from book import ROOT
 
 PACKAGE = ROOT / "selfattn_book"

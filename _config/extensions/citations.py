@@ -1,0 +1,31 @@
+"""Write the entries of the bibliography as the items of a list, without labels.
+
+The text cites by author and year, so a label would say nothing;
+and the role that docutils gives an entry is one that browsers no longer know.
+"""
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
+
+
+def open_entry(self: HTML5Translator, node: nodes.citation) -> None:
+    """Begin an entry, and before the first one the list."""
+    if not isinstance(node.previous_sibling(), nodes.citation):
+        self.body.append('<ul class="citation-list">\n')
+    node.children = [child for child in node if not isinstance(child, nodes.label)]
+    self.body.append(self.starttag(node, "li", classes=["citation"]))
+
+
+def close_entry(self: HTML5Translator, node: nodes.citation) -> None:
+    """End an entry, and after the last one the list."""
+    self.body.append("</li>\n")
+    follower = node.next_node(descend=False, siblings=True)
+    if not isinstance(follower, nodes.citation):
+        self.body.append("</ul>\n")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Replace how entries are written."""
+    app.add_node(nodes.citation, override=True, html=(open_entry, close_entry))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
