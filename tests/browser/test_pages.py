@@ -7,7 +7,9 @@ from axe_playwright_python.base import AXE_SCRIPT
 from book import SITE
 
 FILES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
-PAGES = [name for name in FILES if not name.startswith("_")]  # templates lie in _static
+PAGES = [
+    name for name in FILES if not name.startswith("_")
+]  # templates lie in _static
 CONTENT = [page for page in PAGES if page not in {"search.html", "genindex.html"}]
 LOOKS = [(width, mode) for width in (1280, 320) for mode in ("light", "dark")]
 

@@ -1,0 +1,145 @@
+"""What the strict build refuses, with the book's own configuration on a book of one page."""
+
+import subprocess
+import sys
+
+import pytest
+from book import ROOT
+
+INDEX = """# A small book
+
+```{toctree}
+page
+```
+"""
+NOTEBOOK = """---
+file_format: mystnb
+kernelspec:
+  name: python3
+---
+
+"""
+
+
+@pytest.fixture
+def build(tmp_path):
+    """Return a function that builds a book of one page, and gives exit code and messages."""
+
+    def build(page, *, extra=None):
+        docs = tmp_path / "docs"
+        docs.mkdir(exist_ok=True)
+        (docs / "index.md").write_text(INDEX, "utf-8")
+        (docs / "page.md").write_text(page, "utf-8")
+        if extra:
+            (docs / "extra.md").write_text(extra, "utf-8")
+        strict = ["--quiet", "--nitpicky", "--fail-on-warning", "--keep-going"]
+        command = [
+            sys.executable,
+            "-m",
+            "sphinx",
+            *strict,
+            "-c",
+            str(ROOT / "_config"),
+        ]
+        command += [str(docs), str(tmp_path / "out" / "html")]
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=ROOT, check=False
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    build.site = tmp_path / "out" / "html"
+    return build
+
+
+def test_a_page_with_mathematics_and_a_listing_is_built(build):
+    listing = "selfattn_book.attention.masked_softmax"
+    page = f"# Page\n\n$x^2$ and\n\n```{{listing}} {listing}\n```\n"
+    reference = (
+        f"# Reference\n\n```{{eval-rst}}\n.. autofunction:: {listing}\n```\n"
+    )
+    code, messages = build(
+        page.replace("# Page", "# Page\n\n[](extra.md)"), extra=reference
+    )
+    assert "extra.md" in messages  # it is in no table of contents
+    html = (build.site / "page.html").read_text("utf-8")
+    assert code != 0
+    assert "katex-html" in html
+    assert "masked_fill" in html
+    assert "Turn scores into weights" not in html
+
+
+@pytest.mark.parametrize(
+    ("page", "place", "message"),
+    [
+        (
+            "# P\n\n```{listing} selfattn_book.masks.no_such_mask\n```\n",
+            "page.md:3",
+            "no_such_mask",
+        ),
+        (
+            "# P\n\n```{listing} no_such_package.thing\n```\n",
+            "page.md:3",
+            "no_such_package",
+        ),
+        ("# P\n\n{eq}`nowhere`\n", "page.md:3", "nowhere"),
+        ("# P\n\n{cite:t}`nobody1900nothing`\n", "page.md:3", "nobody1900nothing"),
+        ("# P\n\n[](nowhere.md)\n", "page.md:3", "nowhere"),
+        ("# P\n\n{py:func}`selfattn_book.no_such`\n", "page.md:3", "no_such"),
+    ],
+)
+def test_what_points_nowhere_is_named_with_its_place(build, page, place, message):
+    code, messages = build(page)
+    assert code != 0
+    assert place in messages
+    assert message in messages
+
+
+def test_broken_mathematics_is_named(build):
+    code, messages = build("# P\n\n$\\frac{1}$\n")
+    assert code != 0
+    assert "page.md:3" in messages
+    assert "KaTeX parse error" in messages
+
+
+def test_a_page_outside_of_the_table_of_contents_is_named(build):
+    code, messages = build("# P\n", extra="# Extra\n")
+    assert code != 0
+    assert "extra.md" in messages
+    assert "toctree" in messages
+
+
+def test_a_failing_cell_fails_the_build_twice(build):
+    page = NOTEBOOK + "# P\n\n```{code-cell}\nassert 1 + 1 == 3\n```\n"
+    for _ in range(2):
+        code, messages = build(page)
+        assert code != 0
+        assert "page.md" in messages
+        assert "assert 1 + 1 == 3" in messages
+
+
+def test_a_picture_without_a_text_alternative_is_refused(build):
+    drawing = "import matplotlib.pyplot as plt\nplt.plot([1, 2]);"
+    code, messages = build(NOTEBOOK + f"# P\n\n```{{code-cell}}\n{drawing}\n```\n")
+    assert code != 0
+    assert "page.md" in messages
+    assert "no text alternative" in messages
+
+
+def test_the_alt_text_of_a_picture_is_made_from_its_data(build):
+    drawing = "from selfattn_book.plotting import heatmap\nheatmap([[1.0, 2.0]], title='Two');"
+    code, messages = build(NOTEBOOK + f"# P\n\n```{{code-cell}}\n{drawing}\n```\n")
+    assert code == 0, messages
+    html = (build.site / "page.html").read_text("utf-8")
+    assert 'alt="Two. Heat map, 1 rows by 2 columns. 0: 1.00, 2.00."' in html
+
+
+def test_a_solution_is_folded_and_a_hidden_output_too(build):
+    exercise = "```{exercise} T\n:label: e\n:nonumber:\nQ\n```\n"
+    solution = "````{solution-start} e\n````\n\nA\n\n````{solution-end}\n````\n"
+    hidden = "```{code-cell}\n:tags: [hide-output]\n6 * 7\n```\n"
+    code, messages = build(NOTEBOOK + f"# P\n\n{exercise}\n{solution}\n{hidden}")
+    assert code == 0, messages
+    html = (build.site / "page.html").read_text("utf-8")
+    assert "<summary>Solution</summary>" in html
+    assert "<summary>Show the output</summary>" in html
+    assert 'id="exercise-content"' not in html

@@ -1,0 +1,41 @@
+"""A listing is the source as it runs, and nothing of its docstring."""
+
+from listing import source_without_docstring
+
+from selfattn_book import attention, masks
+
+
+def test_the_docstring_is_left_out():
+    source = source_without_docstring(masks.causal_mask)
+    assert source.startswith("def causal_mask(")
+    assert '"""' not in source
+    assert "Let every query" not in source
+
+
+def test_the_listing_is_valid_code_that_does_the_same():
+    names = {
+        "Tensor": object,
+        "torch": masks.torch,
+        "check_integer": masks.check_integer,
+    }
+    source = source_without_docstring(masks.causal_mask)
+    exec(source, names)
+    assert names["causal_mask"](3, 5).equal(masks.causal_mask(3, 5))
+
+
+def test_a_method_is_dedented():
+    source = source_without_docstring(attention.MultiHeadAttention.forward)
+    assert source.startswith("def forward(")
+
+
+def test_docstrings_within_a_class_are_left_out():
+    source = source_without_docstring(attention.MultiHeadAttention)
+    assert '"""' not in source
+    assert "def reset_parameters(self)" in source
+    assert "@torch.no_grad()" in source
+
+
+def test_a_comment_is_kept():
+    assert "# Divided before" in source_without_docstring(
+        attention.attention_weights
+    )

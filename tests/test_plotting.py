@@ -1,0 +1,160 @@
+"""Pictures draw their data, say it in words, and refuse what they cannot draw."""
+
+import numpy as np
+import pytest
+import torch
+from matplotlib import rcParams
+
+from selfattn_book import plotting
+from selfattn_book.figure import DescribedFigure, panels
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plotting.plt.close("all")
+
+
+def test_a_heatmap_shows_its_numbers():
+    values = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
+    ax = plotting.heatmap(values, rows=["a", "b"], columns=["c", "d"], title="T")
+    np.testing.assert_array_equal(ax.images[0].get_array(), values.numpy())
+    assert [text.get_text() for text in ax.texts] == [
+        "0.25",
+        "0.75",
+        "1.00",
+        "0.00",
+    ]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b"]
+    assert ax.get_label().endswith("a: 0.25, 0.75. b: 1.00, 0.00.")
+
+
+def test_dark_cells_have_light_numbers():
+    ax = plotting.heatmap(np.array([[0.0, 1.0]]))
+    assert [text.get_color() for text in ax.texts] == [plotting.INK, "white"]
+
+
+def test_a_mask_is_told_by_what_each_row_sees():
+    ax = plotting.heatmap(torch.tensor([[True, False], [False, False]]), title="M")
+    assert ax.get_label() == "M. Mask, 2 rows by 2 columns. 0 sees 0. 1 sees none."
+    assert [text.get_text() for text in ax.texts] == ["✓", "·", "·", "·"]
+
+
+def test_a_missing_number_is_left_blank():
+    ax = plotting.heatmap(np.array([[np.nan, 2.0]]))
+    assert [text.get_text() for text in ax.texts] == ["", "2.00"]
+    assert "none, 2.00" in ax.get_label()
+
+
+def test_a_large_matrix_is_told_by_its_range():
+    ax = plotting.heatmap(np.arange(100.0).reshape(10, 10), digits=None)
+    assert "Values from 0.00 to 99.00" in ax.get_label()
+    assert len(ax.texts) == 0
+
+
+def test_many_rows_are_named_sparsely():
+    ax = plotting.heatmap(np.zeros((60, 3)), digits=None)
+    assert len(ax.get_yticks()) <= 16
+
+
+def test_arrows_join_points_with_where_they_move():
+    points, moved = (
+        np.array([[0.0, 0.0], [1.0, 0.0]]),
+        np.array([[0.5, 0.5], [1.0, 1.0]]),
+    )
+    ax = plotting.vectors(points, ["a", "b"], moved=moved, hull=False)
+    assert "a at (0.00, 0.00) moves to (0.50, 0.50)" in ax.get_label()
+    arrows = [text for text in ax.texts if getattr(text, "arrow_patch", None)]
+    assert [tuple(arrow.xy) for arrow in arrows] == [(0.5, 0.5), (1.0, 1.0)]
+
+
+def test_the_hull_leaves_inner_points_out():
+    square = [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
+    ax = plotting.vectors(np.array(square), list("abcde"), hull=True)
+    corners = {tuple(corner) for corner in ax.patches[0].get_xy()}
+    assert corners == {(0, 0), (0, 1), (1, 1), (1, 0)}
+
+
+def test_curves_differ_by_more_than_colour():
+    ys = torch.arange(3.0)
+    ax = plotting.lines(ys, {"a": ys, "b": ys**2}, markers=True, log=True)
+    looks = {(line.get_linestyle(), line.get_marker()) for line in ax.lines}
+    assert len(looks) == 2
+    assert ax.get_yscale() == "log"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+
+
+def test_hands_point_where_the_angle_says():
+    axes = plotting.dials(np.array([0.0, np.pi / 2]), ["0", "1"], title="D")
+    np.testing.assert_allclose(axes[1].lines[0].get_xydata()[1], [0, 1], atol=1e-12)
+    assert axes[0].get_label() == "D. 0: hand at (1.00, 0.00)."
+
+
+def test_pictures_are_drawn_where_they_are_told_to():
+    left, right = panels(2)
+    assert plotting.heatmap(np.eye(2), ax=right) is right
+    assert plotting.lines(np.arange(2), {"a": np.arange(2)}, ax=left) is left
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (
+            lambda: plotting.heatmap(np.zeros(3)),
+            r"must be a matrix; got shape \(3,\)",
+        ),
+        (
+            lambda: plotting.heatmap(np.eye(2), rows=["a"]),
+            "one name for each of 2; got 1",
+        ),
+        (
+            lambda: plotting.vectors(np.zeros((2, 3)), ["a", "b"]),
+            r"\(N, 2\); got \(2, 3\)",
+        ),
+        (
+            lambda: plotting.vectors(np.zeros((2, 2)), ["a"]),
+            "one name for each of 2; got 1",
+        ),
+        (lambda: plotting.lines(np.arange(2), {}), "1 to 4 curves; got 0"),
+        (
+            lambda: plotting.lines(
+                np.arange(2), dict.fromkeys("abcde", np.arange(2))
+            ),
+            "got 5",
+        ),
+        (
+            lambda: plotting.lines(np.arange(2), {"a": np.arange(3)}),
+            r"\(2,\); got \(3,\)",
+        ),
+        (
+            lambda: plotting.dials(np.zeros(2), ["a"]),
+            "one name for each of 2; got 1",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()
+
+
+def test_the_picture_carries_its_text():
+    svg = plotting.heatmap(np.eye(2), title="Identity").figure.to_svg()
+    assert "<title>Identity. Heat map, 2 rows by 2 columns." in svg
+
+
+def test_the_same_picture_is_the_same_file():
+    drawn = [
+        plotting.heatmap(np.eye(2), title="Identity").figure.to_svg()
+        for _ in range(2)
+    ]
+    assert drawn[0] == drawn[1]
+
+
+def test_the_reader_s_own_settings_are_left_alone():
+    before = dict(rcParams)
+    plotting.heatmap(np.eye(2))
+    assert dict(rcParams) == before
+
+
+def test_a_figure_without_a_description_says_nothing():
+    assert DescribedFigure().text_alternative() == ""
