@@ -30,6 +30,7 @@ extensions = [
     "sphinxcontrib.bibtex",
     # the book's own
     "alt_text",
+    "checks",
     "citations",
     "folds",
     "listing",

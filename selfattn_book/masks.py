@@ -101,12 +101,13 @@ def information_flow(
 ) -> Tensor:
     r"""Measure how strongly each input position moves each output position.
 
-    Entry :math:`(t, s)` is the size of the derivative of output :math:`t` by input :math:`s`,
-    over all the features of both:
+    Entry :math:`(i, j)` is the size of the derivative of output :math:`i` by input :math:`j`,
+    the root of the sum of its squared entries, over all the features of both:
 
-    .. math:: F_{ts} = \Big\lVert \frac{\partial y_t}{\partial x_s} \Big\rVert_2.
+    .. math:: F_{ij} = \Big\lVert \frac{\partial y_i}{\partial x_j} \Big\rVert.
 
-    An exact zero means that, near these inputs, nothing flows from :math:`s` to :math:`t`.
+    An exact zero means that, at these inputs and to first order, nothing flows
+    from :math:`j` to :math:`i`. Steps, such as a sign or a rounding, are not seen.
 
     Args:
         function: maps ``(S, D)`` to ``(T, E)``; a module that wants a batch needs a ``lambda``.
@@ -161,7 +162,7 @@ def leaks(
             f"mask must have one row an output and one column an input, {tuple(flow.shape)}; "
             f"got {tuple(mask.shape)}"
         )
-    return [(int(t), int(s)) for t, s in ((flow != 0) & ~mask).nonzero()]
+    return [(int(i), int(j)) for i, j in ((flow != 0) & ~mask).nonzero()]
 
 
 def _checked_lengths(lengths: Tensor | Sequence[int]) -> Tensor:

@@ -1,8 +1,10 @@
 """What the tests of the book's pages share: the pages, cell by cell."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+
+from selfattn_book.cells import Cell, read_cells
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
@@ -13,47 +15,43 @@ CHAPTERS = [p for p in PAGES if p.parent.name == "chapters" and p.stem not in FR
 
 
 @dataclass
-class Cell:
-    """One code cell of a page."""
+class PageCell(Cell):
+    """A code cell, and where on its page it stands."""
 
-    line: int
-    source: list[str] = field(default_factory=list)
-    tags: str = ""
-    in_solution: bool = False
+    in_exercises: bool = False
     follows_cell: bool = False  # with nothing but blank lines between the two
 
     @property
-    def code(self) -> str:
-        return "\n".join(self.source)
+    def source(self) -> list[str]:
+        return self.code.splitlines()
+
+    @property
+    def tags(self) -> str:
+        return self.options.get("tags", "")
 
 
-def cells(page: Path) -> list[Cell]:
+def cells(page: Path) -> list[PageCell]:
     """Return the code cells of a page, in order."""
-    found: list[Cell] = []
-    inside = in_solution = after_cell = False
-    for number, line in enumerate(page.read_text("utf-8").splitlines(), start=1):
-        if inside and line.startswith("```"):
-            inside = False
-            hidden = "remove-cell" in found[-1].tags
-            after_cell = found[-1].follows_cell if hidden else True
-        elif inside and line.startswith(":tags:"):
-            found[-1].tags = line
-        elif inside:
-            found[-1].source.append(line)
-        elif line.startswith("```{code-cell}"):
-            inside = True
-            found.append(
-                Cell(number, in_solution=in_solution, follows_cell=after_cell)
-            )
-        elif "{solution-start}" in line or "{solution-end}" in line:
-            in_solution = "start" in line
-            after_cell = False
-        elif line.strip():
-            after_cell = False
-    for cell in found:
-        while cell.source and not cell.source[0].strip():
-            del cell.source[0]
+    text = page.read_text("utf-8")
+    lines = text.splitlines()
+    exercises = (
+        lines.index("## Exercises") if "## Exercises" in lines else len(lines)
+    )
+    found: list[PageCell] = []
+    for cell in read_cells(text):
+        placed = PageCell(cell.line, cell.code, cell.options, cell.line > exercises)
+        placed.follows_cell = bool(found) and touches(lines, found[-1], placed)
+        found.append(placed)
     return found
+
+
+def touches(lines: list[str], first: PageCell, second: PageCell) -> bool:
+    """Tell whether no line of text stands between two cells; hidden cells are no text."""
+    after = first.line - 1 + len(first.source) + 1
+    before = second.line - 2 - len(second.options)
+    between = any(line.strip() for line in lines[after:before])
+    hidden = "remove-cell" in first.tags or "check" in first.options
+    return not between and (first.follows_cell if hidden else True)
 
 
 def prose(page: Path) -> str:

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from book import CHAPTERS, DOCS, PAGES, Cell, cells, prose
+from book import CHAPTERS, DOCS, PAGES, PageCell, cells, prose
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 every_chapter = pytest.mark.parametrize(
@@ -13,7 +13,7 @@ every_chapter = pytest.mark.parametrize(
 )
 
 
-def places(page: Path, wrong: list[Cell]) -> list[str]:
+def places(page: Path, wrong: list[PageCell]) -> list[str]:
     return [f"{page.name}:{cell.line}" for cell in wrong]
 
 
@@ -33,14 +33,16 @@ def test_no_line_of_code_is_cut_on_the_page(page):
 
 
 @every_page
-def test_functions_are_defined_in_solutions_or_broken_on_purpose(page):
+def test_functions_are_defined_in_exercises_or_broken_on_purpose(page):
     stray = [
-        cell for cell in cells(page) if not cell.in_solution and has_stray_def(cell)
+        cell
+        for cell in cells(page)
+        if not cell.in_exercises and has_stray_def(cell)
     ]
     assert places(page, stray) == []
 
 
-def has_stray_def(cell: Cell) -> bool:
+def has_stray_def(cell: PageCell) -> bool:
     tree = ast.walk(ast.parse(cell.code))
     kinds = (ast.FunctionDef, ast.ClassDef)
     names = [node.name for node in tree if isinstance(node, kinds)]
@@ -50,7 +52,11 @@ def has_stray_def(cell: Cell) -> bool:
 @every_page
 def test_a_sentence_stands_between_two_cells(page):
     """Cells that the reader does not see do not count."""
-    seen = [cell for cell in cells(page) if "remove-cell" not in cell.tags]
+    seen = [
+        c
+        for c in cells(page)
+        if "remove" not in c.tags and "check" not in c.options
+    ]
     assert places(page, [cell for cell in seen if cell.follows_cell]) == []
 
 
@@ -109,7 +115,7 @@ def test_a_chapter_has_three_quiz_questions_that_explain_every_option(page):
 def test_a_chapter_has_four_graded_exercises_with_solutions(page):
     text = page.read_text("utf-8")
     labels = re.findall(r"\{exercise\}.*\n:label: (\S+)", text)
-    graded = re.findall(r"Grade [1-5] of 5, \d+ minutes", text)
+    graded = re.findall(r"Level [1-5] of 5, \d+ minutes", text)
     solved = re.findall(r"\{solution-start\} (\S+)", text)
     assert len(labels) == 4
     assert len(graded) == 4
@@ -129,10 +135,9 @@ def test_a_chapter_has_the_length_of_an_assignment(page):
     main = prose(page).split("## Quiz")[0]
     words = len(re.findall(r"[A-Za-z]{2,}", re.sub(r"\$[^$]*\$|`[^`]*`", "", main)))
     assert 1200 <= words <= 2500
+    main_cells = [cell for cell in cells(page) if not cell.in_exercises]
     shown = [
-        cell
-        for cell in cells(page)
-        if not cell.in_solution and "remove" not in cell.tags
+        c for c in main_cells if "remove" not in c.tags and "check" not in c.options
     ]
     assert 8 <= len(shown) <= 25
 
@@ -140,3 +145,14 @@ def test_a_chapter_has_the_length_of_an_assignment(page):
 @every_chapter
 def test_a_chapter_shows_the_tested_code(page):
     assert "{listing} selfattn_book." in page.read_text("utf-8")
+
+
+@every_chapter
+def test_the_minutes_of_the_exercises_add_up(page):
+    text = page.read_text("utf-8")
+    minutes = re.findall(r"Level [1-5] of 5, (\d+) minutes", text)
+    stated = re.search(
+        r"Time\*\* \d+ minutes to read, (\d+) for the exercises", text
+    )
+    assert stated is not None
+    assert int(stated[1]) == sum(map(int, minutes))

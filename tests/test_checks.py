@@ -1,3 +1,6 @@
+import doctest
+import importlib
+
 import numpy as np
 import pytest
 import torch
@@ -81,3 +84,15 @@ def test_no_boolean_tensor(mask, got):
     rule = "mask must be a boolean tensor, True = may attend"
     with pytest.raises(TypeError, match=f"^{rule}; got {got}$"):
         check_boolean(mask)
+
+
+# Contract, "randomness": no example depends on the global seed.
+@pytest.mark.parametrize("seed", [0, 13, 2**32 - 1])
+@pytest.mark.parametrize("name", ["checks", "masks", "attention", "positional"])
+def test_examples_hold_under_any_global_seed(seeded, name, seed):
+    module = importlib.import_module(f"selfattn_book.{name}")
+    layout = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    with seeded(seed):
+        result = doctest.testmod(module, optionflags=layout)
+    assert result.attempted > 0
+    assert result.failed == 0

@@ -1,0 +1,12 @@
+"""The command line of the package: ``python -m selfattn_book verify``."""
+
+import sys
+
+USAGE = "usage: python -m selfattn_book verify [CHAPTER ...] [--json FILE]"
+
+if __name__ == "__main__":
+    if sys.argv[1:2] != ["verify"]:
+        sys.exit(USAGE)
+    from selfattn_book.verify import main
+
+    sys.exit(main(sys.argv[2:]))
