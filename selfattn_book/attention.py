@@ -42,9 +42,8 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     precise = torch.promote_types(scores.dtype, torch.float32)
     if mask is None:
         return scores.softmax(-1, dtype=precise).to(scores.dtype)
-    blind = ~mask.any(
-        -1, keepdim=True
-    )  # a row of nothing but -inf would become NaN
+    blind = ~mask.any(-1, keepdim=True)
+    # A blind row keeps its scores for now: nothing but -inf would become NaN.
     scores = scores.masked_fill(~(mask | blind), -torch.inf)
     weights = scores.softmax(-1, dtype=precise).to(scores.dtype)
     return weights.masked_fill(blind, 0.0)

@@ -188,7 +188,8 @@ def ledger_row(
     """Make the cells of one row of the ledger."""
     builder, title = app.builder, app.env.titles[doc].astext()
     text = pages(app.env)[doc].targets.get(name, "")
-    number = app.env.domains["math"].get_equation_number_for(name)
+    numbers = app.env.toc_fignumbers.get(doc, {}).get("displaymath", {})
+    number = ".".join(map(str, numbers.get(f"equation-{name}", ())))
     is_equation = text == "equation"
     label = f"equation ({number})" if is_equation else text
     target = f"equation-{name}" if is_equation else f"claim-{name}"
