@@ -234,6 +234,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Tensor:
         if mask is not None:
             _check_mask(mask, (*query.shape[:-1], key.size(-2)))
+            mask = torch.atleast_2d(mask)  # the kernel wants two axes at least
         dropout = self.dropout if self.training else 0.0
         return F.scaled_dot_product_attention(query, key, value, mask, dropout)
 
@@ -246,7 +247,7 @@ class MultiHeadAttention(nn.Module):
                     f"{name} must have shape (batch, length, {d_input}); got {tuple(x.shape)}"
                 )
         sizes = query.size(0), key.size(0), value.size(0)
-        if len(set(sizes)) > 1:
+        if not sizes[0] == sizes[1] == sizes[2]:
             raise ValueError(
                 f"query, key, value must share a batch size; got {sizes}"
             )

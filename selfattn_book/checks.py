@@ -6,14 +6,18 @@ import torch
 from torch import Tensor
 
 
-def check_integer(name: str, number: int, *, least: int) -> None:
-    """Raise unless ``number`` is an integer of at least ``least``.
+def check_integer(name: str, number: int, *, least: int) -> int:
+    """Raise unless ``number`` is an integer of at least ``least``, and return it.
+
+    An integer of NumPy comes back as one of Python, which does not overflow.
 
     Raises:
         TypeError: it is no integer; ``True`` and ``False`` are none either.
         ValueError: it is too small.
 
     Example:
+        >>> check_integer("length", 3, least=0)
+        3
         >>> check_integer("length", 2.5, least=0)
         Traceback (most recent call last):
         TypeError: length must be an integer; got 2.5
@@ -26,6 +30,7 @@ def check_integer(name: str, number: int, *, least: int) -> None:
         raise TypeError(f"{name} must be an integer; got {number!r}")
     if number < least:
         raise ValueError(f"{name} must be at least {least}; got {number}")
+    return number if isinstance(number, int | torch.SymInt) else int(number)
 
 
 def check_floating(name: str, x: Tensor) -> None:

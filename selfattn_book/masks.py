@@ -51,8 +51,8 @@ def causal_mask(
         tensor([[True, True, True]])
     """
     key_length = length if key_length is None else key_length
-    check_integer("length", length, least=0)
-    check_integer("key_length", key_length, least=0)
+    length = check_integer("length", length, least=0)
+    key_length = check_integer("key_length", key_length, least=0)
     everything = torch.ones(length, key_length, dtype=torch.bool, device=device)
     return everything.tril(diagonal=key_length - length)
 
@@ -90,7 +90,7 @@ def padding_mask(
     lengths = _checked_lengths(lengths)
     if max_length is None:
         max_length = int(lengths.max()) if len(lengths) else 0
-    check_integer("max_length", max_length, least=0)
+    max_length = check_integer("max_length", max_length, least=0)
     _check_lengths_fit(lengths, max_length)
     positions = torch.arange(max_length, device=lengths.device)
     return (positions < lengths[:, None])[:, None, None, :]  # (B, 1, 1, S)
@@ -168,33 +168,28 @@ def leaks(
 def _checked_lengths(lengths: Tensor | Sequence[int]) -> Tensor:
     if not isinstance(lengths, Tensor):
         # An empty list would become a tensor of floats.
-        lengths = (
-            torch.tensor(lengths)
-            if len(lengths)
-            else torch.zeros(0, dtype=torch.int64)
-        )
-    if (
-        lengths.dtype.is_floating_point
-        or lengths.dtype.is_complex
-        or lengths.dtype == torch.bool
-    ):
-        raise TypeError(f"lengths must be integers; got dtype {lengths.dtype}")
+        lengths = torch.tensor(lengths, dtype=None if len(lengths) else torch.int64)
+    dtype = lengths.dtype
+    if dtype.is_floating_point or dtype.is_complex or dtype == torch.bool:
+        raise TypeError(f"lengths must be integers; got dtype {dtype}")
     if lengths.ndim != 1:
         raise ValueError(
             f"lengths must have shape (B,); got {tuple(lengths.shape)}"
         )
+    lengths = lengths.long()  # small integers would overflow in comparisons
+    if _has_numbers(lengths) and lengths.min() < 0:
+        raise ValueError(f"lengths must be at least 0; got {int(lengths.min())}")
     return lengths
 
 
 def _check_lengths_fit(lengths: Tensor, max_length: int) -> None:
-    if lengths.is_meta or not len(lengths):
-        return  # no numbers to look at
-    if lengths.min() < 0:
-        raise ValueError(f"lengths must be at least 0; got {int(lengths.min())}")
-    if lengths.max() > max_length:
-        raise ValueError(
-            f"lengths must be at most max_length = {max_length}; got {int(lengths.max())}"
-        )
+    if _has_numbers(lengths) and lengths.max() > max_length:
+        rule = f"lengths must be at most max_length = {max_length}"
+        raise ValueError(f"{rule}; got {int(lengths.max())}")
+
+
+def _has_numbers(lengths: Tensor) -> bool:
+    return len(lengths) > 0 and not lengths.is_meta
 
 
 def _check_sequence(name: str, x: Tensor) -> None:

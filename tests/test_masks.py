@@ -50,6 +50,23 @@ def test_causal_mask_is_made_where_asked():
         assert causal_mask(3).device.type == "meta"
 
 
+class CausalSelfAttention(torch.nn.Module):
+    """Make the mask from the input's own length, as a model does."""
+
+    def forward(self, x):
+        return attend(causal_mask(x.size(-2), device=x.device))(x)
+
+
+def test_causal_mask_exports_with_a_free_length(draw):
+    module = CausalSelfAttention()
+    sizes = ({0: torch.export.Dim("length")},)
+    exported = torch.export.export(
+        module, (draw(LENGTH, WIDTH),), dynamic_shapes=sizes
+    )
+    longer = draw(11, WIDTH)
+    assert torch.equal(exported.module()(longer), module(longer))
+
+
 # Contract, "bad input".
 @pytest.mark.parametrize(
     ("lengths", "error", "message"),
