@@ -10,7 +10,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils import skip_init
 
-from selfattn_book.checks import check_boolean, check_floating, check_integer
+from selfattn_book.checks import (
+    check_floating,
+    check_integer,
+    check_mask,
+    check_number,
+    check_query_and_key,
+    check_value,
+)
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -76,7 +83,7 @@ def attention_weights(
         tensor([[0.3333, 0.3333, 0.3333],
                 [0.3333, 0.3333, 0.3333]])
     """
-    _check_query_and_key(query, key)
+    check_query_and_key(query, key)
     # Divided before the product, not after: float16 overflows later.
     scores = (query / math.sqrt(query.size(-1))) @ key.mT  # (..., T, S)
     return masked_softmax(scores, mask)
@@ -118,7 +125,7 @@ def scaled_dot_product_attention(
         >>> context
         tensor([[11.9557]])
     """
-    _check_value(key, value)
+    check_value(key, value)
     weights = attention_weights(query, key, mask)  # (..., T, S)
     return weights @ value, weights
 
@@ -233,7 +240,7 @@ class MultiHeadAttention(nn.Module):
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
     ) -> Tensor:
         if mask is not None:
-            _check_mask(mask, (*query.shape[:-1], key.size(-2)))
+            check_mask(mask, (*query.shape[:-1], key.size(-2)))
             mask = torch.atleast_2d(mask)  # the kernel wants two axes at least
         dropout = self.dropout if self.training else 0.0
         return F.scaled_dot_product_attention(query, key, value, mask, dropout)
@@ -251,7 +258,7 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(
                 f"query, key, value must share a batch size; got {sizes}"
             )
-        _check_value(key, value)
+        check_value(key, value)
 
     def extra_repr(self) -> str:
         """Show what the printed sub-modules do not: heads and dropout."""
@@ -266,78 +273,81 @@ def _undrawn_linear(d_in: int, d_out: int, bias: bool) -> nn.Linear:
 
 
 def _draw(linear: nn.Linear, rows: slice) -> None:
-    """Draw some rows of a map as ``nn.Linear`` would draw a map of that many rows."""
-    bound = 1 / math.sqrt(linear.in_features)
-    linear.weight[rows].uniform_(-bound, bound)
+    """Draw some rows of a map as ``nn.Linear`` would draw a map of that many rows.
+
+    >>> ours, theirs = _undrawn_linear(3, 2, bias=True), nn.Linear(3, 2)
+    >>> _ = torch.manual_seed(0); _draw(ours, slice(None))
+    >>> _ = torch.manual_seed(0); theirs.reset_parameters()
+    >>> ours.weight.equal(theirs.weight), ours.bias.equal(theirs.bias)
+    (True, True)
+    """
+    nn.init.kaiming_uniform_(linear.weight[rows], a=math.sqrt(5))
     if linear.bias is not None:
-        linear.bias[rows].uniform_(-bound, bound)
+        bound = 1 / math.sqrt(linear.in_features)
+        nn.init.uniform_(linear.bias[rows], -bound, bound)
 
 
 def _check_scores(scores: Tensor, mask: Tensor | None) -> None:
+    """Raise unless the scores are numbers and the mask fits them.
+
+    >>> _check_scores(torch.zeros(2, 3, dtype=torch.int64), None)
+    Traceback (most recent call last):
+    TypeError: scores must be a floating-point tensor; got dtype torch.int64
+    """
     check_floating("scores", scores)
     if mask is not None:
-        _check_mask(mask, scores.shape)
-
-
-def _check_query_and_key(query: Tensor, key: Tensor) -> None:
-    _check_one_dtype("query", query, "key", key)
-    shapes = f"{tuple(query.shape)} and {tuple(key.shape)}"
-    if min(query.ndim, key.ndim) < 2 or query.size(-1) != key.size(-1):
-        raise ValueError(
-            f"query (..., T, D) and key (..., S, D) must have one width D; got {shapes}"
-        )
-    if query.size(-1) == 0:
-        raise ValueError(
-            f"query and key must have a width of at least 1; got {shapes}"
-        )
-
-
-def _check_value(key: Tensor, value: Tensor) -> None:
-    _check_one_dtype("key", key, "value", value)
-    if min(key.ndim, value.ndim) < 2 or key.size(-2) != value.size(-2):
-        raise ValueError(
-            "key (..., S, D) and value (..., S, E) must have one length S; "
-            f"got {tuple(key.shape)} and {tuple(value.shape)}"
-        )
-
-
-def _check_one_dtype(name: str, x: Tensor, other_name: str, other: Tensor) -> None:
-    check_floating(name, x)
-    check_floating(other_name, other)
-    if x.dtype != other.dtype:
-        dtypes = f"{x.dtype} and {other.dtype}"
-        raise TypeError(
-            f"{name} and {other_name} must have one dtype; got {dtypes}"
-        )
-
-
-def _check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
-    check_boolean(mask)
-    trailing = shape[len(shape) - mask.ndim :]
-    sizes = zip(mask.shape, trailing, strict=False)
-    if mask.ndim > len(shape) or any(
-        size not in (1, wanted) for size, wanted in sizes
-    ):
-        raise ValueError(
-            f"mask must broadcast to the scores' shape {tuple(shape)}; got {tuple(mask.shape)}"
-        )
+        check_mask(mask, scores.shape)
 
 
 def _check_sizes(
     d_model: int, num_heads: int, d_input: int, d_head: int | None
 ) -> None:
+    """Raise unless the sizes of a multi-head attention are possible.
+
+    >>> _check_sizes(6, 2, 5, None)
+    >>> _check_sizes(7, 2, 5, 7)
+    >>> _check_sizes(7, 2, 5, None)
+    Traceback (most recent call last):
+    ValueError: d_model must be divisible by num_heads when d_head is left out; got 7 and 2
+    >>> _check_sizes(0, 2, 5, 1)
+    Traceback (most recent call last):
+    ValueError: d_model must be at least 1; got 0
+    >>> _check_sizes(1, 0, 5, 1)
+    Traceback (most recent call last):
+    ValueError: num_heads must be at least 1; got 0
+    >>> _check_sizes(1, 1, 0, 1)
+    Traceback (most recent call last):
+    ValueError: d_input must be at least 1; got 0
+    >>> _check_sizes(1, 1, 1, 0)
+    Traceback (most recent call last):
+    ValueError: d_head must be at least 1; got 0
+    >>> _check_sizes(1, 1, 1, 1)
+    """
     check_integer("d_model", d_model, least=1)
     check_integer("num_heads", num_heads, least=1)
     check_integer("d_input", d_input, least=1)
     if d_head is not None:
         check_integer("d_head", d_head, least=1)
     elif d_model % num_heads:
-        raise ValueError(
-            "d_model must be divisible by num_heads when d_head is left out; "
-            f"got d_model = {d_model}, num_heads = {num_heads}"
-        )
+        rule = "d_model must be divisible by num_heads when d_head is left out"
+        raise ValueError(f"{rule}; got {d_model} and {num_heads}")
 
 
 def _check_dropout(dropout: float) -> None:
+    """Raise unless dropout is a probability.
+
+    >>> _check_dropout(0), _check_dropout(1)
+    (None, None)
+    >>> _check_dropout(1.5)
+    Traceback (most recent call last):
+    ValueError: dropout must be between 0 and 1; got 1.5
+    >>> _check_dropout(-0.5)
+    Traceback (most recent call last):
+    ValueError: dropout must be between 0 and 1; got -0.5
+    >>> _check_dropout(True)
+    Traceback (most recent call last):
+    TypeError: dropout must be a number; got True
+    """
+    check_number("dropout", dropout)
     if not 0 <= dropout <= 1:
         raise ValueError(f"dropout must be between 0 and 1; got {dropout}")

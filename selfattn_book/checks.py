@@ -1,6 +1,6 @@
 """What several modules ask of their arguments: the rule first, then what came."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import torch
 from torch import Tensor
@@ -31,6 +31,22 @@ def check_integer(name: str, number: int, *, least: int) -> int:
     if number < least:
         raise ValueError(f"{name} must be at least {least}; got {number}")
     return number if isinstance(number, int | torch.SymInt) else int(number)
+
+
+def check_number(name: str, number: float) -> None:
+    """Raise ``TypeError`` unless ``number`` is a real number.
+
+    Example:
+        >>> check_number("scale", 2)
+        >>> check_number("scale", "2")
+        Traceback (most recent call last):
+        TypeError: scale must be a number; got '2'
+        >>> check_number("scale", True)
+        Traceback (most recent call last):
+        TypeError: scale must be a number; got True
+    """
+    if isinstance(number, bool) or not isinstance(number, Real):
+        raise TypeError(f"{name} must be a number; got {number!r}")
 
 
 def check_floating(name: str, x: Tensor) -> None:
@@ -64,3 +80,105 @@ def check_boolean(mask: Tensor) -> None:
         raise TypeError(f"{rule}; got {type(mask).__name__}")
     if mask.dtype != torch.bool:
         raise TypeError(f"{rule}; got dtype {mask.dtype}")
+
+
+def check_query_and_key(query: Tensor, key: Tensor) -> None:
+    """Raise unless every query can be compared with every key.
+
+    Example:
+        >>> check_query_and_key(torch.zeros(2, 3), torch.zeros(5, 4))
+        Traceback (most recent call last):
+        ValueError: query (..., T, D) and key (..., S, D) must have one width D; got (2, 3) and (5, 4)
+        >>> check_query_and_key(torch.zeros(2, 0), torch.zeros(5, 0))
+        Traceback (most recent call last):
+        ValueError: query and key must have a width of at least 1; got (2, 0) and (5, 0)
+        >>> check_query_and_key(torch.zeros(3), torch.zeros(5, 3))
+        Traceback (most recent call last):
+        ValueError: query (..., T, D) and key (..., S, D) must have one width D; got (3,) and (5, 3)
+        >>> check_query_and_key(torch.zeros(7, 2, 1), torch.zeros(1, 5, 1))
+    """
+    check_pair("query", query, "key", key)
+    shapes = f"{tuple(query.shape)} and {tuple(key.shape)}"
+    if min(query.ndim, key.ndim) < 2 or query.size(-1) != key.size(-1):
+        rule = "query (..., T, D) and key (..., S, D) must have one width D"
+        raise ValueError(f"{rule}; got {shapes}")
+    if query.size(-1) == 0:
+        raise ValueError(
+            f"query and key must have a width of at least 1; got {shapes}"
+        )
+
+
+def check_value(key: Tensor, value: Tensor) -> None:
+    """Raise unless there is one value for each key.
+
+    Example:
+        >>> check_value(torch.zeros(5, 4), torch.zeros(3, 4))
+        Traceback (most recent call last):
+        ValueError: key (..., S, D) and value (..., S, E) must have one length S; got (5, 4) and (3, 4)
+        >>> check_value(torch.zeros(5, 4), torch.zeros(5))
+        Traceback (most recent call last):
+        ValueError: key (..., S, D) and value (..., S, E) must have one length S; got (5, 4) and (5,)
+        >>> check_value(torch.zeros(5, 4), torch.zeros(5, 1))
+    """
+    check_pair("key", key, "value", value)
+    if min(key.ndim, value.ndim) < 2 or key.size(-2) != value.size(-2):
+        rule = "key (..., S, D) and value (..., S, E) must have one length S"
+        raise ValueError(f"{rule}; got {tuple(key.shape)} and {tuple(value.shape)}")
+
+
+def check_pair(name: str, x: Tensor, other_name: str, other: Tensor) -> None:
+    """Raise unless two tensors have one floating dtype, and leading axes that broadcast.
+
+    Example:
+        >>> check_pair("key", torch.zeros(2, 3), "value", torch.zeros(2, 3).half())
+        Traceback (most recent call last):
+        TypeError: key and value must have one dtype; got torch.float32 and torch.float16
+        >>> check_pair("key", torch.zeros(2, 5, 4), "value", torch.zeros(3, 5, 4))
+        Traceback (most recent call last):
+        ValueError: the leading axes of key and value must broadcast; got (2, 5, 4) and (3, 5, 4)
+        >>> check_pair("key", torch.zeros(1, 5, 4), "value", torch.zeros(3, 5, 4))
+        >>> check_pair("key", torch.zeros(3, 5, 4), "value", torch.zeros(1, 5, 4))
+        >>> check_pair("key", torch.zeros(2, 3), "value", [1.0])
+        Traceback (most recent call last):
+        TypeError: value must be a floating-point tensor; got list
+        >>> check_pair("key", [1.0], "value", torch.zeros(2, 3))
+        Traceback (most recent call last):
+        TypeError: key must be a floating-point tensor; got list
+    """
+    check_floating(name, x)
+    check_floating(other_name, other)
+    if x.dtype != other.dtype:
+        dtypes = f"{x.dtype} and {other.dtype}"
+        raise TypeError(
+            f"{name} and {other_name} must have one dtype; got {dtypes}"
+        )
+    leading = zip(reversed(x.shape[:-2]), reversed(other.shape[:-2]), strict=False)
+    if any(a != b and a != 1 and b != 1 for a, b in leading):
+        rule = f"the leading axes of {name} and {other_name} must broadcast"
+        raise ValueError(f"{rule}; got {tuple(x.shape)} and {tuple(other.shape)}")
+
+
+def check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
+    """Raise unless a mask broadcasts to a shape, without making it larger.
+
+    Example:
+        >>> check_mask(torch.ones(1, 3, dtype=torch.bool), (2, 3))
+        >>> check_mask(torch.ones(3, dtype=torch.bool), (2, 3))
+        >>> check_mask(torch.ones(2, dtype=torch.bool), (2, 3))
+        Traceback (most recent call last):
+        ValueError: mask must broadcast to the scores' shape (2, 3); got (2,)
+        >>> check_mask(torch.ones(1, 2, 3, dtype=torch.bool), (2, 3))
+        Traceback (most recent call last):
+        ValueError: mask must broadcast to the scores' shape (2, 3); got (1, 2, 3)
+        >>> check_mask(torch.ones(2, 3), (2, 3))
+        Traceback (most recent call last):
+        TypeError: mask must be a boolean tensor, True = may attend; got dtype torch.float32
+    """
+    check_boolean(mask)
+    trailing = shape[len(shape) - mask.ndim :]
+    sizes = zip(mask.shape, trailing, strict=False)
+    if mask.ndim > len(shape) or any(
+        size not in (1, wanted) for size, wanted in sizes
+    ):
+        rule = f"mask must broadcast to the scores' shape {tuple(shape)}"
+        raise ValueError(f"{rule}; got {tuple(mask.shape)}")

@@ -49,6 +49,14 @@ def causal_mask(
                 [1, 1, 1]], dtype=torch.int32)
         >>> causal_mask(1, key_length=3)   # one new query, after two that are known
         tensor([[True, True, True]])
+        >>> causal_mask(0).shape
+        torch.Size([0, 0])
+        >>> causal_mask(-1)
+        Traceback (most recent call last):
+        ValueError: length must be at least 0; got -1
+        >>> causal_mask(2, key_length=-1)
+        Traceback (most recent call last):
+        ValueError: key_length must be at least 0; got -1
     """
     key_length = length if key_length is None else key_length
     length = check_integer("length", length, least=0)
@@ -86,6 +94,16 @@ def padding_mask(
         >>> padding_mask([3, 1])[:, 0, 0].int()
         tensor([[1, 1, 1],
                 [1, 0, 0]], dtype=torch.int32)
+        >>> padding_mask([0], max_length=2)
+        tensor([[[[False, False]]]])
+        >>> padding_mask([]).shape
+        torch.Size([0, 1, 1, 0])
+        >>> padding_mask([3], max_length=2)
+        Traceback (most recent call last):
+        ValueError: lengths must be at most max_length = 2; got 3
+        >>> padding_mask([], max_length=-1)
+        Traceback (most recent call last):
+        ValueError: max_length must be at least 0; got -1
     """
     lengths = _checked_lengths(lengths)
     if max_length is None:
@@ -126,6 +144,14 @@ def information_flow(
         tensor([[1., 0., 0.],
                 [1., 1., 0.],
                 [1., 1., 1.]])
+        >>> information_flow(lambda x: x @ torch.tensor([[3.0, 0.0], [0.0, 4.0]]), torch.ones(1, 2))
+        tensor([[5.]])
+        >>> information_flow(running_sum, torch.zeros(3))
+        Traceback (most recent call last):
+        ValueError: inputs must be one sequence of shape (S, D); got (3,)
+        >>> information_flow(torch.sum, torch.zeros(3, 1))
+        Traceback (most recent call last):
+        ValueError: function must return one sequence of shape (T, E); got ()
     """
     _check_sequence("inputs", inputs)
     jacobian = torch.autograd.functional.jacobian(function, inputs)  # (T, E, S, D)
@@ -154,6 +180,12 @@ def leaks(
         >>> reversed_sum = lambda x: x.flip(0).cumsum(0).flip(0)
         >>> leaks(reversed_sum, torch.zeros(3, 1), causal_mask(3))
         [(0, 1), (0, 2), (1, 2)]
+        >>> leaks(reversed_sum, torch.zeros(3, 1), torch.ones(3, 3))
+        Traceback (most recent call last):
+        TypeError: mask must be a boolean tensor, True = may attend; got dtype torch.float32
+        >>> leaks(reversed_sum, torch.zeros(3, 1), causal_mask(2))
+        Traceback (most recent call last):
+        ValueError: mask must have one row an output and one column an input, (3, 3); got (2, 2)
     """
     check_boolean(mask)
     flow = information_flow(function, inputs)
@@ -166,6 +198,34 @@ def leaks(
 
 
 def _checked_lengths(lengths: Tensor | Sequence[int]) -> Tensor:
+    """Return lengths as 64-bit integers, or raise.
+
+    >>> _checked_lengths(torch.tensor([2, 0], dtype=torch.int8))
+    tensor([2, 0])
+    >>> _checked_lengths([])
+    tensor([], dtype=torch.int64)
+    >>> _checked_lengths(3)
+    Traceback (most recent call last):
+    TypeError: lengths must be a sequence or a tensor of integers; got int
+    >>> _checked_lengths([1.5])
+    Traceback (most recent call last):
+    TypeError: lengths must be integers; got dtype torch.float32
+    >>> _checked_lengths([True])
+    Traceback (most recent call last):
+    TypeError: lengths must be integers; got dtype torch.bool
+    >>> _checked_lengths([1j])
+    Traceback (most recent call last):
+    TypeError: lengths must be integers; got dtype torch.complex64
+    >>> _checked_lengths([[1]])
+    Traceback (most recent call last):
+    ValueError: lengths must have shape (B,); got (1, 1)
+    >>> _checked_lengths([1, -1])
+    Traceback (most recent call last):
+    ValueError: lengths must be at least 0; got -1
+    """
+    if isinstance(lengths, str) or not hasattr(lengths, "__len__"):
+        rule = "lengths must be a sequence or a tensor of integers"
+        raise TypeError(f"{rule}; got {type(lengths).__name__}")
     if not isinstance(lengths, Tensor):
         # An empty list would become a tensor of floats.
         lengths = torch.tensor(lengths, dtype=None if len(lengths) else torch.int64)

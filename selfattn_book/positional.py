@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from selfattn_book.checks import check_floating, check_integer
+from selfattn_book.checks import check_floating, check_integer, check_number
 
 
 def sinusoidal_encoding(
@@ -34,7 +34,7 @@ def sinusoidal_encoding(
         ``(length, d_model)``.
 
     Raises:
-        TypeError: a size is not an integer.
+        TypeError: a size is not an integer, or ``dtype`` is not floating point.
         ValueError: ``length`` is negative, or ``d_model`` is below 1.
 
     Source:
@@ -45,10 +45,21 @@ def sinusoidal_encoding(
         tensor([[ 0.0000,  1.0000,  0.0000,  1.0000],
                 [ 0.8415,  0.5403,  0.0100,  0.9999],
                 [ 0.9093, -0.4161,  0.0200,  0.9998]])
+        >>> sinusoidal_encoding(length=2, d_model=3)[1]   # the last clock has no cosine
+        tensor([0.8415, 0.5403, 0.0022])
+        >>> sinusoidal_encoding(length=0, d_model=1).shape
+        torch.Size([0, 1])
+        >>> sinusoidal_encoding(length=-1, d_model=1)
+        Traceback (most recent call last):
+        ValueError: length must be at least 0; got -1
+        >>> sinusoidal_encoding(length=1, d_model=0)
+        Traceback (most recent call last):
+        ValueError: d_model must be at least 1; got 0
     """
     check_integer("length", length, least=0)
     check_integer("d_model", d_model, least=1)
     dtype = torch.get_default_dtype() if dtype is None else dtype
+    _check_dtype(dtype)
     position = torch.arange(length, dtype=torch.float64, device=device)
     column = torch.arange(0, d_model, 2, dtype=torch.float64, device=device)  # 2i
     angle = position[:, None] / 10000 ** (column / d_model)  # (length, clocks)
@@ -84,6 +95,13 @@ class PositionalEncoding(nn.Module):
                  [0.8415, 0.5403, 0.0100, 0.9999]]])
         >>> list(add_positions.state_dict())
         []
+        >>> PositionalEncoding(d_model=2, max_len=1, scale=3.0)(torch.ones(1, 2))
+        tensor([[3., 4.]])
+        >>> add_positions
+        PositionalEncoding(d_model=4, max_len=10, scale=1.0)
+        >>> PositionalEncoding(d_model=4, max_len=0)
+        Traceback (most recent call last):
+        ValueError: max_len must be at least 1; got 0
     """
 
     table: Tensor
@@ -111,6 +129,23 @@ class PositionalEncoding(nn.Module):
         Raises:
             TypeError: the input is not floating point.
             ValueError: the input is longer than the table, or of another width.
+
+        Example:
+            >>> add_positions = PositionalEncoding(d_model=2, max_len=3)
+            >>> add_positions(torch.zeros(3, 2, dtype=torch.float16)).dtype
+            torch.float16
+            >>> add_positions(torch.zeros(4, 2))
+            Traceback (most recent call last):
+            ValueError: x must be at most max_len = 3 positions long; got 4
+            >>> add_positions(torch.zeros(3, 1))
+            Traceback (most recent call last):
+            ValueError: x must have shape (..., length, 2); got (3, 1)
+            >>> add_positions(torch.zeros(2))
+            Traceback (most recent call last):
+            ValueError: x must have shape (..., length, 2); got (2,)
+            >>> add_positions(torch.zeros(3, 2, dtype=torch.int64))
+            Traceback (most recent call last):
+            TypeError: x must be a floating-point tensor; got dtype torch.int64
         """
         self._check_input(x)
         return self.scale * x + self.table[: x.size(-2)].to(x.dtype)
@@ -134,7 +169,28 @@ class PositionalEncoding(nn.Module):
 
 
 def _check_scale(scale: float) -> None:
-    if isinstance(scale, bool) or not isinstance(scale, int | float):
-        raise TypeError(f"scale must be a number; got {scale!r}")
+    """Raise unless the scale is a finite number.
+
+    >>> _check_scale(2)
+    >>> _check_scale("2")
+    Traceback (most recent call last):
+    TypeError: scale must be a number; got '2'
+    >>> _check_scale(math.inf)
+    Traceback (most recent call last):
+    ValueError: scale must be finite; got inf
+    """
+    check_number("scale", scale)
     if not math.isfinite(scale):
         raise ValueError(f"scale must be finite; got {scale}")
+
+
+def _check_dtype(dtype: torch.dtype) -> None:
+    """Raise unless a table can be kept in a dtype.
+
+    >>> _check_dtype(torch.bfloat16)
+    >>> _check_dtype(torch.int64)
+    Traceback (most recent call last):
+    TypeError: dtype must be floating point; got torch.int64
+    """
+    if not dtype.is_floating_point:
+        raise TypeError(f"dtype must be floating point; got {dtype}")

@@ -23,9 +23,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-import hypothesis  # noqa: F401 (loaded here, so that no fork loads it again)
 import matplotlib.pyplot
-import numpy  # noqa: F401
+import numpy  # noqa: F401 (loaded here, so that no fork loads it again)
 import pytest
 import torch
 import torch._dynamo

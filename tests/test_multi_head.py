@@ -639,7 +639,7 @@ def test_decoder_weights_of_source_a(seeded):
             {"d_model": 7, "num_heads": 2},
             ValueError,
             "d_model must be divisible by num_heads when d_head is left out; "
-            "got d_model = 7, num_heads = 2",
+            "got 7 and 2",
         ),
         (
             {"d_model": 6, "num_heads": 2, "dropout": -0.1},
