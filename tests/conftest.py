@@ -1,11 +1,14 @@
 """Shared by the tests: drawn numbers, the implementation to compare with, how close is equal."""
 
 import contextlib
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 import torch
 import torch.nn.functional as F
+from book import INDEX, ROOT
 from hypothesis import settings
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -88,3 +91,33 @@ def seeded():
             yield
 
     return _seeded
+
+
+@pytest.fixture
+def build(tmp_path):
+    """Return a function that builds a book of one page, and gives exit code and messages."""
+
+    def build(page, *, extra=None):
+        docs = tmp_path / "docs"
+        docs.mkdir(exist_ok=True)
+        (docs / "index.md").write_text(INDEX, "utf-8")
+        (docs / "page.md").write_text(page, "utf-8")
+        if extra:
+            (docs / "extra.md").write_text(extra, "utf-8")
+        strict = ["--quiet", "--nitpicky", "--fail-on-warning", "--keep-going"]
+        command = [
+            sys.executable,
+            "-m",
+            "sphinx",
+            *strict,
+            "-c",
+            str(ROOT / "_config"),
+        ]
+        command += [str(docs), str(tmp_path / "out" / "html")]
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=ROOT, check=False
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    build.site = tmp_path / "out" / "html"
+    return build

@@ -1,54 +1,7 @@
 """What the strict build refuses, with the book's own configuration on a book of one page."""
 
-import subprocess
-import sys
-
 import pytest
-from book import ROOT
-
-INDEX = """# A small book
-
-```{toctree}
-page
-```
-"""
-NOTEBOOK = """---
-file_format: mystnb
-kernelspec:
-  name: python3
----
-
-"""
-
-
-@pytest.fixture
-def build(tmp_path):
-    """Return a function that builds a book of one page, and gives exit code and messages."""
-
-    def build(page, *, extra=None):
-        docs = tmp_path / "docs"
-        docs.mkdir(exist_ok=True)
-        (docs / "index.md").write_text(INDEX, "utf-8")
-        (docs / "page.md").write_text(page, "utf-8")
-        if extra:
-            (docs / "extra.md").write_text(extra, "utf-8")
-        strict = ["--quiet", "--nitpicky", "--fail-on-warning", "--keep-going"]
-        command = [
-            sys.executable,
-            "-m",
-            "sphinx",
-            *strict,
-            "-c",
-            str(ROOT / "_config"),
-        ]
-        command += [str(docs), str(tmp_path / "out" / "html")]
-        done = subprocess.run(
-            command, capture_output=True, text=True, cwd=ROOT, check=False
-        )
-        return done.returncode, done.stdout + done.stderr
-
-    build.site = tmp_path / "out" / "html"
-    return build
+from book import NOTEBOOK
 
 
 def test_a_page_with_mathematics_and_a_listing_is_built(build):

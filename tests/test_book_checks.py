@@ -1,0 +1,77 @@
+"""No equation and no claim without its check, and no check without its target."""
+
+import pytest
+from book import NOTEBOOK
+
+EQUATION = "```{math}\n:label: sum\n1 + 1 = 2\n```\n\n"
+CLAIM = "```{claim} it-holds\nOne and one is two.\n```\n\n"
+
+
+def check(name, by="exact"):
+    return (
+        f"```{{code-cell}}\n:check: {name}\n:by: {by}\nassert 1 + 1 == 2\n```\n\n"
+    )
+
+
+def test_a_checked_page_is_built_with_marks_folds_and_ledger(build):
+    page = (
+        NOTEBOOK
+        + "# P\n\n"
+        + EQUATION
+        + check("sum", "oracle")
+        + CLAIM
+        + check("it-holds")
+    )
+    code, messages = build(page + "```{ledger}\n```\n")
+    assert code == 0, messages
+    html = (build.site / "page.html").read_text("utf-8")
+    assert html.count('class="check-mark"') == 2
+    assert html.count('<details class="fold check">') == 2
+    for name in ("sum", "it-holds"):
+        assert f'href="#check-{name}"' in html
+        assert f'id="check-{name}"' in html
+    table = html[html.index("ledger") :]
+    assert "against an independent implementation" in table
+    assert "One and one is two." in table
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "message"),
+    [
+        (EQUATION, 9, "nothing checks 'sum'"),
+        (CLAIM, 9, "nothing checks 'it-holds'"),
+        (check("sum"), 9, "a cell checks 'sum', and nothing has that id"),
+        (EQUATION + check("sum") + check("sum"), 14, "2 cells check 'sum'"),
+        (
+            EQUATION + check("sum", "luck"),
+            14,
+            "'luck'; it must be by one of exact, oracle",
+        ),
+        (
+            CLAIM + CLAIM + check("it-holds"),
+            13,
+            "two equations or claims are called 'it-holds'",
+        ),
+    ],
+)
+def test_what_is_unbound_fails_the_build_with_its_place(build, body, line, message):
+    code, messages = build(NOTEBOOK + "# P\n\n" + body)
+    assert code != 0
+    assert message in messages
+    assert f"page.md:{line}" in messages
+
+
+def test_a_target_on_another_page_is_named(build):
+    other = "# Extra\n\n" + EQUATION
+    page = NOTEBOOK + "# P\n\n```{toctree}\nextra\n```\n\n" + check("sum")
+    code, messages = build(page, extra=other)
+    assert code != 0
+    assert "which is on the page extra" in messages
+    assert "nothing checks 'sum'" in messages
+
+
+def test_a_failing_check_fails_the_build(build):
+    body = EQUATION + check("sum").replace("== 2", "== 3")
+    code, messages = build(NOTEBOOK + "# P\n\n" + body)
+    assert code != 0
+    assert "assert 1 + 1 == 3" in messages
