@@ -114,10 +114,13 @@ def build(tmp_path):
             str(ROOT / "_config"),
         ]
         command += [str(docs), str(tmp_path / "out" / "html")]
-        done = subprocess.run(
-            command, capture_output=True, text=True, cwd=ROOT, check=False
-        )
-        return done.returncode, done.stdout + done.stderr
+        # Into a file: a server that outlives the build would keep a pipe open for ever.
+        log = tmp_path / "log"
+        with log.open("w") as file:
+            done = subprocess.run(
+                command, stdout=file, stderr=file, cwd=ROOT, timeout=300
+            )
+        return done.returncode, log.read_text("utf-8")
 
     build.site = tmp_path / "out" / "html"
     return build

@@ -32,6 +32,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the renderer; the name is what `html_math_renderer` is set to."""
     app.setup_extension("sphinxcontrib.katex")
     katex.KATEX_DEFAULT_OPTIONS.update(throwOnError=True, strict="error")
+    # The server's socket file is there a moment before anyone listens, and then a busy
+    # machine fails the build; a network socket is tried again until someone answers.
+    katex.KaTeXServer.start_server_process = katex.KaTeXServer.start_network_socket
+    katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 60
     app.add_html_math_renderer(
         "checked_katex",
         inline_renderers=(checked(katex.html_visit_math), None),
