@@ -82,6 +82,9 @@ def attention_weights(
         >>> attention_weights(torch.zeros(2, 4), torch.ones(3, 4))
         tensor([[0.3333, 0.3333, 0.3333],
                 [0.3333, 0.3333, 0.3333]])
+        >>> attention_weights(torch.zeros(2, 4), torch.ones(3, 5))
+        Traceback (most recent call last):
+        ValueError: query (..., T, D) and key (..., S, D) must have one width D; got (2, 4) and (3, 5)
     """
     check_query_and_key(query, key)
     # Divided before the product, not after: float16 overflows later.
@@ -124,6 +127,9 @@ def scaled_dot_product_attention(
         tensor([[0.8044, 0.1956]])
         >>> context
         tensor([[11.9557]])
+        >>> scaled_dot_product_attention(query, key, value[:1])
+        Traceback (most recent call last):
+        ValueError: key (..., S, D) and value (..., S, E) must have one length S; got (2, 2) and (1, 1)
     """
     check_value(key, value)
     weights = attention_weights(query, key, mask)  # (..., T, S)
@@ -164,6 +170,32 @@ class MultiHeadAttention(nn.Module):
         >>> context, weights = attention(x, x, x)
         >>> context.shape, weights.shape
         (torch.Size([5, 3, 6]), torch.Size([5, 2, 3, 3]))
+        >>> attention
+        MultiHeadAttention(
+          num_heads=2, d_head=3, dropout=0.0
+          (project_query): Linear(in_features=6, out_features=6, bias=True)
+          (project_key): Linear(in_features=6, out_features=6, bias=True)
+          (project_value): Linear(in_features=6, out_features=6, bias=True)
+          (project_output): Linear(in_features=6, out_features=6, bias=True)
+        )
+        >>> MultiHeadAttention(5, 2, d_input=3, d_head=5, bias=False).project_query
+        Linear(in_features=3, out_features=10, bias=False)
+        >>> MultiHeadAttention(5, 2)
+        Traceback (most recent call last):
+        ValueError: d_model must be divisible by num_heads when d_head is left out; got 5 and 2
+        >>> MultiHeadAttention(5, 1, dropout=2)
+        Traceback (most recent call last):
+        ValueError: dropout must be between 0 and 1; got 2
+
+        The encoder of a well-known course, from its seed to its printed states:
+
+        >>> _ = torch.manual_seed(11)
+        >>> attention = MultiHeadAttention(2, 3, d_input=2, d_head=2)
+        >>> feed_forward = nn.Sequential(nn.Linear(2, 10), nn.ReLU(), nn.Linear(10, 2))
+        >>> corners = torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]])
+        >>> feed_forward(attention(corners, corners, corners)[0]).detach()
+        tensor([[[-0.0498,  0.2193],
+                 [-0.0642,  0.2258]]])
     """
 
     def __init__(
@@ -219,6 +251,39 @@ class MultiHeadAttention(nn.Module):
         Returns:
             The context ``(B, T, d_model)``, and the weights ``(B, H, T, S)`` of every head
             before dropout, or ``None``.
+
+        Raises:
+            TypeError: dtypes differ or are not floating point, or the mask is not boolean.
+            ValueError: a shape is not as above, or the mask does not broadcast.
+
+        Example:
+            >>> attention, x = MultiHeadAttention(4, 2, dropout=1.0), torch.ones(1, 3, 4)
+            >>> _, weights = attention(x, x, x)   # of before the dropout
+            >>> weights.sum(-1)
+            tensor([[[1., 1., 1.], [1., 1., 1.]]], grad_fn=...)
+            >>> dropped, nothing = attention(x, x, x, need_weights=False)
+            >>> dropped.allclose(attention.project_output.bias), nothing
+            (True, None)
+            >>> sees_two = torch.tensor([True, True, False])
+            >>> slow, _ = attention.eval()(x, x.cumsum(1), x.cumsum(1), sees_two)
+            >>> fast, _ = attention(x, x.cumsum(1), x.cumsum(1), sees_two, need_weights=False)
+            >>> slow.allclose(fast, atol=1e-6)
+            True
+            >>> attention(x, x, x, torch.ones(2, dtype=torch.bool), need_weights=False)
+            Traceback (most recent call last):
+            ValueError: mask must broadcast to the scores' shape (1, 2, 3, 3); got (2,)
+            >>> attention(x[0], x, x)
+            Traceback (most recent call last):
+            ValueError: query must have shape (batch, length, 4); got (3, 4)
+            >>> attention(x, x.expand(2, 3, 4), x)
+            Traceback (most recent call last):
+            ValueError: query, key, value must share a batch size; got (1, 2, 1)
+            >>> attention(x, x[:, :2], x)
+            Traceback (most recent call last):
+            ValueError: key ... must have one length S; got (1, 2, 4) and (1, 3, 4)
+            >>> attention(x.int(), x, x)
+            Traceback (most recent call last):
+            TypeError: query must be a floating-point tensor; got dtype torch.int32
         """
         self._check_inputs(query, key, value)
         query = self._split_heads(self.project_query(query))  # (B, H, T, D)
@@ -280,6 +345,7 @@ def _draw(linear: nn.Linear, rows: slice) -> None:
     >>> _ = torch.manual_seed(0); theirs.reset_parameters()
     >>> ours.weight.equal(theirs.weight), ours.bias.equal(theirs.bias)
     (True, True)
+    >>> _draw(_undrawn_linear(3, 2, bias=False), slice(None))
     """
     nn.init.kaiming_uniform_(linear.weight[rows], a=math.sqrt(5))
     if linear.bias is not None:

@@ -146,6 +146,9 @@ def information_flow(
                 [1., 1., 1.]])
         >>> information_flow(lambda x: x @ torch.tensor([[3.0, 0.0], [0.0, 4.0]]), torch.ones(1, 2))
         tensor([[5.]])
+        >>> information_flow(running_sum, torch.zeros(3, 1, dtype=torch.int64))
+        Traceback (most recent call last):
+        TypeError: inputs must be a floating-point tensor; got dtype torch.int64
         >>> information_flow(running_sum, torch.zeros(3))
         Traceback (most recent call last):
         ValueError: inputs must be one sequence of shape (S, D); got (3,)

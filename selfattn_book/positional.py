@@ -49,6 +49,12 @@ def sinusoidal_encoding(
         tensor([0.8415, 0.5403, 0.0022])
         >>> sinusoidal_encoding(length=0, d_model=1).shape
         torch.Size([0, 1])
+        >>> sinusoidal_encoding(length=2, d_model=2, dtype=torch.float64)
+        tensor([[0.0000, 1.0000],
+                [0.8415, 0.5403]], dtype=torch.float64)
+        >>> sinusoidal_encoding(length=2, d_model=2, dtype=torch.int64)
+        Traceback (most recent call last):
+        TypeError: dtype must be floating point; got torch.int64
         >>> sinusoidal_encoding(length=-1, d_model=1)
         Traceback (most recent call last):
         ValueError: length must be at least 0; got -1
@@ -99,6 +105,11 @@ class PositionalEncoding(nn.Module):
         tensor([[3., 4.]])
         >>> add_positions
         PositionalEncoding(d_model=4, max_len=10, scale=1.0)
+        >>> PositionalEncoding(d_model=4).table.shape
+        torch.Size([1000, 4])
+        >>> PositionalEncoding(d_model=4, scale=math.nan)
+        Traceback (most recent call last):
+        ValueError: scale must be finite; got nan
         >>> PositionalEncoding(d_model=4, max_len=0)
         Traceback (most recent call last):
         ValueError: max_len must be at least 1; got 0

@@ -721,6 +721,16 @@ X = torch.ones(2, 3, 5)
             r"query, key, value must share a batch size; got \(1, 2, 2\)",
         ),
         (
+            (X, X[:1], X),
+            ValueError,
+            r"query, key, value must share a batch size; got \(2, 1, 2\)",
+        ),
+        (
+            (X, X, X[:1]),
+            ValueError,
+            r"query, key, value must share a batch size; got \(2, 2, 1\)",
+        ),
+        (
             (X, X, X[:, :2]),
             ValueError,
             r"key \(..., S, D\) and value \(..., S, E\) must have one length S; "
