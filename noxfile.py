@@ -152,5 +152,11 @@ def pages(session: nox.Session) -> None:
     run(session, "pytest", "tests/browser", *session.posargs)
 
 
+@nox.session
+def mutate(session: nox.Session) -> None:
+    """Change the package in small ways, and see which changes nobody notices (minutes)."""
+    run(session, "python", "tests/mutate.py", *session.posargs)
+
+
 if __name__ == "__main__":
     nox.main()
