@@ -6,6 +6,7 @@ All sessions share one environment, `.nox/book`, which is made once and again on
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -85,22 +86,22 @@ def run(session: nox.Session, program: str, *arguments: str | Path) -> None:
 
 
 def sphinx_arguments(site: Path) -> list[str | Path]:
-    """Return the arguments of a strict build; all pages are made anew."""
+    """Return the arguments of a strict build."""
     doctrees = site.with_name(f"{site.name}-doctrees")
-    strict = ["--nitpicky", "--fail-on-warning", "--keep-going", "--fresh-env"]
+    strict = ["--nitpicky", "--fail-on-warning", "--keep-going"]
     return [*strict, "-c", "_config", "-d", doctrees, "docs", site]
 
 
 @nox.session
 def book(session: nox.Session) -> None:
-    """Build the site strictly: run every cell, check every reference."""
-    run(
-        session,
-        "sphinx-build",
-        "--quiet",
-        *session.posargs,
-        *sphinx_arguments(SITE),
-    )
+    """Build the site strictly: run what has changed, check every reference.
+
+    With `-- --fresh`, nothing that an earlier build has kept is used.
+    """
+    arguments = [word for word in session.posargs if word != "--fresh"]
+    if arguments != session.posargs:
+        shutil.rmtree(SITE.parent, ignore_errors=True)
+    run(session, "sphinx-build", "--quiet", *arguments, *sphinx_arguments(SITE))
     print(f"\nThe book is built. Open {(SITE / 'index.html').as_uri()}")
 
 

@@ -32,6 +32,7 @@ extensions = [
     # the book's own
     "alt_text",
     "folds",
+    "freshness",
     "listing",
     "punctuation",
 ]
@@ -66,6 +67,16 @@ nb_execution_show_tb = True
 nb_merge_streams = True
 nb_code_prompt_show = "Show the {type}"
 nb_ipywidgets_js = {}  # would load from two CDNs
+freshness_package = "selfattn_book"
+freshness_libraries = ["torch", "numpy", "matplotlib", "ipykernel", "ipython"]
+freshness_preload = [
+    "ipykernel.kernelapp",
+    "ipykernel.ipkernel",
+    "matplotlib.pyplot",
+    "numpy",
+    "torch",
+    "torch._dynamo",  # what the first step of an optimizer would load
+]
 
 # -- Text ----------------------------------------------------------------------
 

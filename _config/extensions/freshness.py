@@ -1,0 +1,226 @@
+"""Keep every page as new as what it was made from, and run no cell without need.
+
+The results of a chapter are kept under a key: its code cells, the modules of the package that
+they reach, the data files that its front matter declares, Python, and the libraries.
+Before Sphinx reads pages, chapters without results run; myst-nb then finds them all in the
+cache of jupyter-cache, and runs nothing itself.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterable
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from chapter_keys import digest, modules_reached, names_in_cells, with_key
+from docutils import nodes
+from execution import CORES, ENVIRONMENT, Chapter, not_executed, run_chapters
+from filelock import FileLock, Timeout
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn
+from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
+from nbformat import NotebookNode
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import SphinxError
+from sqlalchemy.exc import SQLAlchemyError
+
+PATIENCE = 600  # seconds to wait for another build
+
+
+class FreshnessError(SphinxError):
+    """Results are missing, and so the book is not built."""
+
+    category = "The book is not built"
+
+
+def say(text: str) -> None:
+    """Print at once, also when Sphinx is told to be quiet."""
+    print(text, flush=True)
+
+
+class Results:
+    """The results that are kept, in the form in which myst-nb looks for them."""
+
+    def __init__(self, folder: str) -> None:
+        self.cache = get_cache(folder)
+        try:
+            self.cache.list_cache_records()
+        except (RuntimeError, SQLAlchemyError):
+            say(
+                f"The results kept in {folder} are damaged; all chapters run again."
+            )
+            self.cache.clear_cache()
+
+    def has(self, notebook: NotebookNode) -> bool:
+        """Tell whether there are results of all cells."""
+        try:
+            _, executed = self.cache.merge_match_into_notebook(notebook)
+        # Not there, or half-written: no file, no JSON, not as many cells.
+        except (KeyError, ValueError, IndexError, AttributeError):
+            return False
+        return not not_executed(executed)
+
+    def keep(self, chapter: Chapter) -> None:
+        """Keep the results of a chapter, if they are good."""
+        data = {"execution_seconds": chapter.seconds}
+        bundle = CacheBundleIn(chapter.notebook, str(chapter.file), data=data)
+        try:
+            if not chapter.failure:
+                self.cache.cache_notebook_bundle(bundle, False, overwrite=True)
+        except (OSError, RuntimeError, SQLAlchemyError) as error:
+            chapter.failure = f"{chapter.name}: its results cannot be kept: {error}"
+        say(
+            f"  {chapter.name}  {'failed' if chapter.failure else f'{chapter.seconds:.1f} s'}"
+        )
+
+
+class Freshness:
+    """What a build does at the events of Sphinx, and knows from one to the next."""
+
+    def begin(self, app: Sphinx, config: Config) -> None:
+        """Wait for any other build, and see whether the last one came to a good end."""
+        self.lock = FileLock(app.outdir.parent / ".lock")
+        try:
+            self.lock.acquire(timeout=0)
+        except Timeout:
+            say(f"Another build is at work in {app.outdir.parent}; waiting for it.")
+            self.lock.acquire(timeout=PATIENCE)
+        # Stopped, or with a warning that has to come again: then no page is trusted.
+        self.unfinished = app.doctreedir / "unfinished"
+        self.trusted = not self.unfinished.exists()
+        app.doctreedir.mkdir(parents=True, exist_ok=True)
+        self.unfinished.touch()
+        self.app = app
+        spec = find_spec(config.freshness_package)
+        assert spec, f"there is no package {config.freshness_package!r}"
+        self.root = Path(str(spec.origin)).parent
+        folders = Path(app.confdir), Path(__file__).parent
+        self.tools = digest(
+            [], (f for folder in folders for f in sorted(folder.glob("*.py")))
+        )
+
+    def end(self, app: Sphinx, error: Exception | None) -> None:
+        """Note that the build came to a good end, if it did."""
+        if error is None and not app._warncount:
+            self.unfinished.unlink()
+        self.lock.release()
+
+    def key(self, page: Path, names: Iterable[str], data: Iterable[str]) -> str:
+        """Return what the results of a page's cells depend on, as a short text."""
+        files = [page.parent / name for name in data]
+        for file in files:
+            if not file.is_file():
+                raise FreshnessError(
+                    f"{page}: data_files names {file}, which is not there"
+                )
+        libraries = (
+            f"{n} {version(n)}" for n in self.app.config.freshness_libraries
+        )
+        about = [sys.version, sys.platform, repr(ENVIRONMENT), *libraries]
+        return digest(about, [*modules_reached(self.root, names), *files])
+
+    def outdated(
+        self, app: Sphinx, env: BuildEnvironment, *_: set[str]
+    ) -> list[str]:
+        """Return the pages that were made from something else than what is there now."""
+
+        def as_noted(docname: str) -> bool:
+            names, data, *noted = env.metadata[docname]["freshness"]
+            return noted == [
+                self.key(env.doc2path(docname), names, data),
+                self.tools,
+            ]
+
+        known = env.found_docs & env.all_docs.keys()
+        return [name for name in known if not (self.trusted and as_noted(name))]
+
+    def keyed(self, env: Any, docname: str, text: str) -> str:
+        """Return the text of a page with its key in it, and note what the key is made of."""
+        page = Path(env.doc2path(docname))
+        names: frozenset[str] = frozenset()
+        data: list[str] = []
+        if is_chapter := is_myst_markdown_notebook(text):
+            notebook = read_myst_markdown_notebook(text, env.myst_config)
+            names = names_in_cells(self.root, notebook)
+            data = notebook.metadata.get("data_files", [])
+        key = self.key(page, names, data)
+        env.metadata[docname]["freshness"] = names, data, key, self.tools
+        return with_key(text, key) if is_chapter else text
+
+    def chapter(self, env: Any, docname: str) -> Chapter | None:
+        """Read a page as myst-nb will, and return its cells if they have no results."""
+        file = Path(env.doc2path(docname))
+        text = self.keyed(env, docname, file.read_text("utf-8"))
+        if not is_myst_markdown_notebook(text):
+            return None
+        notebook = read_myst_markdown_notebook(
+            text, env.myst_config, add_source_map=True, path=file
+        )
+        return None if self.results.has(notebook) else Chapter(file, notebook)
+
+    def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
+        """Run the chapters among the pages to be read whose results are not there."""
+        self.pages = docnames
+        if app.config.nb_execution_mode != "cache":
+            return
+        self.results = Results(env.mystnb_config.execution_cache_path)
+        found = (self.chapter(env, docname) for docname in docnames)
+        chapters = [chapter for chapter in found if chapter]
+        if not chapters:
+            return say("No chapter has to run.")
+        say(f"Running {len(chapters)} chapters, {CORES} at once ...")
+        cold = os.environ.get("BOOK_KERNELS") == "cold"
+        start = time.perf_counter()
+        run_chapters(
+            chapters,
+            self.results.keep,
+            timeout=app.config.nb_execution_timeout,
+            preload=[] if cold else app.config.freshness_preload,
+        )
+        wall = time.perf_counter() - start
+        floor = sum(chapter.seconds for chapter in chapters) / CORES
+        say(
+            f"{len(chapters)} chapters ran in {wall:.1f} s; their cells alone, on {CORES} cores,"
+            f" take {floor:.1f} s; ratio {wall / max(floor, 1e-3):.1f}"
+        )
+        if failures := [chapter.failure for chapter in chapters if chapter.failure]:
+            raise FreshnessError("\n\n".join(failures))
+
+    def read(self, app: Sphinx, docname: str, content: list[str]) -> None:
+        """Give myst-nb the page with the key under which its results are kept."""
+        content[0] = self.keyed(app.env, docname, content[0])
+
+    def check(self, app: Sphinx, page: nodes.document) -> None:
+        """Fail if a cell that the page shows was not executed."""
+        for cell in page.findall(nodes.container):
+            is_code = (
+                cell.get("nb_element") == "cell_code" and cell.astext().strip()
+            )
+            if is_code and not cell["exec_count"]:
+                where = f"{page['source']}:{cell.line}"
+                raise FreshnessError(f"{where}: this cell was not executed")
+
+    def also_written(self, app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
+        """Return all pages if any was read: each shows titles and numbers of others."""
+        return env.found_docs if self.pages else []
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Take part in the build, from its first event to its last."""
+    app.add_config_value("freshness_package", "", "", str)
+    app.add_config_value("freshness_libraries", [], "", list)
+    app.add_config_value("freshness_preload", [], "", list)
+    freshness = Freshness()
+    app.connect("config-inited", freshness.begin)
+    app.connect("env-get-outdated", freshness.outdated)
+    app.connect("env-before-read-docs", freshness.run)
+    app.connect("source-read", freshness.read)
+    app.connect("doctree-read", freshness.check)
+    app.connect("env-get-updated", freshness.also_written)
+    app.connect("build-finished", freshness.end)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
