@@ -6,7 +6,6 @@ All sessions share one environment, `.nox/book`, which is made once and again on
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import venv
@@ -98,10 +97,9 @@ def book(session: nox.Session) -> None:
 
     With `-- --fresh`, nothing that an earlier build has kept is used.
     """
-    arguments = [word for word in session.posargs if word != "--fresh"]
-    if arguments != session.posargs:
-        shutil.rmtree(SITE.parent, ignore_errors=True)
-    run(session, "sphinx-build", "--quiet", *arguments, *sphinx_arguments(SITE))
+    fresh = "--define=freshness_anew=1"
+    words = [fresh if word == "--fresh" else word for word in session.posargs]
+    run(session, "sphinx-build", "--quiet", *words, *sphinx_arguments(SITE))
     print(f"\nThe book is built. Open {(SITE / 'index.html').as_uri()}")
 
 

@@ -7,12 +7,14 @@ cache of jupyter-cache, and runs nothing itself.
 """
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterable
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from pprint import pformat
 from typing import Any
 
 from chapter_keys import digest, modules_reached, names_in_cells, with_key
@@ -30,6 +32,11 @@ from sphinx.errors import SphinxError
 from sqlalchemy.exc import SQLAlchemyError
 
 PATIENCE = 600  # seconds to wait for another build
+TOOLS = {
+    ".py",
+    ".bib",
+    ".html",
+}  # when one of these changes, all pages are read again
 
 
 class FreshnessError(SphinxError):
@@ -90,19 +97,27 @@ class Freshness:
         except Timeout:
             say(f"Another build is at work in {app.outdir.parent}; waiting for it.")
             self.lock.acquire(timeout=PATIENCE)
-        # Stopped, or with a warning that has to come again: then no page is trusted.
+        if config.freshness_anew:
+            kept = app.outdir.parent / ".jupyter_cache"
+            for folder in (kept, app.outdir, app.doctreedir):
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(parents=True)
+        # After a build that was stopped, or that warned, no page is trusted: it may be
+        # half made, and the warning has to come again.
         self.unfinished = app.doctreedir / "unfinished"
         self.trusted = not self.unfinished.exists()
         app.doctreedir.mkdir(parents=True, exist_ok=True)
         self.unfinished.touch()
-        self.app = app
         spec = find_spec(config.freshness_package)
         assert spec, f"there is no package {config.freshness_package!r}"
         self.root = Path(str(spec.origin)).parent
-        folders = Path(app.confdir), Path(__file__).parent
-        self.tools = digest(
-            [], (f for folder in folders for f in sorted(folder.glob("*.py")))
-        )
+        self.tools = digest([], self.tool_files(app))
+        self.libraries = [f"{n} {version(n)}" for n in config.freshness_libraries]
+
+    def tool_files(self, app: Sphinx) -> list[Path]:
+        """Return the files that decide how pages are made, besides the installed ones."""
+        files = [*Path(app.confdir).rglob("*"), *Path(__file__).parent.glob("*")]
+        return [file for file in sorted(files) if file.suffix in TOOLS]
 
     def end(self, app: Sphinx, error: Exception | None) -> None:
         """Note that the build came to a good end, if it did."""
@@ -118,10 +133,7 @@ class Freshness:
                 raise FreshnessError(
                     f"{page}: data_files names {file}, which is not there"
                 )
-        libraries = (
-            f"{n} {version(n)}" for n in self.app.config.freshness_libraries
-        )
-        about = [sys.version, sys.platform, repr(ENVIRONMENT), *libraries]
+        about = [sys.version, sys.platform, repr(ENVIRONMENT), *self.libraries]
         return digest(about, [*modules_reached(self.root, names), *files])
 
     def outdated(
@@ -165,7 +177,6 @@ class Freshness:
 
     def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
         """Run the chapters among the pages to be read whose results are not there."""
-        self.pages = docnames
         if app.config.nb_execution_mode != "cache":
             return
         self.results = Results(env.mystnb_config.execution_cache_path)
@@ -205,13 +216,19 @@ class Freshness:
                 where = f"{page['source']}:{cell.line}"
                 raise FreshnessError(f"{where}: this cell was not executed")
 
-    def also_written(self, app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
-        """Return all pages if any was read: each shows titles and numbers of others."""
-        return env.found_docs if self.pages else []
+    def also_written(self, app: Sphinx, env: Any) -> Iterable[str]:
+        """Return all pages if a title, number or label has changed, since any may show it."""
+        titles = {name: title.astext() for name, title in env.titles.items()}
+        labels = env.domaindata["std"], env.domaindata["py"]
+        numbers = env.toctree_includes, env.toc_secnumbers, env.toc_fignumbers
+        before = getattr(env, "freshness_shown", None)
+        env.freshness_shown = digest([pformat([titles, labels, numbers])], [])
+        return [] if before == env.freshness_shown else env.found_docs
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Take part in the build, from its first event to its last."""
+    app.add_config_value("freshness_anew", False, "", bool)
     app.add_config_value("freshness_package", "", "", str)
     app.add_config_value("freshness_libraries", [], "", list)
     app.add_config_value("freshness_preload", [], "", list)
