@@ -15,7 +15,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from pprint import pformat
-from typing import Any
+from typing import Any, NoReturn
 
 from chapter_keys import digest, modules_reached, names_in_cells, with_key
 from docutils import nodes
@@ -28,7 +28,6 @@ from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
-from sphinx.errors import SphinxError
 from sqlalchemy.exc import SQLAlchemyError
 
 PATIENCE = 600  # seconds to wait for another build
@@ -39,10 +38,10 @@ TOOLS = {
 }  # when one of these changes, all pages are read again
 
 
-class FreshnessError(SphinxError):
-    """Results are missing, and so the book is not built."""
-
-    category = "The book is not built"
+def stop(why: str) -> NoReturn:
+    """End the build without a book."""
+    # Any other exception would be buried under a report on Sphinx itself.
+    sys.exit(f"\n{why}\n\nThe book is not built.")
 
 
 def say(text: str) -> None:
@@ -78,6 +77,11 @@ class Results:
         bundle = CacheBundleIn(chapter.notebook, str(chapter.file), data=data)
         try:
             if not chapter.failure:
+                # The cache writes over a whole entry, but stumbles over a half-written one.
+                _, name = self.cache.create_hashed_notebook(chapter.notebook)
+                shutil.rmtree(
+                    self.cache.path / "executed" / name, ignore_errors=True
+                )
                 self.cache.cache_notebook_bundle(bundle, False, overwrite=True)
         except (OSError, RuntimeError, SQLAlchemyError) as error:
             chapter.failure = f"{chapter.name}: its results cannot be kept: {error}"
@@ -130,9 +134,7 @@ class Freshness:
         files = [page.parent / name for name in data]
         for file in files:
             if not file.is_file():
-                raise FreshnessError(
-                    f"{page}: data_files names {file}, which is not there"
-                )
+                stop(f"{page}: data_files names {file}, which is not there")
         about = [sys.version, sys.platform, repr(ENVIRONMENT), *self.libraries]
         return digest(about, [*modules_reached(self.root, names), *files])
 
@@ -200,7 +202,7 @@ class Freshness:
             f" take {floor:.1f} s; ratio {wall / max(floor, 1e-3):.1f}"
         )
         if failures := [chapter.failure for chapter in chapters if chapter.failure]:
-            raise FreshnessError("\n\n".join(failures))
+            stop("\n\n".join(failures))
 
     def read(self, app: Sphinx, docname: str, content: list[str]) -> None:
         """Give myst-nb the page with the key under which its results are kept."""
@@ -214,7 +216,7 @@ class Freshness:
             )
             if is_code and not cell["exec_count"]:
                 where = f"{page['source']}:{cell.line}"
-                raise FreshnessError(f"{where}: this cell was not executed")
+                stop(f"{where}: this cell was not executed")
 
     def also_written(self, app: Sphinx, env: Any) -> Iterable[str]:
         """Return all pages if a title, number or label has changed, since any may show it."""
