@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -266,6 +267,42 @@ def test_a_data_file_that_is_not_there_fails_the_build(book):
     missing = book.build()
     assert not missing.good
     assert "data.csv, which is not there" in missing.said
+
+
+def test_a_module_that_is_edited_while_its_chapter_runs_fails_the_build(book):
+    edit = 'Path("../tiny/numbers.py").open("a").write("# edited")'
+    book.edit("docs/data.md", 'print("data"', f'{edit}\nprint("data"')
+    book.edit("docs/data.md", "from pathlib", "import tiny.numbers\nfrom pathlib")
+    changed = book.build()
+    assert not changed.good
+    assert "docs/data.md or what it reaches was changed" in changed.said
+
+
+def test_kernels_end_with_a_build_that_is_killed(book):
+    pid = book.root / "docs" / "pid"
+    write = 'Path("pid").write_text(str(os.getpid())); import time; time.sleep(99)'
+    whole = 'print("data", Path("data.txt").read_text())'
+    book.edit("docs/data.md", whole, f"import os; {write}")
+    with book.start() as process:
+        wait_until(lambda: pid.exists() and pid.read_text())
+        process.kill()
+    kernel = int(pid.read_text())
+    wait_until(lambda: not is_running(kernel))
+
+
+def wait_until(true):
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 PICTURE = """

@@ -44,7 +44,8 @@ def names_in_cells(root: Path, notebook: NotebookNode) -> frozenset[str]:
 
 def module_name(root: Path, file: Path) -> str:
     """Return the dotted name of a file of the package at ``root``."""
-    return ".".join(file.relative_to(root.parent).with_suffix("").parts)
+    parts = file.relative_to(root.parent).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
 
 
 def module_file(root: Path, name: str) -> Path | None:

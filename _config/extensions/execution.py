@@ -3,11 +3,12 @@
 import asyncio
 import os
 import re
-import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from nbclient import NotebookClient
@@ -15,117 +16,95 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from warm_kernels import CAN_FORK, Server, kernel_manager
 
-CORES = (
-    len(os.sched_getaffinity(0))
-    if hasattr(os, "sched_getaffinity")
-    else os.cpu_count() or 1
-)
-# One thread, because the order of a sum, and so its last digits, depends on their number;
-# one seed for the order of sets; and figures that a forked kernel finds its backend for.
+AFFINITY = getattr(os, "sched_getaffinity", None)  # not on every platform
+CORES = len(AFFINITY(0)) if AFFINITY else os.cpu_count() or 1
+# The last digits of a sum depend on the number of threads, the order of a set on the seed;
+# and a library that is loaded before its kernel has to know where figures will go.
 ENVIRONMENT = {
-    **dict.fromkeys(
-        (
-            "OMP_NUM_THREADS",
-            "MKL_NUM_THREADS",
-            "OPENBLAS_NUM_THREADS",
-            "VECLIB_MAXIMUM_THREADS",
-        ),
-        "1",
-    ),
-    "PYTHONHASHSEED": "0",
+    "MKL_NUM_THREADS": "1",
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
 }
+
+
+def not_executed(notebook: NotebookNode) -> list[int]:
+    """Return the indices of the code cells that have not been executed."""
+    return [
+        index
+        for index, cell in enumerate(notebook.cells)
+        if cell.cell_type == "code" and cell.source.strip()
+        if not cell.execution_count
+    ]
 
 
 @dataclass
 class Chapter:
-    """A chapter to run: its name in messages, its file, its cells; and what came of it."""
+    """A chapter that has to run, and what came of it."""
 
     file: Path
     notebook: NotebookNode
-    seconds: float = 0.0  # that the kernel was at work
+    unchanged: Callable[[], bool]  # tells whether its results would still be fresh
+    seconds: float = 0.0  # that the kernel was busy
     failure: str = ""
-    cell: int | None = None  # the last that was begun
 
-    @property
-    def name(self) -> str:
+    def __str__(self) -> str:
         """Return the path of the file as one would type it."""
         return os.path.relpath(self.file)
 
+    async def run(self, timeout: int, folder: Path, server: Server | None) -> None:
+        """Run the cells in a kernel of their own; note the failure, if there is one."""
+        begun = -1
 
-def not_executed(notebook: NotebookNode) -> list[int]:
-    """Return the indices of code cells that have not been executed."""
-    return [
-        index
-        for index, cell in enumerate(notebook.cells)
-        if cell.cell_type == "code"
-        and cell.source.strip()
-        and not cell.execution_count
-    ]
+        def begin(cell: NotebookNode, cell_index: int) -> None:
+            nonlocal begun
+            begun = cell_index
+
+        kernel = self.notebook.metadata["kernelspec"]["name"]
+        client = NotebookClient(
+            self.notebook,
+            kernel_manager(kernel, folder, server),
+            timeout=timeout,
+            resources={"metadata": {"path": str(self.file.parent)}},
+            shutdown_kernel="immediate",
+            on_cell_execute=begin,
+        )
+        try:
+            await client.async_execute(cleanup_kc=True)
+        except Exception as error:
+            self.failure = f"{self.place(begun)} failed{reason(error)}"
+        self.seconds = sum(map(take_seconds, self.notebook.cells))
+        if not self.failure and (left := not_executed(self.notebook)):
+            self.failure = f"{self.place(left[0])} was not executed"
+        if not self.failure and not self.unchanged():
+            self.failure = f"{self} or what it reaches was changed while it ran"
+
+    def place(self, index: int) -> str:
+        """Say where a cell stands."""
+        if index < 0:
+            return f"{self}: the kernel"
+        line = self.notebook.metadata["source_map"][index] + 1
+        code = [cell.cell_type == "code" for cell in self.notebook.cells]
+        return f"{self}:{line}: cell {sum(code[: index + 1])} of {sum(code)}"
 
 
-def place(chapter: Chapter, index: int) -> str:
-    """Say where a cell stands."""
-    line = chapter.notebook.metadata["source_map"][index] + 1
-    code = [
-        i
-        for i, cell in enumerate(chapter.notebook.cells)
-        if cell.cell_type == "code"
-    ]
-    return f"{chapter.name}:{line}: cell {code.index(index) + 1} of {len(code)}"
-
-
-def explain(chapter: Chapter, error: Exception) -> str:
-    """Say which cell failed, and how."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip() or repr(error)
-    lines = text.splitlines()
-    # A traceback ends with what matters; the other messages begin with it.
+def reason(error: Exception) -> str:
+    """Return what matters of an error: the end of a traceback, or the first line."""
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error) or repr(error)).splitlines()
     lines = lines[-12:] if isinstance(error, CellExecutionError) else lines[:1]
-    where = (
-        f"{chapter.name}: the kernel"
-        if chapter.cell is None
-        else place(chapter, chapter.cell)
-    )
-    return "\n    ".join([f"{where} failed", *lines])
+    return "".join(f"\n    {line}".rstrip() for line in lines if line)
 
 
 def take_seconds(cell: NotebookNode) -> float:
     """Return how long the kernel was busy with a cell, and remove the record of it."""
-    # The record would be part of the key under which jupyter-cache looks for the results.
-    times: dict[str, str] = cell.metadata.pop("execution", {})
-    if not {"iopub.status.busy", "shell.execute_reply"} <= times.keys():
-        return 0.0
-    start, end = (
-        datetime.fromisoformat(times[key])
-        for key in ("iopub.status.busy", "shell.execute_reply")
-    )
-    return (end - start).total_seconds()
-
-
-async def run_chapter(
-    chapter: Chapter, timeout: int, folder: Path, server: Server | None
-) -> None:
-    """Run the cells of one chapter in a kernel of its own; note the failure, if any."""
-
-    def begin(cell: NotebookNode, cell_index: int) -> None:
-        chapter.cell = cell_index
-
-    name = chapter.notebook.metadata["kernelspec"]["name"]
-    client = NotebookClient(
-        chapter.notebook,
-        kernel_manager(name, folder, server),
-        timeout=timeout,
-        resources={"metadata": {"path": str(chapter.file.parent)}},
-        shutdown_kernel="immediate",
-        on_cell_execute=begin,
-    )
-    try:
-        await client.async_execute(cleanup_kc=True)
-    except Exception as error:
-        chapter.failure = explain(chapter, error)
-    chapter.seconds = sum(take_seconds(cell) for cell in chapter.notebook.cells)
-    if not chapter.failure and (left := not_executed(chapter.notebook)):
-        chapter.failure = f"{place(chapter, left[0])} was not executed"
+    # It would be part of the key under which the results are kept.
+    record: dict[str, str] = cell.metadata.pop("execution", {})
+    times = [
+        record.get(key) for key in ("iopub.status.busy", "shell.execute_reply")
+    ]
+    start, end = (datetime.fromisoformat(time) if time else None for time in times)
+    return (end - start).total_seconds() if start and end else 0.0
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -133,7 +112,7 @@ class Loop(asyncio.SelectorEventLoop):
 
     def add_signal_handler(self, *_: Any) -> None:  # type: ignore[override]
         """Refuse, in the way that nbclient is prepared for."""
-        raise RuntimeError("signals are not for single chapters")
+        raise RuntimeError("a signal is not for a single chapter")
 
 
 def run_chapters(
@@ -155,15 +134,17 @@ def run_chapters(
     async def run_all(folder: Path, server: Server | None) -> None:
         free = asyncio.Semaphore(CORES)
 
-        async def one(chapter: Chapter) -> None:
+        async def run_one(chapter: Chapter) -> None:
             async with free:
-                await run_chapter(chapter, timeout, folder, server)
+                await chapter.run(timeout, folder, server)
             done(chapter)
 
-        await asyncio.gather(*map(one, chapters))
+        await asyncio.gather(*map(run_one, chapters))
 
     os.environ.update(ENVIRONMENT)
-    with tempfile.TemporaryDirectory(prefix="book") as folder:
-        server = Server(preload) if preload and CAN_FORK else None
-        with asyncio.Runner(loop_factory=Loop) as runner:
-            runner.run(run_all(Path(folder), server))
+    with (
+        Server(preload) if preload and CAN_FORK else nullcontext() as server,
+        TemporaryDirectory(prefix="book") as folder,
+        asyncio.Runner(loop_factory=Loop) as runner,
+    ):
+        runner.run(run_all(Path(folder), server))

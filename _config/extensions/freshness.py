@@ -31,11 +31,7 @@ from sphinx.environment import BuildEnvironment
 from sqlalchemy.exc import SQLAlchemyError
 
 PATIENCE = 600  # seconds to wait for another build
-TOOLS = {
-    ".py",
-    ".bib",
-    ".html",
-}  # when one of these changes, all pages are read again
+TOOLS = {".py", ".bib", ".html"}  # with a change in these, every page is read again
 
 
 def stop(why: str) -> NoReturn:
@@ -57,9 +53,7 @@ class Results:
         try:
             self.cache.list_cache_records()
         except (RuntimeError, SQLAlchemyError):
-            say(
-                f"The results kept in {folder} are damaged; all chapters run again."
-            )
+            say(f"The results kept in {folder} are damaged, and not used.")
             self.cache.clear_cache()
 
     def has(self, notebook: NotebookNode) -> bool:
@@ -79,14 +73,13 @@ class Results:
             if not chapter.failure:
                 # The cache writes over a whole entry, but stumbles over a half-written one.
                 _, name = self.cache.create_hashed_notebook(chapter.notebook)
-                shutil.rmtree(
-                    self.cache.path / "executed" / name, ignore_errors=True
-                )
+                entry = self.cache.path / "executed" / name
+                shutil.rmtree(entry, ignore_errors=True)
                 self.cache.cache_notebook_bundle(bundle, False, overwrite=True)
         except (OSError, RuntimeError, SQLAlchemyError) as error:
-            chapter.failure = f"{chapter.name}: its results cannot be kept: {error}"
+            chapter.failure = f"{chapter}: its results cannot be kept: {error}"
         say(
-            f"  {chapter.name}  {'failed' if chapter.failure else f'{chapter.seconds:.1f} s'}"
+            f"  {chapter}  {'failed' if chapter.failure else f'{chapter.seconds:.1f} s'}"
         )
 
 
@@ -144,46 +137,42 @@ class Freshness:
         """Return the pages that were made from something else than what is there now."""
 
         def as_noted(docname: str) -> bool:
-            names, data, *noted = env.metadata[docname]["freshness"]
-            return noted == [
-                self.key(env.doc2path(docname), names, data),
-                self.tools,
-            ]
+            names, data, key, tools = env.metadata[docname]["freshness"]
+            new = self.key(env.doc2path(docname), names, data)
+            return self.trusted and (key, tools) == (new, self.tools)
 
         known = env.found_docs & env.all_docs.keys()
-        return [name for name in known if not (self.trusted and as_noted(name))]
+        return [docname for docname in known if not as_noted(docname)]
 
-    def keyed(self, env: Any, docname: str, text: str) -> str:
-        """Return the text of a page with its key in it, and note what the key is made of."""
-        page = Path(env.doc2path(docname))
+    def prepare(
+        self, env: Any, docname: str, text: str
+    ) -> tuple[str, Chapter | None]:
+        """Return a page with its key in it, the chapter that it is; note what the key is of."""
+        file, data = Path(env.doc2path(docname)), list[str]()
         names: frozenset[str] = frozenset()
-        data: list[str] = []
         if is_chapter := is_myst_markdown_notebook(text):
             notebook = read_myst_markdown_notebook(text, env.myst_config)
             names = names_in_cells(self.root, notebook)
             data = notebook.metadata.get("data_files", [])
-        key = self.key(page, names, data)
+        key = self.key(file, names, data)
         env.metadata[docname]["freshness"] = names, data, key, self.tools
-        return with_key(text, key) if is_chapter else text
-
-    def chapter(self, env: Any, docname: str) -> Chapter | None:
-        """Read a page as myst-nb will, and return its cells if they have no results."""
-        file = Path(env.doc2path(docname))
-        text = self.keyed(env, docname, file.read_text("utf-8"))
-        if not is_myst_markdown_notebook(text):
-            return None
+        if not is_chapter:
+            return text, None
+        text = with_key(text, key)
+        # Read as myst-nb will read it, so that the cells are the same to the letter.
         notebook = read_myst_markdown_notebook(
             text, env.myst_config, add_source_map=True, path=file
         )
-        return None if self.results.has(notebook) else Chapter(file, notebook)
+        return text, Chapter(
+            file, notebook, lambda: self.key(file, names, data) == key
+        )
 
     def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
         """Run the chapters among the pages to be read whose results are not there."""
-        if app.config.nb_execution_mode != "cache":
-            return
         self.results = Results(env.mystnb_config.execution_cache_path)
-        found = (self.chapter(env, docname) for docname in docnames)
-        chapters = [chapter for chapter in found if chapter]
+        texts = ((name, env.doc2path(name).read_text("utf-8")) for name in docnames)
+        found = [self.prepare(env, name, text)[1] for name, text in texts]
+        chapters = [c for c in found if c and not self.results.has(c.notebook)]
         if not chapters:
             return say("No chapter has to run.")
         say(f"Running {len(chapters)} chapters, {CORES} at once ...")
@@ -206,17 +195,17 @@ class Freshness:
 
     def read(self, app: Sphinx, docname: str, content: list[str]) -> None:
         """Give myst-nb the page with the key under which its results are kept."""
-        content[0] = self.keyed(app.env, docname, content[0])
+        content[0], chapter = self.prepare(app.env, docname, content[0])
+        # Else myst-nb would run it; somebody works on it at this moment.
+        if chapter and not self.results.has(chapter.notebook):
+            stop(f"{chapter} or what it reaches was changed during the build")
 
     def check(self, app: Sphinx, page: nodes.document) -> None:
         """Fail if a cell that the page shows was not executed."""
         for cell in page.findall(nodes.container):
-            is_code = (
-                cell.get("nb_element") == "cell_code" and cell.astext().strip()
-            )
+            is_code = cell.get("nb_element") == "cell_code" and cell.astext()
             if is_code and not cell["exec_count"]:
-                where = f"{page['source']}:{cell.line}"
-                stop(f"{where}: this cell was not executed")
+                stop(f"{page['source']}:{cell.line}: this cell was not executed")
 
     def also_written(self, app: Sphinx, env: Any) -> Iterable[str]:
         """Return all pages if a title, number or label has changed, since any may show it."""

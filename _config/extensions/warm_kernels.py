@@ -51,23 +51,22 @@ def serve(preload: list[str]) -> None:
         print(pid, flush=True)
 
 
-class Server:
+class Server(subprocess.Popen[str]):
     """The server as the build sees it; when the build ends, so do the server and its kernels."""
 
     def __init__(self, preload: list[str]) -> None:
-        self.process = subprocess.Popen(
+        super().__init__(
             [sys.executable, __file__, *preload],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            start_new_session=True,  # Ctrl-C is for the build
         )
 
     def fork(self, **request: Any) -> int:
         """Return the process id of a new kernel."""
-        assert self.process.stdin
-        assert self.process.stdout
-        print(json.dumps(request), file=self.process.stdin, flush=True)
-        if answer := self.process.stdout.readline():
+        print(json.dumps(request), file=self.stdin, flush=True)
+        if self.stdout and (answer := self.stdout.readline()):
             return int(answer)
         raise RuntimeError("the server of warm kernels has ended")
 
