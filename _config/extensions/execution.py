@@ -1,6 +1,7 @@
 """Run the cells of chapters, as many chapters at once as there are cores, one thread each."""
 
 import asyncio
+import atexit
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -74,6 +75,9 @@ class Chapter:
             await client.async_execute(cleanup_kc=True)
         except Exception as error:
             self.failure = f"{self.place(begun)} failed{reason(error)}"
+        finally:
+            # After Ctrl-C, nbclient would clean up a second time, and stumble.
+            atexit.unregister(client._cleanup_kernel)
         self.seconds = sum(map(take_seconds, self.notebook.cells))
         if not self.failure and (left := not_executed(self.notebook)):
             self.failure = f"{self.place(left[0])} was not executed"
