@@ -33,6 +33,7 @@ extensions = [
     "checks",
     "citations",
     "folds",
+    "freshness",
     "listing",
     "mathematics",
     "punctuation",
@@ -68,6 +69,16 @@ nb_execution_show_tb = True
 nb_merge_streams = True
 nb_code_prompt_show = "Show the {type}"
 nb_ipywidgets_js = {}  # would load from two CDNs
+freshness_package = "selfattn_book"
+freshness_libraries = ["torch", "numpy", "matplotlib", "ipykernel", "ipython"]
+freshness_preload = [
+    "ipykernel.kernelapp",
+    "ipykernel.ipkernel",
+    "matplotlib.pyplot",
+    "numpy",
+    "torch",
+    "torch._dynamo",  # what the first step of an optimizer would load
+]
 
 # -- Text ----------------------------------------------------------------------
 

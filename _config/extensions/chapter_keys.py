@@ -1,0 +1,96 @@
+"""What a chapter's results depend on, besides its own cells: found by reading, not by running."""
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
+from importlib.util import resolve_name
+from pathlib import Path
+
+import yaml
+from nbformat import NotebookNode
+
+FRONT_MATTER = re.compile(r"---[^\n]*\n(.*?\n)(?=---|\.\.\.)", re.DOTALL)
+
+
+@cache
+def imports(source: str, package: str = "") -> frozenset[str]:
+    """Return the dotted names that source imports; ``package`` is what a leading dot means."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = resolve_name("." * node.level + (node.module or ""), package)
+            found |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    return frozenset(found)
+
+
+def names_in_cells(root: Path, notebook: NotebookNode) -> frozenset[str]:
+    """Return the dotted names that the code cells of a chapter import."""
+    names: set[str] = set()
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            # A line for IPython, such as %time or !ls, is no Python.
+            source = re.sub(r"(?m)^(\s*)[%!].*", r"\1pass", cell.source)
+            try:
+                names |= imports(source)
+            except SyntaxError:  # whatever it is, it may import anything
+                names |= {module_name(root, file) for file in root.rglob("*.py")}
+    return frozenset(names)
+
+
+def module_name(root: Path, file: Path) -> str:
+    """Return the dotted name of a file of the package at ``root``."""
+    parts = file.relative_to(root.parent).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def module_file(root: Path, name: str) -> Path | None:
+    """Return the file of a module of the package at ``root``, if the name is one."""
+    base = root.parent.joinpath(*name.split("."))
+    files = base / "__init__.py", base.with_name(f"{base.name}.py")
+    inside = name.split(".")[0] == root.name
+    return next((file for file in files if inside and file.is_file()), None)
+
+
+def modules_reached(root: Path, names: Iterable[str]) -> list[Path]:
+    """Return the files of the package at ``root`` that importing the names may run."""
+    found: dict[str, Path] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found and (file := module_file(root, name)):
+            found[name] = file
+            parent = name.rpartition(".")[0]
+            package = name if file.name == "__init__.py" else parent
+            waiting.append(parent)
+            # A chapter that runs what is no Python will fail, and say where.
+            with suppress(SyntaxError):
+                waiting += imports(file.read_text("utf-8"), package)
+    return sorted(found.values())
+
+
+def digest(about: Iterable[str], files: Iterable[Path]) -> str:
+    """Return a short digest of some facts, and of the names and contents of some files."""
+    contents = (
+        f"{file.name} {hashlib.sha256(file.read_bytes()).digest()!r}"
+        for file in files
+    )
+    return hashlib.sha256("\n".join([*about, *contents]).encode()).hexdigest()[:16]
+
+
+def with_key(text: str, key: str) -> str:
+    """Write a key into the front matter of a chapter, beside the name of the kernel."""
+    # What stands there is compared by jupyter-cache, as the code cells are.
+    block = FRONT_MATTER.match(text)
+    assert block, "only chapters, which have front matter, get a key"
+    matter = yaml.safe_load(block[1])
+    matter.setdefault("kernelspec", {"name": "python3"})["key"] = key
+    line = yaml.safe_dump(matter, default_flow_style=True, width=10**9)
+    blank = "\n" * (
+        block[1].count("\n") - 1
+    )  # so that messages name the right line
+    return text[: block.start(1)] + line + blank + text[block.end(1) :]

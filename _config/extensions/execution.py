@@ -1,0 +1,154 @@
+"""Run the cells of chapters, as many chapters at once as there are cores, one thread each."""
+
+import asyncio
+import atexit
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+from warm_kernels import CAN_FORK, Server, kernel_manager
+
+AFFINITY = getattr(os, "sched_getaffinity", None)  # not on every platform
+CORES = len(AFFINITY(0)) if AFFINITY else os.cpu_count() or 1
+# The last digits of a sum depend on the number of threads, the order of a set on the seed;
+# and a library that is loaded before its kernel has to know where figures will go.
+ENVIRONMENT = {
+    "MKL_NUM_THREADS": "1",
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+}
+
+
+def not_executed(notebook: NotebookNode) -> list[int]:
+    """Return the indices of the code cells that have not been executed."""
+    return [
+        index
+        for index, cell in enumerate(notebook.cells)
+        if cell.cell_type == "code" and cell.source.strip()
+        if not cell.execution_count
+    ]
+
+
+@dataclass
+class Chapter:
+    """A chapter that has to run, and what came of it."""
+
+    file: Path
+    notebook: NotebookNode
+    unchanged: Callable[[], bool]  # tells whether its results would still be fresh
+    seconds: float = 0.0  # that the kernel was busy
+    failure: str = ""
+
+    def __str__(self) -> str:
+        """Return the path of the file as one would type it."""
+        return os.path.relpath(self.file)
+
+    async def run(self, timeout: int, folder: Path, server: Server | None) -> None:
+        """Run the cells in a kernel of their own; note the failure, if there is one."""
+        begun = -1
+
+        def begin(cell: NotebookNode, cell_index: int) -> None:
+            nonlocal begun
+            begun = cell_index
+
+        kernel = self.notebook.metadata["kernelspec"]["name"]
+        client = NotebookClient(
+            self.notebook,
+            kernel_manager(kernel, folder, server),
+            timeout=timeout,
+            resources={"metadata": {"path": str(self.file.parent)}},
+            shutdown_kernel="immediate",
+            on_cell_execute=begin,
+        )
+        try:
+            await client.async_execute(cleanup_kc=True)
+        except Exception as error:
+            self.failure = f"{self.place(begun)} failed{reason(error)}"
+        finally:
+            # After Ctrl-C, nbclient would clean up a second time, and stumble.
+            atexit.unregister(client._cleanup_kernel)
+        self.seconds = sum(map(take_seconds, self.notebook.cells))
+        if not self.failure and (left := not_executed(self.notebook)):
+            self.failure = f"{self.place(left[0])} was not executed"
+        if not self.failure and not self.unchanged():
+            self.failure = f"{self} or what it reaches was changed while it ran"
+
+    def place(self, index: int) -> str:
+        """Say where a cell stands."""
+        if index < 0:
+            return f"{self}: the kernel"
+        line = self.notebook.metadata["source_map"][index] + 1
+        code = [cell.cell_type == "code" for cell in self.notebook.cells]
+        return f"{self}:{line}: cell {sum(code[: index + 1])} of {sum(code)}"
+
+
+def reason(error: Exception) -> str:
+    """Return what matters of an error: the end of a traceback, or the first line."""
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error) or repr(error)).splitlines()
+    lines = lines[-12:] if isinstance(error, CellExecutionError) else lines[:1]
+    return "".join(f"\n    {line}".rstrip() for line in lines if line)
+
+
+def take_seconds(cell: NotebookNode) -> float:
+    """Return how long the kernel was busy with a cell, and remove the record of it."""
+    # It would be part of the key under which the results are kept.
+    record: dict[str, str] = cell.metadata.pop("execution", {})
+    times = [
+        record.get(key) for key in ("iopub.status.busy", "shell.execute_reply")
+    ]
+    start, end = (datetime.fromisoformat(time) if time else None for time in times)
+    return (end - start).total_seconds() if start and end else 0.0
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """A loop that keeps Ctrl-C for the whole build; nbclient wants it for each notebook."""
+
+    def add_signal_handler(self, *_: Any) -> None:  # type: ignore[override]
+        """Refuse, in the way that nbclient is prepared for."""
+        raise RuntimeError("a signal is not for a single chapter")
+
+
+def run_chapters(
+    chapters: Sequence[Chapter],
+    done: Callable[[Chapter], None],
+    *,
+    timeout: int,
+    preload: list[str],
+) -> None:
+    """Run chapters in parallel, each to its end, whatever becomes of the others.
+
+    Args:
+        chapters: to be run.
+        done: called with each as soon as it has ended.
+        timeout: seconds that a cell may take.
+        preload: modules that warm kernels have loaded already; none for cold kernels.
+    """
+
+    async def run_all(folder: Path, server: Server | None) -> None:
+        free = asyncio.Semaphore(CORES)
+
+        async def run_one(chapter: Chapter) -> None:
+            async with free:
+                await chapter.run(timeout, folder, server)
+            done(chapter)
+
+        await asyncio.gather(*map(run_one, chapters))
+
+    os.environ.update(ENVIRONMENT)
+    with (
+        Server(preload) if preload and CAN_FORK else nullcontext() as server,
+        TemporaryDirectory(prefix="book") as folder,
+        asyncio.Runner(loop_factory=Loop) as runner,
+    ):
+        runner.run(run_all(Path(folder), server))

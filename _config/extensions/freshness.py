@@ -1,0 +1,234 @@
+"""Keep every page as new as what it was made from, and run no cell without need.
+
+The results of a chapter are kept under a key: its code cells, the modules of the package that
+they reach, the data files that its front matter declares, Python, and the libraries.
+Before Sphinx reads pages, chapters without results run; myst-nb then finds them all in the
+cache of jupyter-cache, and runs nothing itself.
+"""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterable
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from pprint import pformat
+from typing import Any, NoReturn
+
+from chapter_keys import digest, modules_reached, names_in_cells, with_key
+from docutils import nodes
+from execution import CORES, ENVIRONMENT, Chapter, not_executed, run_chapters
+from filelock import FileLock, Timeout
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn
+from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
+from nbformat import NotebookNode
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sqlalchemy.exc import SQLAlchemyError
+
+PATIENCE = 600  # seconds to wait for another build
+TOOLS = {".py", ".bib", ".html"}  # with a change in these, every page is read again
+
+
+def stop(why: str) -> NoReturn:
+    """End the build without a book."""
+    # Any other exception would be buried under a report on Sphinx itself.
+    sys.exit(f"\n{why}\n\nThe book is not built.")
+
+
+def say(text: str) -> None:
+    """Print at once, also when Sphinx is told to be quiet."""
+    print(text, flush=True)
+
+
+class Results:
+    """The results that are kept, in the form in which myst-nb looks for them."""
+
+    def __init__(self, folder: str) -> None:
+        self.cache = get_cache(folder)
+        try:
+            self.cache.list_cache_records()
+        except (RuntimeError, SQLAlchemyError):
+            say(f"The results kept in {folder} are damaged, and not used.")
+            self.cache.clear_cache()
+
+    def has(self, notebook: NotebookNode) -> bool:
+        """Tell whether there are results of all cells."""
+        try:
+            _, executed = self.cache.merge_match_into_notebook(notebook)
+        # Not there, or half-written: no file, no JSON, not as many cells.
+        except (KeyError, ValueError, IndexError, AttributeError):
+            return False
+        return not not_executed(executed)
+
+    def keep(self, chapter: Chapter) -> None:
+        """Keep the results of a chapter, if they are good."""
+        data = {"execution_seconds": chapter.seconds}
+        bundle = CacheBundleIn(chapter.notebook, str(chapter.file), data=data)
+        try:
+            if not chapter.failure:
+                # The cache writes over a whole entry, but stumbles over a half-written one.
+                _, name = self.cache.create_hashed_notebook(chapter.notebook)
+                entry = self.cache.path / "executed" / name
+                shutil.rmtree(entry, ignore_errors=True)
+                self.cache.cache_notebook_bundle(bundle, False, overwrite=True)
+        except (OSError, RuntimeError, SQLAlchemyError) as error:
+            chapter.failure = f"{chapter}: its results cannot be kept: {error}"
+        say(
+            f"  {chapter}  {'failed' if chapter.failure else f'{chapter.seconds:.1f} s'}"
+        )
+
+
+class Freshness:
+    """What a build does at the events of Sphinx, and knows from one to the next."""
+
+    def begin(self, app: Sphinx, config: Config) -> None:
+        """Wait for any other build, and see whether the last one came to a good end."""
+        self.lock = FileLock(app.outdir.parent / ".lock")
+        try:
+            self.lock.acquire(timeout=0)
+        except Timeout:
+            say(f"Another build is at work in {app.outdir.parent}; waiting for it.")
+            self.lock.acquire(timeout=PATIENCE)
+        if config.freshness_anew:
+            kept = app.outdir.parent / ".jupyter_cache"
+            for folder in (kept, app.outdir, app.doctreedir):
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(parents=True)
+        # After a build that was stopped, or that warned, no page is trusted: it may be
+        # half made, and the warning has to come again.
+        self.unfinished = app.doctreedir / "unfinished"
+        self.trusted = not self.unfinished.exists()
+        app.doctreedir.mkdir(parents=True, exist_ok=True)
+        self.unfinished.touch()
+        spec = find_spec(config.freshness_package)
+        assert spec, f"there is no package {config.freshness_package!r}"
+        self.root = Path(str(spec.origin)).parent
+        self.tools = digest([], self.tool_files(app))
+        self.libraries = [f"{n} {version(n)}" for n in config.freshness_libraries]
+
+    def tool_files(self, app: Sphinx) -> list[Path]:
+        """Return the files that decide how pages are made, besides the installed ones."""
+        files = [*Path(app.confdir).rglob("*"), *Path(__file__).parent.glob("*")]
+        return [file for file in sorted(files) if file.suffix in TOOLS]
+
+    def end(self, app: Sphinx, error: Exception | None) -> None:
+        """Note that the build came to a good end, if it did."""
+        if error is None and not app._warncount:
+            self.unfinished.unlink()
+        self.lock.release()
+
+    def key(self, page: Path, names: Iterable[str], data: Iterable[str]) -> str:
+        """Return what the results of a page's cells depend on, as a short text."""
+        files = [page.parent / name for name in data]
+        for file in files:
+            if not file.is_file():
+                stop(f"{page}: data_files names {file}, which is not there")
+        about = [sys.version, sys.platform, repr(ENVIRONMENT), *self.libraries]
+        return digest(about, [*modules_reached(self.root, names), *files])
+
+    def outdated(
+        self, app: Sphinx, env: BuildEnvironment, *_: set[str]
+    ) -> list[str]:
+        """Return the pages that were made from something else than what is there now."""
+
+        def as_noted(docname: str) -> bool:
+            names, data, key, tools = env.metadata[docname]["freshness"]
+            new = self.key(env.doc2path(docname), names, data)
+            return self.trusted and (key, tools) == (new, self.tools)
+
+        known = env.found_docs & env.all_docs.keys()
+        return [docname for docname in known if not as_noted(docname)]
+
+    def prepare(
+        self, env: Any, docname: str, text: str
+    ) -> tuple[str, Chapter | None]:
+        """Return a page with its key in it, the chapter that it is; note what the key is of."""
+        file, data = Path(env.doc2path(docname)), list[str]()
+        names: frozenset[str] = frozenset()
+        if is_chapter := is_myst_markdown_notebook(text):
+            notebook = read_myst_markdown_notebook(text, env.myst_config)
+            names = names_in_cells(self.root, notebook)
+            data = notebook.metadata.get("data_files", [])
+        key = self.key(file, names, data)
+        env.metadata[docname]["freshness"] = names, data, key, self.tools
+        if not is_chapter:
+            return text, None
+        text = with_key(text, key)
+        # Read as myst-nb will read it, so that the cells are the same to the letter.
+        notebook = read_myst_markdown_notebook(
+            text, env.myst_config, add_source_map=True, path=file
+        )
+        return text, Chapter(
+            file, notebook, lambda: self.key(file, names, data) == key
+        )
+
+    def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
+        """Run the chapters among the pages to be read whose results are not there."""
+        self.results = Results(env.mystnb_config.execution_cache_path)
+        texts = ((name, env.doc2path(name).read_text("utf-8")) for name in docnames)
+        found = [self.prepare(env, name, text)[1] for name, text in texts]
+        chapters = [c for c in found if c and not self.results.has(c.notebook)]
+        if not chapters:
+            return say("No chapter has to run.")
+        say(f"Running {len(chapters)} chapters, {CORES} at once ...")
+        cold = os.environ.get("BOOK_KERNELS") == "cold"
+        start = time.perf_counter()
+        run_chapters(
+            chapters,
+            self.results.keep,
+            timeout=app.config.nb_execution_timeout,
+            preload=[] if cold else app.config.freshness_preload,
+        )
+        wall = time.perf_counter() - start
+        floor = sum(chapter.seconds for chapter in chapters) / CORES
+        say(
+            f"{len(chapters)} chapters ran in {wall:.1f} s; their cells alone, on {CORES} cores,"
+            f" take {floor:.1f} s; ratio {wall / max(floor, 1e-3):.1f}"
+        )
+        if failures := [chapter.failure for chapter in chapters if chapter.failure]:
+            stop("\n\n".join(failures))
+
+    def read(self, app: Sphinx, docname: str, content: list[str]) -> None:
+        """Give myst-nb the page with the key under which its results are kept."""
+        content[0], chapter = self.prepare(app.env, docname, content[0])
+        # Else myst-nb would run it; somebody works on it at this moment.
+        if chapter and not self.results.has(chapter.notebook):
+            stop(f"{chapter} or what it reaches was changed during the build")
+
+    def check(self, app: Sphinx, page: nodes.document) -> None:
+        """Fail if a cell that the page shows was not executed."""
+        for cell in page.findall(nodes.container):
+            is_code = cell.get("nb_element") == "cell_code" and cell.astext()
+            if is_code and not cell["exec_count"]:
+                stop(f"{page['source']}:{cell.line}: this cell was not executed")
+
+    def also_written(self, app: Sphinx, env: Any) -> Iterable[str]:
+        """Return all pages if a title, number or label has changed, since any may show it."""
+        titles = {name: title.astext() for name, title in env.titles.items()}
+        labels = env.domaindata["std"], env.domaindata["py"]
+        numbers = env.toctree_includes, env.toc_secnumbers, env.toc_fignumbers
+        before = getattr(env, "freshness_shown", None)
+        env.freshness_shown = digest([pformat([titles, labels, numbers])], [])
+        return [] if before == env.freshness_shown else env.found_docs
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Take part in the build, from its first event to its last."""
+    app.add_config_value("freshness_anew", False, "", bool)
+    app.add_config_value("freshness_package", "", "", str)
+    app.add_config_value("freshness_libraries", [], "", list)
+    app.add_config_value("freshness_preload", [], "", list)
+    freshness = Freshness()
+    app.connect("config-inited", freshness.begin)
+    app.connect("env-get-outdated", freshness.outdated)
+    app.connect("env-before-read-docs", freshness.run)
+    app.connect("source-read", freshness.read)
+    app.connect("doctree-read", freshness.check)
+    app.connect("env-get-updated", freshness.also_written)
+    app.connect("build-finished", freshness.end)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,0 +1,1 @@
+"""A package of two modules, one of which uses the other."""

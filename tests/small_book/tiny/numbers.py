@@ -1,0 +1,6 @@
+"""The answer."""
+
+
+def answer() -> int:
+    """Return the answer."""
+    return 42
