@@ -3,7 +3,12 @@
 By itself sphinxcontrib-katex prints a faulty formula in red, and the build stays green.
 """
 
+import os
+import socket
+import time
 from collections.abc import Callable
+from pathlib import Path
+from subprocess import PIPE, Popen
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -12,6 +17,7 @@ from sphinx.writers.html5 import HTML5Translator
 from sphinxcontrib import katex
 
 LOGGER = logging.getLogger(__name__)
+PATIENCE = 60  # seconds for the server to start on a busy machine
 Visitor = Callable[[HTML5Translator, nodes.Element], None]
 
 
@@ -28,14 +34,39 @@ def checked(visit: Visitor) -> Visitor:
     return visit_formula
 
 
+def start_server(
+    rundir: Path, timeout: float
+) -> tuple[Popen[bytes], socket.socket]:
+    """Start the KaTeX server, and connect to it as often as it takes.
+
+    The library connects as soon as the file of the socket is there, a moment before anyone
+    listens; on a busy machine the build then fails. (A network socket would be tried again,
+    but waits for 40 milliseconds at every formula.)
+    """
+    file = rundir / "katex.sock"
+    command = katex.KaTeXServer.build_command(socket=file)
+    process = Popen(command, stdin=PIPE, stdout=PIPE, cwd=rundir)
+    end = time.monotonic() + PATIENCE
+    while True:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(str(file))
+            return process, connection
+        except OSError:
+            connection.close()
+            if time.monotonic() > end or process.poll() is not None:
+                process.kill()
+                raise
+            time.sleep(0.01)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the renderer; the name is what `html_math_renderer` is set to."""
     app.setup_extension("sphinxcontrib.katex")
     katex.KATEX_DEFAULT_OPTIONS.update(throwOnError=True, strict="error")
-    # The server's socket file is there a moment before anyone listens, and then a busy
-    # machine fails the build; a network socket is tried again until someone answers.
-    katex.KaTeXServer.start_server_process = katex.KaTeXServer.start_network_socket
-    katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 60
+    katex.RENDER_TIMEOUT = PATIENCE
+    if os.name == "posix":
+        katex.KaTeXServer.start_server_process = staticmethod(start_server)
     app.add_html_math_renderer(
         "checked_katex",
         inline_renderers=(checked(katex.html_visit_math), None),
