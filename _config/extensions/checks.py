@@ -5,9 +5,10 @@ A cell with the option `:check: ID` verifies the equation or the claim of that i
 An id with no check, two checks, or a check with no target fails a strict build, with the place.
 """
 
+import platform
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from importlib.metadata import version
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -27,12 +28,22 @@ WAYS = {
 
 
 @dataclass
+class Check:
+    """A cell that checks a target: whose name it carries, how it does it, and how long it took."""
+
+    name: str
+    way: str
+    line: int
+    seconds: float
+
+
+@dataclass
 class Page:
-    """What one page declares: its targets with their texts, and its checks with their ways."""
+    """What one page declares: its targets with their texts and lines, and its checks."""
 
     targets: dict[str, str] = field(default_factory=dict)
-    checks: list[tuple[str, str]] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
+    checks: list[Check] = field(default_factory=list)
 
 
 class claim(nodes.General, nodes.Element):  # noqa: N801 (docutils names nodes so)
@@ -105,7 +116,8 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         add_target(page, node, node["name"], node.astext())
         node[-1] += check_mark(name=node["name"], what="claim")
     for cell in list(doctree.findall(is_check)):
-        add_check(page, cell, cell["cell_metadata"])
+        times = app.env.metadata[app.env.docname].get("cell_seconds", [])
+        add_check(page, cell, times)
 
 
 def add_target(page: Page, node: nodes.Element, name: str, text: str) -> None:
@@ -116,20 +128,15 @@ def add_target(page: Page, node: nodes.Element, name: str, text: str) -> None:
     page.lines[name] = node.line or 0
 
 
-def add_check(page: Page, cell: nodes.Element, metadata: dict[str, Any]) -> None:
+def add_check(page: Page, cell: nodes.Element, times: list[float]) -> None:
     """Note a check and fold its cell."""
+    metadata, index = cell["cell_metadata"], cell["cell_index"]
     name, way = metadata["check"], metadata.get("by", "exact")
     if way not in WAYS:
-        ways = ", ".join(WAYS)
-        LOGGER.warning(
-            "check %r is by %r; it must be by one of %s",
-            name,
-            way,
-            ways,
-            location=cell,
-        )
-    page.checks.append((name, way))
-    page.lines.setdefault(f"check {name}", cell.line or 0)
+        rule = f"it must be by one of {', '.join(WAYS)}"
+        LOGGER.warning("check %r is by %r; %s", name, way, rule, location=cell)
+    seconds = times[index] if index < len(times) else 0.0
+    page.checks.append(Check(name, way, cell.line or 0, seconds))
     fold = check_fold(name=name)
     cell.replace_self(fold)
     fold += cell
@@ -139,20 +146,25 @@ def compare(app: Sphinx, env: BuildEnvironment) -> None:
     """Warn of every target without its check, and of every check without its target."""
     homes = {name: doc for doc, page in pages(env).items() for name in page.targets}
     for doc, page in pages(env).items():
-        counts = Counter(name for name, _ in page.checks)
+        counts = Counter(check.name for check in page.checks)
         for name in page.targets.keys() - counts.keys():
             warn(doc, page.lines[name], f"nothing checks {name!r}")
-        for name, count in counts.items():
-            line = page.lines[f"check {name}"]
-            if count > 1:
-                warn(doc, line, f"{count} cells check {name!r}; one must do it")
-            if name not in homes:
-                warn(doc, line, f"a cell checks {name!r}, and nothing has that id")
-            elif homes[name] != doc:
+        for check in {check.name: check for check in page.checks}.values():
+            name, home = check.name, homes.get(check.name)
+            if counts[name] > 1:
+                times = f"{counts[name]} cells check {name!r}; one must do it"
+                warn(doc, check.line, times)
+            if home is None:
                 warn(
                     doc,
-                    line,
-                    f"a cell checks {name!r}, which is on the page {homes[name]}",
+                    check.line,
+                    f"a cell checks {name!r}, and nothing has that id",
+                )
+            elif home != doc:
+                warn(
+                    doc,
+                    check.line,
+                    f"a cell checks {name!r}, which is on the page {home}",
                 )
 
 
@@ -162,14 +174,20 @@ def warn(docname: str, line: int, message: str) -> None:
 
 
 def fill_ledger(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Write the table of all checks where a page asks for it."""
+    """Write the table of all checks, and the versions, where a page asks for it."""
     for place in list(doctree.findall(ledger)):
         rows = [
-            ledger_row(app, docname, doc, name, way)
+            ledger_row(app, docname, doc, check)
             for doc in reading_order(app.env)
-            for name, way in pages(app.env).get(doc, Page()).checks
+            for check in pages(app.env).get(doc, Page()).checks
         ]
-        place.replace_self(table(["what", "chapter", "verified", "check"], rows))
+        heads = ["what", "chapter", "verified", "seconds", "check"]
+        libraries = [
+            f"{name} {version(name)}" for name in ("torch", "numpy", "matplotlib")
+        ]
+        made = f"Python {platform.python_version()}, {', '.join(libraries)}."
+        made = f"{len(rows)} checks, run with {made}"
+        place.replace_self([table(heads, rows), nodes.paragraph("", made)])
 
 
 def reading_order(env: BuildEnvironment) -> list[str]:
@@ -182,22 +200,25 @@ def reading_order(env: BuildEnvironment) -> list[str]:
     return order
 
 
-def ledger_row(
-    app: Sphinx, here: str, doc: str, name: str, way: str
-) -> list[nodes.Node]:
+def ledger_row(app: Sphinx, here: str, doc: str, check: Check) -> list[nodes.Node]:
     """Make the cells of one row of the ledger."""
-    builder, title = app.builder, app.env.titles[doc].astext()
+    name, title = check.name, app.env.titles[doc].astext()
     text = pages(app.env)[doc].targets.get(name, "")
     numbers = app.env.toc_fignumbers.get(doc, {}).get("displaymath", {})
     number = ".".join(map(str, numbers.get(f"equation-{name}", ())))
     is_equation = text == "equation"
     label = f"equation ({number})" if is_equation else text
     target = f"equation-{name}" if is_equation else f"claim-{name}"
+
+    def link(anchor: str, text: nodes.Node) -> nodes.Node:
+        return make_refnode(app.builder, here, doc, anchor, text)
+
     return [
-        make_refnode(builder, here, doc, target, nodes.inline("", label)),
-        make_refnode(builder, here, doc, "", nodes.inline("", title)),
-        nodes.inline("", WAYS.get(way, way)),
-        make_refnode(builder, here, doc, f"check-{name}", nodes.literal("", name)),
+        link(target, nodes.inline("", label)),
+        link("", nodes.inline("", title)),
+        nodes.inline("", WAYS.get(check.way, check.way)),
+        nodes.inline("", f"{check.seconds:.2f}"),
+        link(f"check-{name}", nodes.literal("", name)),
     ]
 
 

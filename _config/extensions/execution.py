@@ -78,7 +78,8 @@ class Chapter:
         finally:
             # After Ctrl-C, nbclient would clean up a second time, and stumble.
             atexit.unregister(client._cleanup_kernel)
-        self.seconds = sum(map(take_seconds, self.notebook.cells))
+        self.times = [take_seconds(cell) for cell in self.notebook.cells]
+        self.seconds = sum(self.times)
         if not self.failure and (left := not_executed(self.notebook)):
             self.failure = f"{self.place(left[0])} was not executed"
         if not self.failure and not self.unchanged():

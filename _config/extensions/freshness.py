@@ -65,9 +65,14 @@ class Results:
             return False
         return not not_executed(executed)
 
+    def seconds(self, notebook: NotebookNode) -> list[float]:
+        """Return how long each cell took when it ran."""
+        record = self.cache.match_cache_notebook(notebook)
+        return (record.data or {}).get("cells", [])
+
     def keep(self, chapter: Chapter) -> None:
         """Keep the results of a chapter, if they are good."""
-        data = {"execution_seconds": chapter.seconds}
+        data = {"execution_seconds": chapter.seconds, "cells": chapter.times}
         bundle = CacheBundleIn(chapter.notebook, str(chapter.file), data=data)
         try:
             if not chapter.failure:
@@ -199,6 +204,8 @@ class Freshness:
         # Else myst-nb would run it; somebody works on it at this moment.
         if chapter and not self.results.has(chapter.notebook):
             stop(f"{chapter} or what it reaches was changed during the build")
+        times = self.results.seconds(chapter.notebook) if chapter else []
+        app.env.metadata[docname]["cell_seconds"] = times
 
     def check(self, app: Sphinx, page: nodes.document) -> None:
         """Fail if a cell that the page shows was not executed."""
