@@ -41,7 +41,7 @@ def test_a_checked_page_is_built_with_marks_folds_and_ledger(build):
         (EQUATION, 9, "nothing checks 'sum'"),
         (CLAIM, 9, "nothing checks 'it-holds'"),
         (check("sum"), 11, "a cell checks 'sum', and nothing has that id"),
-        (EQUATION + check("sum") + check("sum"), 16, "2 cells check 'sum'"),
+        (EQUATION + check("sum") + check("sum"), 22, "2 cells check 'sum'"),
         (
             EQUATION + check("sum", "luck"),
             16,
