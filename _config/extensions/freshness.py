@@ -142,9 +142,9 @@ class Freshness:
         """Return the pages that were made from something else than what is there now."""
 
         def as_noted(docname: str) -> bool:
-            names, data, key, tools = env.metadata[docname]["freshness"]
-            new = self.key(env.doc2path(docname), names, data)
-            return self.trusted and (key, tools) == (new, self.tools)
+            names, data, *noted = env.metadata[docname].get("freshness", ([], []))
+            key = self.key(env.doc2path(docname), names, data)
+            return self.trusted and noted == [key, self.tools]
 
         known = env.found_docs & env.all_docs.keys()
         return [docname for docname in known if not as_noted(docname)]
@@ -192,8 +192,8 @@ class Freshness:
         wall = time.perf_counter() - start
         floor = sum(chapter.seconds for chapter in chapters) / CORES
         say(
-            f"{len(chapters)} chapters ran in {wall:.1f} s; their cells alone, on {CORES} cores,"
-            f" take {floor:.1f} s; ratio {wall / max(floor, 1e-3):.1f}"
+            f"{len(chapters)} chapters ran: wall {wall:.1f} s, floor {floor:.1f} s"
+            f" (their cells, on {CORES} cores), ratio {wall / max(floor, 1e-3):.1f}"
         )
         if failures := [chapter.failure for chapter in chapters if chapter.failure]:
             stop("\n\n".join(failures))
