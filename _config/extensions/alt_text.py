@@ -16,9 +16,7 @@ LOGGER = logging.getLogger(__name__)
 
 def svg_title(file: Path) -> str:
     """Return the title of an SVG file, or an empty string."""
-    title = (
-        ElementTree.parse(file).getroot().find("{http://www.w3.org/2000/svg}title")
-    )
+    title = ElementTree.parse(file).getroot().find("{http://www.w3.org/2000/svg}title")
     return (title.text or "").strip() if title is not None else ""
 
 

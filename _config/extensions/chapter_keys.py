@@ -75,10 +75,7 @@ def modules_reached(root: Path, names: Iterable[str]) -> list[Path]:
 
 def digest(about: Iterable[str], files: Iterable[Path]) -> str:
     """Return a short digest of some facts, and of the names and contents of some files."""
-    contents = (
-        f"{file.name} {hashlib.sha256(file.read_bytes()).digest()!r}"
-        for file in files
-    )
+    contents = (f"{file.name} {hashlib.sha256(file.read_bytes()).digest()!r}" for file in files)
     return hashlib.sha256("\n".join([*about, *contents]).encode()).hexdigest()[:16]
 
 
@@ -90,7 +87,5 @@ def with_key(text: str, key: str) -> str:
     matter = yaml.safe_load(block[1])
     matter.setdefault("kernelspec", {"name": "python3"})["key"] = key
     line = yaml.safe_dump(matter, default_flow_style=True, width=10**9)
-    blank = "\n" * (
-        block[1].count("\n") - 1
-    )  # so that messages name the right line
+    blank = "\n" * (block[1].count("\n") - 1)  # so that messages name the right line
     return text[: block.start(1)] + line + blank + text[block.end(1) :]

@@ -97,9 +97,7 @@ def pages(env: BuildEnvironment) -> dict[str, Page]:
 
 def is_check(node: nodes.Node) -> bool:
     """Tell whether a node is a code cell that carries the id of a target."""
-    return isinstance(node, nodes.container) and "check" in node.get(
-        "cell_metadata", {}
-    )
+    return isinstance(node, nodes.container) and "check" in node.get("cell_metadata", {})
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
@@ -109,9 +107,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         if node.get("label"):
             add_target(page, node, node["label"], "equation")
             mark = check_mark(name=node["label"], what="equation")
-            node.replace_self(
-                nodes.container("", node.deepcopy(), mark, classes=["checked"])
-            )
+            node.replace_self(nodes.container("", node.deepcopy(), mark, classes=["checked"]))
     for node in doctree.findall(claim):
         add_target(page, node, node["name"], node.astext())
         node[-1] += check_mark(name=node["name"], what="claim")
@@ -182,9 +178,7 @@ def fill_ledger(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             for check in pages(app.env).get(doc, Page()).checks
         ]
         heads = ["what", "chapter", "verified", "seconds", "check"]
-        libraries = [
-            f"{name} {version(name)}" for name in ("torch", "numpy", "matplotlib")
-        ]
+        libraries = [f"{name} {version(name)}" for name in ("torch", "numpy", "matplotlib")]
         made = f"Python {platform.python_version()}, {', '.join(libraries)}."
         made = f"{len(rows)} checks, run with {made}"
         place.replace_self([table(heads, rows), nodes.paragraph("", made)])
@@ -233,9 +227,7 @@ def table(heads: list[str], rows: list[list[nodes.Node]]) -> nodes.table:
 
 def table_row(cells: list[nodes.Node]) -> nodes.row:
     """Make a row of a table node."""
-    return nodes.row(
-        "", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells)
-    )
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
 
 
 def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:

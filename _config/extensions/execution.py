@@ -105,9 +105,7 @@ def take_seconds(cell: NotebookNode) -> float:
     """Return how long the kernel was busy with a cell, and remove the record of it."""
     # It would be part of the key under which the results are kept.
     record: dict[str, str] = cell.metadata.pop("execution", {})
-    times = [
-        record.get(key) for key in ("iopub.status.busy", "shell.execute_reply")
-    ]
+    times = [record.get(key) for key in ("iopub.status.busy", "shell.execute_reply")]
     start, end = (datetime.fromisoformat(time) if time else None for time in times)
     return (end - start).total_seconds() if start and end else 0.0
 

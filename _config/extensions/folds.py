@@ -18,17 +18,13 @@ def open_solution(self: HTML5Translator, node: nodes.Element) -> None:
     """Begin the fold of a solution; its label replaces the title."""
     node["classes"] = ["fold", "solution"]
     node.children = [child for child in node if not isinstance(child, nodes.title)]
-    self.body.append(
-        self.starttag(node, "details") + "<summary>Solution</summary>\n"
-    )
+    self.body.append(self.starttag(node, "details") + "<summary>Solution</summary>\n")
 
 
 def open_output(self: HTML5Translator, node: nodes.Element) -> None:
     """Begin the fold of a cell's code or output."""
     label = node["prompt_show"]
-    self.body.append(
-        f'<details class="fold hidden-cell"><summary>{label}</summary>\n'
-    )
+    self.body.append(f'<details class="fold hidden-cell"><summary>{label}</summary>\n')
 
 
 def close_fold(self: HTML5Translator, node: nodes.Element) -> None:

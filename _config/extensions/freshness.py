@@ -83,9 +83,7 @@ class Results:
                 self.cache.cache_notebook_bundle(bundle, False, overwrite=True)
         except (OSError, RuntimeError, SQLAlchemyError) as error:
             chapter.failure = f"{chapter}: its results cannot be kept: {error}"
-        say(
-            f"  {chapter}  {'failed' if chapter.failure else f'{chapter.seconds:.1f} s'}"
-        )
+        say(f"  {chapter}  {'failed' if chapter.failure else f'{chapter.seconds:.1f} s'}")
 
 
 class Freshness:
@@ -136,9 +134,7 @@ class Freshness:
         about = [sys.version, sys.platform, repr(ENVIRONMENT), *self.libraries]
         return digest(about, [*modules_reached(self.root, names), *files])
 
-    def outdated(
-        self, app: Sphinx, env: BuildEnvironment, *_: set[str]
-    ) -> list[str]:
+    def outdated(self, app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
         """Return the pages that were made from something else than what is there now."""
 
         def as_noted(docname: str) -> bool:
@@ -149,9 +145,7 @@ class Freshness:
         known = env.found_docs & env.all_docs.keys()
         return [docname for docname in known if not as_noted(docname)]
 
-    def prepare(
-        self, env: Any, docname: str, text: str
-    ) -> tuple[str, Chapter | None]:
+    def prepare(self, env: Any, docname: str, text: str) -> tuple[str, Chapter | None]:
         """Return a page with its key in it, the chapter that it is; note what the key is of."""
         file, data = Path(env.doc2path(docname)), list[str]()
         names: frozenset[str] = frozenset()
@@ -168,9 +162,7 @@ class Freshness:
         notebook = read_myst_markdown_notebook(
             text, env.myst_config, add_source_map=True, path=file
         )
-        return text, Chapter(
-            file, notebook, lambda: self.key(file, names, data) == key
-        )
+        return text, Chapter(file, notebook, lambda: self.key(file, names, data) == key)
 
     def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
         """Run the chapters among the pages to be read whose results are not there."""

@@ -34,9 +34,7 @@ def source_without_docstring(thing: Any) -> str:
 class Listing(SphinxDirective):
     """Show the source of the object that the argument names in full."""
 
-    required_arguments = (
-        1  # for example selfattn_book.attention.MultiHeadAttention.forward
-    )
+    required_arguments = 1  # for example selfattn_book.attention.MultiHeadAttention.forward
     option_spec: ClassVar = {"name": str}
 
     def run(self) -> list[nodes.Node]:
@@ -49,9 +47,7 @@ class Listing(SphinxDirective):
                 inspect.getsourcefile(thing),
             )
         except (ImportError, AttributeError, TypeError, ValueError) as error:
-            raise self.error(
-                f"listing: there is no {target!r} to show ({error})"
-            ) from error
+            raise self.error(f"listing: there is no {target!r} to show ({error})") from error
         self.env.note_dependency(str(file))
         block = nodes.literal_block(source, source, language="python")
         self.set_source_info(block)

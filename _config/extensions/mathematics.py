@@ -34,9 +34,7 @@ def checked(visit: Visitor) -> Visitor:
     return visit_formula
 
 
-def start_server(
-    rundir: Path, timeout: float
-) -> tuple[Popen[bytes], socket.socket]:
+def start_server(rundir: Path, timeout: float) -> tuple[Popen[bytes], socket.socket]:
     """Start the KaTeX server, and connect to it as often as it takes.
 
     The library connects as soon as the file of the socket is there, a moment before anyone

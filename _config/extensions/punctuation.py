@@ -21,9 +21,7 @@ def glue_punctuation(app: Sphinx, doctree: nodes.document, docname: str) -> None
             continue
         mark = text[: len(text) - len(text.lstrip(MARKS))]
         if mark:
-            span = nodes.inline(
-                "", "", formula.deepcopy(), nodes.Text(mark), classes=["nobr"]
-            )
+            span = nodes.inline("", "", formula.deepcopy(), nodes.Text(mark), classes=["nobr"])
             parent[place : place + 2] = [span, nodes.Text(text[len(mark) :])]
 
 

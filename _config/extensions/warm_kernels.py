@@ -100,9 +100,7 @@ class ForkingProvisioner(LocalProvisioner):
     server: Server
     process: Any = None
 
-    async def launch_kernel(
-        self, cmd: list[str], **kwargs: Any
-    ) -> KernelConnectionInfo:
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         """Fork; everything else that is done with a kernel stays as it is."""
         request = {key: kwargs.get(key) for key in ("cwd", "env")}
         self.pid = self.pgid = self.server.fork(argv=cmd[2:], **request)
@@ -110,9 +108,7 @@ class ForkingProvisioner(LocalProvisioner):
         return self.connection_info
 
 
-def kernel_manager(
-    name: str, folder: Path, server: Server | None
-) -> AsyncKernelManager:
+def kernel_manager(name: str, folder: Path, server: Server | None) -> AsyncKernelManager:
     """Return a manager that starts a warm kernel if there is a server, else a cold one.
 
     Args:
@@ -123,9 +119,7 @@ def kernel_manager(
     # Over the file system no kernel can take another's port, and none warns of eavesdroppers.
     transport = "ipc" if os.name == "posix" else "tcp"
     file = str(folder / f"{uuid4().hex[:8]}.json")
-    manager = AsyncKernelManager(
-        kernel_name=name, connection_file=file, transport=transport
-    )
+    manager = AsyncKernelManager(kernel_name=name, connection_file=file, transport=transport)
     spec = manager.kernel_spec
     if server and spec and "ipykernel_launcher" in spec.argv:
         # A manager makes itself a provisioner from an entry point, unless it has one already.
