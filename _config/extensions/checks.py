@@ -107,7 +107,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         if node.get("label"):
             add_target(page, node, node["label"], "equation")
             mark = check_mark(name=node["label"], what="equation")
-            node.replace_self(nodes.container("", node.deepcopy(), mark, classes=["checked"]))
+            wrap(node, nodes.container(classes=["checked"])).append(mark)
     for node in doctree.findall(claim):
         add_target(page, node, node["name"], node.astext())
         node[-1] += check_mark(name=node["name"], what="claim")
@@ -133,9 +133,15 @@ def add_check(page: Page, cell: nodes.Element, times: list[float]) -> None:
         LOGGER.warning("check %r is by %r; %s", name, way, rule, location=cell)
     seconds = times[index] if index < len(times) else 0.0
     page.checks.append(Check(name, way, cell.line or 0, seconds))
-    fold = check_fold(name=name)
-    cell.replace_self(fold)
-    fold += cell
+    wrap(cell, check_fold(name=name))
+
+
+def wrap(node: nodes.Element, wrapper: nodes.Element) -> nodes.Element:
+    """Put a node into a wrapper, at the node's place."""
+    # Not by `replace_self`, which would give the node's id to the wrapper as well.
+    node.parent[node.parent.index(node)] = wrapper
+    wrapper += node
+    return wrapper
 
 
 def compare(app: Sphinx, env: BuildEnvironment) -> None:
