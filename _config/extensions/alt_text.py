@@ -2,6 +2,7 @@
 
 The package writes the text into the SVG's title; here it becomes the ``alt`` of the image.
 A picture without a text fails a strict build, with the page that it stands on.
+A wide picture is marked as such, so that a narrow screen can scroll it instead of shrinking it.
 """
 
 from pathlib import Path
@@ -12,22 +13,28 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
+WIDE = 500  # points; about the column of a page
 
 
-def svg_title(file: Path) -> str:
-    """Return the title of an SVG file, or an empty string."""
-    title = ElementTree.parse(file).getroot().find("{http://www.w3.org/2000/svg}title")
-    return (title.text or "").strip() if title is not None else ""
+def title_and_width(file: Path) -> tuple[str, float]:
+    """Return the title of an SVG file, or an empty string, and its width in points."""
+    picture = ElementTree.parse(file).getroot()
+    title = picture.find("{http://www.w3.org/2000/svg}title")
+    text = (title.text or "").strip() if title is not None else ""
+    return text, float(picture.get("width", "0").removesuffix("pt"))
 
 
 def add_alt_texts(app: Sphinx, doctree: nodes.document) -> None:
     """Set the alt text of each image on a page that was just read."""
     for image in doctree.findall(nodes.image):
+        file = Path(app.srcdir, image["uri"])
         if image.get("alt"):
             continue
-        file = Path(app.srcdir, image["uri"])
-        if file.suffix == ".svg" and (title := svg_title(file)):
-            image["alt"] = title
+        text, width = title_and_width(file) if file.suffix == ".svg" else ("", 0)
+        if width > WIDE:
+            image["classes"].append("wide")
+        if text:
+            image["alt"] = text
         else:
             LOGGER.warning("this picture has no text alternative", location=image)
 
