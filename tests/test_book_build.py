@@ -1,5 +1,7 @@
 """What the strict build refuses, with the book's own configuration on a book of one page."""
 
+import re
+
 import pytest
 from book import NOTEBOOK
 
@@ -96,3 +98,50 @@ def test_a_solution_is_folded_and_a_hidden_output_too(build):
     assert "<summary>Solution</summary>" in html
     assert "<summary>Show the output</summary>" in html
     assert 'id="exercise-content"' not in html
+
+
+def test_a_formula_keeps_the_mark_that_follows_it(build):
+    code, messages = build(
+        "# P\n\nA **bold word**. Here is $i$. And $j$, and $k$ alone.\n"
+    )
+    assert code == 0, messages
+    html = (build.site / "page.html").read_text("utf-8")
+    assert html.count('<span class="nobr">') == 2
+    text = re.sub(r"<[^>]+>", "", html[html.index("A <strong>") :])
+    assert text.startswith("A bold word. Here is ")
+    assert ".." not in text.split("alone.")[0]
+
+
+def test_the_bibliography_is_a_list_without_labels(build):
+    page = "# P\n\n{cite:t}`bloem2019transformers`\n\n```{bibliography}\n```\n"
+    code, messages = build(page)
+    assert code == 0, messages
+    html = (build.site / "page.html").read_text("utf-8")
+    assert re.search(
+        r'<ul class="citation-list">\s*<li class="citation" id="id\d+">', html
+    )
+    assert "doc-biblioentry" not in html
+    assert 'class="label"' not in html
+
+
+def test_an_equation_has_its_id_once(build):
+    equation = "```{math}\n:label: sum\n1 + 1 = 2\n```\n\n"
+    check = "```{code-cell}\n:check: sum\nassert 1 + 1 == 2\n```\n"
+    code, messages = build(NOTEBOOK + "# P\n\n" + equation + check)
+    assert code == 0, messages
+    assert (build.site / "page.html").read_text("utf-8").count(
+        'id="equation-sum"'
+    ) == 1
+
+
+def test_wide_pictures_are_marked(build):
+    cells = [
+        f"```{{code-cell}}\nheatmap([[1.0, 2.0]], ax=panels({count})[0]);\n```\n\n"
+        for count in (1, 3)
+    ]
+    first = "```{code-cell}\nfrom selfattn_book.plotting import heatmap, panels\n```\n\n"
+    code, messages = build(NOTEBOOK + "# P\n\n" + first + "".join(cells))
+    assert code == 0, messages
+    html = (build.site / "page.html").read_text("utf-8")
+    images = re.findall(r"<img [^>]*_images[^>]*>", html)
+    assert ["wide" in image for image in images] == [False, True]
