@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import venv
+from importlib.util import find_spec
 from pathlib import Path
 
 try:
@@ -44,6 +45,10 @@ def make_environment() -> None:
     stamp = ENVIRONMENT / "pins"
     if stamp.exists() and stamp.read_text("utf-8") == pins():
         return
+    if not find_spec("ensurepip"):
+        sys.exit(
+            "Python's venv is incomplete; on Debian: apt-get install python3-venv"
+        )
     print(
         f"Making the book's environment in {ENVIRONMENT} (once, about a minute) ..."
     )
@@ -66,7 +71,8 @@ except ModuleNotFoundError:
         raise
     make_environment()
     # On Windows, exec would return to the prompt before the work is done.
-    sys.exit(subprocess.run([PYTHON, *sys.argv]).returncode)
+    command: list[str | Path] = [PYTHON, __file__, *sys.argv[1:]]
+    sys.exit(subprocess.run(command, cwd=ROOT).returncode)
 
 nox.options.sessions = ["book", "tests"]
 nox.options.default_venv_backend = "none"
@@ -149,6 +155,12 @@ def pages(session: nox.Session) -> None:
             "There is no site to look at yet: run the session 'book' first."
         )
     run(session, "pytest", "tests/browser", *session.posargs)
+
+
+@nox.session
+def verify(session: nox.Session) -> None:
+    """Run every check of the book, and print what holds and what differs."""
+    run(session, "python", "-m", "selfattn_book", "verify", *session.posargs)
 
 
 @nox.session

@@ -15,6 +15,7 @@ from selfattn_book.checks import (
     check_integer,
     check_mask,
     check_number,
+    check_pair,
     check_query_and_key,
     check_value,
 )
@@ -132,6 +133,7 @@ def scaled_dot_product_attention(
         ValueError: key (..., S, D) and value (..., S, E) must have one length S; got (2, 2) and (1, 1)
     """
     check_value(key, value)
+    check_pair("query", query, "value", value)
     weights = attention_weights(query, key, mask)  # (..., T, S)
     return weights @ value, weights
 
@@ -210,9 +212,10 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         d_input = d_model if d_input is None else d_input
-        _check_sizes(d_model, num_heads, d_input, d_head)
+        d_model, num_heads, d_input, d_head = _checked_sizes(
+            d_model, num_heads, d_input, d_head
+        )
         _check_dropout(dropout)
-        d_head = d_model // num_heads if d_head is None else d_head
         self.num_heads, self.d_head, self.dropout = num_heads, d_head, dropout
         self.project_query = _undrawn_linear(d_input, num_heads * d_head, bias)
         self.project_key = _undrawn_linear(d_input, num_heads * d_head, bias)
@@ -365,38 +368,42 @@ def _check_scores(scores: Tensor, mask: Tensor | None) -> None:
         check_mask(mask, scores.shape)
 
 
-def _check_sizes(
+def _checked_sizes(
     d_model: int, num_heads: int, d_input: int, d_head: int | None
-) -> None:
-    """Raise unless the sizes of a multi-head attention are possible.
+) -> tuple[int, int, int, int]:
+    """Return the sizes of a multi-head attention, the head's included, or raise.
 
-    >>> _check_sizes(6, 2, 5, None)
-    >>> _check_sizes(7, 2, 5, 7)
-    >>> _check_sizes(7, 2, 5, None)
+    >>> _checked_sizes(6, 2, 5, None)
+    (6, 2, 5, 3)
+    >>> _checked_sizes(7, 2, 5, 7)
+    (7, 2, 5, 7)
+    >>> _checked_sizes(7, 2, 5, None)
     Traceback (most recent call last):
     ValueError: d_model must be divisible by num_heads when d_head is left out; got 7 and 2
-    >>> _check_sizes(0, 2, 5, 1)
+    >>> _checked_sizes(0, 2, 5, 1)
     Traceback (most recent call last):
     ValueError: d_model must be at least 1; got 0
-    >>> _check_sizes(1, 0, 5, 1)
+    >>> _checked_sizes(1, 0, 5, 1)
     Traceback (most recent call last):
     ValueError: num_heads must be at least 1; got 0
-    >>> _check_sizes(1, 1, 0, 1)
+    >>> _checked_sizes(1, 1, 0, 1)
     Traceback (most recent call last):
     ValueError: d_input must be at least 1; got 0
-    >>> _check_sizes(1, 1, 1, 0)
+    >>> _checked_sizes(1, 1, 1, 0)
     Traceback (most recent call last):
     ValueError: d_head must be at least 1; got 0
-    >>> _check_sizes(1, 1, 1, 1)
+    >>> _checked_sizes(1, 1, 1, 1)
+    (1, 1, 1, 1)
     """
-    check_integer("d_model", d_model, least=1)
-    check_integer("num_heads", num_heads, least=1)
-    check_integer("d_input", d_input, least=1)
+    d_model = check_integer("d_model", d_model, least=1)
+    num_heads = check_integer("num_heads", num_heads, least=1)
+    d_input = check_integer("d_input", d_input, least=1)
     if d_head is not None:
-        check_integer("d_head", d_head, least=1)
-    elif d_model % num_heads:
+        return d_model, num_heads, d_input, check_integer("d_head", d_head, least=1)
+    if d_model % num_heads:
         rule = "d_model must be divisible by num_heads when d_head is left out"
         raise ValueError(f"{rule}; got {d_model} and {num_heads}")
+    return d_model, num_heads, d_input, d_model // num_heads
 
 
 def _check_dropout(dropout: float) -> None:

@@ -62,8 +62,8 @@ def sinusoidal_encoding(
         Traceback (most recent call last):
         ValueError: d_model must be at least 1; got 0
     """
-    check_integer("length", length, least=0)
-    check_integer("d_model", d_model, least=1)
+    length = check_integer("length", length, least=0)
+    d_model = check_integer("d_model", d_model, least=1)
     dtype = torch.get_default_dtype() if dtype is None else dtype
     _check_dtype(dtype)
     position = torch.arange(length, dtype=torch.float64, device=device)

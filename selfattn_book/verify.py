@@ -66,29 +66,35 @@ def _run(cell: Cell, namespace: dict[str, Any], page: Path) -> Result:
                 compile("\n" * (cell.line - 1) + cell.code, page.name, "exec"),
                 namespace,
             )
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         result.holds = False
-        result.message = _explain(error, cell, namespace)
+        result.message = _told(error, cell, namespace)
     result.seconds = time.perf_counter() - start
     return result
 
 
-def _explain(error: Exception, cell: Cell, namespace: dict[str, Any]) -> str:
+def _told(error: BaseException, cell: Cell, namespace: dict[str, Any]) -> str:
+    """Explain a failure; what cannot be explained speaks for itself."""
+    plain = " ".join(f"{type(error).__name__}: {error}".split())
+    try:
+        return _explain(error, cell, namespace) or plain
+    except Exception:
+        return plain
+
+
+def _explain(error: BaseException, cell: Cell, namespace: dict[str, Any]) -> str:
     """Say what came and what should have come, where the failed line tells."""
-    trace = error.__traceback__
+    trace, line, seen = error.__traceback__, 0, namespace
     while trace is not None:
         names = trace.tb_frame.f_locals
-        if trace.tb_frame.f_code.co_name == "assert_close" and {
-            "actual",
-            "expected",
-        } <= set(names):
+        is_close = trace.tb_frame.f_code.co_name == "assert_close"
+        if is_close and {"actual", "expected"} <= set(names):
             return _both_numbers(names["actual"], names["expected"])
         if trace.tb_frame.f_globals is namespace:
-            line = trace.tb_lineno - cell.line
+            line, seen = trace.tb_lineno - cell.line, {**namespace, **names}
         trace = trace.tb_next
-    if isinstance(error, AssertionError):
-        return _both_sides(cell.code, line, namespace)
-    return f"{type(error).__name__}: {error}"
+    is_assertion = isinstance(error, AssertionError) and not str(error)
+    return _both_sides(cell.code, line, seen) if is_assertion else ""
 
 
 def _both_numbers(actual: Any, expected: Any) -> str:
@@ -100,6 +106,8 @@ def _both_numbers(actual: Any, expected: Any) -> str:
     if left.shape != right.shape:
         return f"got shape {tuple(left.shape)}, expected {tuple(right.shape)}"
     gap = (left - right).abs().nan_to_num(torch.inf).flatten()
+    if not gap.any():
+        return ""  # they differ in something else, such as their dtype
     worst = int(gap.argmax())
     return f"got {left.flatten()[worst].item():.6g}, expected {right.flatten()[worst].item():.6g}"
 
@@ -111,12 +119,12 @@ def _both_sides(code: str, line: int, namespace: dict[str, Any]) -> str:
             node.end_lineno or 0
         ):
             claim = ast.unparse(node.test)
-            if not isinstance(node.test, ast.Compare):
+            if not isinstance(node.test, ast.Compare) or len(node.test.ops) > 1:
                 return f"not so: {claim}"
             sides = (node.test.left, node.test.comparators[0])
             values = [eval(ast.unparse(side), namespace) for side in sides]
             return f"not so: {claim} (left {values[0]}, right {values[1]})"
-    return "an assertion failed"
+    return ""
 
 
 @contextmanager

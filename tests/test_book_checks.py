@@ -75,3 +75,18 @@ def test_a_failing_check_fails_the_build(build):
     code, messages = build(NOTEBOOK + "# P\n\n" + body)
     assert code != 0
     assert "assert 1 + 1 == 3" in messages
+
+
+def test_the_ledger_follows_a_claim_on_another_page(build):
+    book = "# P\n\n```{toctree}\nextra\n```\n\n```{ledger}\n```\n"
+    extra = NOTEBOOK + "# Extra\n\n" + CLAIM + check("it-holds")
+    assert build(book, extra=extra)[0] == 0
+    code, messages = build(book, extra=extra.replace("is two.", "makes two."))
+    assert code == 0, messages
+    assert "One and one makes two." in (build.site / "page.html").read_text("utf-8")
+
+
+def test_an_empty_claim_is_named_with_its_place(build):
+    code, messages = build("# P\n\n```{claim} nothing\n```\n")
+    assert code != 0
+    assert "page.md:3" in messages

@@ -5,7 +5,7 @@ import re
 import pytest
 from book import PAGES, prose
 
-DECIMAL = re.compile(r"(?<![\w.])-?(?:\d+)?\.\d+(?![\w.])")
+DECIMAL = re.compile(r"(?<![\w.])-?\d*\.\d+(?!\.?\d)")
 
 
 def typed_decimals(text: str) -> list[str]:
@@ -36,6 +36,8 @@ def test_no_decimal_is_typed(page):
         ("{given}`0.49` and $0.5$ and `0.5` and {glue:text}`x:.2f`", []),
         ("section 3.2.3 and Chapter 9.", []),
         ("It ends in 2017. Then", []),
+        ("Half is 0.5.", ["0.5"]),
+        ("It grew 0.3x.", ["0.3"]),
     ],
 )
 def test_the_search_finds_what_it_should(text, found):

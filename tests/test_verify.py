@@ -79,6 +79,15 @@ def test_a_check_that_holds(write):
         ("y = 5\nassert y < 4", "not so: y < 4 (left 5, right 4)"),
         ("assert x.isnan().any()", "not so: x.isnan().any()"),
         ("assert max(\n    1, 2) == 1", "(left 2, right 1)"),
+        ("def f(y):\n    assert y > 2\nf(1)", "not so: y > 2 (left 1, right 2)"),
+        (
+            "assert_close = torch.testing.assert_close\nassert_close([x], [x + 1])",
+            "AssertionError",
+        ),
+        ("torch.testing.assert_close(x, x.float())", "dtype"),
+        ("it = iter([1])\nassert next(it) == 3", "AssertionError"),
+        ("import sys\nsys.exit()", "SystemExit"),
+        ("assert 1 == 2, 'the reason'", "the reason"),
         ("1 / 0", "ZeroDivisionError: division by zero"),
         (
             "import no_such_module",

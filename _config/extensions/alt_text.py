@@ -28,7 +28,7 @@ def add_alt_texts(app: Sphinx, doctree: nodes.document) -> None:
     """Set the alt text of each image on a page that was just read."""
     for image in doctree.findall(nodes.image):
         file = Path(app.srcdir, image["uri"])
-        if image.get("alt"):
+        if image.get("alt") or not file.is_file():  # of a missing file Sphinx warns
             continue
         text, width = title_and_width(file) if file.suffix == ".svg" else ("", 0)
         if width > WIDE:

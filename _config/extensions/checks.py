@@ -44,6 +44,7 @@ class Page:
     targets: dict[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
+    has_ledger: bool = False
 
 
 class claim(nodes.General, nodes.Element):  # noqa: N801 (docutils names nodes so)
@@ -70,6 +71,7 @@ class Claim(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Make a paragraph that can carry a mark."""
+        self.assert_has_content()
         node = claim(
             self.block_text,
             ids=[f"claim-{self.arguments[0]}"],
@@ -111,6 +113,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     for node in doctree.findall(claim):
         add_target(page, node, node["name"], node.astext())
         node[-1] += check_mark(name=node["name"], what="claim")
+    page.has_ledger = any(True for _ in doctree.findall(ledger))
     for cell in list(doctree.findall(is_check)):
         times = app.env.metadata[app.env.docname].get("cell_seconds", [])
         add_check(page, cell, times)
@@ -168,6 +171,14 @@ def compare(app: Sphinx, env: BuildEnvironment) -> None:
                     check.line,
                     f"a cell checks {name!r}, which is on the page {home}",
                 )
+
+
+def ledgers(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Return the pages with a ledger, to be written anew, if any check has changed."""
+    before = getattr(env, "book_checks_shown", None)
+    env.book_checks_shown = shown = repr(pages(env))  # type: ignore[attr-defined]
+    homes = [doc for doc, page in pages(env).items() if page.has_ledger]
+    return [] if shown == before else homes
 
 
 def warn(docname: str, line: int, message: str) -> None:
@@ -283,6 +294,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(ledger)
     app.connect("doctree-read", collect)
     app.connect("env-purge-doc", forget)
+    app.connect("env-get-updated", ledgers)
     app.connect("env-check-consistency", compare)
     app.connect("doctree-resolved", fill_ledger)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
