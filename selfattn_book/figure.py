@@ -1,4 +1,8 @@
-"""The book's figures: one quiet style, and a text alternative that travels with the picture."""
+"""The book's figures: one quiet style, and a text alternative that travels with the picture.
+
+Colours are those of Okabe and Ito, which colour-blind readers can tell apart,
+and differences of kind are also shown by a marker or a dash, so that they survive grey print.
+"""
 
 from collections.abc import Callable
 from functools import wraps
@@ -10,7 +14,11 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-INK = "#222222"
+INK, GREY = "#222222", "#8a8a8a"
+BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#AA4499"
+COLORS = [BLUE, ORANGE, GREEN, PURPLE]
+DASHES = ["-", "--", "-.", ":"]
+MARKERS = ["o", "s", "^", "D"]
 
 _STYLE: dict[Any, Any] = {
     "axes.edgecolor": INK,
@@ -96,3 +104,13 @@ def panels(
     size = (columns * width, height)
     figure = plt.figure(FigureClass=DescribedFigure, figsize=size)
     return list(figure.subplots(1, columns, squeeze=False)[0])
+
+
+def sentences(*parts: str) -> str:
+    """Join what there is to say, each part as a sentence.
+
+    Example:
+        >>> sentences("A curve", "", "It falls")
+        'A curve. It falls.'
+    """
+    return " ".join(f"{part}." for part in parts if part)

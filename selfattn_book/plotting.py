@@ -1,8 +1,4 @@
-"""The book's pictures: each takes values, draws on an ``Axes``, and says in words what it drew.
-
-Colours are those of Okabe and Ito, which colour-blind readers can tell apart,
-and differences of kind are also shown by a marker or a dash, so that they survive grey print.
-"""
+"""Pictures of matrices and vectors: each draws on an ``Axes``, and says in words what it drew."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,13 +9,16 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 from torch import Tensor
 
-from selfattn_book.figure import INK, DescribedFigure, in_book_style, panels
-
-BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#AA4499"
-GREY = "#8a8a8a"
-COLORS = [BLUE, ORANGE, GREEN, PURPLE]
-_DASHES = ["-", "--", "-.", ":"]
-_MARKERS = ["o", "s", "^", "D"]
+from selfattn_book.figure import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    DescribedFigure,
+    in_book_style,
+    panels,
+    sentences,
+)
 
 
 @in_book_style
@@ -119,72 +118,14 @@ def vectors(
         ax.fill(*_hull(start).T, color=BLUE, alpha=0.10, linewidth=0)
     _axes_through_origin(ax)
     ax.plot(*start.T, "o", color=BLUE, markersize=7, label="before")
-    sentences = [
-        f"{name} at {_point(p)}" for name, p in zip(names, start, strict=True)
-    ]
+    told = [f"{name} at {_point(p)}" for name, p in zip(names, start, strict=True)]
     if moved is not None:
         end = _matrix(moved)
         _arrows(ax, start, end)
-        sentences = [
-            f"{s} moves to {_point(p)}" for s, p in zip(sentences, end, strict=True)
-        ]
+        told = [f"{s} moves to {_point(p)}" for s, p in zip(told, end, strict=True)]
     _name_points(ax, start, names)
     ax.set_title(title)
-    ax.set_label(_sentences(title, "Points in the plane", *sentences))
-    return ax
-
-
-@in_book_style
-def lines(
-    x: Tensor | np.ndarray,
-    curves: dict[str, Tensor | np.ndarray],
-    *,
-    title: str = "",
-    x_title: str = "",
-    y_title: str = "",
-    log: bool = False,
-    markers: bool = False,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw curves over one x axis, each with its own colour and dash.
-
-    Args:
-        x: ``(N,)``.
-        curves: a name and ``(N,)`` values each.
-        title: above the picture; also begins the text alternative.
-        x_title: what the x axis is.
-        y_title: what the y axis is.
-        log: draw the y axis in powers of ten.
-        markers: mark each value.
-        ax: where to draw; a new figure when left out.
-
-    Returns:
-        The axes.
-
-    Raises:
-        ValueError: there are no curves or more than four, or one has not the length of ``x``.
-
-    Example:
-        >>> ax = lines(np.arange(3), {"squares": np.arange(3) ** 2}, title="Growth")
-        >>> ax.get_label()
-        'Growth. Curves over 0 to 2. squares: from 0 to 4, least 0, greatest 4.'
-    """
-    xs = np.asarray(x)
-    ys = {name: np.asarray(values) for name, values in curves.items()}
-    _check_curves(xs, ys)
-    ax = panels(1, width=6.0, height=3.4)[0] if ax is None else ax
-    for look, (name, values) in zip(_looks(markers), ys.items(), strict=False):
-        ax.plot(xs, values, label=name, **look)
-    if log:
-        ax.set_yscale("log")
-    ax.set_title(title)
-    ax.set_xlabel(x_title)
-    ax.set_ylabel(y_title)
-    if len(curves) > 1:
-        ax.legend(frameon=False)
-    told = [_describe_curve(name, values) for name, values in ys.items()]
-    extent = f"Curves over {xs.min():.4g} to {xs.max():.4g}"
-    ax.set_label(_sentences(title, extent, *told))
+    ax.set_label(sentences(title, "Points in the plane", *told))
     return ax
 
 
@@ -228,7 +169,7 @@ def dials(
         ax.set_axis_off()
     figure.suptitle(title)
     first = axes[0]
-    first.set_label(_sentences(title, str(first.get_label()).rstrip(".")))
+    first.set_label(sentences(title, str(first.get_label()).rstrip(".")))
     return axes[: len(turns)]
 
 
@@ -242,27 +183,6 @@ def _draw_dial(ax: Axes, angle: float, name: str) -> None:
     ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
     ax.set_title(name, fontsize=9)
     ax.set_label(f"{name}: hand at {_point(hand)}.")
-
-
-def _check_curves(xs: np.ndarray, curves: dict[str, np.ndarray]) -> None:
-    if not 1 <= len(curves) <= len(COLORS):
-        raise ValueError(
-            f"there must be 1 to {len(COLORS)} curves; got {len(curves)}"
-        )
-    for name, ys in curves.items():
-        if ys.shape != xs.shape:
-            rule = f"{name} must have the shape of x, {xs.shape}"
-            raise ValueError(f"{rule}; got {ys.shape}")
-
-
-def _looks(markers: bool) -> list[dict[str, Any]]:
-    """Return a colour, a dash and a marker for each of four curves."""
-    shapes = _MARKERS if markers else [""] * len(COLORS)
-    looks = zip(COLORS, _DASHES, shapes, strict=True)
-    return [
-        {"color": color, "linestyle": dash, "marker": shape, "markersize": 5}
-        for color, dash, shape in looks
-    ]
 
 
 def _matrix(values: Tensor | np.ndarray) -> np.ndarray:
@@ -335,16 +255,7 @@ def _describe_matrix(
         ]
     else:
         told = [f"Values from {np.nanmin(array):.2f} to {np.nanmax(array):.2f}"]
-    return _sentences(title, size, *told)
-
-
-def _describe_curve(name: str, ys: np.ndarray) -> str:
-    least, greatest = f"least {ys.min():.3g}", f"greatest {ys.max():.3g}"
-    return f"{name}: from {ys[0]:.3g} to {ys[-1]:.3g}, {least}, {greatest}"
-
-
-def _sentences(*parts: str) -> str:
-    return " ".join(f"{part}." for part in parts if part)
+    return sentences(title, size, *told)
 
 
 def _point(p: np.ndarray) -> str:

@@ -139,7 +139,10 @@ def test_wide_pictures_are_marked(build):
         f"```{{code-cell}}\nheatmap([[1.0, 2.0]], ax=panels({count})[0]);\n```\n\n"
         for count in (1, 3)
     ]
-    first = "```{code-cell}\nfrom selfattn_book.plotting import heatmap, panels\n```\n\n"
+    first = (
+        "```{code-cell}\nfrom selfattn_book.figure import panels\n"
+        "from selfattn_book.plotting import heatmap\n```\n\n"
+    )
     code, messages = build(NOTEBOOK + "# P\n\n" + first + "".join(cells))
     assert code == 0, messages
     html = (build.site / "page.html").read_text("utf-8")

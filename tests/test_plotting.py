@@ -5,7 +5,7 @@ import pytest
 import torch
 from matplotlib import rcParams
 
-from selfattn_book import plotting
+from selfattn_book import curves, plotting
 from selfattn_book.figure import DescribedFigure, panels
 
 
@@ -77,7 +77,7 @@ def test_the_hull_leaves_inner_points_out():
 
 def test_curves_differ_by_more_than_colour():
     ys = torch.arange(3.0)
-    ax = plotting.lines(ys, {"a": ys, "b": ys**2}, markers=True, log=True)
+    ax = curves.lines(ys, {"a": ys, "b": ys**2}, markers=True, log=True)
     looks = {(line.get_linestyle(), line.get_marker()) for line in ax.lines}
     assert len(looks) == 2
     assert ax.get_yscale() == "log"
@@ -93,7 +93,7 @@ def test_hands_point_where_the_angle_says():
 def test_pictures_are_drawn_where_they_are_told_to():
     left, right = panels(2)
     assert plotting.heatmap(np.eye(2), ax=right) is right
-    assert plotting.lines(np.arange(2), {"a": np.arange(2)}, ax=left) is left
+    assert curves.lines(np.arange(2), {"a": np.arange(2)}, ax=left) is left
 
 
 @pytest.mark.parametrize(
@@ -115,15 +115,15 @@ def test_pictures_are_drawn_where_they_are_told_to():
             lambda: plotting.vectors(np.zeros((2, 2)), ["a"]),
             "one name for each of 2; got 1",
         ),
-        (lambda: plotting.lines(np.arange(2), {}), "1 to 4 curves; got 0"),
+        (lambda: curves.lines(np.arange(2), {}), "1 to 4 curves; got 0"),
         (
-            lambda: plotting.lines(
+            lambda: curves.lines(
                 np.arange(2), dict.fromkeys("abcde", np.arange(2))
             ),
             "got 5",
         ),
         (
-            lambda: plotting.lines(np.arange(2), {"a": np.arange(3)}),
+            lambda: curves.lines(np.arange(2), {"a": np.arange(3)}),
             r"\(2,\); got \(3,\)",
         ),
         (

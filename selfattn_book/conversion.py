@@ -1,0 +1,116 @@
+"""Weights copied between the book's attention and PyTorch's, so that the two can be compared."""
+
+import torch
+from torch import Tensor, nn
+
+from selfattn_book.attention import MultiHeadAttention
+
+
+def to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
+    """Return PyTorch's module with a copy of the weights of ours.
+
+    Args:
+        attention: with narrow heads, which is all that PyTorch's module has.
+
+    Returns:
+        An :class:`torch.nn.MultiheadAttention` with ``batch_first=True``, which gives the same
+        outputs; of its masks, remember that ``True`` means *may not attend*.
+
+    Raises:
+        ValueError: the heads are wide, or the input has another width than the output.
+
+    Example:
+        >>> ours, x = MultiHeadAttention(6, 2), torch.ones(5, 3, 6).cumsum(1)
+        >>> theirs = to_torch(ours)
+        >>> theirs(x, x, x)[0].allclose(ours(x, x, x)[0], atol=1e-6)
+        True
+        >>> to_torch(MultiHeadAttention(6, 2, d_head=6))
+        Traceback (most recent call last):
+        ValueError: PyTorch needs d_input = d_model = num_heads * d_head; got 6, 6 and 2 * 6
+    """
+    width, d_input = (
+        attention.project_output.out_features,
+        attention.project_query.in_features,
+    )
+    if not d_input == width == attention.num_heads * attention.d_head:
+        rule = "PyTorch needs d_input = d_model = num_heads * d_head"
+        heads = f"{attention.num_heads} * {attention.d_head}"
+        raise ValueError(f"{rule}; got {d_input}, {width} and {heads}")
+    like = attention.project_query.weight
+    theirs = nn.MultiheadAttention(
+        width,
+        attention.num_heads,
+        dropout=attention.dropout,
+        bias=attention.project_query.bias is not None,
+        batch_first=True,
+        device=like.device,
+        dtype=like.dtype,
+    )
+    _copy(_parts(attention), _torch_parts(theirs))
+    return theirs.train(attention.training)
+
+
+def from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
+    """Return the book's module with a copy of the weights of PyTorch's.
+
+    Args:
+        theirs: batch first or not; ours is batch first always.
+
+    Returns:
+        A :class:`~selfattn_book.attention.MultiHeadAttention` that gives the same outputs.
+
+    Raises:
+        ValueError: PyTorch's module has keys or values of another width, or adds a key of its own
+            (``add_bias_kv``, ``add_zero_attn``), which ours never does.
+
+    Example:
+        >>> theirs, x = nn.MultiheadAttention(6, 2, batch_first=True), torch.ones(5, 3, 6).cumsum(1)
+        >>> from_torch(theirs)(x, x, x)[0].allclose(theirs(x, x, x)[0], atol=1e-6)
+        True
+        >>> from_torch(nn.MultiheadAttention(6, 2, kdim=5))
+        Traceback (most recent call last):
+        ValueError: keys and values must be as wide as embed_dim = 6; got kdim = 5, vdim = 6
+    """
+    if not theirs.embed_dim == theirs.kdim == theirs.vdim:
+        rule = f"keys and values must be as wide as embed_dim = {theirs.embed_dim}"
+        raise ValueError(f"{rule}; got kdim = {theirs.kdim}, vdim = {theirs.vdim}")
+    if theirs.bias_k is not None or theirs.add_zero_attn:
+        raise ValueError(
+            "there must be no added key; got add_bias_kv or add_zero_attn"
+        )
+    ours = MultiHeadAttention(
+        theirs.embed_dim,
+        theirs.num_heads,
+        bias=theirs.in_proj_bias is not None,
+        dropout=theirs.dropout,
+    ).to(theirs.in_proj_weight)
+    _copy(_torch_parts(theirs), _parts(ours))
+    return ours.train(theirs.training)
+
+
+def _parts(attention: MultiHeadAttention) -> list[Tensor | None]:
+    """Return weight and bias of the query, key, value and output map, in this order."""
+    maps = (
+        attention.project_query,
+        attention.project_key,
+        attention.project_value,
+        attention.project_output,
+    )
+    return [part for linear in maps for part in (linear.weight, linear.bias)]
+
+
+def _torch_parts(theirs: nn.MultiheadAttention) -> list[Tensor | None]:
+    """Return the same of PyTorch's module, which keeps three of the maps in one matrix."""
+    weights = theirs.in_proj_weight.chunk(3)
+    biases = (
+        [None] * 3 if theirs.in_proj_bias is None else theirs.in_proj_bias.chunk(3)
+    )
+    parts = [part for pair in zip(weights, biases, strict=True) for part in pair]
+    return [*parts, theirs.out_proj.weight, theirs.out_proj.bias]
+
+
+@torch.no_grad()
+def _copy(sources: list[Tensor | None], targets: list[Tensor | None]) -> None:
+    for source, target in zip(sources, targets, strict=True):
+        if source is not None and target is not None:
+            target.copy_(source)
