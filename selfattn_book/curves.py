@@ -1,6 +1,6 @@
 """Pictures of curves: single ones, and bands of many seeds with the floors that they cannot leave."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-FRONT = {"welcome", "notation"}
+FRONT = {"welcome", "checking", "notation"}
 CHAPTERS = [p for p in PAGES if p.parent.name == "chapters" and p.stem not in FRONT]
 
 
