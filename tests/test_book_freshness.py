@@ -134,6 +134,33 @@ def test_fresh_uses_nothing_that_was_kept(built):
     assert built.build("-Dfreshness_anew=1").ran == ALL
 
 
+def test_fresh_empties_no_folder_that_is_not_a_site(book):
+    mine = book.root / "_build" / "html" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("keep me", "utf-8")
+    refused = book.build("-Dfreshness_anew=1")
+    assert not refused.good
+    assert "holds something else than a site" in refused.said
+    assert mine.read_text("utf-8") == "keep me"
+
+
+def test_changed_pins_read_every_page_again(built):
+    (built.root / "config" / "constraints.txt").write_text("new", "utf-8")
+    page = built.root / "_build" / "html" / "number.html"
+    page.unlink()
+    assert built.build().ran == set()
+    assert page.exists()
+
+
+def test_a_kernel_that_is_not_there_is_named_with_its_chapter(book):
+    book.edit("docs/number.md", "name: python3", "name: cobol")
+    missing = book.build()
+    assert not missing.good
+    assert "docs/number.md: the kernel failed" in missing.said
+    assert "cobol" in missing.said
+    assert missing.ran == ALL
+
+
 @pytest.mark.parametrize(
     ("cell", "says"),
     [
@@ -240,7 +267,7 @@ def test_results_that_cannot_be_written_fail_the_build(book):
 
 def test_one_build_waits_for_the_other(book):
     (book.root / "_build").mkdir()
-    with FileLock(book.root / "_build" / ".lock"):
+    with FileLock(book.root / "_build" / ".jupyter_cache.lock"):
         process = book.start()
         assert process.stdout
         assert "Another build is at work" in process.stdout.readline()

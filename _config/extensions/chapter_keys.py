@@ -33,8 +33,10 @@ def names_in_cells(root: Path, notebook: NotebookNode) -> frozenset[str]:
     names: set[str] = set()
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            # A line for IPython, such as %time or !ls, is no Python.
-            source = re.sub(r"(?m)^(\s*)[%!].*", r"\1pass", cell.source)
+            # What stands before the Python of a line such as "%time import this", or is none.
+            source = re.sub(r"(?m)^([ \t]*)(?:%+\w+[ \t]*|!.*)", r"\1", cell.source)
+            # A name in a text may be imported as well, by import_module.
+            names |= set(re.findall(rf"\b{root.name}(?:\.\w+)+", source))
             try:
                 names |= imports(source)
             except SyntaxError:  # whatever it is, it may import anything

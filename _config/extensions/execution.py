@@ -62,22 +62,22 @@ class Chapter:
             nonlocal begun
             begun = cell_index
 
-        kernel = self.notebook.metadata["kernelspec"]["name"]
-        client = NotebookClient(
-            self.notebook,
-            kernel_manager(kernel, folder, server),
-            timeout=timeout,
-            resources={"metadata": {"path": str(self.file.parent)}},
-            shutdown_kernel="immediate",
-            on_cell_execute=begin,
-        )
         try:
-            await client.async_execute(cleanup_kc=True)
+            client = NotebookClient(
+                self.notebook,
+                kernel_manager(self.notebook.metadata["kernelspec"]["name"], folder, server),
+                timeout=timeout,
+                resources={"metadata": {"path": str(self.file.parent)}},
+                shutdown_kernel="immediate",
+                on_cell_execute=begin,
+            )
+            try:
+                await client.async_execute(cleanup_kc=True)
+            finally:
+                # After Ctrl-C, nbclient would clean up a second time, and stumble.
+                atexit.unregister(client._cleanup_kernel)
         except Exception as error:
             self.failure = f"{self.place(begun)} failed{reason(error)}"
-        finally:
-            # After Ctrl-C, nbclient would clean up a second time, and stumble.
-            atexit.unregister(client._cleanup_kernel)
         self.times = [take_seconds(cell) for cell in self.notebook.cells]
         self.seconds = sum(self.times)
         if not self.failure and (left := not_executed(self.notebook)):

@@ -31,7 +31,7 @@ from sphinx.environment import BuildEnvironment
 from sqlalchemy.exc import SQLAlchemyError
 
 PATIENCE = 600  # seconds to wait for another build
-TOOLS = {".py", ".bib", ".html"}  # with a change in these, every page is read again
+TOOLS = {".py", ".bib", ".html", ".txt"}  # with a change in these, every page is read again
 
 
 def stop(why: str) -> NoReturn:
@@ -41,7 +41,7 @@ def stop(why: str) -> NoReturn:
 
 
 def say(text: str) -> None:
-    """Print at once, also when Sphinx is told to be quiet."""
+    """Print at once, even when Sphinx is told to be quiet."""
     print(text, flush=True)
 
 
@@ -91,14 +91,11 @@ class Freshness:
 
     def begin(self, app: Sphinx, config: Config) -> None:
         """Wait for any other build, and see whether the last one came to a good end."""
-        self.lock = FileLock(app.outdir.parent / ".lock")
-        try:
-            self.lock.acquire(timeout=0)
-        except Timeout:
-            say(f"Another build is at work in {app.outdir.parent}; waiting for it.")
-            self.lock.acquire(timeout=PATIENCE)
+        kept = Path(config.nb_execution_cache_path or app.outdir.parent / ".jupyter_cache")
+        self.wait(kept)
         if config.freshness_anew:
-            kept = app.outdir.parent / ".jupyter_cache"
+            if any(app.outdir.iterdir()) and not (app.outdir / ".buildinfo").exists():
+                stop(f"{app.outdir} holds something else than a site; it is not emptied.")
             for folder in (kept, app.outdir, app.doctreedir):
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir(parents=True)
@@ -113,6 +110,19 @@ class Freshness:
         self.root = Path(str(spec.origin)).parent
         self.tools = digest([], self.tool_files(app))
         self.libraries = [f"{n} {version(n)}" for n in config.freshness_libraries]
+
+    def wait(self, kept: Path) -> None:
+        """Wait for any other build that uses the same results."""
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        self.lock = FileLock(kept.with_name(f"{kept.name}.lock"))
+        try:
+            self.lock.acquire(timeout=0)
+        except Timeout:
+            say(f"Another build is at work in {kept.parent}; waiting for it.")
+            try:
+                self.lock.acquire(timeout=PATIENCE)
+            except Timeout:
+                stop(f"After {PATIENCE} s, another build still holds {self.lock.lock_file}.")
 
     def tool_files(self, app: Sphinx) -> list[Path]:
         """Return the files that decide how pages are made, besides the installed ones."""
