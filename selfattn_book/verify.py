@@ -13,7 +13,7 @@ import sys
 import time
 import types
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import torch
 
-from selfattn_book.cells import Cell, chapters_folder, read_cells
+from selfattn_book.cells import Cell, book_folder, read_cells
 
 
 @dataclass
@@ -46,8 +46,9 @@ def verify_chapter(page: Path) -> Iterator[Result]:
         page: the chapter's Markdown file.
     """
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    with _reader_session():
-        for cell in read_cells(page.read_text("utf-8")):
+    cells = read_cells(page.read_text("utf-8"))
+    with _reader_session(), chdir(page.parent):
+        for cell in cells:
             result = _run(cell, namespace, page)
             if "check" in cell.options:
                 yield result
@@ -151,7 +152,10 @@ def _reader_session() -> Iterator[None]:
 
 def main(arguments: list[str]) -> int:
     """Verify chapters, print a table, and return 0 if everything holds, else 1."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.json and not options.json.absolute().parent.is_dir():
+        parser.error(f"--json: there is no folder {options.json.absolute().parent}")
     pages = _chosen(options.chapter)
     plt.switch_backend("agg")  # no windows
     results: list[Result] = []
@@ -183,7 +187,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _chosen(names: list[str]) -> list[Path]:
-    pages = {page.stem: page for page in sorted(chapters_folder().glob("*.md"))}
+    pages = {page.stem: page for page in sorted(book_folder().glob("*/*.md"))}
     unknown = [name for name in names if name not in pages]
     if unknown:
         sys.exit(

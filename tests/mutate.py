@@ -140,7 +140,7 @@ def verdict(task: tuple[Mutant | None, bool]) -> str:
             package,
             ignore=shutil.ignore_patterns("__pycache__"),
         )
-        shutil.copytree(ROOT / "docs" / "chapters", package / "_chapters")
+        shutil.copytree(ROOT / "docs", package / "_book")
         if mutant:
             (package / f"{mutant.module}.py").write_text(mutant.source, "utf-8")
         sys.path.insert(0, folder)
@@ -173,7 +173,7 @@ def judge(package: Path, docs_only: bool) -> str:
     from selfattn_book import verify
 
     matplotlib.pyplot.switch_backend("agg")
-    for page in sorted((package / "_chapters").glob("*.md")):
+    for page in sorted((package / "_book").glob("*/*.md")):
         if not all(result.holds for result in verify.verify_chapter(page)):
             return "docs"
     if docs_only:

@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 from book import CHAPTERS, DOCS, PAGES, PageCell, cells, prose
+from myst_nb.core.read import read_myst_markdown_notebook
+from myst_parser.config.main import MdParserConfig
 
+BUILD_SETTINGS = MdParserConfig(
+    enable_extensions={"amsmath", "colon_fence", "deflist", "dollarmath"}
+)
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 every_chapter = pytest.mark.parametrize(
     "page", CHAPTERS, ids=lambda page: page.stem
@@ -15,6 +20,15 @@ every_chapter = pytest.mark.parametrize(
 
 def places(page: Path, wrong: list[PageCell]) -> list[str]:
     return [f"{page.name}:{cell.line}" for cell in wrong]
+
+
+@every_page
+def test_what_verify_reads_is_what_the_build_runs(page):
+    notebook = read_myst_markdown_notebook(page.read_text("utf-8"), BUILD_SETTINGS)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    built = [(cell.source.strip(), cell.metadata.get("check")) for cell in code]
+    read = [(cell.code.strip(), cell.options.get("check")) for cell in cells(page)]
+    assert read == built
 
 
 @every_page

@@ -7,7 +7,7 @@ import sys
 import pytest
 import torch
 
-from selfattn_book.cells import Cell, chapters_folder, read_cells
+from selfattn_book.cells import Cell, book_folder, read_cells
 from selfattn_book.verify import main, verify_chapter
 
 PAGE = """# A chapter
@@ -51,6 +51,35 @@ def test_cells_are_read_with_lines_and_options():
 def test_an_open_cell_is_refused():
     with pytest.raises(ValueError, match="opened in line 1 does not"):
         read_cells("```{code-cell}\n1 + 1\n")
+
+
+def test_only_the_cells_of_the_page_itself_are_read():
+    page = (
+        "````{code-cell}\n:check: four\nfour = 4\n````\n"
+        "~~~{code-cell} ipython3\ntilde = 1\n~~~\n"
+        "````\n```{code-cell}\nan = 'example'\n```\n````\n"
+        ":::{note}\n```{code-cell}\ninside = 1\n```\n:::\n"
+        "```{code-cell}\n```\n"
+    )
+    assert read_cells(page) == [
+        Cell(3, "four = 4", {"check": "four"}),
+        Cell(6, "tilde = 1"),
+        Cell(17, ""),
+    ]
+
+
+def test_a_chapter_runs_where_its_page_lies(write):
+    page = write("assert open('data.txt').read() == '7'")
+    (page.parent / "data.txt").write_text("7", "utf-8")
+    assert all(result.holds for result in verify_chapter(page))
+
+
+def test_a_report_without_a_folder_is_refused_before_anything_runs(
+    tmp_path, capsys
+):
+    with pytest.raises(SystemExit):
+        main(["notation", "--json", str(tmp_path / "none" / "report.json")])
+    assert "there is no folder" in capsys.readouterr().err
 
 
 def test_a_check_that_holds(write):
@@ -124,7 +153,7 @@ def test_the_session_of_a_chapter_leaves_nothing_behind(write):
 
 def test_every_check_of_the_book_holds():
     results = [
-        r for page in chapters_folder().glob("*.md") for r in verify_chapter(page)
+        r for page in book_folder().glob("*/*.md") for r in verify_chapter(page)
     ]
     assert len(results) > 20
     assert [result for result in results if not result.holds] == []
@@ -147,7 +176,7 @@ def test_the_command_prints_a_table_and_writes_json(tmp_path, capsys):
 
 def test_a_difference_is_the_exit_code(write, monkeypatch, capsys):
     page = write("assert 1 == 2")
-    monkeypatch.setattr("selfattn_book.verify.chapters_folder", lambda: page.parent)
+    monkeypatch.setattr("selfattn_book.verify.book_folder", lambda: page.parents[1])
     assert main([]) == 1
     assert "DIFFERS" in capsys.readouterr().out
 
