@@ -90,3 +90,16 @@ def test_an_empty_claim_is_named_with_its_place(build):
     code, messages = build("# P\n\n```{claim} nothing\n```\n")
     assert code != 0
     assert "page.md:3" in messages
+
+
+def test_the_ledger_shows_the_mathematics_of_a_claim_and_drops_its_links(build):
+    claim = CLAIM.replace("One and one", "By [this](https://example.org), $1 + 1$")
+    page = NOTEBOOK + "# P\n\n" + claim + check("it-holds") + "```{ledger}\n```\n"
+    code, messages = build(page)
+    assert code == 0, messages
+    html = (build.site / "page.html").read_text("utf-8")
+    row = html[html.index("<table") : html.index("</table")]
+    assert 'class="katex"' in row
+    assert "$" not in row
+    assert "example.org" not in row
+    assert "By this, " in row

@@ -16,7 +16,6 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
-from sphinx.writers.html5 import HTML5Translator
 
 LOGGER = logging.getLogger(__name__)
 WAYS = {
@@ -25,6 +24,20 @@ WAYS = {
     "property": "as a property, on random inputs",
     "seeds": "over many seeds",
 }
+MARK = (
+    '<a class="check-mark" href="#check-{name}" aria-label="How this {kind} is checked"'
+    ' title="How this {kind} is checked"><span aria-hidden="true">✓</span></a>'
+)
+FOLD = '<details class="fold check"><summary>Check</summary><div id="check-{name}">'
+
+
+@dataclass
+class Target:
+    """An equation or a claim: where it stands, and what the ledger says of it."""
+
+    kind: str
+    line: int
+    text: nodes.inline
 
 
 @dataclass
@@ -39,28 +52,11 @@ class Check:
 
 @dataclass
 class Page:
-    """What one page declares: its targets with their texts and lines, and its checks."""
+    """What one page declares."""
 
-    targets: dict[str, str] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)
+    targets: dict[str, Target] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
     has_ledger: bool = False
-
-
-class claim(nodes.General, nodes.Element):  # noqa: N801 (docutils names nodes so)
-    """A factual sentence with an id."""
-
-
-class check_mark(nodes.General, nodes.Element):  # noqa: N801
-    """The small mark that opens a check."""
-
-
-class check_fold(nodes.General, nodes.Element):  # noqa: N801
-    """A check cell, folded."""
-
-
-class ledger(nodes.General, nodes.Element):  # noqa: N801
-    """The place of the table of all checks."""
 
 
 class Claim(SphinxDirective):
@@ -72,11 +68,8 @@ class Claim(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Make a paragraph that can carry a mark."""
         self.assert_has_content()
-        node = claim(
-            self.block_text,
-            ids=[f"claim-{self.arguments[0]}"],
-            name=self.arguments[0],
-        )
+        name = self.arguments[0]
+        node = nodes.container(classes=["claim"], ids=[f"claim-{name}"], claim=name)
         self.set_source_info(node)
         node += self.parse_content_to_nodes()
         return [node]
@@ -87,7 +80,7 @@ class Ledger(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Leave the place, to be filled when all pages are read."""
-        return [ledger()]
+        return [nodes.container(ledger=True)]
 
 
 def pages(env: BuildEnvironment) -> dict[str, Page]:
@@ -97,34 +90,43 @@ def pages(env: BuildEnvironment) -> dict[str, Page]:
     return env.book_checks  # type: ignore[attr-defined]
 
 
-def is_check(node: nodes.Node) -> bool:
-    """Tell whether a node is a code cell that carries the id of a target."""
-    return isinstance(node, nodes.container) and "check" in node.get("cell_metadata", {})
-
-
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Note a page's targets and checks, mark the targets, and fold the checks."""
     page = pages(app.env)[app.env.docname] = Page()
-    for node in list(doctree.findall(nodes.math_block)):
-        if node.get("label"):
-            add_target(page, node, node["label"], "equation")
-            mark = check_mark(name=node["label"], what="equation")
-            wrap(node, nodes.container(classes=["checked"])).append(mark)
-    for node in doctree.findall(claim):
-        add_target(page, node, node["name"], node.astext())
-        node[-1] += check_mark(name=node["name"], what="claim")
-    page.has_ledger = any(True for _ in doctree.findall(ledger))
-    for cell in list(doctree.findall(is_check)):
-        times = app.env.metadata[app.env.docname].get("cell_seconds", [])
-        add_check(page, cell, times)
+    for equation in list(doctree.findall(nodes.math_block)):
+        if name := equation.get("label"):
+            add_target(page, name, "equation", equation, nodes.inline())
+            box = nodes.container(classes=["checked"])
+            equation.parent[equation.parent.index(equation)] = box
+            box += [equation, html(MARK, name=name, kind="equation")]
+    times = app.env.metadata[app.env.docname].get("cell_seconds", [])
+    for node in list(doctree.findall(nodes.container)):
+        page.has_ledger |= "ledger" in node
+        if name := node.get("claim"):
+            add_target(page, name, "claim", node, in_the_ledger(node))
+            node[-1] += html(MARK, name=name, kind="claim")
+        if "check" in node.get("cell_metadata", {}):
+            add_check(page, node, times)
 
 
-def add_target(page: Page, node: nodes.Element, name: str, text: str) -> None:
+def html(text: str, **names: str) -> nodes.raw:
+    """Make a node of HTML."""
+    return nodes.raw("", text.format(**names), format="html")
+
+
+def in_the_ledger(claim: nodes.Element) -> nodes.inline:
+    """Return the words and formulas of a claim, without its links."""
+    keep = (nodes.Text, nodes.math)
+    found = claim.findall(lambda node: isinstance(node, keep) and node.parent is not None)
+    outer = (node for node in found if not isinstance(node.parent, nodes.math))
+    return nodes.inline("", "", *(node.deepcopy() for node in outer))
+
+
+def add_target(page: Page, name: str, kind: str, node: nodes.Element, text: nodes.inline) -> None:
     """Note an equation or a claim."""
     if name in page.targets:
         LOGGER.warning("two equations or claims are called %r", name, location=node)
-    page.targets[name] = text
-    page.lines[name] = node.line or 0
+    page.targets[name] = Target(kind, node.line or 0, text)
 
 
 def add_check(page: Page, cell: nodes.Element, times: list[float]) -> None:
@@ -136,15 +138,9 @@ def add_check(page: Page, cell: nodes.Element, times: list[float]) -> None:
         LOGGER.warning("check %r is by %r; %s", name, way, rule, location=cell)
     seconds = times[index] if index < len(times) else 0.0
     page.checks.append(Check(name, way, cell.line or 0, seconds))
-    wrap(cell, check_fold(name=name))
-
-
-def wrap(node: nodes.Element, wrapper: nodes.Element) -> nodes.Element:
-    """Put a node into a wrapper, at the node's place."""
-    # Not by `replace_self`, which would give the node's id to the wrapper as well.
-    node.parent[node.parent.index(node)] = wrapper
-    wrapper += node
-    return wrapper
+    place = cell.parent.index(cell)
+    cell.parent.insert(place + 1, html("</div></details>"))
+    cell.parent.insert(place, html(FOLD, name=name))
 
 
 def compare(app: Sphinx, env: BuildEnvironment) -> None:
@@ -152,33 +148,17 @@ def compare(app: Sphinx, env: BuildEnvironment) -> None:
     homes = {name: doc for doc, page in pages(env).items() for name in page.targets}
     for doc, page in pages(env).items():
         counts = Counter(check.name for check in page.checks)
-        for name in page.targets.keys() - counts.keys():
-            warn(doc, page.lines[name], f"nothing checks {name!r}")
-        for check in {check.name: check for check in page.checks}.values():
-            name, home = check.name, homes.get(check.name)
+        for name, target in page.targets.items():
+            if not counts[name]:
+                warn(doc, target.line, f"nothing checks {name!r}")
+        for name, line in {check.name: check.line for check in page.checks}.items():
             if counts[name] > 1:
-                times = f"{counts[name]} cells check {name!r}; one must do it"
-                warn(doc, check.line, times)
-            if home is None:
-                warn(
-                    doc,
-                    check.line,
-                    f"a cell checks {name!r}, and nothing has that id",
-                )
-            elif home != doc:
-                warn(
-                    doc,
-                    check.line,
-                    f"a cell checks {name!r}, which is on the page {home}",
-                )
-
-
-def ledgers(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Return the pages with a ledger, to be written anew, if any check has changed."""
-    before = getattr(env, "book_checks_shown", None)
-    env.book_checks_shown = shown = repr(pages(env))  # type: ignore[attr-defined]
-    homes = [doc for doc, page in pages(env).items() if page.has_ledger]
-    return [] if shown == before else homes
+                warn(doc, line, f"{counts[name]} cells check {name!r}; one must do it")
+            if name not in homes:
+                warn(doc, line, f"a cell checks {name!r}, and nothing has that id")
+            elif homes[name] != doc:
+                place = f"which is on the page {homes[name]}"
+                warn(doc, line, f"a cell checks {name!r}, {place}")
 
 
 def warn(docname: str, line: int, message: str) -> None:
@@ -186,9 +166,18 @@ def warn(docname: str, line: int, message: str) -> None:
     LOGGER.warning(message, location=(docname, line))
 
 
+def ledgers(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Return the pages with a ledger, to be written anew, if any check has changed."""
+    before = getattr(env, "book_checks_shown", None)
+    texts = [str(t.text) for page in pages(env).values() for t in page.targets.values()]
+    env.book_checks_shown = shown = repr([pages(env), texts])  # type: ignore[attr-defined]
+    homes = [doc for doc, page in pages(env).items() if page.has_ledger]
+    return [] if shown == before else homes
+
+
 def fill_ledger(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Write the table of all checks, and the versions, where a page asks for it."""
-    for place in list(doctree.findall(ledger)):
+    for place in [node for node in doctree.findall(nodes.container) if "ledger" in node]:
         rows = [
             ledger_row(app, docname, doc, check)
             for doc in reading_order(app.env)
@@ -213,23 +202,22 @@ def reading_order(env: BuildEnvironment) -> list[str]:
 
 def ledger_row(app: Sphinx, here: str, doc: str, check: Check) -> list[nodes.Node]:
     """Make the cells of one row of the ledger."""
-    name, title = check.name, app.env.titles[doc].astext()
-    text = pages(app.env)[doc].targets.get(name, "")
-    numbers = app.env.toc_fignumbers.get(doc, {}).get("displaymath", {})
-    number = ".".join(map(str, numbers.get(f"equation-{name}", ())))
-    is_equation = text == "equation"
-    label = f"equation ({number})" if is_equation else text
-    target = f"equation-{name}" if is_equation else f"claim-{name}"
+    target = pages(app.env)[doc].targets.get(check.name) or Target("claim", 0, nodes.inline())
+    text = target.text.deepcopy()
+    if target.kind == "equation":
+        numbers = app.env.toc_fignumbers.get(doc, {}).get("displaymath", {})
+        number = ".".join(map(str, numbers.get(f"equation-{check.name}", ())))
+        text += nodes.Text(f"equation ({number})")
 
     def link(anchor: str, text: nodes.Node) -> nodes.Node:
         return make_refnode(app.builder, here, doc, anchor, text)
 
     return [
-        link(target, nodes.inline("", label)),
-        link("", nodes.inline("", title)),
+        link(f"{target.kind}-{check.name}", text),
+        link("", nodes.inline("", app.env.titles[doc].astext())),
         nodes.inline("", WAYS.get(check.way, check.way)),
         nodes.inline("", f"{check.seconds:.2f}"),
-        link(f"check-{name}", nodes.literal("", name)),
+        link(f"check-{check.name}", nodes.literal("", check.name)),
     ]
 
 
@@ -252,46 +240,11 @@ def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
     pages(env).pop(docname, None)
 
 
-def write_mark(self: HTML5Translator, node: check_mark) -> None:
-    """Write the mark as a link into the fold, which a browser then opens."""
-    label = f"How this {node['what']} is checked"
-    self.body.append(
-        f'<a class="check-mark" href="#check-{node["name"]}" aria-label="{label}" '
-        f'title="{label}"><span aria-hidden="true">✓</span></a>'
-    )
-    raise nodes.SkipNode
-
-
-def open_fold(self: HTML5Translator, node: check_fold) -> None:
-    """Begin a folded check."""
-    self.body.append('<details class="fold check"><summary>Check</summary>\n')
-    self.body.append(f'<div id="check-{node["name"]}">\n')
-
-
-def close_fold(self: HTML5Translator, node: check_fold) -> None:
-    """End a folded check."""
-    self.body.append("</div></details>\n")
-
-
-def open_claim(self: HTML5Translator, node: claim) -> None:
-    """Begin a claim."""
-    self.body.append(self.starttag(node, "div", CLASS="claim"))
-
-
-def close_claim(self: HTML5Translator, node: claim) -> None:
-    """End a claim."""
-    self.body.append("</div>\n")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register directives, nodes and listeners."""
+    """Register directives and listeners."""
     app.add_directive("claim", Claim)
     app.add_directive("ledger", Ledger)
     app.add_generic_role("given", nodes.inline)  # a number that no cell computes
-    app.add_node(claim, html=(open_claim, close_claim))
-    app.add_node(check_mark, html=(write_mark, None))
-    app.add_node(check_fold, html=(open_fold, close_fold))
-    app.add_node(ledger)
     app.connect("doctree-read", collect)
     app.connect("env-purge-doc", forget)
     app.connect("env-get-updated", ledgers)
