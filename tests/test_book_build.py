@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from alt_text import title_and_width
 from book import NOTEBOOK
 
 
@@ -148,3 +149,13 @@ def test_wide_pictures_are_marked(build):
     html = (build.site / "page.html").read_text("utf-8")
     images = re.findall(r"<img [^>]*_images[^>]*>", html)
     assert ["wide" in image for image in images] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("width", "points"), [("612pt", 612), ("100%", 0), ("9cm", 0)]
+)
+def test_the_width_of_a_picture_counts_if_it_is_in_points(tmp_path, width, points):
+    file = tmp_path / "picture.svg"
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}"><title>A</title></svg>'
+    file.write_text(svg, "utf-8")
+    assert title_and_width(file) == ("A", points)
