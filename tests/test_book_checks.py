@@ -84,7 +84,9 @@ def test_the_ledger_follows_a_claim_on_another_page(build):
     assert build(page, extra=ledger)[0] == 0
     code, messages = build(page.replace("is two.", "makes two."), extra=ledger)
     assert code == 0, messages
-    assert "One and one makes two." in (build.site / "extra.html").read_text("utf-8")
+    assert "One and one makes two." in (build.site / "extra.html").read_text(
+        "utf-8"
+    )
 
 
 def test_an_empty_claim_is_named_with_its_place(build):
