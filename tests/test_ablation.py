@@ -44,5 +44,5 @@ def test_a_stand_in_has_no_parameters_and_fits_the_classifier(stand_in):
 def test_only_parts_that_are_there_can_be_replaced():
     model = AttentionClassifier()
     with pytest.raises(ValueError, match="parts of the model, embed, position"):
-        with_parts(model, atention=EvenAttention())
+        with_parts(model, attend=EvenAttention())
     assert torch.is_tensor(model(relative_words()[0]))
