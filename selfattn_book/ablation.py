@@ -3,14 +3,10 @@
 Shape letters: ``B`` batch, ``T`` query length, ``S`` key length, ``D`` width.
 """
 
-from typing import TypeVar
-
 import torch
 from torch import Tensor, nn
 
 from selfattn_book.attention import scaled_dot_product_attention
-
-Model = TypeVar("Model", bound=nn.Module)
 
 
 class UnmappedAttention(nn.Module):
@@ -60,14 +56,12 @@ class EvenAttention(nn.Module):
         self, query: Tensor, key: Tensor, value: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return the context ``(B, T, D)`` and the weights ``(B, 1, T, S)``."""
-        size = (query.size(0), 1, query.size(1), key.size(1))
-        weights = torch.full(
-            size, 1 / key.size(1), dtype=value.dtype, device=value.device
-        )
+        shape = (query.size(0), 1, query.size(1), key.size(1))
+        weights = torch.full(shape, 1 / key.size(1)).to(value)
         return weights.squeeze(1) @ value, weights
 
 
-def with_parts(model: Model, **parts: nn.Module) -> Model:
+def with_parts(model: nn.Module, **parts: nn.Module) -> nn.Module:
     """Put other modules in the place of some of a model's parts, and return the model.
 
     Args:
