@@ -57,7 +57,7 @@ class EvenAttention(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the context ``(B, T, D)`` and the weights ``(B, 1, T, S)``."""
         shape = (query.size(0), 1, query.size(1), key.size(1))
-        weights = torch.full(shape, 1 / key.size(1)).to(value)
+        weights = torch.ones(shape).to(value) / key.size(1)
         return weights.squeeze(1) @ value, weights
 
 
