@@ -224,7 +224,13 @@ def _number_texts(array: np.ndarray, digits: int | None) -> list[list[str]]:
 
 
 def _number(value: float, digits: int) -> str:
-    return "" if np.isnan(value) else f"{value:.{digits}f}"
+    """Write a number; what rounds to zero has no sign.
+
+    >>> _number(-0.004, 2), _number(-0.006, 2), _number(float("nan"), 2)
+    ('0.00', '-0.01', '')
+    """
+    text = "" if np.isnan(value) else f"{value:.{digits}f}"
+    return text.lstrip("-") if text and float(text) == 0 else text
 
 
 def _mask_texts(array: np.ndarray) -> list[list[str]]:
