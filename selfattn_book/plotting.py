@@ -248,7 +248,9 @@ def _describe_matrix(
     verb: str,
 ) -> str:
     rows, columns = names
-    kind = "Mask" if array.dtype == bool else "Heat map"
+    kind = "Heat map"
+    if array.dtype == bool:
+        kind = "Mask" if verb == "sees" else "Table"
     size = f"{kind}, {array.shape[0]} rows by {array.shape[1]} columns"
     if array.dtype == bool:
         seen = [", ".join(np.compress(row, columns)) or "none" for row in array]

@@ -298,7 +298,10 @@ def positions_are_told_apart(table: Table, d_model: int = 16) -> bool:
 
 @_answer
 def every_parameter_moves(model: nn.Module, step: Callable[[], object]) -> bool:
-    """Tell whether one step of training moves every parameter that the model would have trained.
+    """Tell whether one step of training moves every parameter of a model.
+
+    A parameter without effect does not move, or by rounding only: a unit that is never active,
+    or the bias of a key map.
 
     Args:
         model: whose parameters are compared before and after.
