@@ -90,6 +90,11 @@ def scrambled(query, key, value, mask):
     )
 
 
+def length_first(query, key, value, mask):
+    context, weights = attend(*(x.transpose(0, 1) for x in (query, key, value)))
+    return context.transpose(0, 1), weights
+
+
 WRONG = {
     "rows_sum_to_one": [late_mask, dropped_weights],
     "future_changes_nothing": [
@@ -105,7 +110,8 @@ WRONG = {
     ],
     "samples_are_independent": [
         lambda q, k, v, mask: attend(q, k, v.mean(0, keepdim=True)),
-        lambda q, k, v, mask: attend(q.mT, k.mT, v.mT),
+        lambda q, k, v, mask: attend(*(x.transpose(0, 1) for x in (q, k, v))),
+        length_first,
     ],
     "order_of_keys_is_invisible": [
         scrambled,
