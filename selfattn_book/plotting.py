@@ -32,6 +32,7 @@ def heatmap(
     limits: tuple[float, float] | None = None,
     row_title: str = "",
     column_title: str = "",
+    verb: str = "sees",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a matrix as a grid of shades, with its numbers in the cells.
@@ -47,6 +48,7 @@ def heatmap(
         limits: values of the lightest and the darkest shade; the data's own when left out.
         row_title: what the rows are.
         column_title: what the columns are.
+        verb: what a row of a boolean matrix does to the columns where it is ``True``.
         ax: where to draw; a new figure when left out.
 
     Returns:
@@ -74,7 +76,7 @@ def heatmap(
     _label_lines(ax, rows, columns)
     texts = _mask_texts(array) if is_mask else _number_texts(array, digits)
     _write_cells(ax, texts, array > low + 0.6 * (high - low))
-    ax.set_label(_describe_matrix(title, array, rows, texts))
+    ax.set_label(_describe_matrix(title, array, (rows, columns), texts, verb))
     return ax
 
 
@@ -245,14 +247,21 @@ def _write_cells(ax: Axes, texts: list[list[str]], dark: np.ndarray) -> None:
 
 
 def _describe_matrix(
-    title: str, array: np.ndarray, rows: list[str], texts: list[list[str]]
+    title: str,
+    array: np.ndarray,
+    names: tuple[list[str], list[str]],
+    texts: list[list[str]],
+    verb: str,
 ) -> str:
-    kind = "Mask" if array.dtype == bool else "Heat map"
+    rows, columns = names
+    kind = "Heat map"
+    if array.dtype == bool:
+        kind = "Mask" if verb == "sees" else "Table"
     size = f"{kind}, {array.shape[0]} rows by {array.shape[1]} columns"
     if array.dtype == bool:
-        seen = [", ".join(map(str, np.flatnonzero(row))) or "none" for row in array]
+        seen = [", ".join(np.compress(row, columns)) or "none" for row in array]
         told = [
-            f"{name} sees {which}" for name, which in zip(rows, seen, strict=True)
+            f"{name} {verb} {which}" for name, which in zip(rows, seen, strict=True)
         ]
     elif texts and array.size <= 36:
         lines_read = [", ".join(text or "none" for text in line) for line in texts]
