@@ -22,6 +22,7 @@ ALLOWED = {
     "masks": {"checks"},
     "plotting": {"figure"},
     "positional": {"checks"},
+    "symmetry": {"checks"},
     "training": {"checks"},
     "verify": {"cells"},
     "words": {"attention", "checks"},
