@@ -6,7 +6,7 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
-from tqdm.auto import trange
+from tqdm import trange
 
 from selfattn_book.checks import check_integer
 
