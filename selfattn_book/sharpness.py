@@ -84,9 +84,13 @@ def score_spread(weights: Tensor) -> Tensor:
         Traceback (most recent call last):
         ValueError: every weight must be above 0; got 0.0
     """
+    _check_positive(weights)
+    return weights.log().var(dim=-1)
+
+
+def _check_positive(weights: Tensor) -> None:
     check_floating("weights", weights)
     if not (weights > 0).all():
         raise ValueError(
             f"every weight must be above 0; got {weights.min().item()}"
         )
-    return weights.log().var(dim=-1)
