@@ -30,7 +30,7 @@ import torch
 import torch._dynamo
 import torch.export
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent  # `book` would import the package
 SECONDS = 300  # a mutant that runs longer is in an endless loop: noticed
 
 SWAPS = {
