@@ -63,11 +63,6 @@ def test_numbers_may_have_a_gradient_and_any_dtype(dtype):
     assert ax.get_label() == "b: hand at (1.00, 0.00)."
 
 
-def test_whole_numbers_stay_whole():
-    ax = plotting.heatmap(torch.tensor([[3, 5]]), digits=0)
-    assert [text.get_text() for text in ax.texts] == ["3", "5"]
-
-
 def test_many_rows_are_named_sparsely():
     ax = plotting.heatmap(np.zeros((60, 3)), digits=None)
     assert len(ax.get_yticks()) <= 16
