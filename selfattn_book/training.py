@@ -52,16 +52,33 @@ def fit_seeds(
     Example:
         >>> x = torch.linspace(-1, 1, 8).unsqueeze(1)
         >>> make = lambda: nn.Linear(1, 1)
-        >>> losses, models = fit_seeds(make, x, 2 * x, nn.functional.mse_loss,
-        ...                            seeds=[0, 1, 2], epochs=500, lr=0.1, progress=False)
+        >>> given = make, x, 2 * x, nn.functional.mse_loss
+        >>> recipe = {"epochs": 500, "lr": 0.1, "progress": False}
+        >>> losses, models = fit_seeds(*given, seeds=[0, 1, 2], **recipe)
         >>> losses.shape, losses[-1] < 1e-6
         (torch.Size([501, 3]), tensor([True, True, True]))
-        >>> models[0].weight.item()
-        2.00
-        >>> slow, _ = fit_seeds(make, x, 2 * x, nn.functional.mse_loss, seeds=[0], epochs=500,
-        ...                     lr=0.1, method=torch.optim.SGD, progress=False)
-        >>> slow[0] == losses[0, 0], slow[-1] < 1e-6   # the same start, another way
+        >>> [round(model.weight.item(), 2) for model in models]
+        [2.0, 2.0, 2.0]
+        >>> alone, _ = fit_seeds(*given, seeds=[1], **recipe)
+        >>> losses[:, [1]].allclose(alone, atol=1e-5)
+        True
+        >>> slow, _ = fit_seeds(*given, seeds=[1], method=torch.optim.SGD, **recipe)
+        >>> slow[0] == losses[0, 1], slow[-1] < 1e-6   # the same start, another way
         (tensor([True]), tensor([True]))
+        >>> slow.equal(losses[:, [1]])
+        False
+        >>> usual, _ = fit_seeds(*given, seeds=[1], epochs=9, progress=False)
+        >>> usual.equal(fit_seeds(*given, seeds=[1], epochs=9, lr=0.01, progress=False)[0])
+        True
+        >>> fit_seeds(*given, seeds=[], **recipe)
+        Traceback (most recent call last):
+        ValueError: there must be at least one seed; got none
+        >>> fit_seeds(*given, seeds=[0], epochs=0)
+        Traceback (most recent call last):
+        ValueError: epochs must be at least 1; got 0
+        >>> fit_seeds(*given, seeds=[0], epochs=1, lr=1e30, progress=False)
+        Traceback (most recent call last):
+        ValueError: losses must be finite; got [inf] in epoch 1
     """
     _check_recipe(seeds, epochs)
     models = [_make(make_model, seed) for seed in seeds]
@@ -79,13 +96,12 @@ def fit_seeds(
     history = []
     for epoch in trange(epochs, disable=not progress, leave=False):
         losses = losses_of_all(parameters, buffers)  # (seeds,)
-        _check_finite(losses, epoch)
-        history.append(losses.detach())
+        history.append(_finite(losses, epoch))
         optimizer.zero_grad()
         losses.sum().backward()  # no model's loss depends on another's parameters
         optimizer.step()
     with torch.no_grad():
-        history.append(losses_of_all(parameters, buffers))
+        history.append(_finite(losses_of_all(parameters, buffers), epochs))
     _hand_back(parameters, models)
     return torch.stack(history), models
 
@@ -110,8 +126,10 @@ def _check_recipe(seeds: Sequence[int], epochs: int) -> None:
     check_integer("epochs", epochs, least=1)
 
 
-def _check_finite(losses: Tensor, epoch: int) -> None:
+def _finite(losses: Tensor, epoch: int) -> Tensor:
+    """Return losses without their gradient, or raise."""
     if not losses.isfinite().all():
         raise ValueError(
             f"losses must be finite; got {losses.tolist()} in epoch {epoch}"
         )
+    return losses.detach()

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from book import ROOT
 from filelock import FileLock
 
-ROOT = Path(__file__).parents[1]
 EXTENSIONS = ROOT / "_config" / "extensions"
 ALL = {"data", "number", "word"}
 
