@@ -58,7 +58,7 @@ def lookups(
 class Lookup(nn.Module):
     r"""Attend from the query of a record to its keys, and return the average of their values.
 
-    .. math:: w = \operatorname{softmax}\!\big(x W^Q (Y W^K)^{\mathsf T} / c\big)
+    .. math:: w = \operatorname{softmax}\!\big(x W^Q (X W^K)^{\mathsf T} / c\big)
 
     All entries of both maps are drawn from a normal distribution with variance 1 / ``d_input``,
     so that queries and keys start with entries of variance 1.
