@@ -112,29 +112,30 @@ def from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
     return ours.train(theirs.training)
 
 
-def _parts(attention: MultiHeadAttention) -> list[Tensor | None]:
-    """Return weight and bias of the query, key, value and output map, in this order."""
+def _parts(attention: MultiHeadAttention) -> list[Tensor]:
+    """Return weight and bias, if any, of the query, key, value and output map, in this order."""
     maps = (
         attention.project_query,
         attention.project_key,
         attention.project_value,
         attention.project_output,
     )
-    return [part for linear in maps for part in (linear.weight, linear.bias)]
+    parts = [part for linear in maps for part in (linear.weight, linear.bias)]
+    return [part for part in parts if part is not None]
 
 
-def _torch_parts(theirs: nn.MultiheadAttention) -> list[Tensor | None]:
+def _torch_parts(theirs: nn.MultiheadAttention) -> list[Tensor]:
     """Return the same of PyTorch's module, which keeps three of the maps in one matrix."""
     weights = theirs.in_proj_weight.chunk(3)
     biases = (
         [None] * 3 if theirs.in_proj_bias is None else theirs.in_proj_bias.chunk(3)
     )
     parts = [part for pair in zip(weights, biases, strict=True) for part in pair]
-    return [*parts, theirs.out_proj.weight, theirs.out_proj.bias]
+    parts += [theirs.out_proj.weight, theirs.out_proj.bias]
+    return [part for part in parts if part is not None]
 
 
 @torch.no_grad()
-def _copy(sources: list[Tensor | None], targets: list[Tensor | None]) -> None:
+def _copy(sources: list[Tensor], targets: list[Tensor]) -> None:
     for source, target in zip(sources, targets, strict=True):
-        if source is not None and target is not None:
-            target.copy_(source)
+        target.copy_(source)

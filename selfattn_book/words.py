@@ -141,7 +141,7 @@ class MeanClassifier(nn.Module):
         """Return one logit a sentence, ``(B,)``, from tokens ``(B, T)``."""
         _check_tokens(tokens)
         mean = self.block(self.embed(tokens)).mean(dim=1)  # (B, D)
-        return self.judge(mean).squeeze(-1)
+        return self.judge(mean).flatten()
 
 
 class PositionClassifier(nn.Module):
@@ -184,7 +184,7 @@ class PositionClassifier(nn.Module):
         _check_tokens(tokens)
         placed = self.embed(tokens) + self.position.weight  # (B, T, D)
         mean = self.block(placed).mean(dim=1)  # (B, D)
-        return self.judge(mean).squeeze(-1)
+        return self.judge(mean).flatten()
 
 
 class AttentionClassifier(nn.Module):
@@ -245,7 +245,7 @@ class AttentionClassifier(nn.Module):
         x = self._vectors(tokens)  # (B, T, D)
         context, _ = self.attention(x, x, x)
         mean = self.block(x + context).mean(dim=1)  # (B, D)
-        return self.judge(mean).squeeze(-1)
+        return self.judge(mean).flatten()
 
     def weights(self, tokens: Tensor) -> Tensor:
         """Return what each word listens to, ``(B, H, T, T)``."""
