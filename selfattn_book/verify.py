@@ -13,7 +13,7 @@ import sys
 import time
 import types
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -62,7 +62,7 @@ def _run(cell: Cell, namespace: dict[str, Any], page: Path) -> Result:
     result = Result(page.stem, name, cell.options.get("by", "exact"), True, 0.0)
     start = time.perf_counter()
     try:
-        with redirect_stdout(io.StringIO()):
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             exec(
                 compile("\n" * (cell.line - 1) + cell.code, page.name, "exec"),
                 namespace,
