@@ -31,11 +31,16 @@ import torch._dynamo
 import torch.export
 
 ROOT = Path(__file__).resolve().parent.parent  # `book` would import the package
-SECONDS = (
-    300  # who takes longer than this over a mutant is in its endless loop: noticed
-)
+sys.path.insert(0, str(ROOT / "_config" / "extensions"))
+from chapter_keys import imports, modules_reached  # noqa: E402
 
-MODULES = ["masks", "attention", "positional", "words", "training", "conversion"]
+# Who takes longer than this over a mutant is in its endless loop: noticed.
+SECONDS = 600
+
+MODULES = [
+    "masks", "attention", "positional", "symmetry", "sharpness", "lookup", "words",
+    "ablation", "training", "conversion", "properties",
+]  # fmt: skip
 
 SWAPS = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
@@ -149,7 +154,8 @@ def verdict(task: tuple[Mutant | None, bool]) -> str:
             (package / f"{mutant.module}.py").write_text(mutant.source, "utf-8")
         sys.path.insert(0, folder)
         signal.signal(signal.SIGALRM, stop)
-        if notices(docs_notice, package):
+        module = mutant.module if mutant else None
+        if notices(lambda package: docs_notice(package, module), package):
             return "docs"
         asked = not docs_only
         return "tests" if asked and notices(tests_notice, package) else "nobody"
@@ -175,17 +181,29 @@ def stop(*_: object) -> None:
 PLAIN = ["-q", "-x", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml")]
 
 
-def docs_notice(package: Path) -> bool:
-    """Ask the doctests, then the chapters' checks."""
+def docs_notice(package: Path, module: str | None) -> bool:
+    """Ask the doctests, then the checks of the chapters that reach a module."""
     if pytest.main([*PLAIN, f"--rootdir={package}", str(package)]) != 0:
         return True
     from selfattn_book import verify
 
     matplotlib.pyplot.switch_backend("agg")
-    for page in sorted((package / "_book").glob("*/*.md")):
-        if not all(result.holds for result in verify.verify_chapter(page)):
-            return True
-    return False
+    pages = sorted((package / "_book").glob("*/*.md"))
+    asked = (
+        page for page in pages if module is None or reaches(page, package, module)
+    )
+    return not all(
+        result.holds for page in asked for result in verify.verify_chapter(page)
+    )
+
+
+def reaches(page: Path, package: Path, module: str) -> bool:
+    """Tell whether the cells of a page import a module, directly or through others."""
+    from selfattn_book.cells import read_cells
+
+    cells = read_cells(page.read_text("utf-8"))
+    names = frozenset().union(*(imports(cell.code) for cell in cells))
+    return package / f"{module}.py" in modules_reached(package, names)
 
 
 def tests_notice(_: Path) -> bool:
