@@ -289,14 +289,57 @@ class MultiHeadAttention(nn.Module):
             TypeError: query must be a floating-point tensor; got dtype torch.int32
         """
         self._check_inputs(query, key, value)
+        keys, values = self.keys_and_values(key, value)  # (B, H, S, D) each
+        return self.attend(query, keys, values, mask, need_weights=need_weights)
+
+    def keys_and_values(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Return every head's keys and values, to be kept while a decoder goes on.
+
+        Args:
+            key: ``(B, S, d_input)``.
+            value: ``(B, S, d_input)``.
+
+        Returns:
+            Keys and values, ``(B, H, S, d_head)`` each.
+        """
+        keys = self._split_heads(self.project_key(key))
+        values = self._split_heads(self.project_value(value))
+        return keys, values
+
+    def attend(
+        self,
+        query: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None = None,
+        *,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend to keys and values that are there already.
+
+        Args:
+            query: ``(B, T, d_input)``.
+            keys: ``(B, H, S, d_head)``, from :meth:`keys_and_values`.
+            values: ``(B, H, S, d_head)``, from :meth:`keys_and_values`.
+            mask: as in :meth:`forward`.
+            need_weights: as in :meth:`forward`.
+
+        Returns:
+            What :meth:`forward` returns.
+
+        Example:
+            >>> attention, x = MultiHeadAttention(4, 2), torch.ones(1, 3, 4).cumsum(1)
+            >>> keys, values = attention.keys_and_values(x, x)
+            >>> last, _ = attention.attend(x[:, 2:], keys, values)
+            >>> last.allclose(attention(x, x, x)[0][:, 2:], atol=1e-6)
+            True
+        """
         query = self._split_heads(self.project_query(query))  # (B, H, T, D)
-        key = self._split_heads(self.project_key(key))  # (B, H, S, D)
-        value = self._split_heads(self.project_value(value))  # (B, H, S, D)
         if need_weights:
-            weights = attention_weights(query, key, mask)  # (B, H, T, S)
-            context = F.dropout(weights, self.dropout, self.training) @ value
+            weights = attention_weights(query, keys, mask)  # (B, H, T, S)
+            context = F.dropout(weights, self.dropout, self.training) @ values
         else:
-            weights, context = None, self._fused(query, key, value, mask)
+            weights, context = None, self._fused(query, keys, values, mask)
         merged = context.transpose(1, 2).flatten(2)  # (B, T, H * D)
         return self.project_output(merged), weights
 
