@@ -256,7 +256,8 @@ class MultiHeadAttention(nn.Module):
             before dropout, or ``None``.
 
         Raises:
-            TypeError: dtypes differ or are not floating point, or the mask is not boolean.
+            TypeError: an input is not floating point, or of another dtype than the parameters
+                (under autocast it may be), or the mask is not boolean.
             ValueError: a shape is not as above, or the mask does not broadcast.
 
         Example:
@@ -287,6 +288,12 @@ class MultiHeadAttention(nn.Module):
             >>> attention(x.int(), x, x)
             Traceback (most recent call last):
             TypeError: query must be a floating-point tensor; got dtype torch.int32
+            >>> attention(x, x.double(), x.double())
+            Traceback (most recent call last):
+            TypeError: key must have the dtype of the parameters, torch.float32; got torch.float64
+            >>> with torch.autocast("cpu", torch.bfloat16):
+            ...     attention(x, x.bfloat16(), x.bfloat16())[0].dtype
+            torch.bfloat16
         """
         self._check_inputs(query, key, value)
         keys, values = self.keys_and_values(key, value)  # (B, H, S, D) each
@@ -360,6 +367,7 @@ class MultiHeadAttention(nn.Module):
         d_input = self.project_query.in_features
         for name, x in (("query", query), ("key", key), ("value", value)):
             check_floating(name, x)
+            _check_dtype(name, x, self.project_query.weight.dtype)
             if x.ndim != 3 or x.size(-1) != d_input:
                 raise ValueError(
                     f"{name} must have shape (batch, length, {d_input}); got {tuple(x.shape)}"
@@ -447,6 +455,18 @@ def _checked_sizes(
         rule = "d_model must be divisible by num_heads when d_head is left out"
         raise ValueError(f"{rule}; got {d_model} and {num_heads}")
     return d_model, num_heads, d_input, d_model // num_heads
+
+
+def _check_dtype(name: str, x: Tensor, dtype: torch.dtype) -> None:
+    """Raise unless an input has the dtype of the parameters, or autocast will see to it."""
+    if x.dtype == dtype or _is_autocast(x):
+        return
+    rule = f"{name} must have the dtype of the parameters, {dtype}"
+    raise TypeError(f"{rule}; got {x.dtype}")
+
+
+def _is_autocast(x: Tensor) -> bool:
+    return not x.is_meta and torch.is_autocast_enabled(x.device.type)
 
 
 def _check_dropout(dropout: float) -> None:

@@ -1,7 +1,11 @@
-"""Weights copied between the book's attention and PyTorch's, so that the two can be compared."""
+"""Weights copied between the book's attention and PyTorch's, so that the two can be compared.
+
+A copy spends no random numbers.
+"""
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import skip_init
 
 from selfattn_book.attention import MultiHeadAttention
 
@@ -37,7 +41,8 @@ def to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
         heads = f"{attention.num_heads} * {attention.d_head}"
         raise ValueError(f"{rule}; got {d_input}, {width} and {heads}")
     like = attention.project_query.weight
-    theirs = nn.MultiheadAttention(
+    theirs = skip_init(
+        nn.MultiheadAttention,
         width,
         attention.num_heads,
         dropout=attention.dropout,
@@ -78,12 +83,15 @@ def from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
         raise ValueError(
             "there must be no added key; got add_bias_kv or add_zero_attn"
         )
-    ours = MultiHeadAttention(
-        theirs.embed_dim,
-        theirs.num_heads,
-        bias=theirs.in_proj_bias is not None,
-        dropout=theirs.dropout,
-    ).to(theirs.in_proj_weight)
+    like = theirs.in_proj_weight
+    with torch.device("meta"):  # where nothing is drawn
+        ours = MultiHeadAttention(
+            theirs.embed_dim,
+            theirs.num_heads,
+            bias=theirs.in_proj_bias is not None,
+            dropout=theirs.dropout,
+        )
+    ours = ours.to_empty(device=like.device).to(like.dtype)
     _copy(_torch_parts(theirs), _parts(ours))
     return ours.train(theirs.training)
 

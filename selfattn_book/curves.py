@@ -13,6 +13,8 @@ from selfattn_book.figure import (
     DASHES,
     INK,
     MARKERS,
+    as_array,
+    as_vector,
     in_book_style,
     panels,
     sentences,
@@ -47,15 +49,16 @@ def lines(
         The axes.
 
     Raises:
-        ValueError: there are no curves or more than four, or one has not the length of ``x``.
+        ValueError: ``x`` is no vector, there are no curves or more than four,
+            or one has not the length of ``x``.
 
     Example:
         >>> ax = lines(np.arange(3), {"squares": np.arange(3) ** 2}, title="Growth")
         >>> ax.get_label()
         'Growth. Curves over 0 to 2. squares: from 0 to 4, least 0, greatest 4.'
     """
-    xs = _numbers(x)
-    ys = {name: _numbers(values) for name, values in curves.items()}
+    xs = as_vector("x", x)
+    ys = {name: as_array(values) for name, values in curves.items()}
     _check_count(ys)
     for name, values in ys.items():
         _check_shape(name, values, xs.shape)
@@ -101,7 +104,8 @@ def bands(
         The axes.
 
     Raises:
-        ValueError: there are no curves or more than four, or one is no matrix of one row per ``x``.
+        ValueError: ``x`` is no vector, there are no curves or more than four,
+            or one is no matrix of one row per ``x``.
 
     Example:
         >>> losses = np.array([[2.0, 4.0, 3.0], [1.0, 3.0, 1.0]])
@@ -110,9 +114,10 @@ def bands(
         'Two steps. Bands over 0 to 1. model, 3 seeds: median from 3 to 1,
         at the end between 1 and 3. A line at 0.5: no guess.'
     """
-    ys = {name: _numbers(values) for name, values in curves.items()}
+    ys = {name: as_array(values) for name, values in curves.items()}
     _check_count(ys)
-    xs = np.arange(len(next(iter(ys.values())))) if x is None else _numbers(x)
+    count = len(np.atleast_1d(next(iter(ys.values()))))
+    xs = np.arange(count) if x is None else as_vector("x", x)
     ax = panels(1, width=6.0, height=3.4)[0] if ax is None else ax
     told = []
     for look, (name, values) in zip(_looks(), ys.items(), strict=False):
@@ -125,12 +130,6 @@ def bands(
     _finish(ax, title, x_title, y_title, log=log, legend=len(ys) > 1)
     ax.set_label(sentences(title, f"Bands over {_extent(xs)}", *told))
     return ax
-
-
-def _numbers(values: ArrayLike | Tensor) -> np.ndarray:
-    if isinstance(values, Tensor):
-        values = values.detach().cpu().double().numpy()
-    return np.asarray(values)
 
 
 def _check_count(curves: Mapping[str, np.ndarray]) -> None:

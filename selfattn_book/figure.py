@@ -11,8 +11,11 @@ from typing import Any, ParamSpec, TypeVar
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+from torch import Tensor
 
 INK, GREY = "#222222", "#8a8a8a"
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#AA4499"
@@ -104,6 +107,37 @@ def panels(
     size = (columns * width, height)
     figure = plt.figure(FigureClass=DescribedFigure, figsize=size)
     return list(figure.subplots(1, columns, squeeze=False)[0])
+
+
+def as_array(values: ArrayLike | Tensor) -> np.ndarray:
+    """Return numbers as NumPy has them; a tensor may have a gradient, or a dtype that NumPy has not.
+
+    Example:
+        >>> import torch
+        >>> as_array(torch.tensor([0.5, 2.0], dtype=torch.bfloat16, requires_grad=True))
+        array([0.5, 2. ])
+        >>> as_array(torch.tensor([True]))
+        array([ True])
+    """
+    if not isinstance(values, Tensor):
+        return np.asarray(values)
+    values = values.detach().cpu()
+    return (values.double() if values.is_floating_point() else values).numpy()
+
+
+def as_vector(name: str, values: ArrayLike | Tensor) -> np.ndarray:
+    """Return numbers as NumPy has them, or raise unless they are one row of some.
+
+    Example:
+        >>> as_vector("angles", [[0.5]])
+        Traceback (most recent call last):
+        ValueError: angles must have shape (N,), with N at least 1; got (1, 1)
+    """
+    array = as_array(values)
+    if array.ndim != 1 or array.size == 0:
+        rule = f"{name} must have shape (N,), with N at least 1"
+        raise ValueError(f"{rule}; got {array.shape}")
+    return array
 
 
 def sentences(*parts: str) -> str:

@@ -210,6 +210,12 @@ def _checked_lengths(lengths: Tensor | Sequence[int]) -> Tensor:
     >>> _checked_lengths(3)
     Traceback (most recent call last):
     TypeError: lengths must be a sequence or a tensor of integers; got int
+    >>> _checked_lengths([3, None])
+    Traceback (most recent call last):
+    TypeError: lengths must be a sequence or a tensor of integers; got [3, None]
+    >>> _checked_lengths([[1], [1, 2]])
+    Traceback (most recent call last):
+    TypeError: lengths must be a sequence or a tensor of integers; got [[1], [1, 2]]
     >>> _checked_lengths([1.5])
     Traceback (most recent call last):
     TypeError: lengths must be integers; got dtype torch.float32
@@ -226,12 +232,16 @@ def _checked_lengths(lengths: Tensor | Sequence[int]) -> Tensor:
     Traceback (most recent call last):
     ValueError: lengths must be at least 0; got -1
     """
+    rule = "lengths must be a sequence or a tensor of integers"
     if isinstance(lengths, str) or not hasattr(lengths, "__len__"):
-        rule = "lengths must be a sequence or a tensor of integers"
         raise TypeError(f"{rule}; got {type(lengths).__name__}")
     if not isinstance(lengths, Tensor):
         # An empty list would become a tensor of floats.
-        lengths = torch.tensor(lengths, dtype=None if len(lengths) else torch.int64)
+        dtype = None if len(lengths) else torch.int64
+        try:
+            lengths = torch.tensor(lengths, dtype=dtype)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise TypeError(f"{rule}; got {lengths!r}") from error
     dtype = lengths.dtype
     if dtype.is_floating_point or dtype.is_complex or dtype == torch.bool:
         raise TypeError(f"lengths must be integers; got dtype {dtype}")

@@ -15,6 +15,8 @@ from selfattn_book.figure import (
     INK,
     ORANGE,
     DescribedFigure,
+    as_array,
+    as_vector,
     in_book_style,
     panels,
     sentences,
@@ -102,12 +104,16 @@ def vectors(
         The axes.
 
     Raises:
-        ValueError: the points are not in the plane, or there are not as many names as points.
+        ValueError: the points are not in the plane, or there are not as many names, or ends
+            of arrows, as points.
 
     Example:
         >>> ax = vectors(np.array([[1.0, 0.0]]), ["word"], title="One word")
         >>> ax.get_label()
         'One word. Points in the plane. word at (1.00, 0.00).'
+        >>> vectors(np.zeros((2, 2)), ["a", "b"], moved=np.zeros((1, 2)))
+        Traceback (most recent call last):
+        ValueError: moved must have the shape of points, (2, 2); got (1, 2)
     """
     start = _matrix(points)
     names = _names(names, len(start))
@@ -120,7 +126,7 @@ def vectors(
     ax.plot(*start.T, "o", color=BLUE, markersize=7, label="before")
     told = [f"{name} at {_point(p)}" for name, p in zip(names, start, strict=True)]
     if moved is not None:
-        end = _matrix(moved)
+        end = _ends(moved, start)
         _arrows(ax, start, end)
         told = [f"{s} moves to {_point(p)}" for s, p in zip(told, end, strict=True)]
     _name_points(ax, start, names)
@@ -149,14 +155,17 @@ def dials(
         The axes, one a dial.
 
     Raises:
-        ValueError: there are not as many names as angles.
+        ValueError: there are no angles, or there are not as many names as angles.
 
     Example:
         >>> (ax,) = dials(np.array([0.0]), ["start"])
         >>> ax.get_label()
         'start: hand at (1.00, 0.00).'
+        >>> dials([], [])
+        Traceback (most recent call last):
+        ValueError: angles must have shape (N,), with N at least 1; got (0,)
     """
-    turns = np.asarray(angles, dtype=float)
+    turns = as_vector("angles", angles)
     names = _names(names, len(turns))
     columns = -(-len(turns) // rows)
     figure = plt.figure(
@@ -186,14 +195,18 @@ def _draw_dial(ax: Axes, angle: float, name: str) -> None:
 
 
 def _matrix(values: Tensor | np.ndarray) -> np.ndarray:
-    array = (
-        values.detach().cpu().numpy()
-        if isinstance(values, Tensor)
-        else np.asarray(values)
-    )
+    array = as_array(values)
     if array.ndim != 2:
         raise ValueError(f"values must be a matrix; got shape {array.shape}")
     return array
+
+
+def _ends(moved: Tensor | np.ndarray, start: np.ndarray) -> np.ndarray:
+    end = as_array(moved)
+    if end.shape != start.shape:
+        rule = f"moved must have the shape of points, {start.shape}"
+        raise ValueError(f"{rule}; got {end.shape}")
+    return end
 
 
 def _names(names: Sequence[str] | None, count: int) -> list[str]:

@@ -55,6 +55,9 @@ def sinusoidal_encoding(
         >>> sinusoidal_encoding(length=2, d_model=2, dtype=torch.int64)
         Traceback (most recent call last):
         TypeError: dtype must be floating point; got torch.int64
+        >>> sinusoidal_encoding(length=2, d_model=2, dtype="float64")
+        Traceback (most recent call last):
+        TypeError: dtype must be floating point; got 'float64'
         >>> sinusoidal_encoding(length=-1, d_model=1)
         Traceback (most recent call last):
         ValueError: length must be at least 0; got -1
@@ -110,6 +113,9 @@ class PositionalEncoding(nn.Module):
         >>> PositionalEncoding(d_model=4, scale=math.nan)
         Traceback (most recent call last):
         ValueError: scale must be finite; got nan
+        >>> PositionalEncoding(d_model=4, scale=10**400)
+        Traceback (most recent call last):
+        ValueError: scale must be finite; got an integer too large for a float
         >>> PositionalEncoding(d_model=4, max_len=0)
         Traceback (most recent call last):
         ValueError: max_len must be at least 1; got 0
@@ -195,8 +201,12 @@ def _check_scale(scale: float) -> None:
     ValueError: scale must be finite; got inf
     """
     check_number("scale", scale)
-    if not math.isfinite(scale):
-        raise ValueError(f"scale must be finite; got {scale}")
+    try:
+        finite, got = math.isfinite(scale), str(scale)
+    except OverflowError:
+        finite, got = False, "an integer too large for a float"
+    if not finite:
+        raise ValueError(f"scale must be finite; got {got}")
 
 
 def _check_dtype(dtype: torch.dtype) -> None:
@@ -207,5 +217,5 @@ def _check_dtype(dtype: torch.dtype) -> None:
     Traceback (most recent call last):
     TypeError: dtype must be floating point; got torch.int64
     """
-    if not dtype.is_floating_point:
-        raise TypeError(f"dtype must be floating point; got {dtype}")
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+        raise TypeError(f"dtype must be floating point; got {dtype!r}")

@@ -72,13 +72,12 @@ def fit_seeds(
     history = []
     for epoch in trange(epochs, disable=not progress, leave=False):
         losses = losses_of_all(parameters, buffers)  # (seeds,)
-        _check_finite(losses, epoch)
-        history.append(losses.detach())
+        history.append(_finite(losses, epoch))
         optimizer.zero_grad()
         losses.sum().backward()  # no model's loss depends on another's parameters
         optimizer.step()
     with torch.no_grad():
-        history.append(losses_of_all(parameters, buffers))
+        history.append(_finite(losses_of_all(parameters, buffers), epochs))
     _hand_back(parameters, models)
     return torch.stack(history), models
 
@@ -103,8 +102,10 @@ def _check_recipe(seeds: Sequence[int], epochs: int) -> None:
     check_integer("epochs", epochs, least=1)
 
 
-def _check_finite(losses: Tensor, epoch: int) -> None:
+def _finite(losses: Tensor, epoch: int) -> Tensor:
+    """Return losses without their gradient, or raise."""
     if not losses.isfinite().all():
         raise ValueError(
             f"losses must be finite; got {losses.tolist()} in epoch {epoch}"
         )
+    return losses.detach()

@@ -130,6 +130,7 @@ class MeanClassifier(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return one logit a sentence, ``(B,)``, from tokens ``(B, T)``."""
+        _check_tokens(tokens)
         mean = self.block(self.embed(tokens)).mean(dim=1)  # (B, D)
         return self.judge(mean).squeeze(-1)
 
@@ -163,6 +164,7 @@ class PositionClassifier(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return one logit a sentence, ``(B,)``, from tokens ``(B, T)``."""
+        _check_tokens(tokens)
         placed = self.embed(tokens) + self.position.weight  # (B, T, D)
         mean = self.block(placed).mean(dim=1)  # (B, D)
         return self.judge(mean).squeeze(-1)
@@ -217,8 +219,25 @@ class AttentionClassifier(nn.Module):
         return weights
 
     def _vectors(self, tokens: Tensor) -> Tensor:
+        _check_tokens(tokens)
         words = self.embed(tokens)
         return words if self.position is None else words + self.position.weight
+
+
+def _check_tokens(tokens: Tensor) -> None:
+    """Raise unless these are sentences of the right length.
+
+    >>> _check_tokens(torch.zeros(7, 3, dtype=torch.int64))
+    >>> _check_tokens(torch.zeros(7, 1, dtype=torch.int64))
+    Traceback (most recent call last):
+    ValueError: tokens must have shape (B, 3); got (7, 1)
+    >>> _check_tokens(torch.zeros(3, dtype=torch.int64))
+    Traceback (most recent call last):
+    ValueError: tokens must have shape (B, 3); got (3,)
+    """
+    if tokens.ndim != 2 or tokens.size(1) != LENGTH:
+        shape = tuple(tokens.shape)
+        raise ValueError(f"tokens must have shape (B, {LENGTH}); got {shape}")
 
 
 def _tensors(rows: list[tuple[list[int], int]]) -> tuple[Tensor, Tensor]:

@@ -534,6 +534,21 @@ def test_autocast(make, inputs, agree, need_weights):
     agree(context, attention(*given, mask)[0])
 
 
+@both_paths
+def test_autocast_casts_its_inputs(make, inputs, agree, need_weights):
+    attention, given = make(dtype=torch.float32), inputs(dtype=torch.bfloat16)
+    with torch.autocast("cpu", torch.bfloat16):
+        context, _ = attention(*given, need_weights=need_weights)
+    agree(context, attention(*(x.float() for x in given))[0])
+
+
+def test_autocast_compiles(make, inputs):
+    attention, given = make(dtype=torch.float32), inputs(dtype=torch.bfloat16)
+    compiled = torch.compile(attention, backend="aot_eager", fullgraph=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert compiled(*given)[0].dtype == torch.bfloat16
+
+
 @pytest.mark.parametrize(
     "duplicate", [copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module))]
 )
@@ -698,7 +713,17 @@ X = torch.ones(2, 3, 5)
         (
             (X, X, X.double()),
             TypeError,
-            "key and value must have one dtype; got torch.float32 and torch.float64",
+            "value must have the dtype of the parameters, torch.float32; got torch.float64",
+        ),
+        (
+            (X.double(), X.double(), X.double()),
+            TypeError,
+            "query must have the dtype of the parameters, torch.float32; got torch.float64",
+        ),
+        (
+            (X, X.to("meta", torch.float16), X),
+            TypeError,
+            "key must have the dtype of the parameters, torch.float32; got torch.float16",
         ),
         (
             (X[0], X, X),

@@ -5,7 +5,7 @@ import pytest
 import torch
 from matplotlib import rcParams
 
-from selfattn_book import curves, plotting
+from selfattn_book import plotting
 from selfattn_book.figure import DescribedFigure, panels
 
 
@@ -52,6 +52,22 @@ def test_a_large_matrix_is_told_by_its_range():
     assert len(ax.texts) == 0
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_numbers_may_have_a_gradient_and_any_dtype(dtype):
+    values = torch.tensor([[0.25, 2.0]], dtype=dtype, requires_grad=True)
+    ax = plotting.heatmap(values)
+    assert ax.images[0].get_array().tolist() == [[0.25, 2.0]]
+    ax = plotting.vectors(values, ["a"], moved=2 * values)
+    assert "a at (0.25, 2.00) moves to (0.50, 4.00)" in ax.get_label()
+    (_, ax) = plotting.dials(0 * values[0], ["a", "b"])
+    assert ax.get_label() == "b: hand at (1.00, 0.00)."
+
+
+def test_whole_numbers_stay_whole():
+    ax = plotting.heatmap(torch.tensor([[3, 5]]), digits=0)
+    assert [text.get_text() for text in ax.texts] == ["3", "5"]
+
+
 def test_many_rows_are_named_sparsely():
     ax = plotting.heatmap(np.zeros((60, 3)), digits=None)
     assert len(ax.get_yticks()) <= 16
@@ -75,15 +91,6 @@ def test_the_hull_leaves_inner_points_out():
     assert corners == {(0, 0), (0, 1), (1, 1), (1, 0)}
 
 
-def test_curves_differ_by_more_than_colour():
-    ys = torch.arange(3.0)
-    ax = curves.lines(ys, {"a": ys, "b": ys**2}, markers=True, log=True)
-    looks = {(line.get_linestyle(), line.get_marker()) for line in ax.lines}
-    assert len(looks) == 2
-    assert ax.get_yscale() == "log"
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
-
-
 def test_hands_point_where_the_angle_says():
     axes = plotting.dials(np.array([0.0, np.pi / 2]), ["0", "1"], title="D")
     np.testing.assert_allclose(axes[1].lines[0].get_xydata()[1], [0, 1], atol=1e-12)
@@ -93,7 +100,7 @@ def test_hands_point_where_the_angle_says():
 def test_pictures_are_drawn_where_they_are_told_to():
     left, right = panels(2)
     assert plotting.heatmap(np.eye(2), ax=right) is right
-    assert curves.lines(np.arange(2), {"a": np.arange(2)}, ax=left) is left
+    assert plotting.vectors(np.eye(2), ["a", "b"], ax=left) is left
 
 
 @pytest.mark.parametrize(
@@ -115,17 +122,18 @@ def test_pictures_are_drawn_where_they_are_told_to():
             lambda: plotting.vectors(np.zeros((2, 2)), ["a"]),
             "one name for each of 2; got 1",
         ),
-        (lambda: curves.lines(np.arange(2), {}), "1 to 4 curves; got 0"),
         (
-            lambda: curves.lines(
-                np.arange(2), dict.fromkeys("abcde", np.arange(2))
+            lambda: plotting.vectors(
+                np.zeros((2, 2)), ["a", "b"], moved=np.zeros((3, 2))
             ),
-            "got 5",
+            r"moved must have the shape of points, \(2, 2\); got \(3, 2\)",
         ),
         (
-            lambda: curves.lines(np.arange(2), {"a": np.arange(3)}),
-            r"\(2,\); got \(3,\)",
+            lambda: plotting.vectors(np.zeros((2, 2)), ["a", "b"], moved=[0, 1]),
+            r"shape of points, \(2, 2\); got \(2,\)",
         ),
+        (lambda: plotting.dials([], []), r"N at least 1; got \(0,\)"),
+        (lambda: plotting.dials(np.eye(2), ["a", "b"]), r"\(N,\).* got \(2, 2\)"),
         (
             lambda: plotting.dials(np.zeros(2), ["a"]),
             "one name for each of 2; got 1",

@@ -269,11 +269,31 @@ def test_inputs_are_refused(x, error, message):
         ((-1, 3), ValueError, "length must be at least 0; got -1"),
         ((2, "3"), TypeError, "d_model must be an integer; got '3'"),
         ((2, 0), ValueError, "d_model must be at least 1; got 0"),
+        (
+            (2, 3, "float32"),
+            TypeError,
+            "dtype must be floating point; got 'float32'",
+        ),
+        (
+            (2, 3, np.float32),
+            TypeError,
+            "dtype must be floating point; got <class .*>",
+        ),
+        (
+            (2, 3, torch.int8),
+            TypeError,
+            "dtype must be floating point; got torch.int8",
+        ),
+        (
+            (2, 3, torch.complex64),
+            TypeError,
+            "dtype must be floating point; got torch.complex64",
+        ),
     ],
 )
 def test_table_refuses(sizes, error, message):
     with pytest.raises(error, match=f"^{message}$"):
-        sinusoidal_encoding(*sizes)
+        sinusoidal_encoding(*sizes[:2], dtype=(*sizes, None)[2])
 
 
 @pytest.mark.parametrize(
@@ -288,6 +308,16 @@ def test_table_refuses(sizes, error, message):
         ((3, 5, True), TypeError, "scale must be a number; got True"),
         ((3, 5, math.inf), ValueError, "scale must be finite; got inf"),
         ((3, 5, math.nan), ValueError, "scale must be finite; got nan"),
+        (
+            (3, 5, 10**400),
+            ValueError,
+            "scale must be finite; got an integer too large for a float",
+        ),
+        (
+            (3, 5, -(10**5000)),
+            ValueError,
+            ".* got an integer too large for a float",
+        ),
     ],
 )
 def test_construction_refuses(arguments, error, message):
