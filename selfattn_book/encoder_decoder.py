@@ -143,7 +143,9 @@ class Decoder(nn.Module):
         self.self_attention = MultiHeadAttention(
             d_model, num_heads, d_input=d_input, d_head=d_model
         )
-        self.cross_attention = MultiHeadAttention(d_model, num_heads, d_head=d_model)
+        self.cross_attention = MultiHeadAttention(
+            d_model, num_heads, d_head=d_model
+        )
         self.feed_forward = _feed_forward(d_model, d_ff, d_input)
 
     def forward(
@@ -163,12 +165,16 @@ class Decoder(nn.Module):
         """
         x = self.place(target)
         states, weights = self.self_attention(x, x, x, target_mask)
-        context, memory_weights = self.cross_attention(states, memory, memory, memory_mask)
+        context, memory_weights = self.cross_attention(
+            states, memory, memory, memory_mask
+        )
         return self.feed_forward(context), weights, memory_weights
 
     def start(self, memory: Tensor) -> Cache:
         """Return the cache before the first step: the memory's keys and values, no target."""
-        memory_keys, memory_values = self.cross_attention.keys_and_values(memory, memory)
+        memory_keys, memory_values = self.cross_attention.keys_and_values(
+            memory, memory
+        )
         nothing = memory.new_empty(*memory_keys.shape[:2], 0, memory_keys.size(-1))
         return Cache(nothing, nothing, memory_keys, memory_values)
 

@@ -29,7 +29,9 @@ class Squares(NamedTuple):
     directions: Tensor
 
 
-def square_sequences(n: int, *, seed: int, variable_length: bool = False) -> Squares:
+def square_sequences(
+    n: int, *, seed: int, variable_length: bool = False
+) -> Squares:
     """Walk around a square ``n`` times, from a random corner in a random direction.
 
     The numbers come from NumPy's legacy generator, which will not change any more, in this order:
@@ -69,7 +71,9 @@ def square_sequences(n: int, *, seed: int, variable_length: bool = False) -> Squ
     lengths = chance.randint(3, size=n) + 2 if variable_length else np.full(n, 4)
     directions = chance.randint(2, size=n)
     points = np.zeros((n, 4, 2))
-    for i, (corner, length, forwards) in enumerate(zip(first, lengths, directions, strict=True)):
+    for i, (corner, length, forwards) in enumerate(
+        zip(first, lengths, directions, strict=True)
+    ):
         walk = np.roll(CORNERS, -corner, axis=0)[:: 1 if forwards else -1]
         points[i, :length] = walk[:length] + NOISE * chance.randn(length, 2)
     return Squares(
