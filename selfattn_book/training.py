@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
-from tqdm.auto import tqdm, trange
+from tqdm import tqdm, trange
 
 from selfattn_book import checkpoint
 from selfattn_book.checks import check_integer
