@@ -28,9 +28,15 @@ def to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
         >>> theirs = to_torch(ours)
         >>> theirs(x, x, x)[0].allclose(ours(x, x, x)[0], atol=1e-6)
         True
+        >>> theirs = to_torch(MultiHeadAttention(6, 2, bias=False, dropout=0.5).eval())
+        >>> theirs.in_proj_bias, theirs.dropout, theirs.training
+        (None, 0.5, False)
         >>> to_torch(MultiHeadAttention(6, 2, d_head=6))
         Traceback (most recent call last):
         ValueError: PyTorch needs d_input = d_model = num_heads * d_head; got 6, 6 and 2 * 6
+        >>> to_torch(MultiHeadAttention(6, 2, d_input=5))
+        Traceback (most recent call last):
+        ValueError: PyTorch needs d_input = d_model = num_heads * d_head; got 5, 6 and 2 * 3
     """
     width, d_input = (
         attention.project_output.out_features,
@@ -72,9 +78,19 @@ def from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
         >>> theirs, x = nn.MultiheadAttention(6, 2, batch_first=True), torch.ones(5, 3, 6).cumsum(1)
         >>> from_torch(theirs)(x, x, x)[0].allclose(theirs(x, x, x)[0], atol=1e-6)
         True
+        >>> theirs = nn.MultiheadAttention(6, 2, bias=False, batch_first=True).double().eval()
+        >>> ours, x = from_torch(theirs), x.double()
+        >>> ours(x, x, x)[0].allclose(theirs(x, x, x)[0]), ours.training
+        (True, False)
         >>> from_torch(nn.MultiheadAttention(6, 2, kdim=5))
         Traceback (most recent call last):
         ValueError: keys and values must be as wide as embed_dim = 6; got kdim = 5, vdim = 6
+        >>> from_torch(nn.MultiheadAttention(6, 2, add_zero_attn=True))
+        Traceback (most recent call last):
+        ValueError: there must be no added key; got add_bias_kv or add_zero_attn
+        >>> from_torch(nn.MultiheadAttention(6, 2, add_bias_kv=True))
+        Traceback (most recent call last):
+        ValueError: there must be no added key; got add_bias_kv or add_zero_attn
     """
     if not theirs.embed_dim == theirs.kdim == theirs.vdim:
         rule = f"keys and values must be as wide as embed_dim = {theirs.embed_dim}"

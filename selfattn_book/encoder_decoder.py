@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from selfattn_book.attention import MultiHeadAttention
+from selfattn_book.attention import KeyValueCache, MultiHeadAttention
 from selfattn_book.checks import check_integer
 from selfattn_book.masks import causal_mask
 from selfattn_book.positional import PositionalEncoding
@@ -79,20 +79,16 @@ class Encoder(nn.Module):
         return self.feed_forward(context), weights
 
 
-class Cache(NamedTuple):
-    """What a decoder keeps between two steps, so that it computes each key and value once.
+class DecoderCache(NamedTuple):
+    """What a decoder keeps between two steps.
 
     Attributes:
-        keys: of the target so far, ``(B, H, T, D)``.
-        values: of the target so far, ``(B, H, T, D)``.
-        memory_keys: of the memory, ``(B, H, S, D)``.
-        memory_values: of the memory, ``(B, H, S, D)``.
+        target: keys and values of the target so far.
+        memory: keys and values of the memory.
     """
 
-    keys: Tensor
-    values: Tensor
-    memory_keys: Tensor
-    memory_values: Tensor
+    target: KeyValueCache
+    memory: KeyValueCache
 
 
 class Decoder(nn.Module):
@@ -170,35 +166,35 @@ class Decoder(nn.Module):
         )
         return self.feed_forward(context), weights, memory_weights
 
-    def start(self, memory: Tensor) -> Cache:
-        """Return the cache before the first step: the memory's keys and values, no target."""
-        memory_keys, memory_values = self.cross_attention.keys_and_values(
-            memory, memory
-        )
-        nothing = memory.new_empty(*memory_keys.shape[:2], 0, memory_keys.size(-1))
-        return Cache(nothing, nothing, memory_keys, memory_values)
-
     def step(
-        self, newest: Tensor, cache: Cache, memory_mask: Tensor | None = None
-    ) -> tuple[Tensor, Cache]:
-        """Decode one more position, which sees all before it, and return the longer cache.
+        self,
+        newest: Tensor,
+        memory: Tensor,
+        cache: DecoderCache,
+        memory_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Return the output ``(B, 1, d_input)`` of one more position, which sees all before it.
 
         Args:
             newest: ``(B, 1, d_input)``.
-            cache: what the last step returned, or :meth:`start`.
+            memory: ``(B, S, d_model)``, at every step the same.
+            cache: empty at the first step; grows.
             memory_mask: as in :meth:`forward`.
         """
-        x = self.place(newest, start=cache.keys.size(2))
-        keys, values = self.self_attention.keys_and_values(x, x)
-        cache = cache._replace(
-            keys=torch.cat([cache.keys, keys], dim=2),
-            values=torch.cat([cache.values, values], dim=2),
+        x = self.place(newest, start=len(cache.target))
+        states, _ = self.self_attention(
+            x, x, x, need_weights=False, cache=cache.target
         )
-        states, _ = self.self_attention.attend(x, cache.keys, cache.values)
-        context, _ = self.cross_attention.attend(
-            states, cache.memory_keys, cache.memory_values, memory_mask
+        unseen = memory[:, len(cache.memory) :]  # all of it, then nothing
+        context, _ = self.cross_attention(
+            states,
+            unseen,
+            unseen,
+            memory_mask,
+            need_weights=False,
+            cache=cache.memory,
         )
-        return self.feed_forward(context), cache
+        return self.feed_forward(context)
 
 
 class EncoderDecoder(nn.Module):
@@ -308,9 +304,9 @@ class EncoderDecoder(nn.Module):
     def _predict_cached(
         self, newest: Tensor, memory: Tensor, length: int, mask: Tensor | None
     ) -> Tensor:
-        cache, points = self.decoder.start(memory), []
+        cache, points = DecoderCache(KeyValueCache(), KeyValueCache()), []
         for _ in range(length):
-            newest, cache = self.decoder.step(newest, cache, mask)
+            newest = self.decoder.step(newest, memory, cache, mask)
             points.append(newest)
         return torch.cat(points, dim=1)
 

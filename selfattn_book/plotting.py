@@ -34,6 +34,7 @@ def heatmap(
     limits: tuple[float, float] | None = None,
     row_title: str = "",
     column_title: str = "",
+    verb: str = "sees",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a matrix as a grid of shades, with its numbers in the cells.
@@ -49,6 +50,7 @@ def heatmap(
         limits: values of the lightest and the darkest shade; the data's own when left out.
         row_title: what the rows are.
         column_title: what the columns are.
+        verb: what a row of a boolean matrix does to the columns where it is ``True``.
         ax: where to draw; a new figure when left out.
 
     Returns:
@@ -76,7 +78,7 @@ def heatmap(
     _label_lines(ax, rows, columns)
     texts = _mask_texts(array) if is_mask else _number_texts(array, digits)
     _write_cells(ax, texts, array > low + 0.6 * (high - low))
-    ax.set_label(_describe_matrix(title, array, rows, texts))
+    ax.set_label(_describe_matrix(title, array, (rows, columns), texts, verb))
     return ax
 
 
@@ -237,7 +239,13 @@ def _number_texts(array: np.ndarray, digits: int | None) -> list[list[str]]:
 
 
 def _number(value: float, digits: int) -> str:
-    return "" if np.isnan(value) else f"{value:.{digits}f}"
+    """Write a number; what rounds to zero has no sign.
+
+    >>> _number(-0.004, 2), _number(-0.006, 2), _number(float("nan"), 2)
+    ('0.00', '-0.01', '')
+    """
+    text = "" if np.isnan(value) else f"{value:.{digits}f}"
+    return text.lstrip("-") if text and float(text) == 0 else text
 
 
 def _mask_texts(array: np.ndarray) -> list[list[str]]:
@@ -252,14 +260,21 @@ def _write_cells(ax: Axes, texts: list[list[str]], dark: np.ndarray) -> None:
 
 
 def _describe_matrix(
-    title: str, array: np.ndarray, rows: list[str], texts: list[list[str]]
+    title: str,
+    array: np.ndarray,
+    names: tuple[list[str], list[str]],
+    texts: list[list[str]],
+    verb: str,
 ) -> str:
-    kind = "Mask" if array.dtype == bool else "Heat map"
+    rows, columns = names
+    kind = "Heat map"
+    if array.dtype == bool:
+        kind = "Mask" if verb == "sees" else "Table"
     size = f"{kind}, {array.shape[0]} rows by {array.shape[1]} columns"
     if array.dtype == bool:
-        seen = [", ".join(map(str, np.flatnonzero(row))) or "none" for row in array]
+        seen = [", ".join(np.compress(row, columns)) or "none" for row in array]
         told = [
-            f"{name} sees {which}" for name, which in zip(rows, seen, strict=True)
+            f"{name} {verb} {which}" for name, which in zip(rows, seen, strict=True)
         ]
     elif texts and array.size <= 36:
         lines_read = [", ".join(text or "none" for text in line) for line in texts]

@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from selfattn_book.curves import lines
 from selfattn_book.encoder_decoder import EncoderDecoder
+from selfattn_book.figure import DescribedFigure
 from selfattn_book.squares import square_sequences
 from selfattn_book.training import fit
 
@@ -39,9 +40,8 @@ def loader(
 def main(arguments: list[str] | None = None) -> None:
     """Train, and write a checkpoint and a picture of the losses."""
     options = _parser().parse_args(arguments)
-    torch.set_num_threads(
-        1
-    )  # the model is tiny; more threads only wait for each other
+    # The model is tiny; more threads would only wait for each other.
+    torch.set_num_threads(1)
     torch.manual_seed(options.seed)
     model = EncoderDecoder(positions=options.positions)
     history = fit(
@@ -58,13 +58,12 @@ def main(arguments: list[str] | None = None) -> None:
     ax = lines(
         range(len(history.train)), curves, log=True, x_title="epoch", y_title="loss"
     )
-    ax.figure.savefig(options.plot)
-    print(
-        f"training loss {history.train[-1]:.4f}, validation loss {history.validation[-1]:.4f},"
-    )
-    print(
-        f"the best in epoch {history.best_epoch}; see {options.checkpoint} and {options.plot}"
-    )
+    assert isinstance(ax.figure, DescribedFigure)
+    options.plot.write_text(ax.figure.to_svg(), "utf-8")
+    last = history.train[-1], history.validation[-1]
+    print("training loss {:.4f}, validation loss {:.4f},".format(*last))
+    files = f"{options.checkpoint} and {options.plot}"
+    print(f"the best in epoch {history.best_epoch}; see {files}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -90,6 +89,10 @@ def _parser() -> argparse.ArgumentParser:
         "--checkpoint", type=Path, default="squares.pt", help="file to go on from"
     )
     parser.add_argument(
-        "--plot", type=Path, default="squares.svg", help="file for the losses"
+        "--plot", type=Path, default="squares.svg", help="SVG file for the losses"
     )
     return parser
+
+
+if __name__ == "__main__":
+    main()

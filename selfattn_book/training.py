@@ -1,5 +1,6 @@
 """Training loops that know no model: they are given one, data, and a loss."""
 
+import runpy
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
@@ -109,14 +110,7 @@ def fit(
                 history.validation.append(measure(model, validation, loss))
         history.note(epoch, model)
         bar.set_postfix(loss=history.train[-1], best=history.best_epoch)
-        if file:
-            states = {
-                "model": model.state_dict(),
-                "optimizer": optimizer.state_dict(),
-            }
-            checkpoint.save(
-                file, {"seed": seed, "history": asdict(history), **states}
-            )
+        _keep(file, model, optimizer, history, seed)
     return history
 
 
@@ -167,6 +161,19 @@ def _mean(losses: list[Tensor]) -> float:
     if not losses:
         raise ValueError("there must be at least one batch; got none")
     return _finite(torch.stack(losses).mean(), "over the batches").item()
+
+
+def _keep(
+    file: str | Path | None,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    history: History,
+    seed: int,
+) -> None:
+    """Write a checkpoint, if one is wanted."""
+    if file is not None:
+        states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+        checkpoint.save(file, {"seed": seed, "history": asdict(history), **states})
 
 
 def _resume(
@@ -227,16 +234,33 @@ def fit_seeds(
     Example:
         >>> x = torch.linspace(-1, 1, 8).unsqueeze(1)
         >>> make = lambda: nn.Linear(1, 1)
-        >>> losses, models = fit_seeds(make, x, 2 * x, nn.functional.mse_loss,
-        ...                            seeds=[0, 1, 2], epochs=500, lr=0.1, progress=False)
+        >>> given = make, x, 2 * x, nn.functional.mse_loss
+        >>> recipe = {"epochs": 500, "lr": 0.1, "progress": False}
+        >>> losses, models = fit_seeds(*given, seeds=[0, 1, 2], **recipe)
         >>> losses.shape, losses[-1] < 1e-6
         (torch.Size([501, 3]), tensor([True, True, True]))
-        >>> models[0].weight.item()
-        2.00
-        >>> slow, _ = fit_seeds(make, x, 2 * x, nn.functional.mse_loss, seeds=[0], epochs=500,
-        ...                     lr=0.1, method=torch.optim.SGD, progress=False)
-        >>> slow[0] == losses[0, 0], slow[-1] < 1e-6   # the same start, another way
+        >>> [round(model.weight.item(), 2) for model in models]
+        [2.0, 2.0, 2.0]
+        >>> alone, _ = fit_seeds(*given, seeds=[1], **recipe)
+        >>> losses[:, [1]].allclose(alone, atol=1e-5)
+        True
+        >>> slow, _ = fit_seeds(*given, seeds=[1], method=torch.optim.SGD, **recipe)
+        >>> slow[0] == losses[0, 1], slow[-1] < 1e-6   # the same start, another way
         (tensor([True]), tensor([True]))
+        >>> slow.equal(losses[:, [1]])
+        False
+        >>> usual, _ = fit_seeds(*given, seeds=[1], epochs=9, progress=False)
+        >>> usual.equal(fit_seeds(*given, seeds=[1], epochs=9, lr=0.01, progress=False)[0])
+        True
+        >>> fit_seeds(*given, seeds=[], **recipe)
+        Traceback (most recent call last):
+        ValueError: there must be at least one seed; got none
+        >>> fit_seeds(*given, seeds=[0], epochs=0)
+        Traceback (most recent call last):
+        ValueError: epochs must be at least 1; got 0
+        >>> fit_seeds(*given, seeds=[0], epochs=1, lr=1e30, progress=False)
+        Traceback (most recent call last):
+        ValueError: losses must be finite; got [inf] at the end
     """
     _check_recipe(seeds, epochs)
     models = [_make(make_model, seed) for seed in seeds]
@@ -292,6 +316,5 @@ def _finite(losses: Tensor, where: str) -> Tensor:
 
 
 if __name__ == "__main__":
-    from selfattn_book.train_squares import main
-
-    main()
+    # Not an import: what uses this module does not reach the model of the command line.
+    runpy.run_module("selfattn_book.train_squares", run_name="__main__")

@@ -85,8 +85,9 @@ class ResidualBlock(nn.Module):
         d_model: width of a vector.
 
     Example:
-        >>> ResidualBlock(2)(torch.tensor([1.0, -1.0])).detach()
-        tensor([ 2., -1.])
+        >>> block = ResidualBlock(2)
+        >>> block(torch.tensor([1.0, -1.0])).equal(torch.tensor([2.0, -1.0]))
+        True
     """
 
     def __init__(self, d_model: int) -> None:
@@ -112,13 +113,21 @@ class MeanClassifier(nn.Module):
 
     Raises:
         TypeError: the width is not an integer.
-        ValueError: it is below 1.
+        ValueError: it is below 1, or a sentence has not three words.
 
     Example:
         >>> model, (tokens, labels) = MeanClassifier(), reversal()
         >>> logits = model(tokens)
-        >>> logits.shape, logits[0].allclose(logits[1])   # one sentence, both ways
+        >>> logits.shape, logits[0].allclose(logits[1], atol=1e-6)   # one sentence, both ways
         (torch.Size([4]), True)
+        >>> model(tokens[:, :2])
+        Traceback (most recent call last):
+        ValueError: tokens must have shape (B, 3); got (4, 2)
+        >>> model.embed, MeanClassifier(1).embed
+        (Embedding(5, 2), Embedding(5, 1))
+        >>> MeanClassifier(0)
+        Traceback (most recent call last):
+        ValueError: d_model must be at least 1; got 0
     """
 
     def __init__(self, d_model: int = 2) -> None:
@@ -145,13 +154,21 @@ class PositionClassifier(nn.Module):
 
     Raises:
         TypeError: the width is not an integer.
-        ValueError: it is below 1.
+        ValueError: it is below 1, or a sentence has not three words.
 
     Example:
         >>> model, (tokens, labels) = PositionClassifier(), reversal()
-        >>> logits = model(tokens)
-        >>> logits.shape, logits[0].allclose(logits[1])
-        (torch.Size([4]), False)
+        >>> placed = model.embed(tokens) + model.position.weight
+        >>> model(tokens).allclose(model.judge(model.block(placed).mean(1)).flatten())
+        True
+        >>> model(tokens[:, :1])   # one word would be put at all three positions
+        Traceback (most recent call last):
+        ValueError: tokens must have shape (B, 3); got (4, 1)
+        >>> model.embed, PositionClassifier(1).embed
+        (Embedding(5, 2), Embedding(5, 1))
+        >>> PositionClassifier(0)
+        Traceback (most recent call last):
+        ValueError: d_model must be at least 1; got 0
     """
 
     def __init__(self, d_model: int = 2) -> None:
@@ -184,14 +201,32 @@ class AttentionClassifier(nn.Module):
 
     Raises:
         TypeError: a size is not an integer.
-        ValueError: a size is below 1, or the heads do not divide the width.
+        ValueError: a size is below 1, the heads do not divide the width,
+            or a sentence has not three words.
 
     Example:
         >>> model, (tokens, labels) = AttentionClassifier(), reversal()
-        >>> model(tokens).shape
-        torch.Size([4])
-        >>> model.weights(tokens).shape   # (B, H, T, T)
-        torch.Size([4, 1, 3, 3])
+        >>> h = model.embed(tokens) + model.position.weight
+        >>> context, weights = model.attention(h, h, h)
+        >>> model(tokens).allclose(model.judge(model.block(h + context).mean(1)).flatten())
+        True
+        >>> weights.shape, weights.equal(model.weights(tokens))   # (B, H, T, T)
+        (torch.Size([4, 1, 3, 3]), True)
+        >>> unplaced = AttentionClassifier(positions=False)
+        >>> logits = unplaced(tokens)
+        >>> unplaced.position, logits[0].allclose(logits[1], atol=1e-6)
+        (None, True)
+        >>> model(tokens[:, :1])
+        Traceback (most recent call last):
+        ValueError: tokens must have shape (B, 3); got (4, 1)
+        >>> model.embed, AttentionClassifier(1).embed
+        (Embedding(5, 2), Embedding(5, 1))
+        >>> AttentionClassifier(0)
+        Traceback (most recent call last):
+        ValueError: d_model must be at least 1; got 0
+        >>> AttentionClassifier(num_heads=3)
+        Traceback (most recent call last):
+        ValueError: d_model must be divisible by num_heads when d_head is left out; got 2 and 3
     """
 
     def __init__(
@@ -227,10 +262,6 @@ class AttentionClassifier(nn.Module):
 def _check_tokens(tokens: Tensor) -> None:
     """Raise unless these are sentences of the right length.
 
-    >>> _check_tokens(torch.zeros(7, 3, dtype=torch.int64))
-    >>> _check_tokens(torch.zeros(7, 1, dtype=torch.int64))
-    Traceback (most recent call last):
-    ValueError: tokens must have shape (B, 3); got (7, 1)
     >>> _check_tokens(torch.zeros(3, dtype=torch.int64))
     Traceback (most recent call last):
     ValueError: tokens must have shape (B, 3); got (3,)

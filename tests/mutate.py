@@ -4,7 +4,7 @@ For each change, a *mutant*, first the docs are asked: doctests and the checks o
 What they let pass is shown to all other tests. Survivors are listed by place.
 Each mutant runs in a process forked from this one, which has the heavy libraries loaded.
 
-Run as: python tests/mutate.py [MODULE ...] [--docs-only]
+Run as: python tests/mutate.py [MODULE ...] [--docs-only], the modules without `.py`
 """
 
 import argparse
@@ -17,8 +17,8 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,8 +30,12 @@ import torch
 import torch._dynamo
 import torch.export
 
-ROOT = Path(__file__).resolve().parent.parent
-SECONDS = 300  # a mutant that runs longer is in an endless loop: noticed
+ROOT = Path(__file__).resolve().parent.parent  # `book` would import the package
+SECONDS = (
+    300  # who takes longer than this over a mutant is in its endless loop: noticed
+)
+
+MODULES = ["masks", "attention", "positional", "words", "training", "conversion"]
 
 SWAPS = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
@@ -145,12 +149,22 @@ def verdict(task: tuple[Mutant | None, bool]) -> str:
             (package / f"{mutant.module}.py").write_text(mutant.source, "utf-8")
         sys.path.insert(0, folder)
         signal.signal(signal.SIGALRM, stop)
-        signal.alarm(SECONDS)
-        try:
-            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-                return judge(package, docs_only)
-        except TimeoutError:
+        if notices(docs_notice, package):
             return "docs"
+        asked = not docs_only
+        return "tests" if asked and notices(tests_notice, package) else "nobody"
+
+
+def notices(ask: Callable[[Path], bool], package: Path) -> bool:
+    """Ask in silence, and count an endless loop as noticed by who is in it."""
+    signal.alarm(SECONDS)
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            return ask(package)
+    except TimeoutError:
+        return True
+    finally:
+        signal.alarm(0)
 
 
 def stop(*_: object) -> None:
@@ -158,46 +172,40 @@ def stop(*_: object) -> None:
     raise TimeoutError
 
 
-def judge(package: Path, docs_only: bool) -> str:
-    """Ask the doctests, then the chapters' checks, then all other tests of the package."""
-    plain = [
-        "-q",
-        "-x",
-        "-p",
-        "no:cacheprovider",
-        "-c",
-        str(ROOT / "pyproject.toml"),
-    ]
-    if pytest.main([*plain, f"--rootdir={package}", str(package)]) != 0:
-        return "docs"
+PLAIN = ["-q", "-x", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml")]
+
+
+def docs_notice(package: Path) -> bool:
+    """Ask the doctests, then the chapters' checks."""
+    if pytest.main([*PLAIN, f"--rootdir={package}", str(package)]) != 0:
+        return True
     from selfattn_book import verify
 
     matplotlib.pyplot.switch_backend("agg")
     for page in sorted((package / "_book").glob("*/*.md")):
         if not all(result.holds for result in verify.verify_chapter(page)):
-            return "docs"
-    if docs_only:
-        return "nobody"
+            return True
+    return False
+
+
+def tests_notice(_: Path) -> bool:
+    """Ask all other tests of the package."""
     tests = [str(test) for test in sorted((ROOT / "tests").glob("test_*.py"))]
     tests = [test for test in tests if "test_book" not in test]
-    return "tests" if pytest.main([*plain, *tests]) != 0 else "nobody"
+    return pytest.main([*PLAIN, *tests]) != 0
 
 
 def main() -> int:
     """Run all mutants, two or more at a time, and print what survived."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "modules", nargs="*", default=["masks", "attention", "positional"]
-    )
+    parser.add_argument("modules", nargs="*", default=MODULES)
     parser.add_argument("--docs-only", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
     files = [ROOT / "selfattn_book" / f"{name}.py" for name in options.modules]
-    todo: list[Mutant | None] = [
-        mutant for file in files for mutant in mutants(file)
-    ]
+    todo = [mutant for file in files for mutant in mutants(file)]
     context = multiprocessing.get_context("fork")
-    noticed: Counter[str] = Counter()
+    noticed: dict[str, Counter[str]] = defaultdict(Counter)
     with context.Pool(os.cpu_count(), maxtasksperchild=1) as pool:
         if pool.apply(verdict, ((None, options.docs_only),)) != "nobody":
             sys.exit(
@@ -207,17 +215,24 @@ def main() -> int:
         for number, (mutant, who) in enumerate(
             zip(todo, pool.imap(verdict, tasks), strict=True), 1
         ):
-            noticed[who] += 1
-            if mutant and who != "docs":
+            noticed[mutant.module][who] += 1
+            if who != "docs":
                 print(
                     f"{mutant.module}.py:{mutant.line}: noticed by {who}: {mutant.change}"
                 )
             print(f"{number}/{len(todo)}", end="\r", file=sys.stderr)
-    by_docs, by_all = noticed["docs"] / len(todo), 1 - noticed["nobody"] / len(todo)
-    print(
-        f"{len(todo)} mutants: {by_docs:.1%} noticed by the docs alone, {by_all:.1%} by everything"
-    )
+    for name in options.modules:
+        print(f"{name}: {figures(noticed[name], options.docs_only)}")
+    print(f"all: {figures(sum(noticed.values(), Counter()), options.docs_only)}")
     return 0
+
+
+def figures(noticed: Counter[str], docs_only: bool) -> str:
+    """Say how many mutants were noticed, and by whom."""
+    count = noticed.total()
+    by_docs, by_all = noticed["docs"] / count, 1 - noticed["nobody"] / count
+    told = f"{count} mutants: {by_docs:.1%} noticed by the docs alone"
+    return told if docs_only else f"{told}, {by_all:.1%} by everything"
 
 
 if __name__ == "__main__":

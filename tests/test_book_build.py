@@ -9,16 +9,17 @@ from book import NOTEBOOK
 
 def test_a_page_with_mathematics_and_a_listing_is_built(build):
     listing = "selfattn_book.attention.masked_softmax"
-    page = f"# Page\n\n$x^2$ and\n\n```{{listing}} {listing}\n```\n"
+    page = (
+        f"# Page\n\n$x^2$ and\n\n```{{listing}} {listing}\n```\n\n"
+        "```{toctree}\nextra\n```\n"
+    )
     reference = (
         f"# Reference\n\n```{{eval-rst}}\n.. autofunction:: {listing}\n```\n"
     )
-    code, messages = build(
-        page.replace("# Page", "# Page\n\n[](extra.md)"), extra=reference
-    )
-    assert "extra.md" in messages  # it is in no table of contents
+    code, messages = build(page, extra=reference)
+    assert code == 0, messages
     html = (build.site / "page.html").read_text("utf-8")
-    assert code != 0
+    assert f'href="extra.html#{listing}"' in html
     assert "katex-html" in html
     assert "masked_fill" in html
     assert "Turn scores into weights" not in html

@@ -1,12 +1,12 @@
 """What a chapter reaches is found by reading its code."""
 
 import importlib.util
-from pathlib import Path
 
 import nbformat
 import pytest
+from book import ROOT
 
-FILE = Path(__file__).parents[1] / "_config" / "extensions" / "chapter_keys.py"
+FILE = ROOT / "_config" / "extensions" / "chapter_keys.py"
 
 
 @pytest.fixture(scope="module")

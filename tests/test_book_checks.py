@@ -78,12 +78,15 @@ def test_a_failing_check_fails_the_build(build):
 
 
 def test_the_ledger_follows_a_claim_on_another_page(build):
-    book = "# P\n\n```{toctree}\nextra\n```\n\n```{ledger}\n```\n"
-    extra = NOTEBOOK + "# Extra\n\n" + CLAIM + check("it-holds")
-    assert build(book, extra=extra)[0] == 0
-    code, messages = build(book, extra=extra.replace("is two.", "makes two."))
+    toctree = "```{toctree}\nextra\n```\n\n"
+    page = NOTEBOOK + "# P\n\n" + toctree + CLAIM + check("it-holds")
+    ledger = "# Extra\n\n```{ledger}\n```\n"
+    assert build(page, extra=ledger)[0] == 0
+    code, messages = build(page.replace("is two.", "makes two."), extra=ledger)
     assert code == 0, messages
-    assert "One and one makes two." in (build.site / "page.html").read_text("utf-8")
+    assert "One and one makes two." in (build.site / "extra.html").read_text(
+        "utf-8"
+    )
 
 
 def test_an_empty_claim_is_named_with_its_place(build):

@@ -1,6 +1,6 @@
 """A listing is the source as it runs, and nothing of its docstring."""
 
-from listing import source_without_docstring
+from listing import caption_of, source_without_docstring
 
 from selfattn_book import attention, masks
 
@@ -39,3 +39,14 @@ def test_a_comment_is_kept():
     assert "# Divided before" in source_without_docstring(
         attention.attention_weights
     )
+
+
+def test_the_caption_links_to_the_reference():
+    caption = caption_of("selfattn_book.masks")
+    assert caption == "{py:obj}`masks <selfattn_book.masks>`"
+
+
+def test_the_caption_of_a_private_name_has_no_link():
+    """The reference does not document it, so that a link would lead nowhere."""
+    caption = caption_of("selfattn_book.attention.MultiHeadAttention._split_heads")
+    assert caption == "`attention.MultiHeadAttention._split_heads`"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from book import ROOT
+from chapter_keys import imports
 
 PACKAGE = ROOT / "selfattn_book"
 MODULES = sorted(PACKAGE.glob("*.py"))
@@ -16,28 +17,29 @@ every_module = pytest.mark.parametrize(
 # What a module may import of the package. What is not listed may import nothing of it.
 ALLOWED = {
     "__main__": {"verify"},
+    "ablation": {"attention"},
     "attention": {"checks"},
     "conversion": {"attention"},
     "curves": {"figure"},
+    "encoder_decoder": {"attention", "checks", "masks", "positional"},
+    "lookup": {"attention", "checks"},
     "masks": {"checks"},
     "plotting": {"figure"},
     "positional": {"checks"},
-    "training": {"checks"},
+    "sharpness": {"checks"},
+    "symmetry": {"checks"},
+    "squares": {"checks"},
+    "train_squares": {"curves", "encoder_decoder", "figure", "squares", "training"},
+    "training": {"checkpoint", "checks"},
     "verify": {"cells"},
     "words": {"attention", "checks"},
 }
 LIBRARIES = {"torch", "numpy", "matplotlib", "tqdm"}
 
 
-def imports(module: Path) -> set[str]:
+def imported(module: Path) -> frozenset[str]:
     """Return the dotted names that a module imports, wherever in it."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add(node.module or "")
-    return found
+    return imports(module.read_text("utf-8"), package="selfattn_book")
 
 
 def functions(module: Path) -> list[ast.FunctionDef]:
@@ -47,17 +49,35 @@ def functions(module: Path) -> list[ast.FunctionDef]:
 
 @every_module
 def test_imports_go_one_way(module):
-    own = {
-        name.split(".")[1]
-        for name in imports(module)
-        if name.startswith("selfattn_book.")
-    }
-    assert own <= ALLOWED.get(module.stem, set())
+    assert own(imported(module)) <= ALLOWED.get(module.stem, set())
+
+
+def own(names: frozenset[str]) -> set[str]:
+    """Return the modules of the package among dotted names, and what is no module."""
+    inside = [
+        name.split(".") for name in names if name.startswith("selfattn_book.")
+    ]
+    return {part for _, part, *_ in inside}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import selfattn_book.masks",
+        "from selfattn_book.masks import causal_mask",
+        "from selfattn_book import masks",
+        "from .masks import causal_mask",
+        "from . import masks",
+        "def late():\n    from selfattn_book import masks",
+    ],
+)
+def test_no_way_to_import_is_missed(line):
+    assert own(imports(line, package="selfattn_book")) == {"masks"}
 
 
 @every_module
 def test_nothing_but_the_named_libraries_is_imported(module):
-    foreign = {name.split(".")[0] for name in imports(module)} - set(
+    foreign = {name.split(".")[0] for name in imported(module)} - set(
         sys.stdlib_module_names
     )
     allowed = (
@@ -70,13 +90,13 @@ def test_nothing_but_the_named_libraries_is_imported(module):
 
 @every_module
 def test_matplotlib_stays_where_pictures_are(module):
-    uses = any(name.startswith("matplotlib") for name in imports(module))
+    uses = any(name.startswith("matplotlib") for name in imported(module))
     assert not uses or module.stem in {"curves", "figure", "plotting", "verify"}
 
 
 def test_the_package_itself_imports_nothing():
     """A chapter then depends on the modules that it names, and on no others."""
-    assert imports(PACKAGE / "__init__.py") == set()
+    assert imported(PACKAGE / "__init__.py") == set()
 
 
 @every_module
@@ -92,8 +112,13 @@ def body_lines(function: ast.FunctionDef) -> int:
 
 @every_module
 def test_at_most_five_arguments_are_positional(module):
-    crowded = [f.name for f in functions(module) if len(f.args.args) > 6]
+    crowded = [f.name for f in functions(module) if len(positional(f)) > 5]
     assert crowded == []
+
+
+def positional(function: ast.FunctionDef) -> list[str]:
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    return [a.arg for a in arguments if a.arg not in ("self", "cls")]
 
 
 @every_module

@@ -88,7 +88,18 @@ def test_no_boolean_tensor(mask, got):
 
 # Contract, "randomness": no example depends on the global seed.
 @pytest.mark.parametrize("seed", [0, 13, 2**32 - 1])
-@pytest.mark.parametrize("name", ["checks", "masks", "attention", "positional"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "checks",
+        "masks",
+        "attention",
+        "positional",
+        "words",
+        "training",
+        "conversion",
+    ],
+)
 def test_examples_hold_under_any_global_seed(seeded, name, seed):
     module = importlib.import_module(f"selfattn_book.{name}")
     layout = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

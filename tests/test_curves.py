@@ -48,8 +48,8 @@ def test_a_line_is_told_by_its_course():
 def test_curves_differ_by_more_than_colour():
     ys = torch.arange(3.0)
     ax = curves.lines(ys, {"a": ys, "b": ys**2}, markers=True, log=True)
-    looks = {(line.get_linestyle(), line.get_marker()) for line in ax.lines}
-    assert len(looks) == 2
+    assert len({line.get_linestyle() for line in ax.lines}) == 2
+    assert len({line.get_marker() for line in ax.lines}) == 2
     assert ax.get_yscale() == "log"
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
 
@@ -90,9 +90,9 @@ def test_a_band_has_the_colour_of_its_curve_and_is_fainter(losses):
 
 
 def test_a_band_is_told_by_its_median_and_its_end():
-    ax = curves.bands({"a": [[5, 1, 2], [1, 1, 9]]}, x=[10, 30], title="T")
+    ax = curves.bands({"a": [[5, 2, 3], [1, 1, 9]]}, x=[10, 30], title="T")
     assert ax.get_label() == (
-        "T. Bands over 10 to 30. a, 3 seeds: median from 2 to 1, "
+        "T. Bands over 10 to 30. a, 3 seeds: median from 3 to 1, "
         "at the end between 1 and 9."
     )
     assert ax.lines[0].get_xdata().tolist() == [10, 30]

@@ -40,6 +40,16 @@ def test_a_mask_is_told_by_what_each_row_sees():
     assert [text.get_text() for text in ax.texts] == ["✓", "·", "·", "·"]
 
 
+def test_a_table_of_yes_and_no_is_told_with_the_names_of_its_columns():
+    yes = np.array([[True, True], [False, True]])
+    names = {"rows": ["ours", "theirs"], "columns": ["a", "b"]}
+    ax = plotting.heatmap(yes, **names, verb="passes")
+    assert (
+        ax.get_label()
+        == "Table, 2 rows by 2 columns. ours passes a, b. theirs passes b."
+    )
+
+
 def test_a_missing_number_is_left_blank():
     ax = plotting.heatmap(np.array([[np.nan, 2.0]]))
     assert [text.get_text() for text in ax.texts] == ["", "2.00"]
@@ -61,11 +71,6 @@ def test_numbers_may_have_a_gradient_and_any_dtype(dtype):
     assert "a at (0.25, 2.00) moves to (0.50, 4.00)" in ax.get_label()
     (_, ax) = plotting.dials(0 * values[0], ["a", "b"])
     assert ax.get_label() == "b: hand at (1.00, 0.00)."
-
-
-def test_whole_numbers_stay_whole():
-    ax = plotting.heatmap(torch.tensor([[3, 5]]), digits=0)
-    assert [text.get_text() for text in ax.texts] == ["3", "5"]
 
 
 def test_many_rows_are_named_sparsely():

@@ -31,6 +31,13 @@ def source_without_docstring(thing: Any) -> str:
     return "\n".join(lines)
 
 
+def caption_of(target: str) -> str:
+    """Return the name of an object, as a link to the reference unless the reference leaves it out."""
+    name = target.removeprefix("selfattn_book.")
+    private = any(part.startswith("_") for part in name.split("."))
+    return f"`{name}`" if private else f"{{py:obj}}`{name} <{target}>`"
+
+
 class Listing(SphinxDirective):
     """Show the source of the object that the argument names in full."""
 
@@ -51,8 +58,7 @@ class Listing(SphinxDirective):
         self.env.note_dependency(str(file))
         block = nodes.literal_block(source, source, language="python")
         self.set_source_info(block)
-        caption = f"{{py:obj}}`{target.removeprefix('selfattn_book.')} <{target}>`"
-        wrapper = container_wrapper(self, block, caption)
+        wrapper = container_wrapper(self, block, caption_of(target))
         self.add_name(wrapper)
         return [wrapper]
 
