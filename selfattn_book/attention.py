@@ -138,6 +138,38 @@ def scaled_dot_product_attention(
     return weights @ value, weights
 
 
+class KeyValueCache:
+    """The keys and values of all calls so far, so that a decoder computes each of them once.
+
+    It belongs to whoever decodes, and is handed to the attention at every step.
+
+    Example:
+        >>> cache = KeyValueCache()
+        >>> len(cache)
+        0
+        >>> for step in range(3):
+        ...     keys, values = cache.extend(torch.zeros(5, 2, 1, 4), torch.ones(5, 2, 1, 4))
+        >>> len(cache), keys.shape, values.shape   # (B, H, S, D)
+        (3, torch.Size([5, 2, 3, 4]), torch.Size([5, 2, 3, 4]))
+    """
+
+    def __init__(self) -> None:
+        self.keys: Tensor | None = None
+        self.values: Tensor | None = None
+
+    def __len__(self) -> int:
+        """Return how many keys there are."""
+        return 0 if self.keys is None else self.keys.size(2)
+
+    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Add keys and values ``(B, H, S, D)`` at the end, and return all."""
+        if self.keys is not None and self.values is not None:
+            keys = torch.cat([self.keys, keys], dim=2)
+            values = torch.cat([self.values, values], dim=2)
+        self.keys, self.values = keys, values
+        return keys, values
+
+
 class MultiHeadAttention(nn.Module):
     r"""Attend with several heads at once, each with its own query, key and value maps.
 
@@ -241,6 +273,7 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None = None,
         *,
         need_weights: bool = True,
+        cache: KeyValueCache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend from every query position to the key positions that the mask leaves open.
 
@@ -250,6 +283,8 @@ class MultiHeadAttention(nn.Module):
             value: ``(B, S, d_input)``.
             mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, S)``.
             need_weights: return the weights; without them the fused kernel of PyTorch runs.
+            cache: keys and values of earlier calls, which stand before those of this one;
+                these are added to it. ``S`` then counts them all.
 
         Returns:
             The context ``(B, T, d_model)``, and the weights ``(B, H, T, S)`` of every head
@@ -268,6 +303,10 @@ class MultiHeadAttention(nn.Module):
             >>> dropped, nothing = attention(x, x, x, need_weights=False)
             >>> dropped.allclose(attention.project_output.bias), nothing
             (True, None)
+            >>> cache, words = KeyValueCache(), torch.ones(1, 3, 4).cumsum(1).split(1, dim=1)
+            >>> one_by_one = [attention.eval()(word, word, word, cache=cache)[0] for word in words]
+            >>> len(cache), one_by_one[2].allclose(attention(words[2], *[x.cumsum(1)] * 2)[0])
+            (3, True)
             >>> sees_two = torch.tensor([True, True, False])
             >>> slow, _ = attention.eval()(x, x.cumsum(1), x.cumsum(1), sees_two)
             >>> fast, _ = attention(x, x.cumsum(1), x.cumsum(1), sees_two, need_weights=False)
@@ -299,6 +338,8 @@ class MultiHeadAttention(nn.Module):
         query = self._split_heads(self.project_query(query))  # (B, H, T, D)
         key = self._split_heads(self.project_key(key))  # (B, H, S, D)
         value = self._split_heads(self.project_value(value))  # (B, H, S, D)
+        if cache is not None:
+            key, value = cache.extend(key, value)
         if need_weights:
             weights = attention_weights(query, key, mask)  # (B, H, T, S)
             context = F.dropout(weights, self.dropout, self.training) @ value

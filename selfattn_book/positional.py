@@ -134,11 +134,12 @@ class PositionalEncoding(nn.Module):
             "table", sinusoidal_encoding(max_len, d_model), persistent=False
         )
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Scale the input and add the first ``T`` rows of the table.
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Scale the input and add ``T`` rows of the table, from the row ``start`` on.
 
         Args:
             x: ``(..., T, d_model)``, floating point.
+            start: position of the first vector of ``x``; above 0 where a decoder goes on.
 
         Returns:
             ``(..., T, d_model)``, in the dtype of ``x``.
@@ -151,6 +152,8 @@ class PositionalEncoding(nn.Module):
             >>> add_positions = PositionalEncoding(d_model=2, max_len=3)
             >>> add_positions(torch.zeros(3, 2, dtype=torch.float16)).dtype
             torch.float16
+            >>> add_positions(torch.zeros(1, 2), start=2).equal(add_positions.table[2:])
+            True
             >>> add_positions(torch.zeros(4, 2))
             Traceback (most recent call last):
             ValueError: x must be at most max_len = 3 positions long; got 4
@@ -164,19 +167,20 @@ class PositionalEncoding(nn.Module):
             Traceback (most recent call last):
             TypeError: x must be a floating-point tensor; got dtype torch.int64
         """
-        self._check_input(x)
-        return self.scale * x + self.table[: x.size(-2)].to(x.dtype)
+        self._check_input(x, start)
+        return self.scale * x + self.table[start : start + x.size(-2)].to(x.dtype)
 
-    def _check_input(self, x: Tensor) -> None:
+    def _check_input(self, x: Tensor, start: int) -> None:
         max_len, d_model = self.table.shape
         check_floating("x", x)
         if x.ndim < 2 or x.size(-1) != d_model:
             raise ValueError(
                 f"x must have shape (..., length, {d_model}); got {tuple(x.shape)}"
             )
-        if x.size(-2) > max_len:
+        end = check_integer("start", start, least=0) + x.size(-2)
+        if end > max_len:
             raise ValueError(
-                f"x must be at most max_len = {max_len} positions long; got {x.size(-2)}"
+                f"x must be at most max_len = {max_len} positions long; got {end}"
             )
 
     def extra_repr(self) -> str:

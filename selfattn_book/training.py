@@ -1,16 +1,198 @@
 """Training loops that know no model: they are given one, data, and a loss."""
 
-from collections.abc import Callable, Sequence
+import runpy
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
-from tqdm import trange
+from tqdm import tqdm, trange
 
+from selfattn_book import checkpoint
 from selfattn_book.checks import check_integer
 
 Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass
+class History:
+    """What a training has come to.
+
+    Attributes:
+        train: the mean loss over the batches of each epoch, each before it was learned.
+        validation: the mean loss over the validation batches after each epoch, if there are any.
+        best_epoch: the epoch, counted from 0, with the least loss: of validation, if there is any.
+        best_state: the model's state after that epoch.
+    """
+
+    train: list[float] = field(default_factory=list)
+    validation: list[float] = field(default_factory=list)
+    best_epoch: int = -1
+    best_state: dict[str, Tensor] = field(default_factory=dict)
+
+    def note(self, epoch: int, model: nn.Module) -> None:
+        """Keep the model's state if its epoch was the best so far."""
+        losses = self.validation or self.train
+        if losses[-1] <= min(losses):
+            self.best_epoch, self.best_state = epoch, deepcopy(model.state_dict())
+
+
+def fit(
+    model: nn.Module,
+    batches: Iterable[Sequence[Tensor]],
+    loss: Loss,
+    optimizer: torch.optim.Optimizer,
+    *,
+    epochs: int,
+    seed: int,
+    validation: Iterable[Sequence[Tensor]] | None = None,
+    patience: int | None = None,
+    file: str | Path | None = None,
+    progress: bool = True,
+) -> History:
+    """Train a model epoch by epoch, and remember how it went.
+
+    A batch is a sequence of tensors: what the model takes, and last the target.
+    Every epoch seeds PyTorch's generator anew, from ``seed`` and its number, so that a training
+    that was interrupted shuffles and drops as it would have done.
+
+    Args:
+        model: any module; it ends with its last state.
+        batches: gone through once an epoch, such as a :class:`torch.utils.data.DataLoader`.
+        loss: of the model's output and the target, a mean over the batch.
+        optimizer: of the model's parameters.
+        epochs: how many, counted from the very first.
+        seed: of all chance in the training.
+        validation: batches to measure on, and not to learn from.
+        patience: stop after so many epochs in a row without a new least loss.
+        file: of the checkpoint, written after each epoch;
+            if it is there already, the training goes on from it.
+        progress: show a bar.
+
+    Returns:
+        The history, with the best state.
+
+    Raises:
+        ValueError: there are no batches, a loss is not finite, ``epochs`` or ``patience`` is
+            below 1, or the checkpoint is of another seed.
+
+    Example:
+        >>> x = torch.linspace(-1, 1, 8).unsqueeze(1)
+        >>> line, batches = nn.Linear(1, 1), [(x, 2 * x)]
+        >>> adam = torch.optim.Adam(line.parameters(), lr=0.1)
+        >>> history = fit(line, batches, nn.functional.mse_loss, adam,
+        ...               epochs=500, seed=0, progress=False)
+        >>> len(history.train), history.train[-1] < 1e-6
+        (500, True)
+        >>> fit(line, [], nn.functional.mse_loss, adam, epochs=1, seed=0, progress=False)
+        Traceback (most recent call last):
+        ValueError: there must be at least one batch; got none
+    """
+    check_integer("epochs", epochs, least=1)
+    patience = (
+        epochs if patience is None else check_integer("patience", patience, least=1)
+    )
+    history = _resume(file, model, optimizer, seed)
+    begin = len(history.train)
+    bar = tqdm(
+        range(begin, epochs), disable=not progress, initial=begin, total=epochs
+    )
+    for epoch in bar:
+        if epoch - history.best_epoch > patience:
+            break
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(hash((seed, epoch)))
+            history.train.append(_learn(model, batches, loss, optimizer))
+            if validation is not None:
+                history.validation.append(measure(model, validation, loss))
+        history.note(epoch, model)
+        bar.set_postfix(loss=history.train[-1], best=history.best_epoch)
+        _keep(file, model, optimizer, history, seed)
+    return history
+
+
+def measure(
+    model: nn.Module, batches: Iterable[Sequence[Tensor]], loss: Loss
+) -> float:
+    """Return the mean loss of a model over batches, without learning from them.
+
+    Args:
+        model: left in the mode, training or not, in which it came.
+        batches: as of :func:`fit`.
+        loss: as of :func:`fit`.
+
+    Raises:
+        ValueError: there are no batches, or a loss is not finite.
+
+    Example:
+        >>> zeros = torch.zeros(4, 1)
+        >>> measure(nn.Identity(), [(zeros, zeros + 1), (zeros, zeros + 3)], nn.functional.mse_loss)
+        5.0
+    """
+    was_training = model.training
+    model.eval()
+    with torch.no_grad():
+        losses = [loss(model(*inputs), target) for *inputs, target in batches]
+    model.train(was_training)
+    return _mean(losses)
+
+
+def _learn(
+    model: nn.Module,
+    batches: Iterable[Sequence[Tensor]],
+    loss: Loss,
+    optimizer: torch.optim.Optimizer,
+) -> float:
+    model.train()
+    losses = []
+    for *inputs, target in batches:
+        batch_loss = loss(model(*inputs), target)
+        losses.append(_finite(batch_loss, "in training"))
+        optimizer.zero_grad()
+        batch_loss.backward()
+        optimizer.step()
+    return _mean(losses)
+
+
+def _mean(losses: list[Tensor]) -> float:
+    if not losses:
+        raise ValueError("there must be at least one batch; got none")
+    return _finite(torch.stack(losses).mean(), "over the batches").item()
+
+
+def _keep(
+    file: str | Path | None,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    history: History,
+    seed: int,
+) -> None:
+    """Write a checkpoint, if one is wanted."""
+    if file is not None:
+        states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+        checkpoint.save(file, {"seed": seed, "history": asdict(history), **states})
+
+
+def _resume(
+    file: str | Path | None,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    seed: int,
+) -> History:
+    """Go on from a checkpoint, if there is one."""
+    if file is None or not Path(file).exists():
+        return History()
+    kept = checkpoint.load(file)
+    if kept["seed"] != seed:
+        raise ValueError(
+            f"{file} must be of seed {seed}; got one of seed {kept['seed']}"
+        )
+    model.load_state_dict(kept["model"])
+    optimizer.load_state_dict(kept["optimizer"])
+    return History(**kept["history"])
 
 
 def fit_seeds(
@@ -78,7 +260,7 @@ def fit_seeds(
         ValueError: epochs must be at least 1; got 0
         >>> fit_seeds(*given, seeds=[0], epochs=1, lr=1e30, progress=False)
         Traceback (most recent call last):
-        ValueError: losses must be finite; got [inf] in epoch 1
+        ValueError: losses must be finite; got [inf] at the end
     """
     _check_recipe(seeds, epochs)
     models = [_make(make_model, seed) for seed in seeds]
@@ -96,12 +278,12 @@ def fit_seeds(
     history = []
     for epoch in trange(epochs, disable=not progress, leave=False):
         losses = losses_of_all(parameters, buffers)  # (seeds,)
-        history.append(_finite(losses, epoch))
+        history.append(_finite(losses, f"in epoch {epoch}"))
         optimizer.zero_grad()
         losses.sum().backward()  # no model's loss depends on another's parameters
         optimizer.step()
     with torch.no_grad():
-        history.append(_finite(losses_of_all(parameters, buffers), epochs))
+        history.append(_finite(losses_of_all(parameters, buffers), "at the end"))
     _hand_back(parameters, models)
     return torch.stack(history), models
 
@@ -126,10 +308,13 @@ def _check_recipe(seeds: Sequence[int], epochs: int) -> None:
     check_integer("epochs", epochs, least=1)
 
 
-def _finite(losses: Tensor, epoch: int) -> Tensor:
+def _finite(losses: Tensor, where: str) -> Tensor:
     """Return losses without their gradient, or raise."""
     if not losses.isfinite().all():
-        raise ValueError(
-            f"losses must be finite; got {losses.tolist()} in epoch {epoch}"
-        )
+        raise ValueError(f"losses must be finite; got {losses.tolist()} {where}")
     return losses.detach()
+
+
+if __name__ == "__main__":
+    # Not an import: what uses this module does not reach the model of the command line.
+    runpy.run_module("selfattn_book.train_squares", run_name="__main__")

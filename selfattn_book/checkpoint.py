@@ -1,0 +1,53 @@
+"""A training on disk, written whole or not at all."""
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+def save(file: str | Path, content: dict[str, Any]) -> None:
+    """Write a checkpoint; an interruption leaves the one before, and never half of one.
+
+    Args:
+        file: in a folder that is there.
+        content: tensors, numbers, texts, and dictionaries and lists of these.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     save(f"{folder}/model.pt", {"weight": torch.ones(2)})
+        ...     load(f"{folder}/model.pt"), os.listdir(folder)
+        ({'weight': tensor([1., 1.])}, ['model.pt'])
+    """
+    whole = Path(file)
+    part = whole.with_name(f"{whole.name}.part")
+    with part.open("wb") as stream:
+        torch.save(content, stream)
+        stream.flush()
+        os.fsync(stream.fileno())  # on the disk before it takes the old one's place
+    part.replace(whole)
+
+
+def load(file: str | Path) -> dict[str, Any]:
+    """Read a checkpoint.
+
+    Args:
+        file: what :func:`save` has written.
+
+    Raises:
+        ValueError: the file is no checkpoint.
+
+    Example:
+        >>> load("README.md")
+        Traceback (most recent call last):
+        ValueError: README.md must be a checkpoint; it cannot be read as one
+    """
+    try:
+        return torch.load(file, weights_only=True)
+    except (pickle.UnpicklingError, EOFError, RuntimeError) as error:
+        raise ValueError(
+            f"{file} must be a checkpoint; it cannot be read as one"
+        ) from error

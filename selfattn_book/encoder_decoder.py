@@ -1,0 +1,330 @@
+"""The plain encoder and decoder of Part III: attention and a feed-forward part, nothing else.
+
+They have no residual path and no normalization, as the course that Part III follows has none.
+Shape letters: ``B`` batch, ``S`` source length, ``T`` target length, ``H`` heads, ``D`` width.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from selfattn_book.attention import KeyValueCache, MultiHeadAttention
+from selfattn_book.checks import check_integer
+from selfattn_book.masks import causal_mask
+from selfattn_book.positional import PositionalEncoding
+
+MAX_LEN = 1000
+
+
+class Encoder(nn.Module):
+    r"""Let the source points attend to each other, and pass each result through a small network.
+
+    .. math:: M = \operatorname{ff}\big(\operatorname{MultiHead}(X, X, X)\big), \qquad
+       \operatorname{ff}(x) = W_2 \operatorname{relu}(W_1 x + b_1) + b_2
+
+    Args:
+        d_model: width of the states.
+        num_heads: number of heads, each of width ``d_model`` (wide).
+        d_ff: width inside of the feed-forward part.
+        d_input: width of a source point.
+        positions: add sine and cosine positions to the source, scaled by the root of its width.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: a size is below 1.
+
+    Source:
+        :cite:t:`godoy2022deep`, chapter 9.
+
+    Example:
+        >>> _ = torch.manual_seed(11)
+        >>> encoder = Encoder(d_model=2, num_heads=3, d_ff=10, d_input=2)
+        >>> memory, weights = encoder(torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]]))
+        >>> memory.detach()
+        tensor([[[-0.0498,  0.2193],
+                 [-0.0642,  0.2258]]])
+        >>> weights.shape   # (B, H, S, S)
+        torch.Size([1, 3, 2, 2])
+    """
+
+    def __init__(
+        self,
+        *,
+        d_model: int = 2,
+        num_heads: int = 3,
+        d_ff: int = 10,
+        d_input: int = 2,
+        positions: bool = False,
+    ) -> None:
+        super().__init__()
+        self.place = _positions(d_input, positions)
+        self.attention = MultiHeadAttention(
+            d_model, num_heads, d_input=d_input, d_head=d_model
+        )
+        self.feed_forward = _feed_forward(d_model, d_ff, d_model)
+
+    def forward(
+        self, source: Tensor, source_mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the states ``(B, S, D)`` and the weights ``(B, H, S, S)``.
+
+        Args:
+            source: ``(B, S, d_input)``.
+            source_mask: boolean, ``True`` = may be seen, broadcastable to ``(B, H, S, S)``.
+        """
+        x = self.place(source)
+        context, weights = self.attention(x, x, x, source_mask)
+        return self.feed_forward(context), weights
+
+
+class DecoderCache(NamedTuple):
+    """What a decoder keeps between two steps.
+
+    Attributes:
+        target: keys and values of the target so far.
+        memory: keys and values of the memory.
+    """
+
+    target: KeyValueCache
+    memory: KeyValueCache
+
+
+class Decoder(nn.Module):
+    r"""Let the target points attend to their past, then to the memory, then pass them on.
+
+    .. math:: Y = \operatorname{ff}\Big(\operatorname{MultiHead}\big(
+       \operatorname{MultiHead}(X, X, X),\; M,\; M\big)\Big)
+
+    Args:
+        d_model: width of the memory and of the states inside.
+        num_heads: number of heads of each of the two attentions, each of width ``d_model`` (wide).
+        d_ff: width inside of the feed-forward part.
+        d_input: width of a target point, in and out.
+        positions: add sine and cosine positions to the target, scaled by the root of its width.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: a size is below 1.
+
+    Source:
+        :cite:t:`godoy2022deep`, chapter 9.
+
+    Example:
+        >>> memory = torch.tensor([[[-0.0498, 0.2193], [-0.0642, 0.2258]]])
+        >>> _ = torch.manual_seed(13)
+        >>> decoder = Decoder(d_model=2, num_heads=3, d_ff=10, d_input=2)
+        >>> target = torch.tensor([[[-1.0, 1.0], [1.0, 1.0]]])
+        >>> output, weights, memory_weights = decoder(target, memory, causal_mask(2))
+        >>> weights[0, :, 1].detach()   # how the second point shares out, head by head
+        tensor([[0.4011, 0.5989],
+                [0.4264, 0.5736],
+                [0.6304, 0.3696]])
+        >>> output[0, 0].detach()
+        tensor([0.4132, 0.3728])
+    """
+
+    def __init__(
+        self,
+        *,
+        d_model: int = 2,
+        num_heads: int = 3,
+        d_ff: int = 10,
+        d_input: int = 2,
+        positions: bool = False,
+    ) -> None:
+        super().__init__()
+        self.place = _positions(d_input, positions)
+        self.self_attention = MultiHeadAttention(
+            d_model, num_heads, d_input=d_input, d_head=d_model
+        )
+        self.cross_attention = MultiHeadAttention(
+            d_model, num_heads, d_head=d_model
+        )
+        self.feed_forward = _feed_forward(d_model, d_ff, d_input)
+
+    def forward(
+        self,
+        target: Tensor,
+        memory: Tensor,
+        target_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the outputs ``(B, T, d_input)`` and both attentions' weights.
+
+        Args:
+            target: ``(B, T, d_input)``; in training the target shifted by one.
+            memory: ``(B, S, d_model)``, the encoder's states.
+            target_mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, T)``.
+            memory_mask: the same for the memory, broadcastable to ``(B, H, T, S)``.
+        """
+        x = self.place(target)
+        states, weights = self.self_attention(x, x, x, target_mask)
+        context, memory_weights = self.cross_attention(
+            states, memory, memory, memory_mask
+        )
+        return self.feed_forward(context), weights, memory_weights
+
+    def step(
+        self,
+        newest: Tensor,
+        memory: Tensor,
+        cache: DecoderCache,
+        memory_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Return the output ``(B, 1, d_input)`` of one more position, which sees all before it.
+
+        Args:
+            newest: ``(B, 1, d_input)``.
+            memory: ``(B, S, d_model)``, at every step the same.
+            cache: empty at the first step; grows.
+            memory_mask: as in :meth:`forward`.
+        """
+        x = self.place(newest, start=len(cache.target))
+        states, _ = self.self_attention(
+            x, x, x, need_weights=False, cache=cache.target
+        )
+        unseen = memory[:, len(cache.memory) :]  # all of it, then nothing
+        context, _ = self.cross_attention(
+            states,
+            unseen,
+            unseen,
+            memory_mask,
+            need_weights=False,
+            cache=cache.memory,
+        )
+        return self.feed_forward(context)
+
+
+class EncoderDecoder(nn.Module):
+    """Read a source with an encoder, and write its continuation with a decoder.
+
+    Args:
+        d_model: width of the states.
+        num_heads: number of heads of each attention, each of width ``d_model`` (wide).
+        d_ff: width inside of the feed-forward parts.
+        d_input: width of a point, in and out.
+        positions: add sine and cosine positions to source and target.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: a size is below 1.
+
+    Source:
+        :cite:t:`godoy2022deep`, chapter 9.
+
+    Example:
+        >>> model = EncoderDecoder(positions=True)
+        >>> source, target = torch.ones(5, 2, 2), torch.ones(5, 3, 2)
+        >>> model(source, target).shape
+        torch.Size([5, 3, 2])
+        >>> slow, fast = (model.predict(source, 7, cached=cached) for cached in (False, True))
+        >>> slow.shape, slow.allclose(fast, atol=1e-6)
+        (torch.Size([5, 7, 2]), True)
+    """
+
+    def __init__(
+        self,
+        *,
+        d_model: int = 2,
+        num_heads: int = 3,
+        d_ff: int = 10,
+        d_input: int = 2,
+        positions: bool = False,
+    ) -> None:
+        super().__init__()
+        sizes = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
+        self.encoder = Encoder(**sizes, d_input=d_input, positions=positions)
+        self.decoder = Decoder(**sizes, d_input=d_input, positions=positions)
+
+    def forward(
+        self,
+        source: Tensor,
+        target: Tensor,
+        source_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Return for each target position what the model says of the next, ``(B, T, d_input)``.
+
+        The target is masked here, so that no position sees what it has to say.
+
+        Args:
+            source: ``(B, S, d_input)``.
+            target: ``(B, T, d_input)``, shifted: it begins with the last source point.
+            source_mask: boolean, ``True`` = may be seen, as from
+                :func:`~selfattn_book.masks.padding_mask`; it serves encoder and decoder.
+        """
+        memory, _ = self.encoder(source, source_mask)
+        mask = causal_mask(target.size(1), device=target.device)
+        output, *_ = self.decoder(target, memory, mask, source_mask)
+        return output
+
+    @torch.no_grad()
+    def predict(
+        self,
+        source: Tensor,
+        length: int,
+        *,
+        start: Tensor | None = None,
+        source_mask: Tensor | None = None,
+        cached: bool = True,
+    ) -> Tensor:
+        """Continue a source point by point, each from the model's own points before.
+
+        Args:
+            source: ``(B, S, d_input)``.
+            length: how many points to predict.
+            start: ``(B, 1, d_input)``, the first query; the last source point when left out.
+            source_mask: boolean, ``True`` = may be seen; it serves encoder and decoder.
+            cached: compute each key and value once, instead of all of them at every step.
+
+        Returns:
+            ``(B, length, d_input)``.
+
+        Raises:
+            TypeError: the length is not an integer.
+            ValueError: it is below 1.
+        """
+        length = check_integer("length", length, least=1)
+        memory, _ = self.encoder(source, source_mask)
+        newest = source[:, -1:] if start is None else start
+        decode = self._predict_cached if cached else self._predict_anew
+        return decode(newest, memory, length, source_mask)
+
+    def _predict_anew(
+        self, first: Tensor, memory: Tensor, length: int, mask: Tensor | None
+    ) -> Tensor:
+        points = first
+        for _ in range(length):
+            growing = causal_mask(points.size(1), device=points.device)
+            output, *_ = self.decoder(points, memory, growing, mask)
+            points = torch.cat([points, output[:, -1:]], dim=1)
+        return points[:, 1:]
+
+    def _predict_cached(
+        self, newest: Tensor, memory: Tensor, length: int, mask: Tensor | None
+    ) -> Tensor:
+        cache, points = DecoderCache(KeyValueCache(), KeyValueCache()), []
+        for _ in range(length):
+            newest = self.decoder.step(newest, memory, cache, mask)
+            points.append(newest)
+        return torch.cat(points, dim=1)
+
+
+class _NoPositions(nn.Module):
+    """Leave the input as it is, wherever it stands."""
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        return x
+
+
+def _positions(d_input: int, wanted: bool) -> nn.Module:
+    d_input = check_integer("d_input", d_input, least=1)
+    if not wanted:
+        return _NoPositions()
+    return PositionalEncoding(d_input, MAX_LEN, scale=math.sqrt(d_input))
+
+
+def _feed_forward(d_in: int, d_ff: int, d_out: int) -> nn.Sequential:
+    d_ff = check_integer("d_ff", d_ff, least=1)
+    return nn.Sequential(nn.Linear(d_in, d_ff), nn.ReLU(), nn.Linear(d_ff, d_out))

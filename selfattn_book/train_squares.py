@@ -1,0 +1,98 @@
+"""Train the model of Part III from the command line: ``python -m selfattn_book.training``."""
+
+import argparse
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from selfattn_book.curves import lines
+from selfattn_book.encoder_decoder import EncoderDecoder
+from selfattn_book.figure import DescribedFigure
+from selfattn_book.squares import square_sequences
+from selfattn_book.training import fit
+
+
+def loader(
+    n: int, *, seed: int, batch_size: int = 16, shuffle: bool = True
+) -> DataLoader[tuple[Tensor, ...]]:
+    """Return batches of squares: two corners, the shifted target, and the other two corners.
+
+    Args:
+        n: how many squares.
+        seed: of the squares.
+        batch_size: how many squares a batch.
+        shuffle: put them into another order each time.
+
+    Example:
+        >>> source, shifted, target = next(iter(loader(128, seed=13)))
+        >>> source.shape, shifted.shape, target.shape
+        (torch.Size([16, 2, 2]), torch.Size([16, 2, 2]), torch.Size([16, 2, 2]))
+        >>> shifted[:, 0].equal(source[:, 1]), shifted[:, 1].equal(target[:, 0])
+        (True, True)
+    """
+    points = square_sequences(n, seed=seed).points
+    data = TensorDataset(points[:, :2], points[:, 1:3], points[:, 2:])
+    return DataLoader(data, batch_size=batch_size, shuffle=shuffle)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Train, and write a checkpoint and a picture of the losses."""
+    options = _parser().parse_args(arguments)
+    # The model is tiny; more threads would only wait for each other.
+    torch.set_num_threads(1)
+    torch.manual_seed(options.seed)
+    model = EncoderDecoder(positions=options.positions)
+    history = fit(
+        model,
+        loader(128, seed=13),
+        nn.functional.mse_loss,
+        torch.optim.Adam(model.parameters(), lr=options.lr),
+        epochs=options.epochs,
+        seed=options.seed,
+        validation=loader(128, seed=19, shuffle=False),
+        file=options.checkpoint,
+    )
+    curves = {"training": history.train, "validation": history.validation}
+    ax = lines(
+        range(len(history.train)), curves, log=True, x_title="epoch", y_title="loss"
+    )
+    assert isinstance(ax.figure, DescribedFigure)
+    options.plot.write_text(ax.figure.to_svg(), "utf-8")
+    last = history.train[-1], history.validation[-1]
+    print("training loss {:.4f}, validation loss {:.4f},".format(*last))
+    files = f"{options.checkpoint} and {options.plot}"
+    print(f"the best in epoch {history.best_epoch}; see {files}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m selfattn_book.training",
+        description="Train the encoder-decoder of Part III on squares. Interrupt it when you like:"
+        " the same command goes on where the checkpoint ends.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument(
+        "--epochs", type=int, default=100, help="in all, resumed ones included"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=23, help="of the model and of the shuffling"
+    )
+    parser.add_argument(
+        "--lr", type=float, default=0.01, help="learning rate of Adam"
+    )
+    parser.add_argument(
+        "--positions", action="store_true", help="add sine and cosine positions"
+    )
+    parser.add_argument(
+        "--checkpoint", type=Path, default="squares.pt", help="file to go on from"
+    )
+    parser.add_argument(
+        "--plot", type=Path, default="squares.svg", help="SVG file for the losses"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""The plain encoder and decoder: order of parameters, who sees what, and the cache."""
+
+import pytest
+import torch
+from torch import nn
+
+from selfattn_book.encoder_decoder import Decoder, Encoder, EncoderDecoder
+from selfattn_book.masks import causal_mask, padding_mask
+
+B, S, T = 3, 5, 7
+SIZES = {"d_model": 4, "num_heads": 2, "d_ff": 11, "d_input": 6}
+
+
+@pytest.fixture
+def model(seeded):
+    with seeded(0):
+        return EncoderDecoder(**SIZES, positions=True).double()
+
+
+def test_shapes(draw):
+    with torch.no_grad():
+        memory, weights = Encoder(**SIZES)(draw(B, S, 6, dtype=torch.float32))
+        assert memory.shape == (B, S, 4)
+        assert weights.shape == (B, 2, S, S)
+        output, own, other = Decoder(**SIZES)(
+            draw(B, T, 6, dtype=torch.float32), memory
+        )
+        assert output.shape == (B, T, 6)
+        assert own.shape == (B, 2, T, T)
+        assert other.shape == (B, 2, T, S)
+
+
+def test_parameters_are_drawn_in_the_order_of_the_source(seeded):
+    """Output map, then head by head query, key, value; then the feed-forward maps."""
+    with seeded(23):
+        model = EncoderDecoder(d_model=2, num_heads=3, d_ff=10, d_input=2)
+    with seeded(23):
+        for block, d_input in (
+            (model.encoder.attention, 2),
+            ("encoder", 2),
+            (model.decoder.self_attention, 2),
+            (model.decoder.cross_attention, 2),
+            ("decoder", 2),
+        ):
+            if isinstance(block, str):
+                part = getattr(model, block).feed_forward
+                expected = [nn.Linear(2, 10), nn.Linear(10, 2)]
+                assert all(
+                    a.weight.equal(b.weight)
+                    for a, b in zip(part[::2], expected, strict=True)
+                )
+                continue
+            assert block.project_output.weight.equal(nn.Linear(6, 2).weight)
+            for head in range(3):
+                rows = slice(2 * head, 2 * head + 2)
+                for linear in (
+                    block.project_query,
+                    block.project_key,
+                    block.project_value,
+                ):
+                    assert linear.weight[rows].equal(nn.Linear(d_input, 2).weight)
+
+
+def test_the_printed_predictions_of_the_source(seeded):
+    with seeded(11):
+        encoder = Encoder()
+    with seeded(13):
+        decoder = Decoder()
+    memory, _ = encoder(torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]]))
+    model = EncoderDecoder()
+    model.encoder, model.decoder = encoder, decoder
+    points = model.predict(torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]]), 2)
+    printed = torch.tensor([[[0.4132, 0.3728], [0.4132, 0.3728]]])
+    torch.testing.assert_close(points, printed, atol=5e-5, rtol=0)
+    assert memory.shape == (1, 2, 2)
+
+
+@pytest.mark.parametrize("positions", [False, True])
+def test_the_cache_changes_nothing(draw, seeded, positions):
+    with seeded(1):
+        model = EncoderDecoder(**SIZES, positions=positions).double()
+    source, mask = draw(B, S, 6), padding_mask([5, 2, 3])
+    slow = model.predict(source, 13, source_mask=mask, cached=False)
+    fast = model.predict(source, 13, source_mask=mask)
+    torch.testing.assert_close(fast, slow, rtol=0, atol=1e-12)
+
+
+def test_a_longer_prediction_begins_with_the_shorter_one(model, draw):
+    source = draw(B, S, 6)
+    torch.testing.assert_close(
+        model.predict(source, 9)[:, :4], model.predict(source, 4)
+    )
+
+
+def test_prediction_is_what_forward_says_of_its_own_points(model, draw):
+    source = draw(B, S, 6)
+    points = model.predict(source, 4)
+    shifted = torch.cat([source[:, -1:], points[:, :-1]], dim=1)
+    torch.testing.assert_close(model(source, shifted), points)
+
+
+def test_another_start(model, draw):
+    source, start = draw(B, S, 6), draw(B, 1, 6, seed=2)
+    torch.testing.assert_close(
+        model.predict(source, 1, start=start), model(source, start)
+    )
+
+
+def test_the_target_s_future_changes_nothing_in_its_past(model, draw):
+    source, target = draw(B, S, 6), draw(B, T, 6, seed=1)
+    changed = target.clone()
+    changed[:, 4:] += 1
+    before, after = model(source, target), model(source, changed)
+    assert before[:, :4].equal(after[:, :4])
+    assert not before[:, 4:].equal(after[:, 4:])
+
+
+def test_a_padded_source_equals_itself_alone(model, draw):
+    source, target = draw(B, S, 6), draw(B, T, 6, seed=1)
+    lengths = [5, 2, 3]
+    together = model(source, target, padding_mask(lengths))
+    for i, length in enumerate(lengths):
+        alone = model(source[i : i + 1, :length], target[i : i + 1])
+        torch.testing.assert_close(together[i : i + 1], alone)
+
+
+def test_without_positions_the_encoder_sees_no_order(draw):
+    encoder, source = Encoder(**SIZES).double(), draw(B, S, 6)
+    torch.testing.assert_close(
+        encoder(source.flip(1))[0], encoder(source)[0].flip(1)
+    )
+    encoder = Encoder(**SIZES, positions=True).double()
+    assert not torch.allclose(
+        encoder(source.flip(1))[0], encoder(source)[0].flip(1)
+    )
+
+
+def test_a_decoder_without_a_mask_sees_its_future(draw):
+    decoder, target = Decoder(**SIZES).double(), draw(B, T, 6)
+    memory = draw(B, S, 4, seed=1)
+    changed = target.clone()
+    changed[:, -1] += 1
+    free = [decoder(x, memory)[0][:, 0] for x in (target, changed)]
+    masked = [
+        decoder(x, memory, causal_mask(T))[0][:, 0] for x in (target, changed)
+    ]
+    assert not free[0].equal(free[1])
+    assert masked[0].equal(masked[1])
+
+
+def test_prediction_keeps_no_gradient_and_no_state(model, draw):
+    source = draw(B, S, 6)
+    first = model.predict(source, 3)
+    assert not first.requires_grad
+    assert model.predict(source, 3).equal(first)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", [Encoder, Decoder, EncoderDecoder])
+def test_sizes_are_checked(kind, size):
+    with pytest.raises(ValueError, match="must be at least 1; got 0"):
+        kind(**{**SIZES, size: 0})
+    with pytest.raises(TypeError, match=r"must be an integer; got 2\.5"):
+        kind(**{**SIZES, size: 2.5})
+
+
+def test_the_length_is_checked(model, draw):
+    with pytest.raises(ValueError, match="length must be at least 1; got 0"):
+        model.predict(draw(B, S, 6), 0)
+    with pytest.raises(ValueError, match="max_len = 1000"):
+        model.predict(draw(B, S, 6), 1002)
