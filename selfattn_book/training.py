@@ -260,7 +260,7 @@ def fit_seeds(
         ValueError: epochs must be at least 1; got 0
         >>> fit_seeds(*given, seeds=[0], epochs=1, lr=1e30, progress=False)
         Traceback (most recent call last):
-        ValueError: losses must be finite; got [inf] at the end
+        ValueError: losses must be finite; got [inf] in epoch 1
     """
     _check_recipe(seeds, epochs)
     models = [_make(make_model, seed) for seed in seeds]
@@ -283,7 +283,9 @@ def fit_seeds(
         losses.sum().backward()  # no model's loss depends on another's parameters
         optimizer.step()
     with torch.no_grad():
-        history.append(_finite(losses_of_all(parameters, buffers), "at the end"))
+        history.append(
+            _finite(losses_of_all(parameters, buffers), f"in epoch {epochs}")
+        )
     _hand_back(parameters, models)
     return torch.stack(history), models
 
