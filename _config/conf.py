@@ -53,10 +53,11 @@ numfig_format = {
 nitpicky = True
 # torch publishes no inventory that a build without a network could read.
 nitpick_ignore_regex = [
-    ("py:.*", r"(torch|numpy|np|matplotlib|collections)(\..*)?"),
+    ("py:.*", r"(torch|numpy|np|matplotlib|collections|pathlib)(\..*)?"),
     (
         "py:class",
-        r"(Tensor|Axes|Figure|Callable|Sequence|selfattn_book\.figure\.[PR]|[PR])",
+        # the last: a dataclass's `= <factory>` is no Python, so its commas are misread
+        r"(Tensor|Axes|Figure|Callable|Sequence|selfattn_book\.figure\.[PR]|[PR]|dict\[str)",
     ),
 ]
 
@@ -107,6 +108,7 @@ autodoc_typehints_format = "short"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True
 napoleon_custom_sections = [("Source", "notes_style")]
 
 # -- Pages ---------------------------------------------------------------------
