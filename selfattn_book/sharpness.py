@@ -32,6 +32,9 @@ def entropy(weights: Tensor) -> Tensor:
     Example:
         >>> entropy(torch.tensor([[0.25, 0.25, 0.25, 0.25], [0.0, 1.0, 0.0, 0.0]])).exp()
         tensor([4., 1.])
+        >>> entropy(torch.tensor([1, 0]))
+        Traceback (most recent call last):
+        TypeError: weights must be a floating-point tensor; got dtype torch.int64
     """
     check_floating("weights", weights)
     return torch.special.entr(weights).sum(dim=-1)
@@ -55,6 +58,9 @@ def softmax_jacobian(weights: Tensor) -> Tensor:
         >>> softmax_jacobian(torch.tensor([0.5, 0.5]))
         tensor([[ 0.2500, -0.2500],
                 [-0.2500,  0.2500]])
+        >>> softmax_jacobian(torch.tensor([1, 0]))
+        Traceback (most recent call last):
+        TypeError: weights must be a floating-point tensor; got dtype torch.int64
     """
     check_floating("weights", weights)
     return torch.diag_embed(weights) - weights.unsqueeze(-1) * weights.unsqueeze(-2)
@@ -83,6 +89,9 @@ def score_spread(weights: Tensor) -> Tensor:
         >>> score_spread(torch.tensor([1.0, 0.0]))
         Traceback (most recent call last):
         ValueError: every weight must be above 0; got 0.0
+        >>> score_spread(torch.tensor([1, 1]))
+        Traceback (most recent call last):
+        TypeError: weights must be a floating-point tensor; got dtype torch.int64
     """
     _check_positive(weights)
     return weights.log().var(dim=-1)
