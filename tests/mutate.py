@@ -183,7 +183,8 @@ PLAIN = ["-q", "-x", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml"
 
 def docs_notice(package: Path, module: str | None) -> bool:
     """Ask the doctests, then the checks of the chapters that reach a module."""
-    own = [str(package / f"{module}.py")] if module else []  # quick, and mostly enough
+    # Its own doctests come first: they are quick, and mostly enough.
+    own = [str(package / f"{module}.py")] if module else []
     if pytest.main([*PLAIN, f"--rootdir={package}", *own, str(package)]) != 0:
         return True
     from selfattn_book import verify
