@@ -283,9 +283,8 @@ def fit_seeds(
         losses.sum().backward()  # no model's loss depends on another's parameters
         optimizer.step()
     with torch.no_grad():
-        history.append(
-            _finite(losses_of_all(parameters, buffers), f"in epoch {epochs}")
-        )
+        losses = losses_of_all(parameters, buffers)
+    history.append(_finite(losses, f"in epoch {epochs}"))
     _hand_back(parameters, models)
     return torch.stack(history), models
 
