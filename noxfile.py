@@ -165,7 +165,7 @@ def verify(session: nox.Session) -> None:
 
 @nox.session
 def mutate(session: nox.Session) -> None:
-    """Change the package in small ways, and see which changes nobody notices (minutes)."""
+    """Change the package in small ways, and see which changes nobody notices (hours)."""
     run(session, "python", "tests/mutate.py", *session.posargs)
 
 
