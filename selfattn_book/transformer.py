@@ -1,0 +1,250 @@
+"""The Transformer's blocks: attention and a feed-forward part, each on a residual path, and stacks.
+
+Shape letters: ``B`` batch, ``T`` target length, ``S`` source length, ``H`` heads, ``D`` width.
+"""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from selfattn_book.attention import MultiHeadAttention
+from selfattn_book.checks import check_integer
+
+
+class FeedForward(nn.Module):
+    r"""Pass each position by itself through two maps with a threshold between them.
+
+    .. math:: \operatorname{ff}(x) = W_2 \operatorname{relu}(W_1 x + b_1) + b_2
+
+    Args:
+        d_model: width of what comes in and out.
+        d_ff: width between the maps.
+        dropout: probability with which a number between the maps is dropped, while training only.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: a size is below 1.
+
+    Source:
+        :cite:t:`vaswani2017attention`, equation 2.
+
+    Example:
+        >>> feed_forward, x = FeedForward(4, 16), torch.ones(2, 3, 4).cumsum(1)
+        >>> feed_forward(x).shape
+        torch.Size([2, 3, 4])
+        >>> feed_forward(x)[0, 1].allclose(feed_forward(x[0, 1]), atol=1e-6)   # each by itself
+        True
+        >>> FeedForward(4, 0)
+        Traceback (most recent call last):
+        ValueError: d_ff must be at least 1; got 0
+    """
+
+    def __init__(self, d_model: int, d_ff: int, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        d_model = check_integer("d_model", d_model, least=1)
+        d_ff = check_integer("d_ff", d_ff, least=1)
+        self.expand = nn.Linear(d_model, d_ff)
+        self.contract = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return ``(..., D)`` for ``(..., D)``."""
+        return self.contract(self.dropout(self.expand(x).relu()))
+
+
+class Residual(nn.Module):
+    r"""Add to an input what a part makes of it, and normalize before the part or after the sum.
+
+    .. math:: \text{pre-norm:}\;\; y = x + f\big(\operatorname{LayerNorm}(x)\big), \qquad
+       \text{post-norm:}\;\; y = \operatorname{LayerNorm}\big(x + f(x)\big)
+
+    Args:
+        d_model: width.
+        norm_first: pre-norm; else post-norm.
+        dropout: probability with which a number of the part's is dropped, while training only.
+
+    Source:
+        :cite:t:`vaswani2017attention`, section 5.4 and section 3.1 (post-norm).
+
+    Example:
+        >>> x = torch.tensor([[3.0, 1.0]])
+        >>> pre, post = (Residual(2, norm_first=norm_first) for norm_first in (True, False))
+        >>> pre.before(x), pre.after(x, 10 * x)
+        (tensor([[ 1., -1.]], grad_fn=...), tensor([[33., 11.]]))
+        >>> post.before(x), post.after(x, 10 * x)
+        (tensor([[3., 1.]]), tensor([[ 1., -1.]], grad_fn=...))
+    """
+
+    def __init__(
+        self, d_model: int, *, norm_first: bool, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def before(self, x: Tensor) -> Tensor:
+        """Return what the part shall read."""
+        return self.norm(x) if self.norm_first else x
+
+    def after(self, x: Tensor, change: Tensor) -> Tensor:
+        """Return the input together with what the part has made of it."""
+        y = x + self.dropout(change)
+        return y if self.norm_first else self.norm(y)
+
+
+class EncoderBlock(nn.Module):
+    r"""Let the positions attend to each other, then pass each through a small network.
+
+    Args:
+        d_model: width of what comes in and out.
+        num_heads: number of heads.
+        d_ff: width inside of the feed-forward part; ``4 * d_model`` when left out.
+        norm_first: pre-norm; else post-norm, as in 2017.
+        d_head: width of one head; ``d_model // num_heads`` (narrow heads) when left out.
+        attention_bias: whether the maps of the attention add a bias.
+        dropout: probability with which weights, and what the parts add, are dropped,
+            while training only.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: a size is below 1, ``dropout`` is outside of 0 to 1,
+            or ``d_model`` is not divisible by ``num_heads`` while ``d_head`` is left out.
+
+    Source:
+        :cite:t:`vaswani2017attention`, section 3.1; wide heads without bias are those of
+        :cite:t:`bloem2019transformers`.
+
+    Example:
+        >>> block = EncoderBlock(10, 20, d_head=10, attention_bias=False)   # as in a course
+        >>> states, weights = block(torch.ones(8, 5, 10))
+        >>> states.shape, weights.shape   # (B, T, D) and (B, H, T, T)
+        (torch.Size([8, 5, 10]), torch.Size([8, 20, 5, 5]))
+        >>> block(torch.ones(8, 5, 10), need_weights=False)[1]
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        *,
+        d_ff: int | None = None,
+        norm_first: bool = False,
+        d_head: int | None = None,
+        attention_bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(
+            d_model, num_heads, d_head=d_head, bias=attention_bias, dropout=dropout
+        )
+        d_ff = 4 * d_model if d_ff is None else d_ff
+        self.feed_forward = FeedForward(d_model, d_ff, dropout=dropout)
+        path: dict[str, Any] = {"norm_first": norm_first, "dropout": dropout}
+        self.attention_path = Residual(d_model, **path)
+        self.feed_forward_path = Residual(d_model, **path)
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, *, need_weights: bool = True
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the states ``(B, T, D)`` and the weights ``(B, H, T, T)``.
+
+        Args:
+            x: ``(B, T, D)``.
+            mask: boolean, ``True`` = may be seen, broadcastable to ``(B, H, T, T)``.
+            need_weights: return the weights; without them a faster kernel runs.
+        """
+        y = self.attention_path.before(x)
+        context, weights = self.attention(y, y, y, mask, need_weights=need_weights)
+        x = self.attention_path.after(x, context)
+
+        change = self.feed_forward(self.feed_forward_path.before(x))
+        return self.feed_forward_path.after(x, change), weights
+
+
+class DecoderBlock(nn.Module):
+    """Let the target attend to its past, then to the memory, then pass each through a small network.
+
+    Args:
+        d_model: width of what comes in and out, and of the memory.
+        num_heads: number of heads of each of the two attentions.
+        d_ff: width inside of the feed-forward part; ``4 * d_model`` when left out.
+        norm_first: pre-norm; else post-norm, as in 2017.
+        d_head: width of one head; ``d_model // num_heads`` (narrow heads) when left out.
+        attention_bias: whether the maps of the attentions add a bias.
+        dropout: probability with which weights, and what the parts add, are dropped,
+            while training only.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: a size is below 1, ``dropout`` is outside of 0 to 1,
+            or ``d_model`` is not divisible by ``num_heads`` while ``d_head`` is left out.
+
+    Source:
+        :cite:t:`vaswani2017attention`, section 3.1.
+
+    Example:
+        >>> block = DecoderBlock(6, 2)
+        >>> states, weights, memory_weights = block(torch.ones(5, 3, 6), torch.ones(5, 7, 6))
+        >>> states.shape, weights.shape, memory_weights.shape
+        (torch.Size([5, 3, 6]), torch.Size([5, 2, 3, 3]), torch.Size([5, 2, 3, 7]))
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        *,
+        d_ff: int | None = None,
+        norm_first: bool = False,
+        d_head: int | None = None,
+        attention_bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        heads: dict[str, Any] = {"d_head": d_head, "bias": attention_bias}
+        self.self_attention = MultiHeadAttention(
+            d_model, num_heads, **heads, dropout=dropout
+        )
+        self.cross_attention = MultiHeadAttention(
+            d_model, num_heads, **heads, dropout=dropout
+        )
+        d_ff = 4 * d_model if d_ff is None else d_ff
+        self.feed_forward = FeedForward(d_model, d_ff, dropout=dropout)
+        path: dict[str, Any] = {"norm_first": norm_first, "dropout": dropout}
+        self.self_attention_path = Residual(d_model, **path)
+        self.cross_attention_path = Residual(d_model, **path)
+        self.feed_forward_path = Residual(d_model, **path)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        target_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        *,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Return the states ``(B, T, D)`` and both attentions' weights.
+
+        Args:
+            x: ``(B, T, D)``, the target so far.
+            memory: ``(B, S, D)``, the encoder's states.
+            target_mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, T)``.
+            memory_mask: the same for the memory, broadcastable to ``(B, H, T, S)``.
+            need_weights: return the weights; without them a faster kernel runs.
+        """
+        y = self.self_attention_path.before(x)
+        context, weights = self.self_attention(
+            y, y, y, target_mask, need_weights=need_weights
+        )
+        x = self.self_attention_path.after(x, context)
+
+        y = self.cross_attention_path.before(x)
+        context, memory_weights = self.cross_attention(
+            y, memory, memory, memory_mask, need_weights=need_weights
+        )
+        x = self.cross_attention_path.after(x, context)
+
+        change = self.feed_forward(self.feed_forward_path.before(x))
+        return self.feed_forward_path.after(x, change), weights, memory_weights
