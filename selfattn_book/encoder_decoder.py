@@ -66,16 +66,23 @@ class Encoder(nn.Module):
         self.feed_forward = _feed_forward(d_model, d_ff, d_model)
 
     def forward(
-        self, source: Tensor, source_mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+        self,
+        source: Tensor,
+        source_mask: Tensor | None = None,
+        *,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:
         """Return the states ``(B, S, D)`` and the weights ``(B, H, S, S)``.
 
         Args:
             source: ``(B, S, d_input)``.
             source_mask: boolean, ``True`` = may be seen, broadcastable to ``(B, H, S, S)``.
+            need_weights: return the weights, or else ``None``, which is faster.
         """
         x = self.place(source)
-        context, weights = self.attention(x, x, x, source_mask)
+        context, weights = self.attention(
+            x, x, x, source_mask, need_weights=need_weights
+        )
         return self.feed_forward(context), weights
 
 
@@ -150,7 +157,9 @@ class Decoder(nn.Module):
         memory: Tensor,
         target_mask: Tensor | None = None,
         memory_mask: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor]:
+        *,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Return the outputs ``(B, T, d_input)`` and both attentions' weights.
 
         Args:
@@ -158,11 +167,14 @@ class Decoder(nn.Module):
             memory: ``(B, S, d_model)``, the encoder's states.
             target_mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, T)``.
             memory_mask: the same for the memory, broadcastable to ``(B, H, T, S)``.
+            need_weights: return the weights, or else ``None`` twice, which is faster.
         """
         x = self.place(target)
-        states, weights = self.self_attention(x, x, x, target_mask)
+        states, weights = self.self_attention(
+            x, x, x, target_mask, need_weights=need_weights
+        )
         context, memory_weights = self.cross_attention(
-            states, memory, memory, memory_mask
+            states, memory, memory, memory_mask, need_weights=need_weights
         )
         return self.feed_forward(context), weights, memory_weights
 
@@ -254,9 +266,11 @@ class EncoderDecoder(nn.Module):
             source_mask: boolean, ``True`` = may be seen, as from
                 :func:`~selfattn_book.masks.padding_mask`; it serves encoder and decoder.
         """
-        memory, _ = self.encoder(source, source_mask)
+        memory, _ = self.encoder(source, source_mask, need_weights=False)
         mask = causal_mask(target.size(1), device=target.device)
-        output, *_ = self.decoder(target, memory, mask, source_mask)
+        output, *_ = self.decoder(
+            target, memory, mask, source_mask, need_weights=False
+        )
         return output
 
     @torch.no_grad()
@@ -286,7 +300,7 @@ class EncoderDecoder(nn.Module):
             ValueError: it is below 1.
         """
         length = check_integer("length", length, least=1)
-        memory, _ = self.encoder(source, source_mask)
+        memory, _ = self.encoder(source, source_mask, need_weights=False)
         newest = source[:, -1:] if start is None else start
         decode = self._predict_cached if cached else self._predict_anew
         return decode(newest, memory, length, source_mask)
@@ -297,7 +311,9 @@ class EncoderDecoder(nn.Module):
         points = first
         for _ in range(length):
             growing = causal_mask(points.size(1), device=points.device)
-            output, *_ = self.decoder(points, memory, growing, mask)
+            output, *_ = self.decoder(
+                points, memory, growing, mask, need_weights=False
+            )
             points = torch.cat([points, output[:, -1:]], dim=1)
         return points[:, 1:]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm, trange
 
 from selfattn_book import checkpoint
@@ -326,7 +327,9 @@ def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
         own: bool,  # each model has a batch of its own, or all have the same
     ) -> Tensor:
         dims = (0, 0, 0 if own else None)
-        return vmap(loss_of_one, in_dims=dims)(parameters, buffers, batch)
+        # vmap has no rule for the CPU's fused attention, and would run it model by model.
+        with sdpa_kernel(SDPBackend.MATH):
+            return vmap(loss_of_one, in_dims=dims)(parameters, buffers, batch)
 
     return losses_of_all
 

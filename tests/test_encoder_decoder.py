@@ -148,6 +148,32 @@ def test_a_decoder_without_a_mask_sees_its_future(draw):
     assert masked[0].equal(masked[1])
 
 
+def test_weights_are_left_out_when_nobody_needs_them(model, draw):
+    source, target, mask = draw(B, S, 6), draw(B, T, 6), padding_mask([5, 2, 3])
+    memory, weights = model.encoder(source, mask)
+    fast_memory, none = model.encoder(source, mask, need_weights=False)
+    torch.testing.assert_close(fast_memory, memory)
+    assert weights.shape == (B, 2, S, S)
+    assert none is None
+    masks = causal_mask(T), mask
+    slow, *_ = model.decoder(target, memory, *masks)
+    fast, *nothing = model.decoder(target, memory, *masks, need_weights=False)
+    torch.testing.assert_close(fast, slow)
+    assert nothing == [None, None]
+    torch.testing.assert_close(model(source, target, mask), slow)
+
+
+def test_neither_training_nor_prediction_computes_weights(model, draw, monkeypatch):
+    def never(*inputs):
+        raise AssertionError("weights were computed")
+
+    monkeypatch.setattr("selfattn_book.attention.attention_weights", never)
+    source = draw(B, S, 6)
+    model(source, draw(B, T, 6)).sum().backward()
+    for cached in (False, True):
+        model.predict(source, 3, cached=cached)
+
+
 def test_prediction_keeps_no_gradient_and_no_state(model, draw):
     source = draw(B, S, 6)
     first = model.predict(source, 3)

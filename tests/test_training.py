@@ -5,8 +5,9 @@ import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
+from selfattn_book.encoder_decoder import EncoderDecoder
 from selfattn_book.positional import PositionalEncoding
-from selfattn_book.training import fit_seeds
+from selfattn_book.training import fit, fit_seeds
 from selfattn_book.words import (
     AttentionClassifier,
     MeanClassifier,
@@ -274,3 +275,30 @@ def test_batches_that_cannot_be_dealt_are_refused(inputs, batch_size, message):
             Slope, (x, start[inputs]), target, mse_loss,
             seeds=SEEDS, epochs=1, batch_size=batch_size, progress=False,
         )  # fmt: skip
+
+
+def test_encoders_and_decoders_train_side_by_side_as_they_do_alone(draw, seeded):
+    """vmap has no rule for the fused kernel of the CPU, and would warn that it is slow."""
+    source, shifted, target = draw(3, 5, 2, 2)
+    together, _ = fit_seeds(
+        lambda: EncoderDecoder().double(),
+        (source, shifted),
+        target,
+        mse_loss,
+        seeds=[0, 1],
+        epochs=4,
+        progress=False,
+    )
+    for seed, losses in enumerate(together.T):
+        with seeded(seed):
+            model = EncoderDecoder().double()
+        history = fit(
+            model,
+            [(source, shifted, target)],
+            mse_loss,
+            torch.optim.Adam(model.parameters(), lr=0.01),
+            epochs=4,
+            seed=0,
+            progress=False,
+        )
+        torch.testing.assert_close(losses[:4].tolist(), history.train)
