@@ -1,10 +1,13 @@
 """Training loops that know no model: they are given one, data, and a loss."""
 
+import math
 import runpy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -25,19 +28,23 @@ class History:
     Attributes:
         train: the mean loss over the batches of each epoch, each before it was learned.
         validation: the mean loss over the validation batches after each epoch, if there are any.
-        best_epoch: the epoch, counted from 0, with the least loss: of validation, if there is any.
+        best_epoch: the first epoch, counted from 0, with the least loss: of validation, if there
+            is any.
         best_state: the model's state after that epoch.
     """
 
     train: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
     best_epoch: int = -1
-    best_state: dict[str, Tensor] = field(default_factory=dict)
+    # Left out of == and repr: tensors do not compare to one truth, and fill a page.
+    best_state: dict[str, Tensor] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def note(self, epoch: int, model: nn.Module) -> None:
         """Keep the model's state if its epoch was the best so far."""
-        losses = self.validation or self.train
-        if losses[-1] <= min(losses):
+        *before, last = self.validation or self.train
+        if last < min(before, default=math.inf):
             self.best_epoch, self.best_state = epoch, deepcopy(model.state_dict())
 
 
@@ -58,7 +65,8 @@ def fit(
 
     A batch is a sequence of tensors: what the model takes, and last the target.
     Every epoch seeds PyTorch's generator anew, from ``seed`` and its number, so that a training
-    that was interrupted shuffles and drops as it would have done.
+    that was interrupted shuffles and drops as it would have done. A loader that shuffles must
+    therefore draw from PyTorch's generator, as it does unless it is given another.
 
     Args:
         model: any module; it ends with its last state.
@@ -69,7 +77,7 @@ def fit(
         seed: of all chance in the training.
         validation: batches to measure on, and not to learn from.
         patience: stop after so many epochs in a row without a new least loss.
-        file: of the checkpoint, written after each epoch;
+        file: of the checkpoint, written after each epoch, in a folder that is there;
             if it is there already, the training goes on from it.
         progress: show a bar.
 
@@ -78,7 +86,8 @@ def fit(
 
     Raises:
         ValueError: there are no batches, a loss is not finite, ``epochs`` or ``patience`` is
-            below 1, or the checkpoint is of another seed.
+            below 1, or the file is no checkpoint of this seed, model and optimizer.
+        FileNotFoundError: the folder of the checkpoint is not there.
 
     Example:
         >>> x = torch.linspace(-1, 1, 8).unsqueeze(1)
@@ -96,7 +105,8 @@ def fit(
     patience = (
         epochs if patience is None else check_integer("patience", patience, least=1)
     )
-    history = _resume(file, model, optimizer, seed)
+    recipe = _recipe(model, optimizer, seed, validation is not None)
+    history = _resume(file, model, optimizer, recipe)
     begin = len(history.train)
     bar = tqdm(
         range(begin, epochs), disable=not progress, initial=begin, total=epochs
@@ -111,7 +121,7 @@ def fit(
                 history.validation.append(measure(model, validation, loss))
         history.note(epoch, model)
         bar.set_postfix(loss=history.train[-1], best=history.best_epoch)
-        _keep(file, model, optimizer, history, seed)
+        _keep(file, model, optimizer, history, recipe)
     return history
 
 
@@ -169,31 +179,67 @@ def _keep(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     history: History,
-    seed: int,
+    recipe: list[str],
 ) -> None:
     """Write a checkpoint, if one is wanted."""
     if file is not None:
         states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-        checkpoint.save(file, {"seed": seed, "history": asdict(history), **states})
+        content = {"recipe": recipe, "history": vars(history), **states}
+        checkpoint.save(file, content)
 
 
 def _resume(
     file: str | Path | None,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    seed: int,
+    recipe: list[str],
 ) -> History:
     """Go on from a checkpoint, if there is one."""
-    if file is None or not Path(file).exists():
+    if file is None:
+        return History()
+    if not Path(file).parent.is_dir():
+        folder = Path(file).parent
+        raise FileNotFoundError(f"{file} must be in a folder; got no {folder}")
+    if not Path(file).exists():
         return History()
     kept = checkpoint.load(file)
-    if kept["seed"] != seed:
-        raise ValueError(
-            f"{file} must be of seed {seed}; got one of seed {kept['seed']}"
-        )
+    _check_recipe(file, recipe, kept)
     model.load_state_dict(kept["model"])
     optimizer.load_state_dict(kept["optimizer"])
     return History(**kept["history"])
+
+
+def _recipe(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    seed: int,
+    validated: bool,
+) -> list[str]:
+    """Write down, line by line, what a training must share with the one that it continues."""
+    numbers = [
+        f"{name}: {tuple(parameter.shape)}, {parameter.dtype}"
+        for name, parameter in model.named_parameters()
+    ]
+    parts = [
+        f"seed: {seed}",
+        f"validation: {validated}",
+    ]
+    text = "\n".join([*parts, repr(model), repr(optimizer)])
+    return [line.strip() for line in text.splitlines()]
+
+
+def _check_recipe(
+    file: str | Path, recipe: list[str], kept: dict[str, Any]
+) -> None:
+    """Raise unless a checkpoint is of a training with this recipe."""
+    if "recipe" not in kept:
+        raise ValueError(
+            f"{file} must be a checkpoint of fit; got one of something else"
+        )
+    for wanted, got in zip_longest(recipe, kept["recipe"], fillvalue="nothing"):
+        if wanted != got:
+            rule = f"{file} must be of a training with '{wanted}'"
+            raise ValueError(f"{rule}; got one with '{got}'")
 
 
 def fit_seeds(
@@ -272,7 +318,7 @@ def fit_seeds(
         Traceback (most recent call last):
         ValueError: losses must be finite; got [inf] in epoch 1
     """
-    _check_recipe(seeds, epochs)
+    _check_seeds(seeds, epochs)
     data = _examples(inputs, targets)
     models = [_make(make_model, seed) for seed in seeds]
     parameters, buffers = stack_module_state(models)
@@ -364,7 +410,7 @@ def _hand_back(stacked: dict[str, Tensor], models: list[nn.Module]) -> None:
             model.get_parameter(name).copy_(value)
 
 
-def _check_recipe(seeds: Sequence[int], epochs: int) -> None:
+def _check_seeds(seeds: Sequence[int], epochs: int) -> None:
     if len(seeds) == 0:
         raise ValueError("there must be at least one seed; got none")
     check_integer("epochs", epochs, least=1)

@@ -1,7 +1,6 @@
 """`fit` trains any model, tells what went wrong, and goes on as if it had not been interrupted."""
 
-import subprocess
-import sys
+import re
 
 import pytest
 import torch
@@ -135,10 +134,11 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_old_one(tmp_path):
     with pytest.raises(Exception, match="pickle"):
         checkpoint.save(file, {"epoch": lambda: 2})
     assert checkpoint.load(file) == {"epoch": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"no checkpoint", b"PK\x03\x04 half of one"]
+    "content", [b"", b"no checkpoint", b"PK\x03\x04 half of one", b"h\x7f", b"0"]
 )
 def test_what_is_no_checkpoint_is_refused(tmp_path, content):
     file = tmp_path / "model.pt"
@@ -147,11 +147,99 @@ def test_what_is_no_checkpoint_is_refused(tmp_path, content):
         checkpoint.load(file)
 
 
-def test_a_checkpoint_of_another_seed_is_refused(seeded, task, tmp_path):
+def test_a_checkpoint_of_another_training_is_refused_and_left_alone(
+    seeded, task, tmp_path
+):
     file = tmp_path / "model.pt"
     train(seeded, task, 2, file=file)
-    with pytest.raises(ValueError, match="of seed 4; got one of seed 3"):
-        train(seeded, task, 3, file=file, seed=4)
+    before = file.read_bytes()
+
+    def refused(wanted, got, model=None, **options):
+        told = f"of a training with '{wanted}'; got one with '{got}'"
+        with pytest.raises(ValueError, match=re.escape(told)):
+            train(seeded, task, 3, model=model, file=file, **options)
+
+    refused("seed: 4", "seed: 3", seed=4)
+    refused("lr: 0.1", "lr: 0.05", make(seeded, lr=0.1))
+    refused("validation: True", "validation: False", validation=[task[:]])
+    model, _ = make(seeded)
+    refused(
+        "SGD (", "Adam (", (model, torch.optim.SGD(model.parameters(), lr=0.05))
+    )
+    double = model.double()
+    weights = "0.weight: (5, 3), torch.float"
+    refused(
+        f"{weights}64",
+        f"{weights}32",
+        (double, torch.optim.Adam(double.parameters())),
+    )
+    model, adam = make(seeded)
+    model[1].p = 0.5
+    dropout = "(1): Dropout(p=0.{}, inplace=False)"
+    refused(dropout.format(5), dropout.format(2), (model, adam))
+    assert file.read_bytes() == before
+
+
+def test_a_refused_checkpoint_changes_neither_model_nor_optimizer(
+    seeded, task, tmp_path
+):
+    file = tmp_path / "model.pt"
+    train(seeded, task, 2, file=file)
+    model, adam = make(seeded)
+    with pytest.raises(ValueError, match="seed: 4"):
+        train(seeded, task, 3, model=(model, adam), file=file, seed=4)
+    assert model[0].weight.equal(make(seeded)[0][0].weight)
+    assert adam.state == {}
+
+
+def test_a_checkpoint_that_fit_has_not_written_is_refused(seeded, task, tmp_path):
+    file = tmp_path / "model.pt"
+    checkpoint.save(file, make(seeded)[0].state_dict())
+    with pytest.raises(ValueError, match="checkpoint of fit; got one of something"):
+        train(seeded, task, 2, file=file)
+    torch.save([1], file)
+    with pytest.raises(ValueError, match="must be a checkpoint; got one list"):
+        train(seeded, task, 2, file=file)
+
+
+def test_a_missing_folder_is_named_before_anything_is_trained(
+    seeded, task, tmp_path
+):
+    model, adam = make(seeded)
+    file = tmp_path / "none" / "model.pt"
+    with pytest.raises(FileNotFoundError, match=r"in a folder; got no .*none"):
+        train(seeded, task, 2, model=(model, adam), file=file)
+    assert adam.state == {}
+
+
+def test_patience_survives_an_interruption(seeded, task, tmp_path):
+    x, _ = task[:]
+    noise = [(x, torch.zeros(29, 1))]
+    told = {"validation": noise, "patience": 3}
+    _, whole = train(seeded, task, 50, model=make(seeded, lr=1.0), **told)
+    file = tmp_path / "model.pt"
+    for epochs in range(1, 50):  # one epoch at a time, and on after the end
+        model = make(seeded, lr=1.0)
+        _, history = train(seeded, task, epochs, model=model, file=file, **told)
+    assert history == whole
+    assert len(history.train) < 49
+
+
+def test_the_best_state_is_a_copy(seeded, task):
+    model, history = train(seeded, task, 2)
+    kept = {name: value.clone() for name, value in history.best_state.items()}
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(1)
+    for name, value in history.best_state.items():
+        assert value.equal(kept[name])
+
+
+def test_histories_compare_by_their_losses(seeded, task):
+    first, second = train(seeded, task)[1], train(seeded, task)[1]
+    assert first == second
+    assert first != train(seeded, task, seed=4)[1]
+    assert "tensor" not in repr(first)
 
 
 def test_patience_ends_a_training_that_gets_no_better(seeded, task):
@@ -159,11 +247,25 @@ def test_patience_ends_a_training_that_gets_no_better(seeded, task):
     noise = [(x, torch.zeros(29, 1))]
     model = make(seeded, lr=0.0)  # nothing can get better
     _, history = train(seeded, task, 50, model=model, validation=noise, patience=3)
-    # Equal losses count as no worse, so the best epoch moves on.
-    assert len(history.train) == 50
+    assert (len(history.train), history.best_epoch) == (4, 0)
     model = make(seeded, lr=1.0)
     _, history = train(seeded, task, 50, model=model, validation=noise, patience=3)
     assert len(history.train) == history.best_epoch + 4 < 50
+
+
+def test_a_checkpoint_cut_anywhere_is_refused(tmp_path):
+    file = tmp_path / "model.pt"
+    checkpoint.save(file, {"weight": torch.arange(5.0)})
+    whole = file.read_bytes()
+    for length in range(0, len(whole), 41):
+        file.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match="must be a checkpoint; it cannot"):
+            checkpoint.load(file)
+
+
+def test_a_missing_checkpoint_is_missing_and_not_broken(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        checkpoint.load(tmp_path / "model.pt")
 
 
 @pytest.mark.parametrize("was_training", [True, False])
@@ -197,22 +299,3 @@ def test_what_goes_wrong_is_named(seeded, task):
         train(seeded, task, 0)
     with pytest.raises(ValueError, match="patience must be at least 1; got 0"):
         train(seeded, task, 3, patience=0)
-
-
-def test_the_command_line_trains_shows_progress_and_goes_on(tmp_path):
-    command = [sys.executable, "-m", "selfattn_book.training", "--epochs"]
-    first = subprocess.run(
-        [*command, "2"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert first.returncode == 0, first.stderr
-    assert "2/2" in first.stderr
-    assert "the best in epoch" in first.stdout
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "squares.pt",
-        "squares.svg",
-    }
-    again = subprocess.run(
-        [*command, "3"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert "3/3" in again.stderr
-    assert len(checkpoint.load(tmp_path / "squares.pt")["history"]["train"]) == 3
