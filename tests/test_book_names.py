@@ -9,7 +9,7 @@ import pytest
 from book import DOCS
 
 TEXT = (DOCS / "appendix" / "names.md").read_text("utf-8")
-ROLE = r"\{py:(class|func|meth)\}`~([\w.]+)`"
+ROLE = r"\{py:(class|func|meth)\}`(?:~|[\w.]+ <)(selfattn_book\.[\w.]+)>?`"
 ROLES = sorted(set(re.findall(ROLE, TEXT)))
 ARGUMENTS = re.findall(
     rf"^\|[^|\n]+\| `(\w+)` \| {ROLE} \|$",
