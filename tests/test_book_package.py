@@ -26,6 +26,7 @@ ALLOWED = {
     "masks": {"checks"},
     "plotting": {"figure"},
     "positional": {"checks"},
+    "sequence_properties": {"properties"},
     "sharpness": {"checks"},
     "symmetry": {"checks"},
     "squares": {"checks"},
