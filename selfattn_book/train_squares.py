@@ -5,12 +5,12 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader
 
 from selfattn_book.curves import lines
 from selfattn_book.encoder_decoder import EncoderDecoder
 from selfattn_book.figure import DescribedFigure
-from selfattn_book.squares import square_sequences
+from selfattn_book.squares import halves, square_sequences
 from selfattn_book.training import fit
 
 
@@ -32,9 +32,8 @@ def loader(
         >>> shifted[:, 0].equal(source[:, 1]), shifted[:, 1].equal(target[:, 0])
         (True, True)
     """
-    points = square_sequences(n, seed=seed).points
-    data = TensorDataset(points[:, :2], points[:, 1:3], points[:, 2:])
-    return DataLoader(data, batch_size=batch_size, shuffle=shuffle)
+    examples = halves(square_sequences(n, seed=seed))
+    return DataLoader(examples, batch_size=batch_size, shuffle=shuffle)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,7 +1,7 @@
 """Training loops that know no model: they are given one, data, and a loss."""
 
 import runpy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -197,17 +197,18 @@ def _resume(
 
 def fit_seeds(
     make_model: Callable[[], nn.Module],
-    inputs: Tensor,
+    inputs: Tensor | Sequence[Tensor],
     targets: Tensor,
     loss: Loss,
     *,
     seeds: Sequence[int],
     epochs: int,
+    batch_size: int | None = None,
     lr: float = 0.01,
     method: Callable[..., torch.optim.Optimizer] = torch.optim.Adam,
     progress: bool = True,
 ) -> tuple[Tensor, list[nn.Module]]:
-    """Train one model per seed on all of the data at once, side by side.
+    """Train one model per seed on the same data, side by side.
 
     The models share nothing but the recipe: their parameters are stacked, so that one step of
     one optimizer moves them all, and each moves as it would alone, up to rounding.
@@ -215,21 +216,26 @@ def fit_seeds(
 
     Args:
         make_model: makes a model, whose parameters are drawn as PyTorch draws.
-        inputs: all inputs, as the model takes them.
+        inputs: all inputs, as the model takes them; several tensors for several arguments.
         targets: all targets, as the loss takes them.
         loss: of the model's output and the targets, a number.
-        seeds: one a model; PyTorch's generator is seeded with it before the model is made.
-        epochs: how many steps, each on all of the data.
+        seeds: one a model; PyTorch's generator is seeded with it before the model is made, and
+            the one that shuffles its data.
+        epochs: how many times the data are gone through.
+        batch_size: how many examples a step, in another order each epoch and for each seed;
+            all of them at once when left out.
         lr: the learning rate.
         method: an optimizer of ``torch.optim``.
         progress: show a bar.
 
     Returns:
-        The losses ``(epochs + 1, seeds)``, before the first step and after each,
+        The losses ``(epochs + 1, seeds)``: for each epoch the mean over its batches, each before
+        it was learned, and last the loss on all of the data after training;
         and the trained models.
 
     Raises:
-        ValueError: there are no seeds, ``epochs`` is below 1, or a loss is not finite.
+        ValueError: there are no seeds, ``epochs`` or ``batch_size`` is below 1, inputs and targets
+            are not equally many, or a loss is not finite.
 
     Example:
         >>> x = torch.linspace(-1, 1, 8).unsqueeze(1)
@@ -244,6 +250,9 @@ def fit_seeds(
         >>> alone, _ = fit_seeds(*given, seeds=[1], **recipe)
         >>> losses[:, [1]].allclose(alone, atol=1e-5)
         True
+        >>> batched, _ = fit_seeds(*given, seeds=[0, 1, 2], batch_size=3, **recipe)
+        >>> batched[0] == losses[0]   # the first step has seen a part of the data
+        tensor([False, False, False])
         >>> slow, _ = fit_seeds(*given, seeds=[1], method=torch.optim.SGD, **recipe)
         >>> slow[0] == losses[0, 1], slow[-1] < 1e-6   # the same start, another way
         (tensor([True]), tensor([True]))
@@ -263,30 +272,79 @@ def fit_seeds(
         ValueError: losses must be finite; got [inf] in epoch 1
     """
     _check_recipe(seeds, epochs)
+    data = _examples(inputs, targets)
     models = [_make(make_model, seed) for seed in seeds]
     parameters, buffers = stack_module_state(models)
-    skeleton = deepcopy(models[0]).to("meta")
-
-    def loss_of_one(
-        parameters: dict[str, Tensor], buffers: dict[str, Tensor]
-    ) -> Tensor:
-        output = functional_call(skeleton, (parameters, buffers), (inputs,))
-        return loss(output, targets)
-
-    losses_of_all = vmap(loss_of_one)
+    losses_of_all = _side_by_side(models[0], loss)
+    chances = [torch.Generator().manual_seed(seed) for seed in seeds]
     optimizer = method(parameters.values(), lr=lr)
     history = []
     for epoch in trange(epochs, disable=not progress, leave=False):
-        losses = losses_of_all(parameters, buffers)  # (seeds,)
-        history.append(_finite(losses, f"in epoch {epoch}"))
-        optimizer.zero_grad()
-        losses.sum().backward()  # no model's loss depends on another's parameters
-        optimizer.step()
+        steps = []
+        for batch, own in _deal(data, batch_size, chances):
+            losses = losses_of_all(parameters, buffers, batch, own)  # (seeds,)
+            steps.append(_finite(losses, f"in epoch {epoch}"))
+            optimizer.zero_grad()
+            losses.sum().backward()  # no model's loss depends on another's parameters
+            optimizer.step()
+        history.append(torch.stack(steps).mean(dim=0))
     with torch.no_grad():
-        losses = losses_of_all(parameters, buffers)
+        losses = losses_of_all(parameters, buffers, data, False)
     history.append(_finite(losses, f"in epoch {epochs}"))
     _hand_back(parameters, models)
     return torch.stack(history), models
+
+
+def _examples(
+    inputs: Tensor | Sequence[Tensor], targets: Tensor
+) -> tuple[Tensor, ...]:
+    """Put what belongs together into one tuple, the targets last."""
+    data = (*((inputs,) if isinstance(inputs, Tensor) else inputs), targets)
+    counts = [len(tensor) for tensor in data]
+    if len(set(counts)) > 1:
+        raise ValueError(f"inputs and targets must be equally many; got {counts}")
+    return data
+
+
+def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
+    """Return a function of stacked states and a batch, which gives the loss of each model."""
+    skeleton = deepcopy(model).to("meta")
+
+    def loss_of_one(
+        parameters: dict[str, Tensor],
+        buffers: dict[str, Tensor],
+        batch: tuple[Tensor, ...],
+    ) -> Tensor:
+        *inputs, targets = batch
+        output = functional_call(skeleton, (parameters, buffers), tuple(inputs))
+        return loss(output, targets)
+
+    def losses_of_all(
+        parameters: dict[str, Tensor],
+        buffers: dict[str, Tensor],
+        batch: tuple[Tensor, ...],
+        own: bool,  # each model has a batch of its own, or all have the same
+    ) -> Tensor:
+        dims = (0, 0, 0 if own else None)
+        return vmap(loss_of_one, in_dims=dims)(parameters, buffers, batch)
+
+    return losses_of_all
+
+
+def _deal(
+    data: tuple[Tensor, ...],
+    batch_size: int | None,
+    chances: list[torch.Generator],
+) -> Iterator[tuple[tuple[Tensor, ...], bool]]:
+    """Give the batches of one epoch, and whether each model has its own, ``(seeds, batch, ...)``."""
+    if batch_size is None:
+        yield data, False
+        return
+    size = check_integer("batch_size", batch_size, least=1)
+    count = len(data[-1])
+    order = torch.stack([torch.randperm(count, generator=g) for g in chances])
+    for chosen in order.split(size, dim=1):  # (seeds, batch)
+        yield tuple(tensor[chosen] for tensor in data), True
 
 
 def _make(make_model: Callable[[], nn.Module], seed: int) -> nn.Module:

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from selfattn_book.squares import CORNERS, square_sequences
+from selfattn_book.squares import (
+    CORNERS,
+    halves,
+    last_corners,
+    opposite_corners,
+    square_sequences,
+)
 
 
 def by_the_book(n, seed, variable_length):
@@ -68,3 +74,32 @@ def test_numpy_s_own_generator_is_left_alone():
 def test_no_squares_are_refused(n, error, message):
     with pytest.raises(error, match=message):
         square_sequences(n, seed=0)
+
+
+def test_halves_hold_the_whole_square():
+    squares = square_sequences(11, seed=5)
+    source, shifted, target = halves(squares)[:]
+    assert torch.cat([source, target], dim=1).equal(squares.points)
+    assert shifted.equal(squares.points[:, 1:3])
+
+
+def test_last_corners_are_asked_for_after_all_the_others():
+    squares = square_sequences(31, seed=5, variable_length=True)
+    examples = last_corners(squares)
+    assert {int(n) for n in squares.lengths} == {2, 3, 4}
+    for example, points, length in zip(
+        examples, squares.points, squares.lengths, strict=True
+    ):
+        source, shifted, mask, target = example
+        given = int(length) - 1
+        assert mask[0, 0].tolist() == [True] * given + [False] * (3 - given)
+        assert source[:given].equal(points[:given])
+        assert not source[given:].any()
+        assert shifted.equal(points[given - 1 : given])
+        assert target.equal(points[given : given + 1])
+
+
+def test_the_corner_opposite_is_two_places_further():
+    walks = torch.tensor(np.stack([CORNERS, CORNERS[::-1]]))
+    noise = torch.rand(2, 2, 2, generator=torch.Generator().manual_seed(0)) - 0.5
+    assert opposite_corners(walks[:, :2] + noise).equal(walks[:, 2:])

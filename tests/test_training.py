@@ -215,3 +215,62 @@ def test_a_loss_that_begins_as_no_number_is_named(train, data):
     data[1][0] = torch.nan
     with pytest.raises(ValueError, match=r"got \[nan, nan, nan\] in epoch 0$"):
         train(MeanClassifier)
+
+
+class Slope(nn.Module):
+    """A line through a point: two inputs, so that the order of arguments matters."""
+
+    def __init__(self):
+        super().__init__()
+        self.slope = nn.Parameter(torch.rand(()))
+
+    def forward(self, x, start):
+        return self.slope * x + start
+
+
+def line():
+    x = torch.linspace(-1, 1, 7)
+    return x, x.square(), 3 * x + x.square()
+
+
+def test_batches_are_dealt_to_each_seed_in_its_own_order(seeded):
+    x, start, target = line()
+    losses, models = fit_seeds(
+        Slope, (x, start), target, mse_loss,
+        seeds=SEEDS, epochs=4, batch_size=3, lr=LR, progress=False,
+    )  # fmt: skip
+    for number, seed in enumerate(SEEDS):
+        with seeded(seed):
+            model = Slope()
+        optimizer = torch.optim.Adam(model.parameters(), lr=LR)
+        chance = torch.Generator().manual_seed(seed)
+        for epoch in range(4):
+            steps = []
+            for chosen in torch.randperm(7, generator=chance).split(3):
+                optimizer.zero_grad()
+                steps.append(
+                    mse_loss(model(x[chosen], start[chosen]), target[chosen])
+                )
+                steps[-1].backward()
+                optimizer.step()
+            mean = torch.stack(steps).mean()
+            torch.testing.assert_close(losses[epoch, number], mean.detach())
+        last = mse_loss(model(x, start), target).detach()
+        torch.testing.assert_close(losses[4, number], last)
+        torch.testing.assert_close(models[number].slope, model.slope)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "batch_size", "message"),
+    [
+        (slice(None), 0, "batch_size must be at least 1; got 0"),
+        (slice(1, None), None, r"must be equally many; got \[7, 6, 7\]"),
+    ],
+)
+def test_batches_that_cannot_be_dealt_are_refused(inputs, batch_size, message):
+    x, start, target = line()
+    with pytest.raises(ValueError, match=message):
+        fit_seeds(
+            Slope, (x, start[inputs]), target, mse_loss,
+            seeds=SEEDS, epochs=1, batch_size=batch_size, progress=False,
+        )  # fmt: skip
