@@ -232,3 +232,11 @@ def test_a_prediction_that_stops_early_is_found(model):
         return model.predict(source, length - 1)
 
     assert not has.cache_changes_nothing(short, anew(model))
+
+
+def test_rounding_that_steps_hand_on_is_no_difference(model):
+    def shaken(size):
+        return lambda source, length: model.predict(source, length) + size
+
+    assert has.cache_changes_nothing(shaken(1e-11), anew(model))
+    assert not has.cache_changes_nothing(shaken(1e-7), anew(model))
