@@ -117,7 +117,7 @@ def html(text: str, **names: str) -> nodes.raw:
 def in_the_ledger(claim: nodes.Element) -> nodes.inline:
     """Return the words and formulas of a claim, without its links."""
     keep = (nodes.Text, nodes.math)
-    found = claim.findall(lambda node: isinstance(node, keep) and node.parent is not None)
+    found = claim.findall(lambda node: isinstance(node, keep))
     outer = (node for node in found if not isinstance(node.parent, nodes.math))
     return nodes.inline("", "", *(node.deepcopy() for node in outer))
 
