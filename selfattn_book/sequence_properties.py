@@ -16,7 +16,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from selfattn_book.properties import _answer, _close, _random
+from selfattn_book.properties import (
+    _answer,
+    _close,
+    _random,
+    prefixes_keep_their_outputs,
+)
 
 Model = Callable[..., Tensor]
 Predict = Callable[[Tensor, int], Tensor]
@@ -30,10 +35,11 @@ def prefixes_agree(model: Model, width: int = 2) -> bool:
 
     .. math:: f(y_1, \dots, y_T)_t = f(y_1, \dots, y_t)_t
 
-    If it does, what was predicted does not change when the target grows.
+    If it does, what was predicted does not change when the target grows. It is
+    :func:`~selfattn_book.properties.prefixes_keep_their_outputs`, with a source that stays.
 
     Args:
-        model: is given a source with a target of 7 points, and with the first 1 to 6 of them.
+        model: is given a source with a target of 5 points, and with the first 1 to 4 of them.
         width: of a point.
 
     Example:
@@ -42,12 +48,8 @@ def prefixes_agree(model: Model, width: int = 2) -> bool:
         >>> prefixes_agree(lambda source, target: target - target.mean(1, keepdim=True))
         False
     """
-    source, target = _pair(width)
-    whole = model(source, target)
-    return all(
-        _close(model(source, target[:, :length]), whole[:, :length])
-        for length in range(1, TARGETS)
-    )
+    source = _pair(width)[0]
+    return prefixes_keep_their_outputs(lambda target: model(source, target), width)
 
 
 @_answer
