@@ -40,6 +40,7 @@ SECONDS = 600
 MODULES = [
     "masks", "attention", "positional", "symmetry", "sharpness", "lookup", "words",
     "ablation", "training", "conversion", "properties",
+    "sequence_properties",
 ]  # fmt: skip
 
 SWAPS = {
