@@ -3,13 +3,15 @@
 For each change, a *mutant*, first the docs are asked: doctests and the checks of the chapters.
 What they let pass is shown to all other tests. Survivors are listed by place.
 Each mutant runs in a process forked from this one, which has the heavy libraries loaded.
+The unchanged package goes first: it shows who is quick, and how long anyone may take.
 
-Run as: python tests/mutate.py [MODULE ...] [--docs-only], the modules without `.py`
+Run as: python tests/mutate.py [MODULE ...] [--docs-only] [--processes N], modules without `.py`
 """
 
 import argparse
 import ast
 import copy
+import gc
 import io
 import multiprocessing
 import os
@@ -17,14 +19,16 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis.strategies  # noqa: F401 (loaded here, so that no fork loads it again)
 import matplotlib.pyplot
-import numpy  # noqa: F401 (loaded here, so that no fork loads it again)
+import numpy  # noqa: F401 (likewise)
 import pytest
 import torch
 import torch._dynamo
@@ -34,8 +38,13 @@ ROOT = Path(__file__).resolve().parent.parent  # `book` would import the package
 sys.path.insert(0, str(ROOT / "_config" / "extensions"))
 from chapter_keys import imports, modules_reached  # noqa: E402
 
-# Who takes longer than this over a mutant is in its endless loop: noticed.
-SECONDS = 600
+# Who takes so many times as long, and a while, over a mutant is in its endless loop: noticed.
+# Counted is the processor's time, which does not grow when others use the machine.
+TIMES, SECONDS = 5, 20
+PATIENCE = 600  # seconds on the clock, for who waits for ever and computes nothing
+
+# Changes that change nothing, with the reason; they are left out, and listed at the end.
+EQUIVALENT: dict[str, str] = {}
 
 MODULES = [
     "masks", "attention", "positional", "symmetry", "sharpness", "lookup", "words",
@@ -58,7 +67,13 @@ class Mutant:
     module: str
     line: int
     change: str
+    text: str
     source: str
+
+    @property
+    def name(self) -> str:
+        """What was done where, without the number of the line, which moves."""
+        return f"{self.module}: {self.change}, in: {self.text}"
 
 
 def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -97,14 +112,18 @@ def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 def mutants(path: Path) -> Iterator[Mutant]:
     """Give every mutant of a module; docstrings, annotations and messages are left alone."""
-    tree = ast.parse(path.read_text("utf-8"))
+    lines = path.read_text("utf-8").splitlines()
+    tree = ast.parse("\n".join(lines))
     for parent, name, index, node in places(tree):
         for change, new in changes(node):
             put(parent, name, index, ast.copy_location(new, node))
             source = ast.unparse(ast.fix_missing_locations(tree))
             put(parent, name, index, node)
             before = ast.unparse(node).split("\n")[0]
-            yield Mutant(path.stem, node.lineno, f"{change}: {before}", source)
+            text = lines[node.lineno - 1].strip()
+            yield Mutant(
+                path.stem, node.lineno, f"{change}: {before}", text, source
+            )
 
 
 def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
@@ -139,9 +158,85 @@ def put(parent: ast.AST, name: str, index: int | None, node: ast.AST) -> None:
         getattr(parent, name)[index] = node
 
 
-def verdict(task: tuple[Mutant | None, bool]) -> str:
-    """Run docs and tests on a mutant, in this process, and say who noticed."""
-    mutant, docs_only = task
+@dataclass
+class Witness:
+    """Who is asked: one of the docs or of the tests, by its path, and the seconds it takes."""
+
+    is_test: bool
+    path: str
+    seconds: float = 0.0
+
+
+def survey(modules: list[str], docs_only: bool) -> dict[str, list[Witness]]:
+    """Ask everyone about the unchanged package, and tell whom to ask about each module."""
+    asked: dict[str, Witness] = {}
+    found: dict[str, list[Witness]] = {}
+    with package_copy() as package:
+        for module in modules:
+            for witness in witnesses(module, package, docs_only):
+                if witness.path not in asked:
+                    asked[witness.path] = witness
+                    start = time.process_time()
+                    if notices(witness, package):
+                        raise RuntimeError(
+                            f"{witness.path} fails without any change"
+                        )
+                    witness.seconds = time.process_time() - start
+                found.setdefault(module, []).append(asked[witness.path])
+    return {module: ordered(module, found[module]) for module in modules}
+
+
+def witnesses(module: str, package: Path, docs_only: bool) -> Iterator[Witness]:
+    """Give everyone who is asked about a module; paths are relative to the copy's folder."""
+    yield Witness(False, f"selfattn_book/{module}.py")
+    yield Witness(False, "selfattn_book")  # all doctests, also of the pages
+    for page in sorted((package / "_book").glob("*/*.md")):
+        if reaches(page, package, module):
+            yield Witness(False, str(page.relative_to(package.parent)))
+    for test in sorted((ROOT / "tests").glob("test_*.py")):
+        if not docs_only and "test_book" not in test.name:
+            yield Witness(True, str(test))
+
+
+def reaches(page: Path, package: Path, module: str) -> bool:
+    """Tell whether the cells of a page import a module, directly or through others."""
+    # Not at the top: what is imported there would hide the copy from every fork.
+    from selfattn_book.cells import read_cells
+
+    cells = read_cells(page.read_text("utf-8"))
+    names = frozenset().union(*(imports(cell.code) for cell in cells))
+    return package / f"{module}.py" in modules_reached(package, names)
+
+
+def ordered(module: str, witnesses: list[Witness]) -> list[Witness]:
+    """Order: the docs before the tests, a module's own before others, then by cost."""
+
+    def rank(witness: Witness) -> tuple[bool, bool, float]:
+        name = f"selfattn_book.{module}"
+        own = (
+            name in imports(Path(witness.path).read_text("utf-8"))
+            if witness.is_test
+            else witness.path == f"selfattn_book/{module}.py"
+        )
+        return witness.is_test, not own, witness.seconds
+
+    return sorted(witnesses, key=rank)
+
+
+def verdict(task: tuple[Mutant, list[Witness]]) -> str:
+    """Show a mutant to one witness after another, in this process, and say who noticed."""
+    mutant, asked = task
+    with package_copy() as package:
+        (package / f"{mutant.module}.py").write_text(mutant.source, "utf-8")
+        for witness in asked:
+            if notices(witness, package):
+                return "tests" if witness.is_test else "docs"
+    return "nobody"
+
+
+@contextmanager
+def package_copy() -> Iterator[Path]:
+    """Give a copy of the package, its pages inside, which is what is imported from now on."""
     with tempfile.TemporaryDirectory() as folder:
         package = Path(folder, "selfattn_book")
         shutil.copytree(
@@ -150,26 +245,26 @@ def verdict(task: tuple[Mutant | None, bool]) -> str:
             ignore=shutil.ignore_patterns("__pycache__"),
         )
         shutil.copytree(ROOT / "docs", package / "_book")
-        if mutant:
-            (package / f"{mutant.module}.py").write_text(mutant.source, "utf-8")
         sys.path.insert(0, folder)
-        signal.signal(signal.SIGALRM, stop)
-        module = mutant.module if mutant else None
-        if notices(lambda package: docs_notice(package, module), package):
-            return "docs"
-        asked = not docs_only
-        return "tests" if asked and notices(tests_notice, package) else "nobody"
+        os.environ["PYTHONPATH"] = folder  # for who starts another Python
+        yield package
 
 
-def notices(ask: Callable[[Path], bool], package: Path) -> bool:
+def notices(witness: Witness, package: Path) -> bool:
     """Ask in silence, and count an endless loop as noticed by who is in it."""
-    signal.alarm(SECONDS)
+    for kind in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(kind, stop)
+    if witness.seconds:  # known from the unchanged package
+        limit = TIMES * witness.seconds + SECONDS
+        signal.setitimer(signal.ITIMER_PROF, limit)
+    signal.alarm(PATIENCE)
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            return ask(package)
-    except TimeoutError:
+            return fails(package.parent / witness.path, package)
+    except Exception:  # it took too long, or the mutant is in what asks
         return True
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
 
 
@@ -178,72 +273,50 @@ def stop(*_: object) -> None:
     raise TimeoutError
 
 
-PLAIN = ["-q", "-x", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml")]
+def fails(path: Path, package: Path) -> bool:
+    """Tell whether a check of a page, or a test or doctest of a file, fails."""
+    if path.suffix == ".md":
+        from selfattn_book import verify
 
-
-def docs_notice(package: Path, module: str | None) -> bool:
-    """Ask the doctests, then the checks of the chapters that reach a module."""
-    # Its own doctests come first: they are quick, and mostly enough.
-    own = [str(package / f"{module}.py")] if module else []
-    if pytest.main([*PLAIN, f"--rootdir={package}", *own, str(package)]) != 0:
-        return True
-    from selfattn_book import verify
-
-    matplotlib.pyplot.switch_backend("agg")
-    pages = sorted((package / "_book").glob("*/*.md"))
-    asked = (
-        page for page in pages if module is None or reaches(page, package, module)
-    )
-    return not all(
-        result.holds for page in asked for result in verify.verify_chapter(page)
-    )
-
-
-def reaches(page: Path, package: Path, module: str) -> bool:
-    """Tell whether the cells of a page import a module, directly or through others."""
-    from selfattn_book.cells import read_cells
-
-    cells = read_cells(page.read_text("utf-8"))
-    names = frozenset().union(*(imports(cell.code) for cell in cells))
-    return package / f"{module}.py" in modules_reached(package, names)
-
-
-def tests_notice(_: Path) -> bool:
-    """Ask all other tests of the package."""
-    tests = [str(test) for test in sorted((ROOT / "tests").glob("test_*.py"))]
-    tests = [test for test in tests if "test_book" not in test]
-    return pytest.main([*PLAIN, *tests]) != 0
+        matplotlib.pyplot.switch_backend("agg")
+        return not all(result.holds for result in verify.verify_chapter(path))
+    # Nobody reads why something fails, so assertions need not be rewritten to tell.
+    options = ["-q", "-x", "-p", "no:cacheprovider", "--assert=plain"]
+    setting = f"--config-file={ROOT / 'pyproject.toml'}", f"--rootdir={package}"
+    return pytest.main([*options, *setting, str(path)]) != 0
 
 
 def main() -> int:
-    """Run all mutants, two or more at a time, and print what survived."""
+    """Run all mutants, as many at a time as there are processes, and print what survived."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", default=MODULES)
     parser.add_argument("--docs-only", action="store_true")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
     options = parser.parse_args()
     torch.set_num_threads(1)
+    gc.freeze()  # what is loaded here is not looked through in every fork
     files = [ROOT / "selfattn_book" / f"{name}.py" for name in options.modules]
-    todo = [mutant for file in files for mutant in mutants(file)]
+    everyone = [mutant for file in files for mutant in mutants(file)]
+    todo = [mutant for mutant in everyone if mutant.name not in EQUIVALENT]
     context = multiprocessing.get_context("fork")
     noticed: dict[str, Counter[str]] = defaultdict(Counter)
-    with context.Pool(os.cpu_count(), maxtasksperchild=1) as pool:
-        if pool.apply(verdict, ((None, options.docs_only),)) != "nobody":
-            sys.exit(
-                "The unchanged package does not pass; there is nothing to learn from mutants."
-            )
-        tasks = ((mutant, options.docs_only) for mutant in todo)
+    with context.Pool(options.processes, maxtasksperchild=1) as pool:
+        asked = pool.apply(survey, (options.modules, options.docs_only))
+        tasks = ((mutant, asked[mutant.module]) for mutant in todo)
         for number, (mutant, who) in enumerate(
             zip(todo, pool.imap(verdict, tasks), strict=True), 1
         ):
             noticed[mutant.module][who] += 1
             if who != "docs":
-                print(
-                    f"{mutant.module}.py:{mutant.line}: noticed by {who}: {mutant.change}"
-                )
+                place = f"{mutant.module}.py:{mutant.line}"
+                print(f"{place}: noticed by {who}: {mutant.change}", flush=True)
             print(f"{number}/{len(todo)}", end="\r", file=sys.stderr)
     for name in options.modules:
         print(f"{name}: {figures(noticed[name], options.docs_only)}")
     print(f"all: {figures(sum(noticed.values(), Counter()), options.docs_only)}")
+    for mutant in everyone:
+        if mutant.name in EQUIVALENT:
+            print(f"left out: {mutant.name}: {EQUIVALENT[mutant.name]}")
     return 0
 
 
