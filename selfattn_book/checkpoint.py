@@ -44,6 +44,12 @@ def load(file: str | Path) -> dict[str, Any]:
         >>> load("README.md")
         Traceback (most recent call last):
         ValueError: README.md must be a checkpoint; it cannot be read as one
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:   # a function could run anything when read
+        ...     save(f"{folder}/model.pt", {"weight": print})
+        ...     load(f"{folder}/model.pt")
+        Traceback (most recent call last):
+        ValueError: ...model.pt must be a checkpoint; it cannot be read as one
     """
     try:
         return torch.load(file, weights_only=True)

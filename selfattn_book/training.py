@@ -26,6 +26,14 @@ class History:
         validation: the mean loss over the validation batches after each epoch, if there are any.
         best_epoch: the epoch, counted from 0, with the least loss: of validation, if there is any.
         best_state: the model's state after that epoch.
+
+    Example:
+        >>> model, history = nn.Linear(1, 1), History()
+        >>> for epoch, loss in enumerate([3.0, 1.0, 2.0]):
+        ...     history.train.append(loss)
+        ...     history.note(epoch, model)
+        >>> history.best_epoch, history.best_state["weight"].equal(model.weight)
+        (1, True)
     """
 
     train: list[float] = field(default_factory=list)
@@ -83,10 +91,34 @@ def fit(
         >>> x = torch.linspace(-1, 1, 8).unsqueeze(1)
         >>> line, batches = nn.Linear(1, 1), [(x, 2 * x)]
         >>> adam = torch.optim.Adam(line.parameters(), lr=0.1)
-        >>> history = fit(line, batches, nn.functional.mse_loss, adam,
-        ...               epochs=500, seed=0, progress=False)
-        >>> len(history.train), history.train[-1] < 1e-6
-        (500, True)
+        >>> history = fit(line.eval(), batches, nn.functional.mse_loss, adam,
+        ...               epochs=300, seed=0, progress=False)
+        >>> len(history.train), history.train[-1] < 1e-6, line.training
+        (300, True, True)
+        >>> def again(epochs, seed=0, **options):   # a line that drops, always the same start
+        ...     _ = torch.manual_seed(0)
+        ...     model = nn.Sequential(nn.Dropout(0.5), nn.Linear(1, 1))
+        ...     adam = torch.optim.Adam(model.parameters(), lr=0.1)
+        ...     recipe = {"epochs": epochs, "seed": seed, "progress": False}
+        ...     return fit(model, batches, nn.functional.mse_loss, adam, **recipe, **options)
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:   # interrupted after 3 epochs, and gone on
+        ...     kept = {"file": f"{folder}/line.pt"}
+        ...     parts = [again(epochs, **kept) for epochs in (3, 9)]
+        ...     again(9, seed=1, **kept)
+        Traceback (most recent call last):
+        ValueError: ...line.pt must be of seed 1; got one of seed 0
+        >>> [len(part.train) for part in parts], parts[1].train == again(9).train
+        ([3, 9], True)
+        >>> again(9).train == again(9, seed=1).train   # the seed is that of the drops
+        False
+        >>> other = [(x, -2 * x)]   # what is learned makes this worse
+        >>> stopped = again(9, validation=other, patience=1)
+        >>> stopped.best_epoch, len(stopped.train), len(stopped.validation)
+        (0, 2, 2)
+        >>> again(0)
+        Traceback (most recent call last):
+        ValueError: epochs must be at least 1; got 0
         >>> fit(line, [], nn.functional.mse_loss, adam, epochs=1, seed=0, progress=False)
         Traceback (most recent call last):
         ValueError: there must be at least one batch; got none
@@ -128,9 +160,11 @@ def measure(
         ValueError: there are no batches, or a loss is not finite.
 
     Example:
-        >>> zeros = torch.zeros(4, 1)
-        >>> measure(nn.Identity(), [(zeros, zeros + 1), (zeros, zeros + 3)], nn.functional.mse_loss)
+        >>> ones, model = torch.ones(4, 1), nn.Dropout(0.9)   # drops nothing while measured
+        >>> measure(model, [(ones, ones + 1), (ones, ones + 3)], nn.functional.mse_loss)
         5.0
+        >>> model.training
+        True
     """
     was_training = model.training
     model.eval()
@@ -250,9 +284,24 @@ def fit_seeds(
         >>> alone, _ = fit_seeds(*given, seeds=[1], **recipe)
         >>> losses[:, [1]].allclose(alone, atol=1e-5)
         True
-        >>> batched, _ = fit_seeds(*given, seeds=[0, 1, 2], batch_size=3, **recipe)
+        >>> short = {**recipe, "epochs": 9}
+        >>> batched, _ = fit_seeds(*given, seeds=[0, 1, 2], batch_size=3, **short)
         >>> batched[0] == losses[0]   # the first step has seen a part of the data
         tensor([False, False, False])
+        >>> alone, _ = fit_seeds(*given, seeds=[1], batch_size=3, **short)   # shuffled alike
+        >>> batched[:, [1]].allclose(alone, atol=1e-5)
+        True
+        >>> class Product(nn.Linear):
+        ...     def forward(self, one, other):
+        ...         return super().forward(one * other)
+        >>> def of_two(inputs):
+        ...     given = lambda: Product(1, 1), inputs, x * x, nn.functional.mse_loss
+        ...     return fit_seeds(*given, seeds=[0], batch_size=1, **short)[0]
+        >>> of_two((x, x))[-1] < 0.01   # two inputs, one example a step
+        tensor([True])
+        >>> of_two((x, x[1:]))
+        Traceback (most recent call last):
+        ValueError: inputs and targets must be equally many; got [8, 7, 8]
         >>> slow, _ = fit_seeds(*given, seeds=[1], method=torch.optim.SGD, **recipe)
         >>> slow[0] == losses[0, 1], slow[-1] < 1e-6   # the same start, another way
         (tensor([True]), tensor([True]))

@@ -5,7 +5,8 @@ What they let pass is shown to all other tests. Survivors are listed by place.
 Each mutant runs in a process forked from this one, which has the heavy libraries loaded.
 The unchanged package goes first: it shows who is quick, and how long anyone may take.
 
-Run as: python tests/mutate.py [MODULE ...] [--docs-only] [--processes N], modules without `.py`
+Run as: python tests/mutate.py [MODULE ...] [--docs-only] [--processes N] [--at-most SECONDS],
+the modules without `.py`; --at-most leaves out who takes longer, so that more may seem to survive.
 """
 
 import argparse
@@ -167,7 +168,9 @@ class Witness:
     seconds: float = 0.0
 
 
-def survey(modules: list[str], docs_only: bool) -> dict[str, list[Witness]]:
+def survey(
+    modules: list[str], docs_only: bool, at_most: float
+) -> dict[str, list[Witness]]:
     """Ask everyone about the unchanged package, and tell whom to ask about each module."""
     asked: dict[str, Witness] = {}
     found: dict[str, list[Witness]] = {}
@@ -183,7 +186,12 @@ def survey(modules: list[str], docs_only: bool) -> dict[str, list[Witness]]:
                         )
                     witness.seconds = time.process_time() - start
                 found.setdefault(module, []).append(asked[witness.path])
-    return {module: ordered(module, found[module]) for module in modules}
+    for path in (w.path for w in asked.values() if w.seconds > at_most):
+        print(
+            f"not asked, since it takes longer than {at_most} s: {path}", flush=True
+        )
+    quick = {m: [w for w in found[m] if w.seconds <= at_most] for m in modules}
+    return {module: ordered(module, quick[module]) for module in modules}
 
 
 def witnesses(module: str, package: Path, docs_only: bool) -> Iterator[Witness]:
@@ -292,6 +300,7 @@ def main() -> int:
     parser.add_argument("modules", nargs="*", default=MODULES)
     parser.add_argument("--docs-only", action="store_true")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--at-most", type=float, default=float("inf"))
     options = parser.parse_args()
     torch.set_num_threads(1)
     gc.freeze()  # what is loaded here is not looked through in every fork
@@ -301,7 +310,9 @@ def main() -> int:
     context = multiprocessing.get_context("fork")
     noticed: dict[str, Counter[str]] = defaultdict(Counter)
     with context.Pool(options.processes, maxtasksperchild=1) as pool:
-        asked = pool.apply(survey, (options.modules, options.docs_only))
+        asked = pool.apply(
+            survey, (options.modules, options.docs_only, options.at_most)
+        )
         tasks = ((mutant, asked[mutant.module]) for mutant in todo)
         for number, (mutant, who) in enumerate(
             zip(todo, pool.imap(verdict, tasks), strict=True), 1
