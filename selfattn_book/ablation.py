@@ -48,6 +48,9 @@ class EvenAttention(nn.Module):
         tensor([[[[0.3333, 0.3333, 0.3333]]]])
         >>> context
         tensor([[[1., 1.]]])
+        >>> query, key = torch.ones(7, 4, 2), torch.ones(7, 3, 2)
+        >>> [output.shape for output in EvenAttention()(query, key, key)]
+        [torch.Size([7, 4, 2]), torch.Size([7, 1, 4, 3])]
     """
 
     def forward(

@@ -1,5 +1,6 @@
 """`fit` trains any model, tells what went wrong, and goes on as if it had not been interrupted."""
 
+import os
 import subprocess
 import sys
 
@@ -135,6 +136,20 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_old_one(tmp_path):
     with pytest.raises(Exception, match="pickle"):
         checkpoint.save(file, {"epoch": lambda: 2})
     assert checkpoint.load(file) == {"epoch": 1}
+
+
+def test_a_checkpoint_is_on_the_disk_before_it_takes_its_place(
+    tmp_path, monkeypatch
+):
+    file, sizes = tmp_path / "model.pt", []
+
+    def fsync(number):
+        assert not file.exists()
+        sizes.append(os.fstat(number).st_size)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    checkpoint.save(file, {"epoch": 1})
+    assert sizes == [file.stat().st_size]
 
 
 @pytest.mark.parametrize(
