@@ -51,55 +51,30 @@ LOOKS = {
 }  # fmt: skip
 
 # Changes that change nothing, with the reason; they are left out, and listed at the end.
-ALIKE = "they are equally long by then"
-EQUIVALENT = {
-    f"{module}: flipped: True, in: {text}": ALIKE
-    for module, text in [
-        ("conversion", "for source, target in zip(sources, targets, strict=True):"),
-        (
-            "conversion",
-            "parts = [part for pair in zip(weights, biases, strict=True) for part in pair]",
-        ),
-        ("curves", "looks = zip(COLORS, DASHES, strict=True)"),
-        ("grids", "for i, (ax, name) in enumerate(zip(axes, names, strict=True)):"),
-        ("plotting", "for name, point in zip(names, points, strict=True):"),
-        ("plotting", "for tail, head in zip(start, end, strict=True):"),
-        (
-            "plotting",
-            'told = [f"{name} at {_point(p)}" for name, p in zip(names, start, strict=True)]',
-        ),
-        (
-            "plotting",
-            'told = [f"{s} moves to {_point(p)}" for s, p in zip(told, end, strict=True)]',
-        ),
-        (
-            "plotting",
-            'f"{name} {verb} {which}" for name, which in zip(rows, seen, strict=True)',
-        ),
-        (
-            "plotting",
-            'f"{name}: {line}" for name, line in zip(rows, lines_read, strict=True)',
-        ),
-        ("squares", "zip(first, lengths, directions, strict=True)"),
-        ("training", "for model, value in zip(models, values, strict=True):"),
-    ]
+STRICT = """\
+conversion: flipped: True, in: for source, target in zip(sources, targets, strict=True):
+conversion: flipped: True, in: parts = [part for pair in zip(weights, biases, strict=True) for part in pair]
+curves: flipped: True, in: looks = zip(COLORS, DASHES, strict=True)
+grids: flipped: True, in: for i, (ax, name) in enumerate(zip(axes, names, strict=True)):
+plotting: flipped: True, in: for name, point in zip(names, points, strict=True):
+plotting: flipped: True, in: for tail, head in zip(start, end, strict=True):
+plotting: flipped: True, in: told = [f"{name} at {_point(p)}" for name, p in zip(names, start, strict=True)]
+plotting: flipped: True, in: told = [f"{s} moves to {_point(p)}" for s, p in zip(told, end, strict=True)]
+plotting: flipped: True, in: f"{name} {verb} {which}" for name, which in zip(rows, seen, strict=True)
+plotting: flipped: True, in: f"{name}: {line}" for name, line in zip(rows, lines_read, strict=True)
+squares: flipped: True, in: zip(first, lengths, directions, strict=True)
+training: flipped: True, in: for model, value in zip(models, values, strict=True):
+"""  # noqa: E501
+EQUIVALENT = dict.fromkeys(STRICT.splitlines(), "they are equally long by then") | {
+    "checkpoint: left out: stream.flush(), in: stream.flush()": "torch.save flushes as well",
+    "training: one more: 1, in: count = len(data[-1])": "all are equally many",
+    "training: sign or negation dropped: -1, in: count = len(data[-1])": "all are equally many",
 }
-COUNT = "in: count = len(data[-1])"
-EQUIVALENT["checkpoint: left out: stream.flush(), in: stream.flush()"] = (
-    "torch.save flushes as well"
-)
-EQUIVALENT |= dict.fromkeys(
-    (
-        f"training: one more: 1, {COUNT}",
-        f"training: sign or negation dropped: -1, {COUNT}",
-    ),
-    "all are equally many",
-)
 
 MODULES = [
     "masks", "attention", "positional", "symmetry", "sharpness", "lookup", "words", "ablation",
-    "conversion", "properties", "checkpoint", "squares", "encoder_decoder", "recurrent",
-    "figure", "curves", "plotting", "grids", "train_squares", "training",
+    "conversion", "properties", "sequence_properties", "checkpoint", "squares", "encoder_decoder",
+    "recurrent", "figure", "curves", "plotting", "grids", "train_squares", "training",
 ]  # fmt: skip
 
 SWAPS = {

@@ -28,6 +28,7 @@ ALLOWED = {
     "plotting": {"figure"},
     "positional": {"checks"},
     "recurrent": {"attention", "checks"},
+    "sequence_properties": {"properties"},
     "sharpness": {"checks"},
     "symmetry": {"checks"},
     "squares": {"checks", "masks"},

@@ -6,6 +6,7 @@ from torch import nn
 
 from selfattn_book.encoder_decoder import Decoder, Encoder, EncoderDecoder
 from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.properties import prefixes_keep_their_outputs
 
 B, S, T = 3, 5, 7
 SIZES = {"d_model": 4, "num_heads": 2, "d_ff": 11, "d_input": 6}
@@ -113,6 +114,17 @@ def test_the_target_s_future_changes_nothing_in_its_past(model, draw):
     before, after = model(source, target), model(source, changed)
     assert before[:, :4].equal(after[:, :4])
     assert not before[:, 4:].equal(after[:, 4:])
+
+
+def test_prefixes_keep_their_outputs(model, draw):
+    """With doubled weights: as drawn, the model hardly listens, and a leak may be lost in rounding."""
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(2)
+    source = draw(B, S, 6)
+    memory, _ = model.encoder(source)
+    assert prefixes_keep_their_outputs(lambda x: model(source, x))
+    assert not prefixes_keep_their_outputs(lambda x: model.decoder(x, memory)[0])
 
 
 def test_a_padded_source_equals_itself_alone(model, draw):
