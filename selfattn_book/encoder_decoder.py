@@ -225,8 +225,14 @@ class EncoderDecoder(nn.Module):
         >>> plain = EncoderDecoder()
         >>> sum(x.numel() for x in plain.parameters())
         308
-        >>> plain.predict(source, 1).shape
-        torch.Size([5, 1, 2])
+        >>> points, start = torch.eye(2)[None], torch.ones(1, 1, 2)
+        >>> ahead, back = plain(points, start), plain(points.flip(1), start)
+        >>> ahead.allclose(back)   # without positions, the order of the source is not seen
+        True
+        >>> plain.predict(points, 1, start=start).equal(ahead)
+        True
+        >>> plain.predict(points, 1).equal(plain(points, points[:, -1:]))   # the usual start
+        True
     """
 
     def __init__(

@@ -6,7 +6,8 @@ Each mutant runs in a process forked from this one, which has the heavy librarie
 The unchanged package goes first: it shows who is quick, and how long anyone may take.
 
 Run as: python tests/mutate.py [MODULE ...] [--docs-only] [--processes N] [--at-most SECONDS],
-the modules without `.py`; --at-most leaves out who takes longer, so that more may seem to survive.
+the modules without `.py`. With --at-most, pages that take longer are not asked, nor tests that do
+and do not import the module, so that more may seem to survive.
 """
 
 import argparse
@@ -205,6 +206,7 @@ class Witness:
     is_test: bool
     path: str
     seconds: float = 0.0
+    is_slow: bool = False
 
 
 def survey(
@@ -218,18 +220,23 @@ def survey(
             for witness in witnesses(module, package, docs_only):
                 if witness.path not in asked:
                     asked[witness.path] = witness
-                    start = time.process_time()
-                    failed = notices(witness, package, at_most)
-                    witness.seconds = time.process_time() - start
-                    if failed and witness.seconds < at_most:
-                        raise RuntimeError(f"{witness.path} fails as it is")
+                    own = any(is_own(witness, name) for name in modules)
+                    measure(witness, package, PATIENCE if own else at_most)
                 found.setdefault(module, []).append(asked[witness.path])
-    for path in (w.path for w in asked.values() if w.seconds >= at_most):
-        print(
-            f"not asked, since it takes longer than {at_most} s: {path}", flush=True
-        )
-    quick = {m: [w for w in found[m] if w.seconds < at_most] for m in modules}
-    return {module: ordered(module, quick[module]) for module in modules}
+    for witness in asked.values():
+        if witness.is_slow:
+            print(f"too slow to be asked: {witness.path}", flush=True)
+    return {module: ordered(module, found[module]) for module in modules}
+
+
+def measure(witness: Witness, package: Path, at_most: float) -> None:
+    """Ask about the unchanged package, and take the time."""
+    start = time.process_time()
+    failed = notices(witness, package, at_most)
+    witness.seconds = time.process_time() - start
+    witness.is_slow = witness.seconds >= at_most
+    if failed and not witness.is_slow:
+        raise RuntimeError(f"{witness.path} fails as it is")
 
 
 def witnesses(module: str, package: Path, docs_only: bool) -> Iterator[Witness]:
@@ -258,15 +265,18 @@ def ordered(module: str, witnesses: list[Witness]) -> list[Witness]:
     """Order: the docs before the tests, a module's own before others, then by cost."""
 
     def rank(witness: Witness) -> tuple[bool, bool, float]:
-        name = f"selfattn_book.{module}"
-        own = (
-            name in imports(Path(witness.path).read_text("utf-8"))
-            if witness.is_test
-            else witness.path == f"selfattn_book/{module}.py"
-        )
-        return witness.is_test, not own, witness.seconds
+        return witness.is_test, not is_own(witness, module), witness.seconds
 
-    return sorted(witnesses, key=rank)
+    return sorted((w for w in witnesses if not w.is_slow), key=rank)
+
+
+def is_own(witness: Witness, module: str) -> bool:
+    """Tell whether these are the doctests of a module, or tests that import it."""
+    if not witness.is_test:
+        return witness.path == f"selfattn_book/{module}.py"
+    return f"selfattn_book.{module}" in imports(
+        Path(witness.path).read_text("utf-8")
+    )
 
 
 def verdict(task: tuple[Mutant, list[Witness]]) -> str:
