@@ -37,7 +37,8 @@ def square_sequences(
     """Walk around a square ``n`` times, from a random corner in a random direction.
 
     The numbers come from NumPy's legacy generator, which will not change any more, in this order:
-    the first corners, the lengths if they vary, the directions, then the noise of each sequence.
+    a corner each, the lengths if they vary, the directions, then the noise of each sequence.
+    A walk of direction 1 begins at its corner; one of direction 0 is that walk of four, backwards.
 
     Args:
         n: how many sequences.
