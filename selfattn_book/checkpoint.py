@@ -27,9 +27,8 @@ def save(file: str | Path, content: dict[str, Any]) -> None:
         with part.open("wb") as stream:
             torch.save(content, stream)
             stream.flush()
-            os.fsync(
-                stream.fileno()
-            )  # on the disk before it takes the old one's place
+            # On the disk before it takes the old one's place.
+            os.fsync(stream.fileno())
         part.replace(whole)
     finally:
         part.unlink(missing_ok=True)
@@ -49,6 +48,12 @@ def load(file: str | Path) -> dict[str, Any]:
         >>> load("README.md")
         Traceback (most recent call last):
         ValueError: README.md must be a checkpoint; it cannot be read as one
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:   # a function could run anything when read
+        ...     save(f"{folder}/model.pt", {"weight": print})
+        ...     load(f"{folder}/model.pt")
+        Traceback (most recent call last):
+        ValueError: ...model.pt must be a checkpoint; it cannot be read as one
     """
     rule = f"{file} must be a checkpoint"
     try:

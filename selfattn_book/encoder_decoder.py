@@ -40,7 +40,7 @@ class Encoder(nn.Module):
 
     Example:
         >>> _ = torch.manual_seed(11)
-        >>> encoder = Encoder(d_model=2, num_heads=3, d_ff=10, d_input=2)
+        >>> encoder = Encoder()   # 3 heads of width 2, a hidden layer of 10: as in the source
         >>> memory, weights = encoder(torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]]))
         >>> memory.detach()
         tensor([[[-0.0498,  0.2193],
@@ -121,7 +121,7 @@ class Decoder(nn.Module):
     Example:
         >>> memory = torch.tensor([[[-0.0498, 0.2193], [-0.0642, 0.2258]]])
         >>> _ = torch.manual_seed(13)
-        >>> decoder = Decoder(d_model=2, num_heads=3, d_ff=10, d_input=2)
+        >>> decoder = Decoder()
         >>> target = torch.tensor([[[-1.0, 1.0], [1.0, 1.0]]])
         >>> output, weights, memory_weights = decoder(target, memory, causal_mask(2))
         >>> weights[0, :, 1].detach()   # how the second point shares out, head by head
@@ -234,6 +234,17 @@ class EncoderDecoder(nn.Module):
         >>> slow, fast = (model.predict(source, 7, cached=cached) for cached in (False, True))
         >>> slow.shape, slow.allclose(fast, atol=1e-6)
         (torch.Size([5, 7, 2]), True)
+        >>> plain = EncoderDecoder()
+        >>> sum(x.numel() for x in plain.parameters())
+        308
+        >>> points, start = torch.eye(2)[None], torch.ones(1, 1, 2)
+        >>> ahead, back = plain(points, start), plain(points.flip(1), start)
+        >>> ahead.allclose(back)   # without positions, the order of the source is not seen
+        True
+        >>> plain.predict(points, 1, start=start).equal(ahead)
+        True
+        >>> plain.predict(points, 1).equal(plain(points, points[:, -1:]))   # the usual start
+        True
     """
 
     def __init__(

@@ -59,11 +59,22 @@ def square_sequences(
         >>> squares = square_sequences(128, seed=13)
         >>> squares.points.shape, squares.lengths[:3], squares.directions[:3]
         (torch.Size([128, 4, 2]), tensor([4, 4, 4]), tensor([1, 0, 0]))
-        >>> squares.points[0].round()   # without the noise
-        tensor([[ 1.,  1.],
-                [ 1., -1.],
-                [-1., -1.],
-                [-1.,  1.]])
+        >>> squares.points[0]   # forwards, from the third corner
+        tensor([[ 1.0349,  0.9661],
+                [ 0.8055, -0.9169],
+                [-0.8251, -0.9499],
+                [-0.8670,  0.9342]])
+        >>> squares.points[1].round()   # backwards, without the noise
+        tensor([[ 1., -1.],
+                [ 1.,  1.],
+                [-1.,  1.],
+                [-1., -1.]])
+        >>> varied = square_sequences(128, seed=13, variable_length=True)
+        >>> varied.lengths.unique(), varied.points[varied.lengths == 2][0].round()
+        (tensor([2, 3, 4]), tensor([[ 1., -1.],
+                [ 1.,  1.],
+                [ 0.,  0.],
+                [ 0.,  0.]]))
         >>> square_sequences(0, seed=13)
         Traceback (most recent call last):
         ValueError: n must be at least 1; got 0

@@ -44,6 +44,23 @@ def main(arguments: list[str] | None = None) -> None:
 
     The exit code is 0, 1 with the reason if training fails, 2 if an option is wrong,
     or 130 with a word on what is kept if it was interrupted.
+
+    Args:
+        arguments: of the command line.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     files = ["--checkpoint", f"{folder}/some.pt", "--plot", f"{folder}/some.svg"]
+        ...     main(["--epochs", "3", *files])
+        ...     drawn = Path(folder, "some.svg").read_text("utf-8")
+        After 3 epochs: training loss 0.8147, validation loss 0.7997, the best in epoch 2.
+        See ...some.pt and ...some.svg.
+        >>> "Curves over 0 to 2. training: from" in drawn
+        True
+        >>> vars(_parser().parse_args([]))   # what is left out
+        {'epochs': 100, 'seed': 23, 'lr': 0.01, 'positions': False,
+        'checkpoint': ...Path('squares.pt'), 'plot': ...Path('squares.svg')}
     """
     options = _options(arguments)
     try:

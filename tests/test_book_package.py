@@ -29,6 +29,7 @@ ALLOWED = {
     "positional": {"checks"},
     "recurrent": {"attention", "checks"},
     "sequence_properties": {"properties"},
+    "seeds": {"checks", "training"},
     "sharpness": {"checks"},
     "symmetry": {"checks"},
     "squares": {"checks", "masks"},
