@@ -3,7 +3,6 @@
 import math
 import runpy
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -51,7 +50,8 @@ class History:
         """Keep the model's state if its epoch was the best so far."""
         *before, last = self.validation or self.train
         if last < min(before, default=math.inf):
-            self.best_epoch, self.best_state = epoch, deepcopy(model.state_dict())
+            self.best_epoch, state = epoch, model.state_dict()
+            self.best_state = {name: value.clone() for name, value in state.items()}
 
 
 def fit(
