@@ -169,5 +169,11 @@ def mutate(session: nox.Session) -> None:
     run(session, "python", "tests/mutate.py", *session.posargs)
 
 
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Time the book's code beside other code, in turns, and compare with the targets (minutes)."""
+    run(session, "python", "-m", "benchmarks", *session.posargs)
+
+
 if __name__ == "__main__":
     nox.main()

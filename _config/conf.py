@@ -53,7 +53,7 @@ numfig_format = {
 nitpicky = True
 # torch publishes no inventory that a build without a network could read.
 nitpick_ignore_regex = [
-    ("py:.*", r"(torch|numpy|np|matplotlib|collections|pathlib)(\..*)?"),
+    ("py:.*", r"(torch|numpy|np|matplotlib|argparse|collections|pathlib)(\..*)?"),
     (
         "py:class",
         # the last: a dataclass's `= <factory>` is no Python, so its commas are misread
@@ -88,6 +88,8 @@ myst_heading_anchors = 3
 bibtex_bibfiles = [str(CONFIG / "references.bib")]
 bibtex_reference_style = "author_year"
 bibtex_default_style = "plain"
+# A doctest ends at an empty line, which is not to be seen.
+highlight_options = {"pycon": {"stripnl": True}}
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 

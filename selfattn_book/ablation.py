@@ -42,14 +42,15 @@ class EvenAttention(nn.Module):
     .. math:: y_i = \frac{1}{S} \sum_j v_j
 
     Example:
-        >>> x = torch.tensor([[[1.0, 0.0], [-1.0, 2.0]]])
-        >>> context, weights = EvenAttention()(x, x, x)
+        >>> x = torch.tensor([[[1.0, 0.0], [-1.0, 2.0], [3.0, 1.0]]])
+        >>> context, weights = EvenAttention()(x[:, :1], x, x)   # one query, three keys
         >>> weights
-        tensor([[[[0.5000, 0.5000],
-                  [0.5000, 0.5000]]]])
+        tensor([[[[0.3333, 0.3333, 0.3333]]]])
         >>> context
-        tensor([[[0., 1.],
-                 [0., 1.]]])
+        tensor([[[1., 1.]]])
+        >>> query, key = torch.ones(7, 4, 2), torch.ones(7, 3, 2)
+        >>> [output.shape for output in EvenAttention()(query, key, key)]
+        [torch.Size([7, 4, 2]), torch.Size([7, 1, 4, 3])]
     """
 
     def forward(

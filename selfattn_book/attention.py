@@ -362,10 +362,13 @@ class MultiHeadAttention(nn.Module):
         return F.scaled_dot_product_attention(query, key, value, mask, dropout)
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
-        d_input = self.project_query.in_features
+        d_input, dtype = (
+            self.project_query.in_features,
+            self.project_query.weight.dtype,
+        )
         for name, x in (("query", query), ("key", key), ("value", value)):
             check_floating(name, x)
-            _check_dtype(name, x, self.project_query.weight.dtype)
+            _check_dtype(name, x, dtype)
             if x.ndim != 3 or x.size(-1) != d_input:
                 raise ValueError(
                     f"{name} must have shape (batch, length, {d_input}); got {tuple(x.shape)}"
@@ -375,7 +378,11 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(
                 f"query, key, value must share a batch size; got {sizes}"
             )
-        check_value(key, value)
+        if key.size(1) != value.size(1):
+            rule = "key (B, S, d_input) and value (B, S, d_input) must have one length S"
+            raise ValueError(
+                f"{rule}; got {tuple(key.shape)} and {tuple(value.shape)}"
+            )
 
     def extra_repr(self) -> str:
         """Show what the printed sub-modules do not: heads and dropout."""

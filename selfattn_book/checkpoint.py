@@ -1,7 +1,6 @@
 """A training on disk, written whole or not at all."""
 
 import os
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -24,30 +23,45 @@ def save(file: str | Path, content: dict[str, Any]) -> None:
     """
     whole = Path(file)
     part = whole.with_name(f"{whole.name}.part")
-    with part.open("wb") as stream:
-        torch.save(content, stream)
-        stream.flush()
-        os.fsync(stream.fileno())  # on the disk before it takes the old one's place
-    part.replace(whole)
+    try:
+        with part.open("wb") as stream:
+            torch.save(content, stream)
+            stream.flush()
+            # On the disk before it takes the old one's place.
+            os.fsync(stream.fileno())
+        part.replace(whole)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def load(file: str | Path) -> dict[str, Any]:
-    """Read a checkpoint.
+    """Read a checkpoint; its tensors come to the CPU, wherever they were.
 
     Args:
         file: what :func:`save` has written.
 
     Raises:
+        OSError: the file is not there, or cannot be opened.
         ValueError: the file is no checkpoint.
 
     Example:
         >>> load("README.md")
         Traceback (most recent call last):
         ValueError: README.md must be a checkpoint; it cannot be read as one
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:   # a function could run anything when read
+        ...     save(f"{folder}/model.pt", {"weight": print})
+        ...     load(f"{folder}/model.pt")
+        Traceback (most recent call last):
+        ValueError: ...model.pt must be a checkpoint; it cannot be read as one
     """
+    rule = f"{file} must be a checkpoint"
     try:
-        return torch.load(file, weights_only=True)
-    except (pickle.UnpicklingError, EOFError, RuntimeError) as error:
-        raise ValueError(
-            f"{file} must be a checkpoint; it cannot be read as one"
-        ) from error
+        content = torch.load(file, map_location="cpu", weights_only=True)
+    except OSError:
+        raise
+    except Exception as error:  # bytes that mean nothing can raise anything
+        raise ValueError(f"{rule}; it cannot be read as one") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{rule}; got one {type(content).__name__}")
+    return content

@@ -49,6 +49,19 @@ def check_number(name: str, number: float) -> None:
         raise TypeError(f"{name} must be a number; got {number!r}")
 
 
+def check_finite(losses: Tensor, where: str) -> Tensor:
+    """Return losses without their gradient, or raise ``ValueError`` unless all are finite.
+
+    Example:
+        >>> check_finite(torch.tensor([0.5, torch.nan]), "in epoch 3")
+        Traceback (most recent call last):
+        ValueError: losses must be finite; got [0.5, nan] in epoch 3
+    """
+    if not losses.isfinite().all():
+        raise ValueError(f"losses must be finite; got {losses.tolist()} {where}")
+    return losses.detach()
+
+
 def check_floating(name: str, x: Tensor) -> None:
     """Raise ``TypeError`` unless ``x`` is a tensor of floating-point numbers.
 

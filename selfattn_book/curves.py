@@ -56,6 +56,28 @@ def lines(
         >>> ax = lines(np.arange(3), {"squares": np.arange(3) ** 2}, title="Growth")
         >>> ax.get_label()
         'Growth. Curves over 0 to 2. squares: from 0 to 4, least 0, greatest 4.'
+        >>> ax.get_title(), ax.lines[0].get_xydata().tolist(), ax.get_legend()
+        ('Growth', [[0.0, 0.0], [1.0, 1.0], [2.0, 4.0]], None)
+        >>> ax.get_yscale(), ax.lines[0].get_marker()
+        ('linear', '')
+        >>> len(ax.figure.axes)
+        1
+        >>> both = {"up": [1, 10], "down": [10, 1]}
+        >>> ax = lines([0, 5], both, x_title="time", y_title="size", log=True, markers=True)
+        >>> ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()
+        ('time', 'size', 'log')
+        >>> [(line.get_linestyle(), line.get_marker()) for line in ax.lines]
+        [('-', 'o'), ('--', 's')]
+        >>> [text.get_text() for text in ax.get_legend().get_texts()]
+        ['up', 'down']
+        >>> lines([0, 5], {"also up": [2, 20]}, ax=ax) is ax, len(ax.lines)   # into the same
+        (True, 3)
+        >>> lines([0, 5], {"up": [1, 2, 3]})
+        Traceback (most recent call last):
+        ValueError: up must have shape (2,); got (3,)
+        >>> lines([0, 5], {})
+        Traceback (most recent call last):
+        ValueError: there must be 1 to 4 curves; got 0
     """
     xs = as_vector("x", x)
     ys = {name: as_array(values) for name, values in curves.items()}
@@ -113,6 +135,28 @@ def bands(
         >>> ax.get_label()
         'Two steps. Bands over 0 to 1. model, 3 seeds: median from 3 to 1,
         at the end between 1 and 3. A line at 0.5: no guess.'
+        >>> median, floor = (line.get_xydata().tolist() for line in ax.lines)
+        >>> median, floor, [(text.get_text(), text.xy) for text in ax.texts]
+        ([[0.0, 3.0], [1.0, 1.0]], [[0.0, 0.5], [1.0, 0.5]], [('no guess', (1, 0.5))])
+        >>> ax.collections[0].get_datalim(ax.transData)   # of the shade
+        Bbox([[0.0, 1.0], [1.0, 4.0]])
+        >>> ax.get_title(), ax.get_yscale(), ax.get_legend()
+        ('Two steps', 'linear', None)
+        >>> len(ax.figure.axes), ax.lines[0].get_xdata()
+        (1, array([0, 1]))
+        >>> ax = bands({"a": losses, "b": 2 * losses}, x=[10, 20], log=True)
+        >>> ax.lines[0].get_xdata()
+        array([10, 20])
+        >>> ax.get_yscale(), ax.get_xlabel(), ax.get_ylabel(), len(ax.get_legend().get_texts())
+        ('log', 'step', 'loss', 2)
+        >>> bands({"c": losses}, ax=ax) is ax, ax.lines[2].get_xdata()
+        (True, array([0, 1]))
+        >>> bands({"a": losses[0]})
+        Traceback (most recent call last):
+        ValueError: a must have shape (3, seeds); got (3,)
+        >>> bands({})
+        Traceback (most recent call last):
+        ValueError: there must be 1 to 4 curves; got 0
     """
     ys = {name: as_array(values) for name, values in curves.items()}
     _check_count(ys)

@@ -40,7 +40,7 @@ class Encoder(nn.Module):
 
     Example:
         >>> _ = torch.manual_seed(11)
-        >>> encoder = Encoder(d_model=2, num_heads=3, d_ff=10, d_input=2)
+        >>> encoder = Encoder()   # 3 heads of width 2, a hidden layer of 10: as in the source
         >>> memory, weights = encoder(torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]]))
         >>> memory.detach()
         tensor([[[-0.0498,  0.2193],
@@ -66,16 +66,23 @@ class Encoder(nn.Module):
         self.feed_forward = _feed_forward(d_model, d_ff, d_model)
 
     def forward(
-        self, source: Tensor, source_mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+        self,
+        source: Tensor,
+        source_mask: Tensor | None = None,
+        *,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:
         """Return the states ``(B, S, D)`` and the weights ``(B, H, S, S)``.
 
         Args:
             source: ``(B, S, d_input)``.
             source_mask: boolean, ``True`` = may be seen, broadcastable to ``(B, H, S, S)``.
+            need_weights: return the weights, or else ``None``, which is faster.
         """
         x = self.place(source)
-        context, weights = self.attention(x, x, x, source_mask)
+        context, weights = self.attention(
+            x, x, x, source_mask, need_weights=need_weights
+        )
         return self.feed_forward(context), weights
 
 
@@ -114,7 +121,7 @@ class Decoder(nn.Module):
     Example:
         >>> memory = torch.tensor([[[-0.0498, 0.2193], [-0.0642, 0.2258]]])
         >>> _ = torch.manual_seed(13)
-        >>> decoder = Decoder(d_model=2, num_heads=3, d_ff=10, d_input=2)
+        >>> decoder = Decoder()
         >>> target = torch.tensor([[[-1.0, 1.0], [1.0, 1.0]]])
         >>> output, weights, memory_weights = decoder(target, memory, causal_mask(2))
         >>> weights[0, :, 1].detach()   # how the second point shares out, head by head
@@ -150,7 +157,9 @@ class Decoder(nn.Module):
         memory: Tensor,
         target_mask: Tensor | None = None,
         memory_mask: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor]:
+        *,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Return the outputs ``(B, T, d_input)`` and both attentions' weights.
 
         Args:
@@ -158,11 +167,14 @@ class Decoder(nn.Module):
             memory: ``(B, S, d_model)``, the encoder's states.
             target_mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, T)``.
             memory_mask: the same for the memory, broadcastable to ``(B, H, T, S)``.
+            need_weights: return the weights, or else ``None`` twice, which is faster.
         """
         x = self.place(target)
-        states, weights = self.self_attention(x, x, x, target_mask)
+        states, weights = self.self_attention(
+            x, x, x, target_mask, need_weights=need_weights
+        )
         context, memory_weights = self.cross_attention(
-            states, memory, memory, memory_mask
+            states, memory, memory, memory_mask, need_weights=need_weights
         )
         return self.feed_forward(context), weights, memory_weights
 
@@ -222,6 +234,17 @@ class EncoderDecoder(nn.Module):
         >>> slow, fast = (model.predict(source, 7, cached=cached) for cached in (False, True))
         >>> slow.shape, slow.allclose(fast, atol=1e-6)
         (torch.Size([5, 7, 2]), True)
+        >>> plain = EncoderDecoder()
+        >>> sum(x.numel() for x in plain.parameters())
+        308
+        >>> points, start = torch.eye(2)[None], torch.ones(1, 1, 2)
+        >>> ahead, back = plain(points, start), plain(points.flip(1), start)
+        >>> ahead.allclose(back)   # without positions, the order of the source is not seen
+        True
+        >>> plain.predict(points, 1, start=start).equal(ahead)
+        True
+        >>> plain.predict(points, 1).equal(plain(points, points[:, -1:]))   # the usual start
+        True
     """
 
     def __init__(
@@ -254,9 +277,11 @@ class EncoderDecoder(nn.Module):
             source_mask: boolean, ``True`` = may be seen, as from
                 :func:`~selfattn_book.masks.padding_mask`; it serves encoder and decoder.
         """
-        memory, _ = self.encoder(source, source_mask)
+        memory, _ = self.encoder(source, source_mask, need_weights=False)
         mask = causal_mask(target.size(1), device=target.device)
-        output, *_ = self.decoder(target, memory, mask, source_mask)
+        output, *_ = self.decoder(
+            target, memory, mask, source_mask, need_weights=False
+        )
         return output
 
     @torch.no_grad()
@@ -286,7 +311,7 @@ class EncoderDecoder(nn.Module):
             ValueError: it is below 1.
         """
         length = check_integer("length", length, least=1)
-        memory, _ = self.encoder(source, source_mask)
+        memory, _ = self.encoder(source, source_mask, need_weights=False)
         newest = source[:, -1:] if start is None else start
         decode = self._predict_cached if cached else self._predict_anew
         return decode(newest, memory, length, source_mask)
@@ -297,7 +322,9 @@ class EncoderDecoder(nn.Module):
         points = first
         for _ in range(length):
             growing = causal_mask(points.size(1), device=points.device)
-            output, *_ = self.decoder(points, memory, growing, mask)
+            output, *_ = self.decoder(
+                points, memory, growing, mask, need_weights=False
+            )
             points = torch.cat([points, output[:, -1:]], dim=1)
         return points[:, 1:]
 

@@ -101,7 +101,13 @@ def panels(
 
     Example:
         >>> left, right = panels(2)
-        >>> left.figure is right.figure
+        >>> left.figure is right.figure, left.figure.get_size_inches()
+        (True, array([8. , 3.2]))
+        >>> len(panels()), len(left.figure.axes)
+        (1, 2)
+        >>> _ = left.set_label("On the left."), right.set_label("On the right.")
+        >>> svg = left.figure.to_svg()
+        >>> "<title>On the left. On the right.</title>" in svg
         True
     """
     size = (columns * width, height)
@@ -132,6 +138,11 @@ def as_vector(name: str, values: ArrayLike | Tensor) -> np.ndarray:
         >>> as_vector("angles", [[0.5]])
         Traceback (most recent call last):
         ValueError: angles must have shape (N,), with N at least 1; got (1, 1)
+        >>> as_vector("angles", [0.5])
+        array([0.5])
+        >>> as_vector("angles", [])
+        Traceback (most recent call last):
+        ValueError: angles must have shape (N,), with N at least 1; got (0,)
     """
     array = as_array(values)
     if array.ndim != 1 or array.size == 0:

@@ -50,6 +50,14 @@ def attention_grid(
         >>> left, right = attention_grid(np.full((2, 1, 2), 0.5), title="Even weights")
         >>> right.get_label()
         'Even weights, head 2. Heat map, 1 rows by 2 columns. 0: 0.50, 0.50.'
+        >>> left.images[0].get_clim()   # the same shades for all heads
+        (0.0, 1.0)
+        >>> left, right = attention_grid(np.ones((2, 1, 1)), row_title="query", column_title="key")
+        >>> [(ax.get_title(), ax.get_ylabel(), ax.get_xlabel()) for ax in (left, right)]
+        [('Head 1', 'query', 'key'), ('Head 2', '', 'key')]
+        >>> attention_grid(np.ones((1, 1)))
+        Traceback (most recent call last):
+        ValueError: weights must have shape (H, T, S); got (1, 1)
     """
     array = as_array(weights)
     if array.ndim != 3:
@@ -104,6 +112,30 @@ def squares_grid(
         >>> ax.get_label()
         'One square. 1: corners (-1.0, -1.0), (-1.0, 1.0), (1.0, 1.0), (1.0, -1.0);
         predicted (0.9, 0.9), (0.9, -0.9).'
+        >>> ax.get_title(), ax.figure.get_suptitle(), ax.get_aspect(), ax.axison
+        ('1', 'One square', 1.0, False)
+        >>> [text.get_text() for text in ax.texts], np.array_equal(ax.texts[3].xy, corners[3])
+        (['1', '2', '3', '4'], True)
+        >>> for line in ax.lines:   # the walk, the source, the target, what is predicted
+        ...     print(line.get_marker(), line.get_fillstyle(), line.get_xydata().tolist())
+        None full [[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]
+        o full [[-1.0, -1.0], [-1.0, 1.0]]
+        o none [[1.0, 1.0], [1.0, -1.0]]
+        x full [[0.9, 0.9], [0.9, -0.9]]
+        >>> axes = squares_grid(np.stack([corners] * 7), names=list("abcdefg"))
+        >>> len(axes[0].lines), [ax.get_title() for ax in axes]
+        (3, ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+        >>> axes[0].get_subplotspec().get_gridspec().get_geometry(), axes[0].figure.axes[9].axison
+        ((2, 5), False)
+        >>> squares_grid(corners)
+        Traceback (most recent call last):
+        ValueError: points must have shape (N, 4, 2); got (4, 2)
+        >>> squares_grid(corners[None], corners[None])
+        Traceback (most recent call last):
+        ValueError: predicted must have shape (1, 2, 2); got (1, 4, 2)
+        >>> squares_grid(corners[None], names=["a", "b"])
+        Traceback (most recent call last):
+        ValueError: there must be one name for each of 1; got 2
     """
     walks = _checked("points", points, (-1, 4, 2))
     ends = None

@@ -43,6 +43,11 @@ def lookups(
         (torch.Size([7, 4, 3]), torch.Size([7]))
         >>> records[:, 0, :2].equal(records[:, 1, :2]), answers.equal(records[:, 1, 2])
         (True, True)
+        >>> records[:, 1:, :2].square().mean(-1).allclose(torch.ones(7, 3))   # all as long
+        True
+        >>> lookups(7, 0, 2)
+        Traceback (most recent call last):
+        ValueError: num_keys must be at least 1; got 0
     """
     sizes = {"count": count, "num_keys": num_keys, "d_input": d_input}
     for name, size in sizes.items():
@@ -74,10 +79,25 @@ class Lookup(nn.Module):
         ValueError: a size is below 1.
 
     Example:
-        >>> records, _ = lookups(7, 3, 2)
-        >>> model = Lookup(2, 64, divisor=8)
+        >>> records, answers = lookups(7, 3, 2, generator=torch.Generator().manual_seed(0))
+        >>> model = Lookup(2, 2, divisor=0.01)
         >>> model(records).shape, model.weights(records).shape
         (torch.Size([7]), torch.Size([7, 3]))
+        >>> for name, weight in model.named_parameters():   # no bias
+        ...     print(name, nn.init.eye_(weight).shape)
+        project_query.weight torch.Size([2, 2])
+        project_key.weight torch.Size([2, 2])
+        >>> model(records).allclose(answers, atol=0.01)   # each key matches itself best
+        True
+        >>> model.divisor = 1e9   # all scores are nearly 0, all weights equal
+        >>> model(records).allclose(records[:, 1:, -1].mean(1))
+        True
+        >>> for shrink in ({}, {"shrink": 3}):   # how widely the maps are drawn
+        ...     [map.std().item() for map in Lookup(4, 9999, divisor=1, **shrink).parameters()]
+        [0.50, 0.50]
+        [0.17, 0.50]
+        >>> Lookup(1, 1, divisor=1)(lookups(7, 1, 1)[0]).shape   # the smallest
+        torch.Size([7])
     """
 
     def __init__(

@@ -60,9 +60,45 @@ def heatmap(
         ValueError: the values are no matrix, or there are not as many names as lines.
 
     Example:
-        >>> ax = heatmap(np.eye(2), rows=["a", "b"], title="Identity")
+        >>> ax = heatmap(np.eye(2), rows=["a", "b"], columns=["one", "two"], title="Identity")
         >>> ax.get_label()
         'Identity. Heat map, 2 rows by 2 columns. a: 1.00, 0.00. b: 0.00, 1.00.'
+        >>> ax.get_title(), [name.get_text() for name in ax.get_yticklabels()]
+        ('Identity', ['a', 'b'])
+        >>> ax.get_xticklabels()[0].get_rotation(), ax.spines["left"].get_visible()
+        (0.0, False)
+        >>> [text.get_text() for text in ax.texts] == ["1.00", "0.00", "0.00", "1.00"]
+        True
+        >>> [text.get_position() for text in ax.texts]
+        [(0, 0), (1, 0), (0, 1), (1, 1)]
+        >>> scores = np.array([[5.0, np.nan, 4.0], [1.0, 3.3, 3.0]])   # one is missing
+        >>> ax = heatmap(scores, digits=0, row_title="query", column_title="key")
+        >>> ax.get_label(), ax.get_ylabel(), ax.get_xlabel(), ax.images[0].get_clim()
+        ('Heat map, 2 rows by 3 columns. 0: 5, none, 4. 1: 1, 3, 3.', 'query', 'key', (1.0, 5.0))
+        >>> ["light" if text.get_color() == "white" else "dark" for text in ax.texts]
+        ['light', 'dark', 'light', 'dark', 'dark', 'dark']
+        >>> heatmap(np.array([[-0.001]]), ax=ax) is ax, ax.texts[-1].get_text()[0]   # no sign
+        (True, '0')
+        >>> ax = heatmap(scores > 4.5)
+        >>> ax.get_label(), [text.get_text() for text in ax.texts], ax.images[0].get_clim()
+        ('Mask, 2 rows by 3 columns. 0 sees 0. 1 sees none.', ['✓', '·', '·', '·', '·', '·'],
+        (0.0, 1.6))
+        >>> heatmap(scores > 3, verb="beats").get_label()
+        'Table, 2 rows by 3 columns. 0 beats 0, 2. 1 beats 1.'
+        >>> ax = heatmap(np.ones((16, 41)), columns=["long"] * 41, limits=(0, 2))
+        >>> ax.get_label(), ax.get_xticks(), len(ax.get_yticks())   # some names of many
+        ('Heat map, 16 rows by 41 columns. Values from 1.00 to 1.00.',
+        array([ 0,  6, 12, 18, 24, 30, 36]), 16)
+        >>> ax.images[0].get_clim(), ax.get_xticklabels()[0].get_rotation()
+        ((0.0, 2.0), 30.0)
+        >>> len(heatmap(scores, digits=None).texts), len(ax.figure.axes)
+        (0, 1)
+        >>> heatmap(np.ones(3))
+        Traceback (most recent call last):
+        ValueError: values must be a matrix; got shape (3,)
+        >>> heatmap(scores, rows=["a"])
+        Traceback (most recent call last):
+        ValueError: there must be one name for each of 2; got 1
     """
     array = _matrix(values)
     rows, columns = _names(rows, array.shape[0]), _names(columns, array.shape[1])
@@ -113,6 +149,37 @@ def vectors(
         >>> ax = vectors(np.array([[1.0, 0.0]]), ["word"], title="One word")
         >>> ax.get_label()
         'One word. Points in the plane. word at (1.00, 0.00).'
+        >>> ax.get_title(), len(ax.figure.axes)
+        ('One word', 1)
+        >>> points = np.array([[1, 2], [5, 2], [5, 5], [1, 5], [3, 2], [2, 3], [3, 4]])
+        >>> ax = vectors(points, list("abcdefg"), moved=points + 1, hull=True)
+        >>> ax.patches[0].get_xy()   # the hull has four corners; the others lie inside
+        array([[1., 2.],
+               [5., 2.],
+               [5., 5.],
+               [1., 5.],
+               [1., 2.]])
+        >>> across, up, before, after = ax.lines   # the two axes, then the points
+        >>> across.get_ydata(), up.get_xdata(), ax.get_aspect()
+        ([0, 0], [0, 0], 1.0)
+        >>> np.array_equal(before.get_xydata(), points)
+        True
+        >>> np.array_equal(after.get_xydata(), points + 1)
+        True
+        >>> names = [text for text in ax.texts if text.get_text()]   # the others are arrows
+        >>> len(ax.texts), " ".join(f"{name.get_text()} {name.get_ha()}" for name in names)
+        (14, 'a right b left c left d right e left f right g left')
+        >>> print(ax.get_label())
+        Points in the plane. a at (1.00, 2.00) moves to (2.00, 3.00).
+        b at (5.00, 2.00) moves to (6.00, 3.00). ...
+        >>> [text.get_text() for text in ax.get_legend().get_texts()]
+        ['before', 'after']
+        >>> bare = vectors(points, list("abcdefg"))
+        >>> len(bare.patches), vectors(points, list("gfedcba"), ax=bare) is bare
+        (0, True)
+        >>> vectors(np.zeros((1, 3)), ["a"])
+        Traceback (most recent call last):
+        ValueError: points must have shape (N, 2); got (1, 3)
         >>> vectors(np.zeros((2, 2)), ["a", "b"], moved=np.zeros((1, 2)))
         Traceback (most recent call last):
         ValueError: moved must have the shape of points, (2, 2); got (1, 2)
@@ -163,6 +230,21 @@ def dials(
         >>> (ax,) = dials(np.array([0.0]), ["start"])
         >>> ax.get_label()
         'start: hand at (1.00, 0.00).'
+        >>> len(ax.figure.axes)
+        1
+        >>> axes = dials(np.arange(3) * np.pi / 2, ["east", "north", "west"], title="Turns", rows=2)
+        >>> print(*[ax.get_label() for ax in axes])
+        Turns. east: hand at (1.00, 0.00). north: hand at (0.00, 1.00). west: hand at (-1.00, 0.00).
+        >>> north, empty = axes[1], axes[0].figure.axes[3]
+        >>> north.get_title(), north.figure.get_suptitle(), empty.axison
+        ('north', 'Turns', False)
+        >>> [line.get_xydata().round(2).tolist() for line in north.lines]   # a hand and its tip
+        [[[0.0, 0.0], [0.0, 1.0]], [[0.0, 1.0]]]
+        >>> face = north.patches[0]
+        >>> face.center, face.radius, face.get_fill(), north.axison, north.get_aspect()
+        ((0, 0), 1.0, False, False, 1.0)
+        >>> north.get_xlim() == north.get_ylim() == (-1.15, 1.15)
+        True
         >>> dials([], [])
         Traceback (most recent call last):
         ValueError: angles must have shape (N,), with N at least 1; got (0,)

@@ -1,10 +1,11 @@
 """What any attention must do: properties, to be asked of your own code.
 
-A property takes your function and answers ``True`` or ``False``. There are three kinds of functions:
+A property takes your function and answers ``True`` or ``False``. There are four kinds of functions:
 
 * ``attend(query, key, value, mask)`` returns context and weights. It is given queries ``(B, T, 6)``,
   keys and values ``(B, S, 6)``, and a boolean mask ``(B, T, S)``, ``True`` = may attend; it returns
   a context ``(B, T, E)`` and weights ``(B, T, S)`` or, with heads, ``(B, H, T, S)``.
+* ``model(x)`` maps a sequence ``(B, T, 6)`` to one output a position, ``(B, T, E)``.
 * ``table(length, d_model)`` returns one row a position, ``(length, d_model)``.
 * ``step()`` is one step of training, and returns nothing of interest.
 
@@ -24,6 +25,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 Attend = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+Model = Callable[[Tensor], Tensor]
 Table = Callable[[int, int], Tensor]
 P = ParamSpec("P")
 
@@ -84,6 +86,33 @@ def future_changes_nothing(attend: Attend) -> bool:
         if not _close(after[:, :now], before[:, :now]):
             return False
     return True
+
+
+@_answer
+def prefixes_keep_their_outputs(model: Model, width: int = WIDTH) -> bool:
+    r"""Tell whether the beginning of a sequence has the same outputs alone as within the whole.
+
+    .. math:: f(x_1, \dots, x_t) = f(x_1, \dots, x_T)_{1, \dots, t} \qquad (t \le T)
+
+    Args:
+        model: is given five positions, and the first one, two, three and four of them.
+        width: of its input.
+
+    Example:
+        >>> running_sum, mean = (lambda x: x.cumsum(1)), (lambda x: x.cumsum(1) / x.size(1))
+        >>> prefixes_keep_their_outputs(running_sum), prefixes_keep_their_outputs(mean)
+        (True, False)
+        >>> prefixes_keep_their_outputs(nn.Linear(2, 3).double(), width=2)
+        True
+        >>> prefixes_keep_their_outputs(lambda x: x + x[:, 3:4].sum(1, keepdim=True))
+        False
+    """
+    x = _random(BATCH, QUERIES, width)
+    whole = model(x)
+    if whole.shape[:2] != x.shape[:2]:
+        return False
+    lengths = range(1, QUERIES)
+    return all(_close(model(x[:, :t]), whole[:, :t]) for t in lengths)
 
 
 @_answer

@@ -36,6 +36,16 @@ class RecurrentEncoderDecoder(nn.Module):
         >>> source, target = torch.ones(5, 2, 2), torch.ones(5, 3, 2)
         >>> model(source, target).shape, model.predict(source, 7).shape
         (torch.Size([5, 3, 2]), torch.Size([5, 7, 2]))
+        >>> source = torch.tensor([[[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]])
+        >>> points = model.predict(source, 2)   # the first follows the last source point
+        >>> model(source, torch.cat([source[:, 2:], points[:, :1]], dim=1)).allclose(points)
+        True
+        >>> points[:, :1].equal(model.predict(source, 1))
+        True
+        >>> sum(x.numel() for x in RecurrentEncoderDecoder().parameters())   # of width 2
+        82
+        >>> RecurrentEncoderDecoder(d_model=1, d_input=1)(source[..., :1], source[..., :1]).shape
+        torch.Size([1, 3, 1])
     """
 
     def __init__(self, *, d_model: int = 2, d_input: int = 2) -> None:

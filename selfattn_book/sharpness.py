@@ -32,6 +32,8 @@ def entropy(weights: Tensor) -> Tensor:
     Example:
         >>> entropy(torch.tensor([[0.25, 0.25, 0.25, 0.25], [0.0, 1.0, 0.0, 0.0]])).exp()
         tensor([4., 1.])
+        >>> entropy(torch.full((2, 3, 4), 0.25)).shape   # along the last axis
+        torch.Size([2, 3])
         >>> entropy(torch.tensor([1, 0]))
         Traceback (most recent call last):
         TypeError: weights must be a floating-point tensor; got dtype torch.int64
@@ -58,6 +60,9 @@ def softmax_jacobian(weights: Tensor) -> Tensor:
         >>> softmax_jacobian(torch.tensor([0.5, 0.5]))
         tensor([[ 0.2500, -0.2500],
                 [-0.2500,  0.2500]])
+        >>> softmax_jacobian(torch.tensor([[0.0, 1.0], [0.5, 0.5]]))[0]   # sure: nothing moves it
+        tensor([[0., 0.],
+                [0., 0.]])
         >>> softmax_jacobian(torch.tensor([1, 0]))
         Traceback (most recent call last):
         TypeError: weights must be a floating-point tensor; got dtype torch.int64

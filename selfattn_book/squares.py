@@ -37,7 +37,8 @@ def square_sequences(
     """Walk around a square ``n`` times, from a random corner in a random direction.
 
     The numbers come from NumPy's legacy generator, which will not change any more, in this order:
-    the first corners, the lengths if they vary, the directions, then the noise of each sequence.
+    a corner each, the lengths if they vary, the directions, then the noise of each sequence.
+    A walk of direction 1 begins at its corner; one of direction 0 is that walk of four, backwards.
 
     Args:
         n: how many sequences.
@@ -58,11 +59,22 @@ def square_sequences(
         >>> squares = square_sequences(128, seed=13)
         >>> squares.points.shape, squares.lengths[:3], squares.directions[:3]
         (torch.Size([128, 4, 2]), tensor([4, 4, 4]), tensor([1, 0, 0]))
-        >>> squares.points[0].round()   # without the noise
-        tensor([[ 1.,  1.],
-                [ 1., -1.],
-                [-1., -1.],
-                [-1.,  1.]])
+        >>> squares.points[0]   # forwards, from the third corner
+        tensor([[ 1.0349,  0.9661],
+                [ 0.8055, -0.9169],
+                [-0.8251, -0.9499],
+                [-0.8670,  0.9342]])
+        >>> squares.points[1].round()   # backwards, without the noise
+        tensor([[ 1., -1.],
+                [ 1.,  1.],
+                [-1.,  1.],
+                [-1., -1.]])
+        >>> varied = square_sequences(128, seed=13, variable_length=True)
+        >>> varied.lengths.unique(), varied.points[varied.lengths == 2][0].round()
+        (tensor([2, 3, 4]), tensor([[ 1., -1.],
+                [ 1.,  1.],
+                [ 0.,  0.],
+                [ 0.,  0.]]))
         >>> square_sequences(0, seed=13)
         Traceback (most recent call last):
         ValueError: n must be at least 1; got 0

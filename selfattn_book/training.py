@@ -1,18 +1,19 @@
-"""Training loops that know no model: they are given one, data, and a loss."""
+"""A training loop that knows no model: it is given one, data, and a loss."""
 
+import math
 import runpy
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, stack_module_state, vmap
-from tqdm import tqdm, trange
+from tqdm import tqdm
 
 from selfattn_book import checkpoint
-from selfattn_book.checks import check_integer
+from selfattn_book.checks import check_finite, check_integer
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -24,20 +25,33 @@ class History:
     Attributes:
         train: the mean loss over the batches of each epoch, each before it was learned.
         validation: the mean loss over the validation batches after each epoch, if there are any.
-        best_epoch: the epoch, counted from 0, with the least loss: of validation, if there is any.
+        best_epoch: the first epoch, counted from 0, with the least loss: of validation, if there
+            is any.
         best_state: the model's state after that epoch.
+
+    Example:
+        >>> model, history = nn.Linear(1, 1), History()
+        >>> for epoch, loss in enumerate([3.0, 1.0, 2.0]):
+        ...     history.train.append(loss)
+        ...     history.note(epoch, model)
+        >>> history.best_epoch, history.best_state["weight"].equal(model.weight)
+        (1, True)
     """
 
     train: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
     best_epoch: int = -1
-    best_state: dict[str, Tensor] = field(default_factory=dict)
+    # Left out of == and repr: tensors do not compare to one truth, and fill a page.
+    best_state: dict[str, Tensor] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def note(self, epoch: int, model: nn.Module) -> None:
         """Keep the model's state if its epoch was the best so far."""
-        losses = self.validation or self.train
-        if losses[-1] <= min(losses):
-            self.best_epoch, self.best_state = epoch, deepcopy(model.state_dict())
+        *before, last = self.validation or self.train
+        if last < min(before, default=math.inf):
+            self.best_epoch, state = epoch, model.state_dict()
+            self.best_state = {name: value.clone() for name, value in state.items()}
 
 
 def fit(
@@ -57,7 +71,8 @@ def fit(
 
     A batch is a sequence of tensors: what the model takes, and last the target.
     Every epoch seeds PyTorch's generator anew, from ``seed`` and its number, so that a training
-    that was interrupted shuffles and drops as it would have done.
+    that was interrupted shuffles and drops as it would have done. A loader that shuffles must
+    therefore draw from PyTorch's generator, as it does unless it is given another.
 
     Args:
         model: any module; it ends with its last state.
@@ -68,7 +83,7 @@ def fit(
         seed: of all chance in the training.
         validation: batches to measure on, and not to learn from.
         patience: stop after so many epochs in a row without a new least loss.
-        file: of the checkpoint, written after each epoch;
+        file: of the checkpoint, written after each epoch, in a folder that is there;
             if it is there already, the training goes on from it.
         progress: show a bar.
 
@@ -77,16 +92,41 @@ def fit(
 
     Raises:
         ValueError: there are no batches, a loss is not finite, ``epochs`` or ``patience`` is
-            below 1, or the checkpoint is of another seed.
+            below 1, or the file is no checkpoint of this seed, model and optimizer.
+        FileNotFoundError: the folder of the checkpoint is not there.
 
     Example:
         >>> x = torch.linspace(-1, 1, 8).unsqueeze(1)
         >>> line, batches = nn.Linear(1, 1), [(x, 2 * x)]
         >>> adam = torch.optim.Adam(line.parameters(), lr=0.1)
-        >>> history = fit(line, batches, nn.functional.mse_loss, adam,
-        ...               epochs=500, seed=0, progress=False)
-        >>> len(history.train), history.train[-1] < 1e-6
-        (500, True)
+        >>> history = fit(line.eval(), batches, nn.functional.mse_loss, adam,
+        ...               epochs=300, seed=0, progress=False)
+        >>> len(history.train), history.train[-1] < 1e-6, line.training
+        (300, True, True)
+        >>> def again(epochs, seed=0, **options):   # a line that drops, always the same start
+        ...     _ = torch.manual_seed(0)
+        ...     model = nn.Sequential(nn.Dropout(0.5), nn.Linear(1, 1))
+        ...     adam = torch.optim.Adam(model.parameters(), lr=0.1)
+        ...     recipe = {"epochs": epochs, "seed": seed, "progress": False}
+        ...     return fit(model, batches, nn.functional.mse_loss, adam, **recipe, **options)
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:   # interrupted after 3 epochs, and gone on
+        ...     kept = {"file": f"{folder}/line.pt"}
+        ...     parts = [again(epochs, **kept) for epochs in (3, 9)]
+        ...     again(9, seed=1, **kept)
+        Traceback (most recent call last):
+        ValueError: ...line.pt must be of a training with 'seed: 1'; got one with 'seed: 0'
+        >>> [len(part.train) for part in parts], parts[1].train == again(9).train
+        ([3, 9], True)
+        >>> again(9).train == again(9, seed=1).train   # the seed is that of the drops
+        False
+        >>> other = [(x, -2 * x)]   # what is learned makes this worse
+        >>> stopped = again(9, validation=other, patience=1)
+        >>> stopped.best_epoch, len(stopped.train), len(stopped.validation)
+        (0, 2, 2)
+        >>> again(0)
+        Traceback (most recent call last):
+        ValueError: epochs must be at least 1; got 0
         >>> fit(line, [], nn.functional.mse_loss, adam, epochs=1, seed=0, progress=False)
         Traceback (most recent call last):
         ValueError: there must be at least one batch; got none
@@ -95,7 +135,8 @@ def fit(
     patience = (
         epochs if patience is None else check_integer("patience", patience, least=1)
     )
-    history = _resume(file, model, optimizer, seed)
+    recipe = _recipe(model, optimizer, seed, validation is not None)
+    history = _resume(file, model, optimizer, recipe)
     begin = len(history.train)
     bar = tqdm(
         range(begin, epochs), disable=not progress, initial=begin, total=epochs
@@ -110,7 +151,7 @@ def fit(
                 history.validation.append(measure(model, validation, loss))
         history.note(epoch, model)
         bar.set_postfix(loss=history.train[-1], best=history.best_epoch)
-        _keep(file, model, optimizer, history, seed)
+        _keep(file, model, optimizer, history, recipe)
     return history
 
 
@@ -128,9 +169,11 @@ def measure(
         ValueError: there are no batches, or a loss is not finite.
 
     Example:
-        >>> zeros = torch.zeros(4, 1)
-        >>> measure(nn.Identity(), [(zeros, zeros + 1), (zeros, zeros + 3)], nn.functional.mse_loss)
+        >>> ones, model = torch.ones(4, 1), nn.Dropout(0.9)   # drops nothing while measured
+        >>> measure(model, [(ones, ones + 1), (ones, ones + 3)], nn.functional.mse_loss)
         5.0
+        >>> model.training
+        True
     """
     was_training = model.training
     model.eval()
@@ -150,7 +193,7 @@ def _learn(
     losses = []
     for *inputs, target in batches:
         batch_loss = loss(model(*inputs), target)
-        losses.append(_finite(batch_loss, "in training"))
+        losses.append(check_finite(batch_loss, "in training"))
         optimizer.zero_grad()
         batch_loss.backward()
         optimizer.step()
@@ -160,7 +203,7 @@ def _learn(
 def _mean(losses: list[Tensor]) -> float:
     if not losses:
         raise ValueError("there must be at least one batch; got none")
-    return _finite(torch.stack(losses).mean(), "over the batches").item()
+    return check_finite(torch.stack(losses).mean(), "over the batches").item()
 
 
 def _keep(
@@ -168,210 +211,64 @@ def _keep(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     history: History,
-    seed: int,
+    recipe: list[str],
 ) -> None:
     """Write a checkpoint, if one is wanted."""
     if file is not None:
         states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-        checkpoint.save(file, {"seed": seed, "history": asdict(history), **states})
+        content = {"recipe": recipe, "history": vars(history), **states}
+        checkpoint.save(file, content)
 
 
 def _resume(
     file: str | Path | None,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    seed: int,
+    recipe: list[str],
 ) -> History:
     """Go on from a checkpoint, if there is one."""
-    if file is None or not Path(file).exists():
+    if file is None:
+        return History()
+    if not Path(file).parent.is_dir():
+        folder = Path(file).parent
+        raise FileNotFoundError(f"{file} must be in a folder; got no {folder}")
+    if not Path(file).exists():
         return History()
     kept = checkpoint.load(file)
-    if kept["seed"] != seed:
-        raise ValueError(
-            f"{file} must be of seed {seed}; got one of seed {kept['seed']}"
-        )
+    _check_recipe(file, recipe, kept)
     model.load_state_dict(kept["model"])
     optimizer.load_state_dict(kept["optimizer"])
     return History(**kept["history"])
 
 
-def fit_seeds(
-    make_model: Callable[[], nn.Module],
-    inputs: Tensor | Sequence[Tensor],
-    targets: Tensor,
-    loss: Loss,
-    *,
-    seeds: Sequence[int],
-    epochs: int,
-    batch_size: int | None = None,
-    lr: float = 0.01,
-    method: Callable[..., torch.optim.Optimizer] = torch.optim.Adam,
-    progress: bool = True,
-) -> tuple[Tensor, list[nn.Module]]:
-    """Train one model per seed on the same data, side by side.
-
-    The models share nothing but the recipe: their parameters are stacked, so that one step of
-    one optimizer moves them all, and each moves as it would alone, up to rounding.
-    This asks of the method that it treats every number by itself, as Adam and SGD do.
-
-    Args:
-        make_model: makes a model, whose parameters are drawn as PyTorch draws.
-        inputs: all inputs, as the model takes them; several tensors for several arguments.
-        targets: all targets, as the loss takes them.
-        loss: of the model's output and the targets, a number.
-        seeds: one a model; PyTorch's generator is seeded with it before the model is made, and
-            the one that shuffles its data.
-        epochs: how many times the data are gone through.
-        batch_size: how many examples a step, in another order each epoch and for each seed;
-            all of them at once when left out.
-        lr: the learning rate.
-        method: an optimizer of ``torch.optim``.
-        progress: show a bar.
-
-    Returns:
-        The losses ``(epochs + 1, seeds)``: for each epoch the mean over its batches, each before
-        it was learned, and last the loss on all of the data after training;
-        and the trained models.
-
-    Raises:
-        ValueError: there are no seeds, ``epochs`` or ``batch_size`` is below 1, inputs and targets
-            are not equally many, or a loss is not finite.
-
-    Example:
-        >>> x = torch.linspace(-1, 1, 8).unsqueeze(1)
-        >>> make = lambda: nn.Linear(1, 1)
-        >>> given = make, x, 2 * x, nn.functional.mse_loss
-        >>> recipe = {"epochs": 500, "lr": 0.1, "progress": False}
-        >>> losses, models = fit_seeds(*given, seeds=[0, 1, 2], **recipe)
-        >>> losses.shape, losses[-1] < 1e-6
-        (torch.Size([501, 3]), tensor([True, True, True]))
-        >>> len(losses[0].unique()), [round(model.weight.item(), 2) for model in models]
-        (3, [2.0, 2.0, 2.0])
-        >>> alone, _ = fit_seeds(*given, seeds=[1], **recipe)
-        >>> losses[:, [1]].allclose(alone, atol=1e-5)
-        True
-        >>> batched, _ = fit_seeds(*given, seeds=[0, 1, 2], batch_size=3, **recipe)
-        >>> batched[0] == losses[0]   # the first step has seen a part of the data
-        tensor([False, False, False])
-        >>> slow, _ = fit_seeds(*given, seeds=[1], method=torch.optim.SGD, **recipe)
-        >>> slow[0] == losses[0, 1], slow[-1] < 1e-6   # the same start, another way
-        (tensor([True]), tensor([True]))
-        >>> slow.equal(losses[:, [1]])
-        False
-        >>> usual, _ = fit_seeds(*given, seeds=[1], epochs=9, progress=False)
-        >>> usual.equal(fit_seeds(*given, seeds=[1], epochs=9, lr=0.01, progress=False)[0])
-        True
-        >>> fit_seeds(*given, seeds=[], **recipe)
-        Traceback (most recent call last):
-        ValueError: there must be at least one seed; got none
-        >>> fit_seeds(*given, seeds=[0], epochs=0)
-        Traceback (most recent call last):
-        ValueError: epochs must be at least 1; got 0
-        >>> fit_seeds(*given, seeds=[0], epochs=1, lr=1e30, progress=False)
-        Traceback (most recent call last):
-        ValueError: losses must be finite; got [inf] in epoch 1
-    """
-    _check_recipe(seeds, epochs)
-    data = _examples(inputs, targets)
-    models = [_make(make_model, seed) for seed in seeds]
-    parameters, buffers = stack_module_state(models)
-    losses_of_all = _side_by_side(models[0], loss)
-    chances = [torch.Generator().manual_seed(seed) for seed in seeds]
-    optimizer = method(parameters.values(), lr=lr)
-    history = []
-    for epoch in trange(epochs, disable=not progress, leave=False):
-        steps = []
-        for batch, own in _deal(data, batch_size, chances):
-            losses = losses_of_all(parameters, buffers, batch, own)  # (seeds,)
-            steps.append(_finite(losses, f"in epoch {epoch}"))
-            optimizer.zero_grad()
-            losses.sum().backward()  # no model's loss depends on another's parameters
-            optimizer.step()
-        history.append(torch.stack(steps).mean(dim=0))
-    with torch.no_grad():
-        losses = losses_of_all(parameters, buffers, data, False)
-    history.append(_finite(losses, f"in epoch {epochs}"))
-    _hand_back(parameters, models)
-    return torch.stack(history), models
+def _recipe(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    seed: int,
+    validated: bool,
+) -> list[str]:
+    """Write down, line by line, what a training must share with the one that it continues."""
+    parameters = [
+        f"{name}: {tuple(parameter.shape)}, {parameter.dtype}"
+        for name, parameter in model.named_parameters()
+    ]
+    choices = [f"seed: {seed}", f"validation: {validated}"]
+    text = "\n".join([*choices, *parameters, repr(model), repr(optimizer)])
+    return [line.strip() for line in text.splitlines()]
 
 
-def _examples(
-    inputs: Tensor | Sequence[Tensor], targets: Tensor
-) -> tuple[Tensor, ...]:
-    """Put what belongs together into one tuple, the targets last."""
-    data = (*((inputs,) if isinstance(inputs, Tensor) else inputs), targets)
-    counts = [len(tensor) for tensor in data]
-    if len(set(counts)) > 1:
-        raise ValueError(f"inputs and targets must be equally many; got {counts}")
-    return data
-
-
-def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
-    """Return a function of stacked states and a batch, which gives the loss of each model."""
-    skeleton = deepcopy(model).to("meta")
-
-    def loss_of_one(
-        parameters: dict[str, Tensor],
-        buffers: dict[str, Tensor],
-        batch: tuple[Tensor, ...],
-    ) -> Tensor:
-        *inputs, targets = batch
-        output = functional_call(skeleton, (parameters, buffers), tuple(inputs))
-        return loss(output, targets)
-
-    def losses_of_all(
-        parameters: dict[str, Tensor],
-        buffers: dict[str, Tensor],
-        batch: tuple[Tensor, ...],
-        own: bool,  # each model has a batch of its own, or all have the same
-    ) -> Tensor:
-        dims = (0, 0, 0 if own else None)
-        return vmap(loss_of_one, in_dims=dims)(parameters, buffers, batch)
-
-    return losses_of_all
-
-
-def _deal(
-    data: tuple[Tensor, ...],
-    batch_size: int | None,
-    chances: list[torch.Generator],
-) -> Iterator[tuple[tuple[Tensor, ...], bool]]:
-    """Give the batches of one epoch, and whether each model has its own, ``(seeds, batch, ...)``."""
-    if batch_size is None:
-        yield data, False
-        return
-    size = check_integer("batch_size", batch_size, least=1)
-    count = len(data[-1])
-    order = torch.stack([torch.randperm(count, generator=g) for g in chances])
-    for chosen in order.split(size, dim=1):  # (seeds, batch)
-        yield tuple(tensor[chosen] for tensor in data), True
-
-
-def _make(make_model: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """Make a model from a seed, and leave PyTorch's generator as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return make_model()
-
-
-@torch.no_grad()
-def _hand_back(stacked: dict[str, Tensor], models: list[nn.Module]) -> None:
-    for name, values in stacked.items():
-        for model, value in zip(models, values, strict=True):
-            model.get_parameter(name).copy_(value)
-
-
-def _check_recipe(seeds: Sequence[int], epochs: int) -> None:
-    if len(seeds) == 0:
-        raise ValueError("there must be at least one seed; got none")
-    check_integer("epochs", epochs, least=1)
-
-
-def _finite(losses: Tensor, where: str) -> Tensor:
-    """Return losses without their gradient, or raise."""
-    if not losses.isfinite().all():
-        raise ValueError(f"losses must be finite; got {losses.tolist()} {where}")
-    return losses.detach()
+def _check_recipe(
+    file: str | Path, recipe: list[str], kept: dict[str, Any]
+) -> None:
+    """Raise unless a checkpoint is of a training with this recipe."""
+    if "recipe" not in kept:
+        raise ValueError(
+            f"{file} must be a checkpoint of fit; got one of something else"
+        )
+    for wanted, got in zip_longest(recipe, kept["recipe"], fillvalue="nothing"):
+        if wanted != got:
+            rule = f"{file} must be of a training with '{wanted}'"
+            raise ValueError(f"{rule}; got one with '{got}'")
 
 
 if __name__ == "__main__":

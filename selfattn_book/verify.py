@@ -130,7 +130,7 @@ def _both_sides(code: str, line: int, namespace: dict[str, Any]) -> str:
 
 @contextmanager
 def _reader_session() -> Iterator[None]:
-    """Give a chapter one thread and a ``glue`` that needs no book around it, for a while."""
+    """Give a chapter what a fresh kernel has, one thread and a ``glue`` that needs no book."""
     dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
     real = sys.modules.get("myst_nb")
     stand_in = types.ModuleType("myst_nb")
@@ -138,7 +138,7 @@ def _reader_session() -> Iterator[None]:
     sys.modules["myst_nb"] = stand_in
     torch.set_num_threads(1)
     try:
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
             yield
     finally:
         sys.modules.pop("myst_nb")

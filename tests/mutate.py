@@ -3,13 +3,17 @@
 For each change, a *mutant*, first the docs are asked: doctests and the checks of the chapters.
 What they let pass is shown to all other tests. Survivors are listed by place.
 Each mutant runs in a process forked from this one, which has the heavy libraries loaded.
+The unchanged package goes first: it shows who is quick, and how long anyone may take.
 
-Run as: python tests/mutate.py [MODULE ...] [--docs-only], the modules without `.py`
+Run as: python tests/mutate.py [MODULE ...] [--docs-only] [--processes N] [--at-most SECONDS],
+the modules without `.py`. With --at-most, pages that take longer are not asked, nor tests that do
+and do not import the module, so that more may seem to survive.
 """
 
 import argparse
 import ast
 import copy
+import gc
 import io
 import multiprocessing
 import os
@@ -17,14 +21,16 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis.strategies  # noqa: F401 (loaded here, so that no fork loads it again)
 import matplotlib.pyplot
-import numpy  # noqa: F401 (loaded here, so that no fork loads it again)
+import numpy  # noqa: F401 (likewise)
 import pytest
 import torch
 import torch._dynamo
@@ -34,12 +40,43 @@ ROOT = Path(__file__).resolve().parent.parent  # `book` would import the package
 sys.path.insert(0, str(ROOT / "_config" / "extensions"))
 from chapter_keys import imports, modules_reached  # noqa: E402
 
-# Who takes longer than this over a mutant is in its endless loop: noticed.
-SECONDS = 600
+# Who takes so many times as long, and a while, over a mutant is in its endless loop: noticed.
+# Counted is the processor's time, which does not grow when others use the machine.
+TIMES, SECONDS = 5, 20
+PATIENCE = 600  # seconds on the clock, for who waits for ever and computes nothing
+
+# Matters of taste: a line may be thicker. What is given under these names is left alone.
+LOOKS = {
+    "alpha", "figsize", "fontsize", "frameon", "height", "labelrotation", "length", "linestyle",
+    "linewidth", "markersize", "shrinkA", "shrinkB", "width", "xytext",
+}  # fmt: skip
+
+# Changes that change nothing, with the reason; they are left out, and listed at the end.
+STRICT = """\
+conversion: flipped: True, in: for source, target in zip(sources, targets, strict=True):
+conversion: flipped: True, in: parts = [part for pair in zip(weights, biases, strict=True) for part in pair]
+curves: flipped: True, in: looks = zip(COLORS, DASHES, strict=True)
+grids: flipped: True, in: for i, (ax, name) in enumerate(zip(axes, names, strict=True)):
+plotting: flipped: True, in: for name, point in zip(names, points, strict=True):
+plotting: flipped: True, in: for tail, head in zip(start, end, strict=True):
+plotting: flipped: True, in: told = [f"{name} at {_point(p)}" for name, p in zip(names, start, strict=True)]
+plotting: flipped: True, in: told = [f"{s} moves to {_point(p)}" for s, p in zip(told, end, strict=True)]
+plotting: flipped: True, in: f"{name} {verb} {which}" for name, which in zip(rows, seen, strict=True)
+plotting: flipped: True, in: f"{name}: {line}" for name, line in zip(rows, lines_read, strict=True)
+squares: flipped: True, in: zip(first, lengths, directions, strict=True)
+seeds: flipped: True, in: for model, value in zip(models, values, strict=True):
+"""  # noqa: E501
+EQUIVALENT = dict.fromkeys(STRICT.splitlines(), "they are equally long by then") | {
+    "checkpoint: left out: stream.flush(), in: stream.flush()": "torch.save flushes as well",
+    "seeds: one more: 1, in: count = len(data[-1])": "all are equally many",
+    "seeds: sign or negation dropped: -1, in: count = len(data[-1])": "all are equally many",
+}
 
 MODULES = [
-    "masks", "attention", "positional", "symmetry", "sharpness", "lookup", "words",
-    "ablation", "training", "conversion", "properties",
+    "masks", "attention", "positional", "symmetry", "sharpness", "lookup", "words", "ablation",
+    "conversion", "properties", "sequence_properties", "checkpoint", "squares", "encoder_decoder",
+    "recurrent", "figure", "curves", "plotting", "grids", "train_squares", "training",
+    "seeds", "checks",
 ]  # fmt: skip
 
 SWAPS = {
@@ -58,7 +95,13 @@ class Mutant:
     module: str
     line: int
     change: str
+    text: str
     source: str
+
+    @property
+    def name(self) -> str:
+        """What was done where, without the number of the line, which moves."""
+        return f"{self.module}: {self.change}, in: {self.text}"
 
 
 def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -97,14 +140,18 @@ def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 def mutants(path: Path) -> Iterator[Mutant]:
     """Give every mutant of a module; docstrings, annotations and messages are left alone."""
-    tree = ast.parse(path.read_text("utf-8"))
+    lines = path.read_text("utf-8").splitlines()
+    tree = ast.parse("\n".join(lines))
     for parent, name, index, node in places(tree):
         for change, new in changes(node):
             put(parent, name, index, ast.copy_location(new, node))
             source = ast.unparse(ast.fix_missing_locations(tree))
             put(parent, name, index, node)
             before = ast.unparse(node).split("\n")[0]
-            yield Mutant(path.stem, node.lineno, f"{change}: {before}", source)
+            text = lines[node.lineno - 1].strip()
+            yield Mutant(
+                path.stem, node.lineno, f"{change}: {before}", text, source
+            )
 
 
 def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
@@ -120,6 +167,8 @@ def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
                 continue
             children = value if isinstance(value, list) else [value]
             for index, child in enumerate(children):
+                if is_taste(parent, name, index):
+                    continue
                 if isinstance(child, ast.AST) and not isinstance(child, skipped):
                     if hasattr(child, "lineno"):
                         yield (
@@ -131,6 +180,18 @@ def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
                     queue.append(child)
 
 
+def is_taste(parent: ast.AST, name: str, index: int) -> bool:
+    """Tell whether a child of a node only says what a picture looks like."""
+    if isinstance(parent, ast.keyword):
+        return parent.arg in LOOKS
+    key = (
+        parent.keys[index]
+        if isinstance(parent, ast.Dict) and name == "values"
+        else None
+    )
+    return isinstance(key, ast.Constant) and key.value in LOOKS
+
+
 def put(parent: ast.AST, name: str, index: int | None, node: ast.AST) -> None:
     """Hang a node into its place."""
     if index is None:
@@ -139,9 +200,100 @@ def put(parent: ast.AST, name: str, index: int | None, node: ast.AST) -> None:
         getattr(parent, name)[index] = node
 
 
-def verdict(task: tuple[Mutant | None, bool]) -> str:
-    """Run docs and tests on a mutant, in this process, and say who noticed."""
-    mutant, docs_only = task
+@dataclass
+class Witness:
+    """Who is asked: one of the docs or of the tests, by its path, and the seconds it takes."""
+
+    is_test: bool
+    path: str
+    seconds: float = 0.0
+    is_slow: bool = False
+
+
+def survey(
+    modules: list[str], docs_only: bool, at_most: float
+) -> dict[str, list[Witness]]:
+    """Ask everyone about the unchanged package, and tell whom to ask about each module."""
+    asked: dict[str, Witness] = {}
+    found: dict[str, list[Witness]] = {}
+    with package_copy() as package:
+        for module in modules:
+            for witness in witnesses(module, package, docs_only):
+                if witness.path not in asked:
+                    asked[witness.path] = witness
+                    own = any(is_own(witness, name) for name in modules)
+                    measure(witness, package, PATIENCE if own else at_most)
+                found.setdefault(module, []).append(asked[witness.path])
+    for witness in asked.values():
+        if witness.is_slow:
+            print(f"too slow to be asked: {witness.path}", flush=True)
+    return {module: ordered(module, found[module]) for module in modules}
+
+
+def measure(witness: Witness, package: Path, at_most: float) -> None:
+    """Ask about the unchanged package, and take the time."""
+    start = time.process_time()
+    failed = notices(witness, package, at_most)
+    witness.seconds = time.process_time() - start
+    witness.is_slow = witness.seconds >= at_most
+    if failed and not witness.is_slow:
+        raise RuntimeError(f"{witness.path} fails as it is")
+
+
+def witnesses(module: str, package: Path, docs_only: bool) -> Iterator[Witness]:
+    """Give everyone who is asked about a module; paths are relative to the copy's folder."""
+    yield Witness(False, f"selfattn_book/{module}.py")
+    yield Witness(False, "selfattn_book")  # all doctests, also of the pages
+    for page in sorted((package / "_book").glob("*/*.md")):
+        if reaches(page, package, module):
+            yield Witness(False, str(page.relative_to(package.parent)))
+    for test in sorted((ROOT / "tests").glob("test_*.py")):
+        if not docs_only and "test_book" not in test.name:
+            yield Witness(True, str(test))
+
+
+def reaches(page: Path, package: Path, module: str) -> bool:
+    """Tell whether the cells of a page import a module, directly or through others."""
+    # Not at the top: what is imported there would hide the copy from every fork.
+    from selfattn_book.cells import read_cells
+
+    cells = read_cells(page.read_text("utf-8"))
+    names = frozenset().union(*(imports(cell.code) for cell in cells))
+    return package / f"{module}.py" in modules_reached(package, names)
+
+
+def ordered(module: str, witnesses: list[Witness]) -> list[Witness]:
+    """Order: the docs before the tests, a module's own before others, then by cost."""
+
+    def rank(witness: Witness) -> tuple[bool, bool, float]:
+        return witness.is_test, not is_own(witness, module), witness.seconds
+
+    return sorted((w for w in witnesses if not w.is_slow), key=rank)
+
+
+def is_own(witness: Witness, module: str) -> bool:
+    """Tell whether these are the doctests of a module, or tests that import it."""
+    if not witness.is_test:
+        return witness.path == f"selfattn_book/{module}.py"
+    return f"selfattn_book.{module}" in imports(
+        Path(witness.path).read_text("utf-8")
+    )
+
+
+def verdict(task: tuple[Mutant, list[Witness]]) -> str:
+    """Show a mutant to one witness after another, in this process, and say who noticed."""
+    mutant, asked = task
+    with package_copy() as package:
+        (package / f"{mutant.module}.py").write_text(mutant.source, "utf-8")
+        for witness in asked:
+            if notices(witness, package, TIMES * witness.seconds + SECONDS):
+                return "tests" if witness.is_test else "docs"
+    return "nobody"
+
+
+@contextmanager
+def package_copy() -> Iterator[Path]:
+    """Give a copy of the package, its pages inside, which is what is imported from now on."""
     with tempfile.TemporaryDirectory() as folder:
         package = Path(folder, "selfattn_book")
         shutil.copytree(
@@ -150,26 +302,24 @@ def verdict(task: tuple[Mutant | None, bool]) -> str:
             ignore=shutil.ignore_patterns("__pycache__"),
         )
         shutil.copytree(ROOT / "docs", package / "_book")
-        if mutant:
-            (package / f"{mutant.module}.py").write_text(mutant.source, "utf-8")
         sys.path.insert(0, folder)
-        signal.signal(signal.SIGALRM, stop)
-        module = mutant.module if mutant else None
-        if notices(lambda package: docs_notice(package, module), package):
-            return "docs"
-        asked = not docs_only
-        return "tests" if asked and notices(tests_notice, package) else "nobody"
+        os.environ["PYTHONPATH"] = folder  # for who starts another Python
+        yield package
 
 
-def notices(ask: Callable[[Path], bool], package: Path) -> bool:
+def notices(witness: Witness, package: Path, limit: float) -> bool:
     """Ask in silence, and count an endless loop as noticed by who is in it."""
-    signal.alarm(SECONDS)
+    for kind in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(kind, stop)
+    signal.setitimer(signal.ITIMER_PROF, limit)
+    signal.alarm(PATIENCE)
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            return ask(package)
-    except TimeoutError:
+            return fails(package.parent / witness.path, package)
+    except Exception:  # it took too long, or the mutant is in what asks
         return True
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
 
 
@@ -178,72 +328,53 @@ def stop(*_: object) -> None:
     raise TimeoutError
 
 
-PLAIN = ["-q", "-x", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml")]
+def fails(path: Path, package: Path) -> bool:
+    """Tell whether a check of a page, or a test or doctest of a file, fails."""
+    if path.suffix == ".md":
+        from selfattn_book import verify
 
-
-def docs_notice(package: Path, module: str | None) -> bool:
-    """Ask the doctests, then the checks of the chapters that reach a module."""
-    # Its own doctests come first: they are quick, and mostly enough.
-    own = [str(package / f"{module}.py")] if module else []
-    if pytest.main([*PLAIN, f"--rootdir={package}", *own, str(package)]) != 0:
-        return True
-    from selfattn_book import verify
-
-    matplotlib.pyplot.switch_backend("agg")
-    pages = sorted((package / "_book").glob("*/*.md"))
-    asked = (
-        page for page in pages if module is None or reaches(page, package, module)
-    )
-    return not all(
-        result.holds for page in asked for result in verify.verify_chapter(page)
-    )
-
-
-def reaches(page: Path, package: Path, module: str) -> bool:
-    """Tell whether the cells of a page import a module, directly or through others."""
-    from selfattn_book.cells import read_cells
-
-    cells = read_cells(page.read_text("utf-8"))
-    names = frozenset().union(*(imports(cell.code) for cell in cells))
-    return package / f"{module}.py" in modules_reached(package, names)
-
-
-def tests_notice(_: Path) -> bool:
-    """Ask all other tests of the package."""
-    tests = [str(test) for test in sorted((ROOT / "tests").glob("test_*.py"))]
-    tests = [test for test in tests if "test_book" not in test]
-    return pytest.main([*PLAIN, *tests]) != 0
+        matplotlib.pyplot.switch_backend("agg")
+        return not all(result.holds for result in verify.verify_chapter(path))
+    # Nobody reads why something fails, so assertions need not be rewritten to tell.
+    options = ["-q", "-x", "-p", "no:cacheprovider", "--assert=plain"]
+    setting = f"--config-file={ROOT / 'pyproject.toml'}", f"--rootdir={package}"
+    return pytest.main([*options, *setting, str(path)]) != 0
 
 
 def main() -> int:
-    """Run all mutants, two or more at a time, and print what survived."""
+    """Run all mutants, as many at a time as there are processes, and print what survived."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", default=MODULES)
     parser.add_argument("--docs-only", action="store_true")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--at-most", type=float, default=PATIENCE)
     options = parser.parse_args()
     torch.set_num_threads(1)
+    gc.freeze()  # what is loaded here is not looked through in every fork
     files = [ROOT / "selfattn_book" / f"{name}.py" for name in options.modules]
-    todo = [mutant for file in files for mutant in mutants(file)]
+    everyone = [mutant for file in files for mutant in mutants(file)]
+    todo = [mutant for mutant in everyone if mutant.name not in EQUIVALENT]
     context = multiprocessing.get_context("fork")
     noticed: dict[str, Counter[str]] = defaultdict(Counter)
-    with context.Pool(os.cpu_count(), maxtasksperchild=1) as pool:
-        if pool.apply(verdict, ((None, options.docs_only),)) != "nobody":
-            sys.exit(
-                "The unchanged package does not pass; there is nothing to learn from mutants."
-            )
-        tasks = ((mutant, options.docs_only) for mutant in todo)
+    with context.Pool(options.processes, maxtasksperchild=1) as pool:
+        asked = pool.apply(
+            survey, (options.modules, options.docs_only, options.at_most)
+        )
+        tasks = ((mutant, asked[mutant.module]) for mutant in todo)
         for number, (mutant, who) in enumerate(
             zip(todo, pool.imap(verdict, tasks), strict=True), 1
         ):
             noticed[mutant.module][who] += 1
             if who != "docs":
-                print(
-                    f"{mutant.module}.py:{mutant.line}: noticed by {who}: {mutant.change}"
-                )
+                place = f"{mutant.module}.py:{mutant.line}"
+                print(f"{place}: noticed by {who}: {mutant.change}", flush=True)
             print(f"{number}/{len(todo)}", end="\r", file=sys.stderr)
     for name in options.modules:
         print(f"{name}: {figures(noticed[name], options.docs_only)}")
     print(f"all: {figures(sum(noticed.values(), Counter()), options.docs_only)}")
+    for mutant in everyone:
+        if mutant.name in EQUIVALENT:
+            print(f"left out: {mutant.name}: {EQUIVALENT[mutant.name]}")
     return 0
 
 

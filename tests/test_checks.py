@@ -96,6 +96,7 @@ def test_no_boolean_tensor(mask, got):
         "attention",
         "positional",
         "words",
+        "seeds",
         "training",
         "conversion",
     ],

@@ -6,6 +6,7 @@ from torch import nn
 
 from selfattn_book.encoder_decoder import Decoder, Encoder, EncoderDecoder
 from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.properties import prefixes_keep_their_outputs
 
 B, S, T = 3, 5, 7
 SIZES = {"d_model": 4, "num_heads": 2, "d_ff": 11, "d_input": 6}
@@ -115,6 +116,17 @@ def test_the_target_s_future_changes_nothing_in_its_past(model, draw):
     assert not before[:, 4:].equal(after[:, 4:])
 
 
+def test_prefixes_keep_their_outputs(model, draw):
+    """With doubled weights: as drawn, the model hardly listens, and a leak may be lost in rounding."""
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(2)
+    source = draw(B, S, 6)
+    memory, _ = model.encoder(source)
+    assert prefixes_keep_their_outputs(lambda x: model(source, x))
+    assert not prefixes_keep_their_outputs(lambda x: model.decoder(x, memory)[0])
+
+
 def test_a_padded_source_equals_itself_alone(model, draw):
     source, target = draw(B, S, 6), draw(B, T, 6, seed=1)
     lengths = [5, 2, 3]
@@ -146,6 +158,32 @@ def test_a_decoder_without_a_mask_sees_its_future(draw):
     ]
     assert not free[0].equal(free[1])
     assert masked[0].equal(masked[1])
+
+
+def test_weights_are_left_out_when_nobody_needs_them(model, draw):
+    source, target, mask = draw(B, S, 6), draw(B, T, 6), padding_mask([5, 2, 3])
+    memory, weights = model.encoder(source, mask)
+    fast_memory, none = model.encoder(source, mask, need_weights=False)
+    torch.testing.assert_close(fast_memory, memory)
+    assert weights.shape == (B, 2, S, S)
+    assert none is None
+    masks = causal_mask(T), mask
+    slow, *_ = model.decoder(target, memory, *masks)
+    fast, *nothing = model.decoder(target, memory, *masks, need_weights=False)
+    torch.testing.assert_close(fast, slow)
+    assert nothing == [None, None]
+    torch.testing.assert_close(model(source, target, mask), slow)
+
+
+def test_neither_training_nor_prediction_computes_weights(model, draw, monkeypatch):
+    def never(*inputs):
+        raise AssertionError("weights were computed")
+
+    monkeypatch.setattr("selfattn_book.attention.attention_weights", never)
+    source = draw(B, S, 6)
+    model(source, draw(B, T, 6)).sum().backward()
+    for cached in (False, True):
+        model.predict(source, 3, cached=cached)
 
 
 def test_prediction_keeps_no_gradient_and_no_state(model, draw):

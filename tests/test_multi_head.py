@@ -758,7 +758,7 @@ X = torch.ones(2, 3, 5)
         (
             (X, X, X[:, :2]),
             ValueError,
-            r"key \(..., S, D\) and value \(..., S, E\) must have one length S; "
+            r"key \(B, S, d_input\) and value \(B, S, d_input\) must have one length S; "
             r"got \(2, 3, 5\) and \(2, 2, 5\)",
         ),
     ],

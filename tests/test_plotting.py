@@ -1,12 +1,13 @@
 """Pictures draw their data, say it in words, and refuse what they cannot draw."""
 
+import matplotlib
 import numpy as np
 import pytest
 import torch
 from matplotlib import rcParams
 
 from selfattn_book import plotting
-from selfattn_book.figure import DescribedFigure, panels
+from selfattn_book.figure import DescribedFigure, in_book_style, panels
 
 
 @pytest.fixture(autouse=True)
@@ -96,6 +97,23 @@ def test_the_hull_leaves_inner_points_out():
     assert corners == {(0, 0), (0, 1), (1, 1), (1, 0)}
 
 
+def test_the_hull_has_all_points_on_its_left_and_no_corner_too_many(draw):
+    points = draw(31, 2).mul(2).round().unique(dim=0).numpy()  # many on one line
+    ax = plotting.vectors(points, [""] * len(points), hull=True)
+    *corners, last = ax.patches[0].get_xy()
+    assert tuple(last) == tuple(corners[0])
+    for (x, y), (u, v) in zip(corners, [*corners[1:], corners[0]], strict=True):
+        turns = (u - x) * (points[:, 1] - y) - (v - y) * (points[:, 0] - x)
+        assert (turns >= 0).all()
+        on_edge = points[turns == 0]  # no corner lies between two others
+        kept = [
+            point
+            for point in on_edge.tolist()
+            if point in np.array(corners).tolist()
+        ]
+        assert len(kept) == 2
+
+
 def test_hands_point_where_the_angle_says():
     axes = plotting.dials(np.array([0.0, np.pi / 2]), ["0", "1"], title="D")
     np.testing.assert_allclose(axes[1].lines[0].get_xydata()[1], [0, 1], atol=1e-12)
@@ -167,6 +185,34 @@ def test_the_reader_s_own_settings_are_left_alone():
     before = dict(rcParams)
     plotting.heatmap(np.eye(2))
     assert dict(rcParams) == before
+
+
+def test_a_notebook_shows_the_described_picture(monkeypatch):
+    shown = []
+    monkeypatch.setattr(
+        "IPython.display.display", lambda data, raw: shown.append((data, raw))
+    )
+    ax = plotting.heatmap(np.eye(2), title="Identity")
+    ax.figure._ipython_display_()
+    ((data, raw),) = shown
+    assert raw
+    assert data["text/plain"] == ax.get_label()
+    assert data["image/svg+xml"] == ax.figure.to_svg()
+
+
+@pytest.mark.parametrize("interactive", [True, False])
+def test_a_backend_that_turns_itself_on_stays_on(interactive):
+    @in_book_style
+    def draw():
+        matplotlib.interactive(interactive)
+
+    before = matplotlib.is_interactive()
+    try:
+        matplotlib.interactive(not interactive)
+        draw()
+        assert matplotlib.is_interactive() == interactive
+    finally:
+        matplotlib.interactive(before)
 
 
 def test_a_figure_without_a_description_says_nothing():

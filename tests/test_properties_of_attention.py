@@ -14,6 +14,7 @@ from selfattn_book.attention import (
     masked_softmax,
     scaled_dot_product_attention,
 )
+from selfattn_book.masks import causal_mask
 from selfattn_book.positional import sinusoidal_encoding
 
 attend = scaled_dot_product_attention
@@ -240,6 +241,39 @@ def test_two_equal_rows_are_not_told_apart():
         return table
 
     assert not properties.positions_are_told_apart(twice)
+
+
+def reads(mask_of):
+    return lambda x: attend(x, x, x, mask_of(x.size(1)))[0]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        reads(causal_mask),
+        lambda x: reads(causal_mask)(reads(causal_mask)(x)),
+        F.gelu,
+    ],
+)
+def test_prefixes_keep_what_does_not_look_ahead(model):
+    assert properties.prefixes_keep_their_outputs(model)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        reads(lambda length: None),
+        reads(lambda length: causal_mask(length).mT),
+        lambda x: x.cumsum(1) / x.size(1),  # causal, but it knows the length
+        lambda x: torch.cat(
+            [x[:, :3], x[:, 3:].flip(1)], 1
+        ),  # the last but one peeks
+        lambda x: x[:, -1],
+        lambda x: x[:, :4],
+    ],
+)
+def test_prefixes_do_not_keep_what_does(model):
+    assert not properties.prefixes_keep_their_outputs(model)
 
 
 def training(model, trained):

@@ -1,276 +1,316 @@
-"""Side by side is as good as one by one, nothing is drawn from outside, and nothing is lost."""
+"""`fit` trains any model, tells what went wrong, and goes on as if it had not been interrupted."""
+
+import os
+import re
 
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
+from torch.utils.data import DataLoader, TensorDataset
 
-from selfattn_book.positional import PositionalEncoding
-from selfattn_book.training import fit_seeds
-from selfattn_book.words import (
-    AttentionClassifier,
-    MeanClassifier,
-    PositionClassifier,
-    case_study,
-)
+from selfattn_book import checkpoint
+from selfattn_book.training import fit, measure
 
-WIDTH, EPOCHS, SEEDS, LR = 3, 53, [5, 2, 11], 0.05
-KINDS = [MeanClassifier, PositionClassifier, AttentionClassifier]
-
-each_kind = pytest.mark.parametrize("kind", KINDS)
+mse = nn.functional.mse_loss
 
 
 @pytest.fixture
-def data():
-    tokens, labels = case_study()
-    return tokens, labels.double()
+def task(draw):
+    x = draw(29, 3, dtype=torch.float32)
+    return TensorDataset(x, x.sum(dim=1, keepdim=True))
 
 
-@pytest.fixture
-def train(data):
-    """Train a classifier from some seeds, or from one alone, by a loop."""
-
-    def _train(kind, seeds=SEEDS, *, epochs=EPOCHS, **options):
-        return fit_seeds(
-            lambda: kind(WIDTH).double(),
-            *data,
-            binary_cross_entropy_with_logits,
-            seeds=seeds,
-            epochs=epochs,
-            **{"lr": LR, "progress": False, **options},
-        )
-
-    return _train
-
-
-def train_alone(make, inputs, targets, loss, *, epochs=EPOCHS, lr=LR):
-    """The loop that every course shows."""
-    model, losses = make(), []
-    optimizer = torch.optim.Adam(model.parameters(), lr=lr)
-    for _ in range(epochs):
-        value = loss(model(inputs), targets)
-        losses.append(value.detach())
-        optimizer.zero_grad()
-        value.backward()
-        optimizer.step()
-    losses.append(loss(model(inputs), targets).detach())
-    return torch.stack(losses), model
-
-
-@each_kind
-def test_side_by_side_equals_one_by_one(train, data, seeded, kind):
-    losses, models = train(kind)
-    assert losses.shape == (EPOCHS + 1, len(SEEDS))
-    assert len(models) == len(SEEDS)
-    for number, seed in enumerate(SEEDS):
-        with seeded(seed):
-            alone, model = train_alone(
-                lambda: kind(WIDTH).double(),
-                *data,
-                binary_cross_entropy_with_logits,
-            )
-        torch.testing.assert_close(losses[:, number], alone, rtol=0, atol=1e-12)
-        for (name, ours), theirs in zip(
-            models[number].named_parameters(), model.parameters(), strict=True
-        ):
-            # A key's bias has a gradient of zero: Adam makes steps of its rounding.
-            atol = 1e-6 if name == "attention.project_key.bias" else 1e-12
-            torch.testing.assert_close(ours, theirs, rtol=0, atol=atol)
-
-
-@each_kind
-def test_models_come_back_trained(train, data, kind):
-    losses, models = train(kind)
-    for model, last in zip(models, losses[-1], strict=True):
-        logits = model(data[0])
-        now = binary_cross_entropy_with_logits(logits, data[1])
-        torch.testing.assert_close(now, last, rtol=0, atol=1e-14)
-        assert isinstance(model, kind)
-        assert all(parameter.requires_grad for parameter in model.parameters())
-
-
-def test_models_share_no_memory(train):
-    _, (first, second, _) = train(MeanClassifier, epochs=1)
-    before = second.judge.weight.clone()
-    with torch.no_grad():
-        first.judge.weight.zero_()
-    assert torch.equal(second.judge.weight, before)
-
-
-def test_losses_carry_no_gradient(train):
-    losses, _ = train(MeanClassifier, epochs=1)
-    assert not losses.requires_grad
-    assert losses.dtype == torch.float64
-
-
-# Contract, "randomness": the seeds decide, and nothing outside is moved.
-def test_the_global_generator_is_left_alone(train, seeded):
+def make(seeded, lr=0.05):
     with seeded(0):
-        before = torch.get_rng_state()
-        first, _ = train(AttentionClassifier)
-        assert torch.equal(torch.get_rng_state(), before)
-    with seeded(1):
-        second, _ = train(AttentionClassifier)
-    assert torch.equal(first, second)
+        model = nn.Sequential(
+            nn.Linear(3, 5), nn.Dropout(0.2), nn.ReLU(), nn.Linear(5, 1)
+        )
+    return model, torch.optim.Adam(model.parameters(), lr=lr)
 
 
-def test_a_model_that_cannot_be_made_leaves_the_generator_alone(train):
-    before = torch.get_rng_state()
-    with pytest.raises(ValueError, match="d_model must be divisible by num_heads"):
-        train(lambda width: AttentionClassifier(width, num_heads=2))
-    assert torch.equal(torch.get_rng_state(), before)
+def train(seeded, task, epochs=5, model=None, **options):
+    model, adam = model or make(seeded)
+    batches = DataLoader(task, batch_size=7, shuffle=True)
+    options = {"seed": 3, "progress": False, **options}
+    return model, fit(model, batches, mse, adam, epochs=epochs, **options)
 
 
-@each_kind
-def test_the_order_of_the_seeds_does_not_matter(train, kind):
-    losses, _ = train(kind)
-    turned, _ = train(kind, SEEDS[::-1])
-    torch.testing.assert_close(losses.flip(1), turned, rtol=0, atol=1e-12)
-    assert len(losses[-1].unique()) == len(SEEDS)
+def test_losses_fall_and_are_counted(seeded, task):
+    model, history = train(seeded, task, 30, validation=[task[:]])
+    assert len(history.train) == len(history.validation) == 30
+    assert history.train[-1] < history.train[0] / 2
+    assert history.validation[-1] == measure(model, [task[:]], mse)
+    assert history.best_epoch == history.validation.index(min(history.validation))
 
 
-def test_data_are_left_alone(train, data):
-    before = [x.clone() for x in data]
-    train(PositionClassifier, epochs=2)
-    assert all(map(torch.equal, data, before))
+def test_the_best_state_is_kept(seeded, task):
+    model, history = train(seeded, task, 30, validation=[task[:]])
+    model.load_state_dict(history.best_state)
+    assert measure(model, [task[:]], mse) == min(history.validation)
 
 
-# What a model may bring along.
-def test_frozen_parameters_stay(draw):
-    def make():
-        model = nn.Linear(WIDTH, 1).double()
-        model.bias.requires_grad_(False)
-        return model
-
-    x = draw(7, WIDTH)
-    sizes = {"seeds": SEEDS, "epochs": 5, "progress": False}
-    _, (model, *_) = fit_seeds(make, x, x[:, :1], mse_loss, **sizes)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(SEEDS[0])
-        fresh = make()
-    assert torch.equal(model.bias, fresh.bias)
-    assert not torch.equal(model.weight, fresh.weight)
-
-
-def test_tables_are_read(draw, seeded):
-    def make():
-        return nn.Sequential(
-            PositionalEncoding(WIDTH, 7), nn.Linear(WIDTH, 1)
-        ).double()
-
-    x, y = draw(2, 7, WIDTH), draw(2, 7, 1, seed=1)
-    sizes = {"epochs": 11, "lr": LR}
-    losses, _ = fit_seeds(
-        make, x, y, mse_loss, seeds=SEEDS, progress=False, **sizes
-    )
-    with seeded(SEEDS[1]):
-        alone, _ = train_alone(make, x, y, mse_loss, **sizes)
-    torch.testing.assert_close(losses[:, 1], alone, rtol=0, atol=1e-12)
-
-
-def test_the_learning_rate_of_the_course_is_the_default(train, data):
-    losses, _ = fit_seeds(
-        lambda: MeanClassifier(WIDTH).double(),
-        *data,
-        binary_cross_entropy_with_logits,
-        seeds=SEEDS,
-        epochs=EPOCHS,
+def test_a_step_is_what_a_plain_loop_does(seeded, task):
+    x, y = task[:]
+    with seeded(0):
+        ours, theirs = nn.Linear(3, 1), nn.Linear(3, 1)
+    theirs.load_state_dict(ours.state_dict())
+    history = fit(
+        ours,
+        [(x, y)],
+        mse,
+        torch.optim.SGD(ours.parameters(), lr=0.1),
+        epochs=3,
+        seed=0,
         progress=False,
     )
-    assert torch.equal(losses, train(MeanClassifier, lr=0.01)[0])
+    sgd = torch.optim.SGD(theirs.parameters(), lr=0.1)
+    for expected in history.train:
+        loss = mse(theirs(x), y)
+        assert loss.item() == expected
+        sgd.zero_grad()
+        loss.backward()
+        sgd.step()
+    assert ours.weight.equal(theirs.weight)
 
 
-@pytest.mark.parametrize("progress", [True, False])
-def test_progress_is_shown_if_wanted(train, capsys, progress):
-    train(MeanClassifier, epochs=2, progress=progress)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert ("2/2" in err or "0/2" in err) == progress
-    assert fit_seeds.__kwdefaults__["progress"]
+def test_the_same_seed_trains_the_same_and_global_chance_is_left_alone(
+    seeded, task
+):
+    state = torch.get_rng_state()
+    first = train(seeded, task)[1].train
+    assert torch.get_rng_state().equal(state)
+    torch.rand(3)
+    assert train(seeded, task)[1].train == first
+    assert train(seeded, task, seed=4)[1].train != first
 
 
-# What is wrong is named, after the rule.
+def test_an_interrupted_training_goes_on_as_if_it_had_not_been(
+    seeded, task, tmp_path
+):
+    whole, expected = train(seeded, task, 9, validation=[task[:]])
+    file = tmp_path / "model.pt"
+    train(seeded, task, 4, validation=[task[:]], file=file)
+    model, history = train(seeded, task, 9, validation=[task[:]], file=file)
+    assert history.train == expected.train
+    assert history.validation == expected.validation
+    assert history.best_epoch == expected.best_epoch
+    for name, value in whole.state_dict().items():
+        assert model.state_dict()[name].equal(value)
+        assert history.best_state[name].equal(expected.best_state[name])
+
+
+def test_an_interruption_inside_of_an_epoch_loses_only_that_epoch(
+    seeded, task, tmp_path
+):
+    file = tmp_path / "model.pt"
+    model, adam = make(seeded)
+    batches = list(DataLoader(task, batch_size=7))
+    calls = 0
+
+    def interrupted(output, target):
+        nonlocal calls
+        calls += 1
+        if calls == 13:  # in the third of epochs of five batches
+            raise KeyboardInterrupt
+        return mse(output, target)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(
+            model,
+            batches,
+            interrupted,
+            adam,
+            epochs=9,
+            seed=0,
+            file=file,
+            progress=False,
+        )
+    assert len(checkpoint.load(file)["history"]["train"]) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_old_one(tmp_path):
+    file = tmp_path / "model.pt"
+    checkpoint.save(file, {"epoch": 1})
+    with pytest.raises(Exception, match="pickle"):
+        checkpoint.save(file, {"epoch": lambda: 2})
+    assert checkpoint.load(file) == {"epoch": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
+
+
+def test_a_checkpoint_is_on_the_disk_before_it_takes_its_place(
+    tmp_path, monkeypatch
+):
+    file, sizes = tmp_path / "model.pt", []
+
+    def fsync(number):
+        assert not file.exists()
+        sizes.append(os.fstat(number).st_size)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    checkpoint.save(file, {"epoch": 1})
+    assert sizes == [file.stat().st_size]
+
+
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"seeds": []}, ValueError, "there must be at least one seed; got none"),
-        ({"epochs": 0}, ValueError, "epochs must be at least 1; got 0"),
-        ({"epochs": 2.5}, TypeError, "epochs must be an integer; got 2.5"),
-        ({"epochs": True}, TypeError, "epochs must be an integer; got True"),
-    ],
+    "content", [b"", b"no checkpoint", b"PK\x03\x04 half of one", b"h\x7f", b"0"]
 )
-def test_recipes_are_refused(train, options, error, message):
-    with pytest.raises(error, match=f"^{message}$"):
-        train(MeanClassifier, **options)
+def test_what_is_no_checkpoint_is_refused(tmp_path, content):
+    file = tmp_path / "model.pt"
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=r"model\.pt must be a checkpoint"):
+        checkpoint.load(file)
 
 
-@pytest.mark.parametrize(("lr", "epochs"), [(1e200, 1), (1e200, 3)])
-def test_a_loss_that_is_no_number_ends_the_training(train, lr, epochs):
-    message = r"losses must be finite; got \[.*(nan|inf).*\] in epoch 1"
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        train(AttentionClassifier, lr=lr, epochs=epochs)
+def test_a_checkpoint_of_another_training_is_refused_and_left_alone(
+    seeded, task, tmp_path
+):
+    file = tmp_path / "model.pt"
+    train(seeded, task, 2, file=file)
+    before = file.read_bytes()
+
+    def refused(wanted, got, model=None, **options):
+        told = f"of a training with '{wanted}'; got one with '{got}'"
+        with pytest.raises(ValueError, match=re.escape(told)):
+            train(seeded, task, 3, model=model, file=file, **options)
+
+    refused("seed: 4", "seed: 3", seed=4)
+    refused("lr: 0.1", "lr: 0.05", make(seeded, lr=0.1))
+    refused("validation: True", "validation: False", validation=[task[:]])
+    model, _ = make(seeded)
+    refused(
+        "SGD (", "Adam (", (model, torch.optim.SGD(model.parameters(), lr=0.05))
+    )
+    double = model.double()
+    weights = "0.weight: (5, 3), torch.float"
+    refused(
+        f"{weights}64",
+        f"{weights}32",
+        (double, torch.optim.Adam(double.parameters())),
+    )
+    model, adam = make(seeded)
+    model[1].p = 0.5
+    dropout = "(1): Dropout(p=0.{}, inplace=False)"
+    refused(dropout.format(5), dropout.format(2), (model, adam))
+    assert file.read_bytes() == before
 
 
-def test_a_loss_that_begins_as_no_number_is_named(train, data):
-    data[1][0] = torch.nan
-    with pytest.raises(ValueError, match=r"got \[nan, nan, nan\] in epoch 0$"):
-        train(MeanClassifier)
+def test_a_refused_checkpoint_changes_neither_model_nor_optimizer(
+    seeded, task, tmp_path
+):
+    file = tmp_path / "model.pt"
+    train(seeded, task, 2, file=file)
+    model, adam = make(seeded)
+    with pytest.raises(ValueError, match="seed: 4"):
+        train(seeded, task, 3, model=(model, adam), file=file, seed=4)
+    assert model[0].weight.equal(make(seeded)[0][0].weight)
+    assert adam.state == {}
 
 
-class Slope(nn.Module):
-    """A line through a point: two inputs, so that the order of arguments matters."""
-
-    def __init__(self):
-        super().__init__()
-        self.slope = nn.Parameter(torch.rand(()))
-
-    def forward(self, x, start):
-        return self.slope * x + start
-
-
-def line():
-    x = torch.linspace(-1, 1, 7)
-    return x, x.square(), 3 * x + x.square()
+def test_a_checkpoint_that_fit_has_not_written_is_refused(seeded, task, tmp_path):
+    file = tmp_path / "model.pt"
+    checkpoint.save(file, make(seeded)[0].state_dict())
+    with pytest.raises(ValueError, match="checkpoint of fit; got one of something"):
+        train(seeded, task, 2, file=file)
+    torch.save([1], file)
+    with pytest.raises(ValueError, match="must be a checkpoint; got one list"):
+        train(seeded, task, 2, file=file)
 
 
-def test_batches_are_dealt_to_each_seed_in_its_own_order(seeded):
-    x, start, target = line()
-    losses, models = fit_seeds(
-        Slope, (x, start), target, mse_loss,
-        seeds=SEEDS, epochs=4, batch_size=3, lr=LR, progress=False,
-    )  # fmt: skip
-    for number, seed in enumerate(SEEDS):
-        with seeded(seed):
-            model = Slope()
-        optimizer = torch.optim.Adam(model.parameters(), lr=LR)
-        chance = torch.Generator().manual_seed(seed)
-        for epoch in range(4):
-            steps = []
-            for chosen in torch.randperm(7, generator=chance).split(3):
-                optimizer.zero_grad()
-                steps.append(
-                    mse_loss(model(x[chosen], start[chosen]), target[chosen])
-                )
-                steps[-1].backward()
-                optimizer.step()
-            mean = torch.stack(steps).mean()
-            torch.testing.assert_close(losses[epoch, number], mean.detach())
-        last = mse_loss(model(x, start), target).detach()
-        torch.testing.assert_close(losses[4, number], last)
-        torch.testing.assert_close(models[number].slope, model.slope)
+def test_a_missing_folder_is_named_before_anything_is_trained(
+    seeded, task, tmp_path
+):
+    model, adam = make(seeded)
+    file = tmp_path / "none" / "model.pt"
+    with pytest.raises(FileNotFoundError, match=r"in a folder; got no .*none"):
+        train(seeded, task, 2, model=(model, adam), file=file)
+    assert adam.state == {}
 
 
-@pytest.mark.parametrize(
-    ("inputs", "batch_size", "message"),
-    [
-        (slice(None), 0, "batch_size must be at least 1; got 0"),
-        (slice(1, None), None, r"must be equally many; got \[7, 6, 7\]"),
-    ],
-)
-def test_batches_that_cannot_be_dealt_are_refused(inputs, batch_size, message):
-    x, start, target = line()
-    with pytest.raises(ValueError, match=message):
-        fit_seeds(
-            Slope, (x, start[inputs]), target, mse_loss,
-            seeds=SEEDS, epochs=1, batch_size=batch_size, progress=False,
-        )  # fmt: skip
+def test_patience_survives_an_interruption(seeded, task, tmp_path):
+    x, _ = task[:]
+    noise = [(x, torch.zeros(29, 1))]
+    told = {"validation": noise, "patience": 3}
+    _, whole = train(seeded, task, 50, model=make(seeded, lr=1.0), **told)
+    file = tmp_path / "model.pt"
+    for epochs in range(1, 50):  # one epoch at a time, and on after the end
+        model = make(seeded, lr=1.0)
+        _, history = train(seeded, task, epochs, model=model, file=file, **told)
+    assert history == whole
+    assert len(history.train) < 49
+
+
+def test_the_best_state_is_a_copy(seeded, task):
+    model, history = train(seeded, task, 2)
+    kept = {name: value.clone() for name, value in history.best_state.items()}
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(1)
+    for name, value in history.best_state.items():
+        assert value.equal(kept[name])
+
+
+def test_histories_compare_by_their_losses(seeded, task):
+    first, second = train(seeded, task)[1], train(seeded, task)[1]
+    assert first == second
+    assert first != train(seeded, task, seed=4)[1]
+    assert "tensor" not in repr(first)
+
+
+def test_patience_ends_a_training_that_gets_no_better(seeded, task):
+    x, _ = task[:]
+    noise = [(x, torch.zeros(29, 1))]
+    model = make(seeded, lr=0.0)  # nothing can get better
+    _, history = train(seeded, task, 50, model=model, validation=noise, patience=3)
+    assert (len(history.train), history.best_epoch) == (4, 0)
+    model = make(seeded, lr=1.0)
+    _, history = train(seeded, task, 50, model=model, validation=noise, patience=3)
+    assert len(history.train) == history.best_epoch + 4 < 50
+
+
+def test_a_checkpoint_cut_anywhere_is_refused(tmp_path):
+    file = tmp_path / "model.pt"
+    checkpoint.save(file, {"weight": torch.arange(5.0)})
+    whole = file.read_bytes()
+    for length in range(0, len(whole), 41):
+        file.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match="must be a checkpoint; it cannot"):
+            checkpoint.load(file)
+
+
+def test_a_missing_checkpoint_is_missing_and_not_broken(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        checkpoint.load(tmp_path / "model.pt")
+
+
+@pytest.mark.parametrize("was_training", [True, False])
+def test_measuring_learns_nothing_and_drops_nothing(seeded, task, was_training):
+    model, _ = make(seeded)
+    model.train(was_training)
+    first = measure(model, [task[:]], mse)
+    assert measure(model, [task[:]], mse) == first
+    assert model.training is was_training
+
+
+def test_what_goes_wrong_is_named(seeded, task):
+    model, adam = make(seeded)
+    with pytest.raises(ValueError, match="at least one batch; got none"):
+        fit(model, [], mse, adam, epochs=1, seed=0, progress=False)
+    with pytest.raises(ValueError, match="at least one batch; got none"):
+        measure(model, [], mse)
+    with pytest.raises(
+        ValueError, match="losses must be finite; got nan in training"
+    ):
+        fit(
+            model,
+            [task[:]],
+            lambda a, b: (a - b).mean() * torch.nan,
+            adam,
+            epochs=1,
+            seed=0,
+            progress=False,
+        )
+    with pytest.raises(ValueError, match="epochs must be at least 1; got 0"):
+        train(seeded, task, 0)
+    with pytest.raises(ValueError, match="patience must be at least 1; got 0"):
+        train(seeded, task, 3, patience=0)

@@ -146,8 +146,13 @@ def test_the_session_of_a_chapter_leaves_nothing_behind(write):
     import myst_nb
 
     threads, state = torch.get_num_threads(), torch.get_rng_state()
-    list(verify_chapter(write("torch.manual_seed(5); torch.randn(3); 1 / 0")))
+    list(
+        verify_chapter(
+            write("torch.manual_seed(5); torch.set_grad_enabled(False); 1 / 0")
+        )
+    )
     assert torch.get_default_dtype() == torch.float32
+    assert torch.is_grad_enabled()
     assert torch.get_num_threads() == threads
     assert torch.get_rng_state().equal(state)
     assert sys.modules["myst_nb"] is myst_nb
