@@ -165,8 +165,10 @@ def _block_like(kind: Any, theirs: Any) -> Any:
 
 def _check_layer(theirs: Any) -> None:
     """Raise unless the book has a block for a layer of PyTorch's."""
-    if theirs.activation not in (nn.functional.relu, torch.relu):
-        raise ValueError(f"the activation must be relu; got {theirs.activation}")
+    activation = theirs.activation
+    is_relu = activation in (nn.functional.relu, torch.relu)
+    if not is_relu and not isinstance(activation, nn.ReLU):
+        raise ValueError(f"the activation must be relu; got {activation}")
     if theirs.linear1.bias is None:
         raise ValueError("the layer must have biases; got one without")
     if theirs.norm1.eps != (eps := nn.LayerNorm(1).eps):

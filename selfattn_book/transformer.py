@@ -29,6 +29,7 @@ class FeedForward(nn.Module):
         :cite:t:`vaswani2017attention`, equation 2.
 
     Example:
+        >>> import torch
         >>> feed_forward, x = FeedForward(4, 16), torch.ones(2, 3, 4).cumsum(1)
         >>> feed_forward(x).shape
         torch.Size([2, 3, 4])
@@ -67,6 +68,7 @@ class Residual(nn.Module):
         :cite:t:`vaswani2017attention`, section 5.4 and section 3.1 (post-norm).
 
     Example:
+        >>> import torch
         >>> x = torch.tensor([[3.0, 1.0]])
         >>> pre, post = (Residual(2, norm_first=norm_first) for norm_first in (True, False))
         >>> pre.before(x), pre.after(x, 10 * x)
@@ -116,6 +118,7 @@ class EncoderBlock(nn.Module):
         :cite:t:`bloem2019transformers`.
 
     Example:
+        >>> import torch
         >>> block = EncoderBlock(10, 20, d_head=10, attention_bias=False)   # as in a course
         >>> states, weights = block(torch.ones(8, 5, 10))
         >>> states.shape, weights.shape   # (B, T, D) and (B, H, T, T)
@@ -184,6 +187,7 @@ class DecoderBlock(nn.Module):
         :cite:t:`vaswani2017attention`, section 3.1.
 
     Example:
+        >>> import torch
         >>> block = DecoderBlock(6, 2)
         >>> states, weights, memory_weights = block(torch.ones(5, 3, 6), torch.ones(5, 7, 6))
         >>> states.shape, weights.shape, memory_weights.shape
@@ -248,3 +252,134 @@ class DecoderBlock(nn.Module):
 
         change = self.feed_forward(self.feed_forward_path.before(x))
         return self.feed_forward_path.after(x, change), weights, memory_weights
+
+
+class EncoderStack(nn.Module):
+    """Pass states through several encoder blocks, one after the other.
+
+    Args:
+        num_layers: number of blocks.
+        d_model: width of what comes in and out.
+        num_heads: number of heads of each block.
+        norm_first: pre-norm, and one LayerNorm more behind the last block,
+            since nothing has normalized the sum until then; else post-norm.
+        options: of each :class:`EncoderBlock`.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: as of :class:`EncoderBlock`, or ``num_layers`` is below 1.
+
+    Source:
+        :cite:t:`vaswani2017attention`, section 3.1; the last LayerNorm,
+        :cite:t:`xiong2020layer`, section 3.1.
+
+    Example:
+        >>> import torch
+        >>> stack = EncoderStack(3, 4, 2, norm_first=True)
+        >>> states, weights = stack(torch.ones(5, 7, 4))
+        >>> states.shape, len(weights), weights[0].shape
+        (torch.Size([5, 7, 4]), 3, torch.Size([5, 2, 7, 7]))
+    """
+
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        *,
+        norm_first: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        options["norm_first"] = norm_first
+        num_layers = check_integer("num_layers", num_layers, least=1)
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, **options) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, *, need_weights: bool = True
+    ) -> tuple[Tensor, list[Tensor | None]]:
+        """Return the states ``(B, T, D)`` and each block's weights ``(B, H, T, T)``.
+
+        Args:
+            x: ``(B, T, D)``.
+            mask: as of :class:`EncoderBlock`, for all blocks.
+            need_weights: return the weights; without them a faster kernel runs.
+        """
+        weights = []
+        for block in self.blocks:
+            x, own = block(x, mask, need_weights=need_weights)
+            weights.append(own)
+        return self.norm(x), weights
+
+
+class DecoderStack(nn.Module):
+    """Pass states through several decoder blocks, which all see one memory.
+
+    Args:
+        num_layers: number of blocks.
+        d_model: width of what comes in and out, and of the memory.
+        num_heads: number of heads of each attention.
+        norm_first: as of :class:`EncoderStack`.
+        options: of each :class:`DecoderBlock`.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: as of :class:`DecoderBlock`, or ``num_layers`` is below 1.
+
+    Source:
+        :cite:t:`vaswani2017attention`, section 3.1; the last LayerNorm,
+        :cite:t:`xiong2020layer`, section 3.1.
+
+    Example:
+        >>> import torch
+        >>> stack = DecoderStack(3, 4, 2)
+        >>> states, weights, memory_weights = stack(torch.ones(5, 3, 4), torch.ones(5, 7, 4))
+        >>> states.shape, len(weights), memory_weights[2].shape
+        (torch.Size([5, 3, 4]), 3, torch.Size([5, 2, 3, 7]))
+    """
+
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        *,
+        norm_first: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        options["norm_first"] = norm_first
+        num_layers = check_integer("num_layers", num_layers, least=1)
+        self.blocks = nn.ModuleList(
+            DecoderBlock(d_model, num_heads, **options) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        target_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        *,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, list[Tensor | None], list[Tensor | None]]:
+        """Return the states ``(B, T, D)`` and both kinds of weights of each block.
+
+        Args:
+            x: ``(B, T, D)``, the target so far.
+            memory: ``(B, S, D)``, the encoder's states.
+            target_mask: as of :class:`DecoderBlock`, for all blocks.
+            memory_mask: as of :class:`DecoderBlock`, for all blocks.
+            need_weights: return the weights; without them a faster kernel runs.
+        """
+        weights, memory_weights = [], []
+        masks = target_mask, memory_mask
+        for block in self.blocks:
+            x, own, across = block(x, memory, *masks, need_weights=need_weights)
+            weights.append(own)
+            memory_weights.append(across)
+        return self.norm(x), weights, memory_weights

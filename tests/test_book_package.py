@@ -23,6 +23,7 @@ ALLOWED = {
     "curves": {"figure"},
     "encoder_decoder": {"attention", "checks", "masks", "positional"},
     "grids": {"figure", "plotting"},
+    "layers": {"attention", "conversion", "transformer"},
     "lookup": {"attention", "checks"},
     "masks": {"checks"},
     "plotting": {"figure"},
@@ -42,6 +43,7 @@ ALLOWED = {
         "training",
     },
     "training": {"checkpoint", "checks"},
+    "transformer": {"attention", "checks"},
     "verify": {"cells"},
     "words": {"attention", "checks"},
 }

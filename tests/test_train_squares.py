@@ -11,7 +11,7 @@ import torch
 
 from selfattn_book import checkpoint, train_squares
 
-EPOCHS = 25
+EPOCHS = 100
 COMMAND = [sys.executable, "-m", "selfattn_book.training"]
 
 
@@ -21,6 +21,10 @@ def in_an_empty_folder(tmp_path, monkeypatch):
     threads = torch.get_num_threads()
     yield
     torch.set_num_threads(threads)
+
+
+def listen():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def history(file="squares.pt"):
@@ -61,7 +65,10 @@ def test_whatever_ends_it_the_same_command_ends_up_at_the_same_numbers(
     tmp_path, name
 ):
     process = subprocess.Popen(
-        [*COMMAND, f"--epochs={EPOCHS}"], stderr=subprocess.PIPE, text=True
+        [*COMMAND, f"--epochs={EPOCHS}"],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=listen,  # a shell's background job is born deaf to it
     )
     while not os.path.exists("squares.pt") or len(history()["train"]) < 3:
         assert process.poll() is None, process.stderr.read()
