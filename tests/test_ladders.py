@@ -46,6 +46,20 @@ def test_it_tells_what_it_draws():
     assert isinstance(ax.figure, DescribedFigure)
 
 
+def test_the_lower_of_two_near_rungs_is_named_below_its_line():
+    rungs = {"top": 0.7, "upper": 0.42, "lower": 0.41, "bottom": 0.0}
+    ends = dict.fromkeys("abcd", [0.7, 0.0])
+    ax = ladder(ends, dict(zip("abcd", rungs.values(), strict=True)), rungs=rungs)
+    places = {text.get_text(): (text.xy[1], text.get_va()) for text in ax.texts}
+    assert places == {
+        "top": (0.7, "bottom"),
+        "upper": (0.42, "bottom"),
+        "lower": (0.41, "top"),
+        "bottom": (0.0, "bottom"),
+    }
+    assert ax.get_label().startswith("A rung at 0.7: top. A rung at 0.42: upper. ")
+
+
 def test_it_draws_where_it_is_told():
     left, right = panels(2)
     assert ladder({"a": [1.0]}, {"a": 0.0}, ax=right) is right
