@@ -51,15 +51,16 @@ def doubts_bound(
 ) -> float:
     r"""Return a loss below which no weights go, if the doubts are balanced.
 
-    .. math:: \sum_i p_i s_i \phi_i = 0 \quad\text{implies}\quad
-       \frac1B \sum_i \ln\big(1 + e^{-s_i \phi_i \cdot w}\big) \ge \frac1B \sum_i H(p_i)
+    .. math:: \sum_i \delta_i\, \phi_i = 0 \quad\text{implies}\quad
+       \frac1B \sum_i \ln\big(1 + e^{-\phi_i \cdot w}\big) \ge \frac1B \sum_i H(\delta_i)
        \;\text{ for all } w
 
-    Here :math:`s_i` is 1 for label 1 and -1 for label 0, and :math:`H` the entropy of two shares.
+    Here :math:`\phi_i` are the features of a sentence, with the sign turned where the label is 0,
+    and :math:`H(\delta)` is the entropy of the shares :math:`\delta` and :math:`1 - \delta`.
 
     Args:
-        doubts: ``(B,)``, the :math:`p_i`, between 0 and 1.
-        features: ``(B, F)``, the :math:`\phi_i`.
+        doubts: ``(B,)``, the :math:`\delta_i`, between 0 and 1.
+        features: ``(B, F)``, before any sign is turned.
         labels: ``(B,)``, each 0 or 1.
         tolerance: how far from 0 a feature's balance may be.
 

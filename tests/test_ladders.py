@@ -48,7 +48,7 @@ def test_it_tells_what_it_draws():
 
 def test_the_lower_of_two_near_rungs_is_named_below_its_line():
     rungs = {"top": 0.7, "upper": 0.42, "lower": 0.41, "bottom": 0.0}
-    ends = dict.fromkeys("abcd", [0.7, 0.0])
+    ends = {key: [0.7, 0.0] for key in "abcd"}
     ax = ladder(ends, dict(zip("abcd", rungs.values(), strict=True)), rungs=rungs)
     places = {text.get_text(): (text.xy[1], text.get_va()) for text in ax.texts}
     assert places == {
