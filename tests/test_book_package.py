@@ -22,7 +22,9 @@ ALLOWED = {
     "conversion": {"attention"},
     "curves": {"figure"},
     "encoder_decoder": {"attention", "checks", "masks", "positional"},
+    "floors": {"sharpness"},
     "grids": {"figure", "plotting"},
+    "ladders": {"figure"},
     "layers": {"attention", "conversion", "transformer"},
     "lookup": {"attention", "checks"},
     "masks": {"checks"},
@@ -108,6 +110,7 @@ def test_matplotlib_stays_where_pictures_are(module):
         "curves",
         "figure",
         "grids",
+        "ladders",
         "plotting",
         "verify",
     }
