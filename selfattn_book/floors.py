@@ -52,11 +52,11 @@ def doubts_bound(
     r"""Return a loss below which no weights go, if the doubts are balanced.
 
     .. math:: \sum_i \delta_i\, \phi_i = 0 \quad\text{implies}\quad
-       \frac1B \sum_i \ln\big(1 + e^{-\phi_i \cdot w}\big) \ge \frac1B \sum_i H(\delta_i)
+       \frac1B \sum_i \ln\big(1 + e^{-\phi_i \cdot w}\big) \ge \frac1B \sum_i \eta(\delta_i)
        \;\text{ for all } w
 
     Here :math:`\phi_i` are the features of a sentence, with the sign turned where the label is 0,
-    and :math:`H(\delta)` is the entropy of the shares :math:`\delta` and :math:`1 - \delta`.
+    and :math:`\eta(\delta)` is the entropy of the shares :math:`\delta` and :math:`1 - \delta`.
 
     Args:
         doubts: ``(B,)``, the :math:`\delta_i`, between 0 and 1.
