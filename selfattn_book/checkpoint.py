@@ -19,6 +19,11 @@ def save(file: str | Path, content: dict[str, Any]) -> None:
         >>> with TemporaryDirectory() as folder:
         ...     save(f"{folder}/model.pt", {"weight": torch.ones(2)})
         ...     load(f"{folder}/model.pt"), os.listdir(folder)
+        ...     try:   # what cannot be written leaves the one before, and no half of itself
+        ...         save(f"{folder}/model.pt", {"weight": lambda: 2})
+        ...     except Exception:
+        ...         load(f"{folder}/model.pt"), os.listdir(folder)
+        ({'weight': tensor([1., 1.])}, ['model.pt'])
         ({'weight': tensor([1., 1.])}, ['model.pt'])
     """
     whole = Path(file)
@@ -54,6 +59,14 @@ def load(file: str | Path) -> dict[str, Any]:
         ...     load(f"{folder}/model.pt")
         Traceback (most recent call last):
         ValueError: ...model.pt must be a checkpoint; it cannot be read as one
+        >>> with TemporaryDirectory() as folder:
+        ...     torch.save([1], f"{folder}/list.pt")
+        ...     load(f"{folder}/list.pt")
+        Traceback (most recent call last):
+        ValueError: ...list.pt must be a checkpoint; got one list
+        >>> load("no such file")
+        Traceback (most recent call last):
+        FileNotFoundError: [Errno 2] No such file or directory: 'no such file'
     """
     rule = f"{file} must be a checkpoint"
     try:

@@ -47,6 +47,9 @@ class Encoder(nn.Module):
                  [-0.0642,  0.2258]]])
         >>> weights.shape   # (B, H, S, S)
         torch.Size([1, 3, 2, 2])
+        >>> smallest = Encoder(d_model=1, num_heads=1, d_ff=1, d_input=1)
+        >>> smallest(torch.ones(1, 1, 1))[1]
+        tensor([[[[1.]]]], grad_fn=...)
     """
 
     def __init__(
