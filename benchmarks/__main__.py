@@ -14,8 +14,18 @@ from typing import Any
 import torch
 
 import selfattn_book
-from benchmarks import predict, train
+from benchmarks import attention, blocks, memory, predict, train
+from benchmarks.plot import draw
 from benchmarks.timing import Times, alternate, ratio, spread
+
+
+@dataclass(frozen=True)
+class Target:
+    """How long a contender may take, in times of another."""
+
+    contender: str
+    yardstick: str
+    at_most: float
 
 
 @dataclass(frozen=True)
@@ -25,72 +35,133 @@ class Comparison:
     Attributes:
         title: what all contenders do.
         contenders: makes them, by name, after it has checked that they agree;
-            the first is the yardstick.
-        targets: the largest time that a contender may take, in times of the yardstick.
+            ratios in the table are to the first.
+        targets: what is promised.
+        threads: with one, processor time is compared; with more, time on the wall.
     """
 
     title: str
     contenders: Callable[[], Mapping[str, Callable[[], object]]]
-    targets: dict[str, float]
+    targets: tuple[Target, ...]
+    threads: int = 1
 
 
-# The models are tiny, and more threads would only wait for each other.
-THREADS = 1
+def attention_comparison(
+    sizes: tuple[int, int, int, int],
+    of_layer: float,
+    *others: Target,
+    weights: bool = False,
+    repeat: int = 1,
+) -> Comparison:
+    """Compare one attention of these sizes ``(B, T, D, H)``, forward and backward."""
+    make = attention.contenders_with_weights if weights else attention.contenders
+    kind = "with weights" if weights else "no weights"
+    return Comparison(
+        f"attention {sizes}, {kind}",
+        lambda: make(*sizes, repeat=repeat),
+        (Target("the book", "nn.MultiheadAttention", of_layer), *others),
+        threads=2,
+    )
+
+
+def block_comparison(kind: str) -> Comparison:
+    """Compare one training step of a block with that of PyTorch's layer."""
+    targets = (Target("the book", "PyTorch's layer", 1.0),)
+    make = getattr(blocks, f"{kind}_contenders")
+    title = f"a training step of one {kind} block (8, 128, 256, 8)"
+    return Comparison(title, lambda: make(8, 128, 256, 8), targets, threads=2)
+
+
+SHORT, LONG, TINY = (8, 128, 256, 8), (2, 1024, 256, 8), (16, 4, 6, 3)
+RAW = Target("the book", "raw kernel", 1.05)
+LOOP = Target("the book", "one module per head", 0.35)
 COMPARISONS = {
+    # These models are tiny, and more threads would only wait for each other.
     "train": Comparison(
-        "100 epochs of training on squares", train.contenders, {"the book": 0.4}
+        "100 epochs of training on squares",
+        train.contenders,
+        (Target("the book", "one module per head", 0.4),),
     ),
     "predict": Comparison(
-        "prediction of 256 points", predict.contenders, {"cached": 1 / 5}
+        "prediction of 256 points",
+        predict.contenders,
+        (Target("cached", "all anew at every step", 1 / 5),),
     ),
+    "short": attention_comparison(SHORT, 1.0, RAW, repeat=4),
+    "long": attention_comparison(LONG, 1.0, RAW),
+    "tiny": attention_comparison(TINY, 0.75, LOOP, repeat=100),
+    "short-weights": attention_comparison(SHORT, 1.0, weights=True, repeat=4),
+    "long-weights": attention_comparison(LONG, 1.0, weights=True),
+    "encoder": block_comparison("encoder"),
+    "decoder": block_comparison("decoder"),
 }
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the comparisons; return 0 if all targets are met, and 1 if not."""
     options = _parser().parse_args(arguments)
-    torch.set_num_threads(THREADS)
     results = {}
     for name in [options.only] if options.only else COMPARISONS:
         comparison = COMPARISONS[name]
+        torch.set_num_threads(comparison.threads)
         times = alternate(comparison.contenders(), options.runs)
         results[name] = judge(comparison, times)
-        print(table(comparison.title, results[name]), flush=True)
+        print(table(results[name]), flush=True)
+    peaks = {} if options.only else memory.peaks()
+    if peaks:
+        print(memory.table(peaks))
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    content = {**provenance(options.runs), "comparisons": results}
+    content = {**provenance(options.runs), "comparisons": results, "peaks": peaks}
     options.json.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
-    print(f"All times are in {options.json}.")
-    return int(any(row["met"] is False for r in results.values() for row in r))
+    picture = options.json.with_suffix(".svg")
+    draw(results, picture)
+    print(f"All times are in {options.json}, and a picture of them in {picture}.")
+    missed = any(not t["met"] for r in results.values() for t in r["targets"])
+    return int(missed or not memory.is_linear(peaks))
 
 
-def judge(
-    comparison: Comparison, times: Mapping[str, Times]
-) -> list[dict[str, Any]]:
-    """Return for each contender its times, its ratio, its target, and whether that is met."""
-    yardstick = next(iter(times.values())).processor
-    rows = []
-    for name, own in times.items():
-        target = comparison.targets.get(name)
-        factor = ratio(own.processor, yardstick)
-        met = None if target is None else factor <= target
-        verdict = {"ratio": factor, "target": target, "met": met}
-        rows.append({"contender": name, **verdict, **asdict(own)})
-    return rows
+def judge(comparison: Comparison, times: Mapping[str, Times]) -> dict[str, Any]:
+    """Return each contender's times and ratio, and of each target whether it is met."""
+    clock = "processor" if comparison.threads == 1 else "wall"
+    compared = {name: getattr(own, clock) for name, own in times.items()}
+    first = next(iter(compared.values()))
+    rows = [
+        {"contender": name, "ratio": ratio(compared[name], first), **asdict(own)}
+        for name, own in times.items()
+    ]
+    targets = []
+    for target in comparison.targets:
+        factor = ratio(compared[target.contender], compared[target.yardstick])
+        verdict = {"ratio": factor, "met": factor <= target.at_most}
+        targets.append({**asdict(target), **verdict})
+    return {
+        "title": comparison.title,
+        "threads": comparison.threads,
+        "clock": clock,
+        "contenders": rows,
+        "targets": targets,
+    }
 
 
-def table(title: str, rows: list[dict[str, Any]]) -> str:
-    """Return the rows as a reader wants them."""
-    heads = f"{'processor seconds':>27} {'wall':>8} {'ratio':>7}"
-    lines = [f"{title}:", f"  {'':24}{heads}"]
-    for row in rows:
-        least, middle, most = spread(row["processor"])
-        _, wall, _ = spread(row["wall"])
-        seconds = f"{middle:8.3f} ({least:7.3f} -{most:7.3f}) {wall:8.3f}"
-        line = f"  {row['contender']:24}{seconds} {row['ratio']:7.3f}"
-        if row["target"] is not None:
-            verdict = "met" if row["met"] else "MISSED"
-            line += f"  at most {row['target']:.2f}: {verdict}"
+def table(result: dict[str, Any]) -> str:
+    """Return a result as a reader wants it."""
+    clock = f"{result['clock']} seconds"
+    lines = [
+        f"{result['title']}:",
+        f"  {'':24}{clock:>20} {'least to most':>20} {'ratio':>7}",
+    ]
+    for row in result["contenders"]:
+        least, middle, most = spread(row[result["clock"]])
+        span = f"{least:.4f} to {most:.4f}"
+        line = (
+            f"  {row['contender']:24}{middle:20.4f} {span:>20} {row['ratio']:7.3f}"
+        )
         lines.append(line)
+    for target in result["targets"]:
+        pair = f"{target['contender']} / {target['yardstick']}"
+        verdict = "met" if target["met"] else "MISSED"
+        limit = f"at most {target['at_most']:.2f}: {verdict}"
+        lines.append(f"  {pair}: {target['ratio']:.3f}, {limit}")
     return "\n".join([*lines, ""])
 
 
@@ -106,7 +177,6 @@ def provenance(runs: int) -> dict[str, Any]:
         "platform": platform.platform(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
         "cpu_count": os.cpu_count(),
-        "threads": torch.get_num_threads(),
         "runs": runs,
     }
 
@@ -115,7 +185,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Time the book's code beside other code, in turns."
-        f" With {THREADS} thread, processor time is compared, run by run;"
+        " With one thread, processor time is compared, with two, time on the wall, run by run;"
         " a ratio is the median over the runs. The exit code is 1 if a target is missed.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )

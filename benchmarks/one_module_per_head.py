@@ -35,10 +35,13 @@ class Head(nn.Module):
 class Heads(nn.Module):
     """Heads in a loop, and the map of their contexts."""
 
-    def __init__(self, d_input: int, d_model: int, num_heads: int) -> None:
+    def __init__(
+        self, d_input: int, d_model: int, num_heads: int, d_head: int | None = None
+    ) -> None:
         super().__init__()
-        self.output_map = nn.Linear(num_heads * d_model, d_model)
-        self.heads = nn.ModuleList(Head(d_input, d_model) for _ in range(num_heads))
+        d_head = d_model if d_head is None else d_head
+        self.output_map = nn.Linear(num_heads * d_head, d_model)
+        self.heads = nn.ModuleList(Head(d_input, d_head) for _ in range(num_heads))
 
     def forward(
         self, asking: Tensor, asked: Tensor, mask: Tensor | None = None
@@ -87,16 +90,17 @@ def with_weights_of(model: EncoderDecoder) -> OneModulePerHead:
     yardstick = OneModulePerHead(
         attention.d_head, attention.num_heads, d_ff, d_input
     ).to(attention.project_query.weight.dtype)
-    _copy_heads(attention, yardstick.source_heads)
-    _copy_heads(decoder.self_attention, yardstick.target_heads)
-    _copy_heads(decoder.cross_attention, yardstick.memory_heads)
+    copy_heads(attention, yardstick.source_heads)
+    copy_heads(decoder.self_attention, yardstick.target_heads)
+    copy_heads(decoder.cross_attention, yardstick.memory_heads)
     yardstick.source_network.load_state_dict(network.state_dict())
     yardstick.target_network.load_state_dict(decoder.feed_forward.state_dict())
     return yardstick
 
 
 @torch.no_grad()
-def _copy_heads(attention: MultiHeadAttention, heads: Heads) -> None:
+def copy_heads(attention: MultiHeadAttention, heads: Heads) -> None:
+    """Give the heads, which have biases, a copy of the weights of the book's module."""
     heads.output_map.load_state_dict(attention.project_output.state_dict())
     maps = {
         "query_map": attention.project_query,

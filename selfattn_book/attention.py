@@ -282,7 +282,7 @@ class MultiHeadAttention(nn.Module):
             key: ``(B, S, d_input)``.
             value: ``(B, S, d_input)``.
             mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, S)``.
-            need_weights: return the weights; without them the fused kernel of PyTorch runs.
+            need_weights: return the weights; without them PyTorch chooses a kernel, a fused one where it can.
             cache: keys and values of earlier calls, which stand before those of this one;
                 these are added to it. ``S`` then counts them all.
 

@@ -155,7 +155,7 @@ class EncoderBlock(nn.Module):
         Args:
             x: ``(B, T, D)``.
             mask: boolean, ``True`` = may be seen, broadcastable to ``(B, H, T, T)``.
-            need_weights: return the weights; without them a faster kernel runs.
+            need_weights: return the weights; without them PyTorch chooses a kernel.
         """
         y = self.attention_path.before(x)
         context, weights = self.attention(y, y, y, mask, need_weights=need_weights)
@@ -236,7 +236,7 @@ class DecoderBlock(nn.Module):
             memory: ``(B, S, D)``, the encoder's states.
             target_mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, T)``.
             memory_mask: the same for the memory, broadcastable to ``(B, H, T, S)``.
-            need_weights: return the weights; without them a faster kernel runs.
+            need_weights: return the weights; without them PyTorch chooses a kernel.
         """
         y = self.self_attention_path.before(x)
         context, weights = self.self_attention(
@@ -306,7 +306,7 @@ class EncoderStack(nn.Module):
         Args:
             x: ``(B, T, D)``.
             mask: as of :class:`EncoderBlock`, for all blocks.
-            need_weights: return the weights; without them a faster kernel runs.
+            need_weights: return the weights; without them PyTorch chooses a kernel.
         """
         weights = []
         for block in self.blocks:
@@ -374,7 +374,7 @@ class DecoderStack(nn.Module):
             memory: ``(B, S, D)``, the encoder's states.
             target_mask: as of :class:`DecoderBlock`, for all blocks.
             memory_mask: as of :class:`DecoderBlock`, for all blocks.
-            need_weights: return the weights; without them a faster kernel runs.
+            need_weights: return the weights; without them PyTorch chooses a kernel.
         """
         weights, memory_weights = [], []
         masks = target_mask, memory_mask

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from benchmarks import __main__ as bench
+from benchmarks import memory
 from benchmarks.one_module_per_head import OneModulePerHead, with_weights_of
 from benchmarks.timing import Times, alternate, ratio, spread
 from selfattn_book.encoder_decoder import EncoderDecoder
@@ -68,30 +69,46 @@ def test_the_spread_is_least_median_and_most():
 
 @pytest.fixture
 def two(monkeypatch):
-    """A comparison of known times, with a target."""
+    """A comparison of known times, with a target; how often a peak is taken is known as well."""
 
-    def _two(target: float) -> None:
+    def _two(at_most: float, *, threads: int = 1, linear: bool = True) -> None:
         times = {"slow": Times([2.0], [5.0]), "fast": Times([1.0], [4.0])}
-        comparison = bench.Comparison("things", lambda: {}, {"fast": target})
+        targets = (bench.Target("fast", "slow", at_most),)
+        comparison = bench.Comparison("things", lambda: {}, targets, threads)
         monkeypatch.setattr(bench, "COMPARISONS", {"things": comparison})
         monkeypatch.setattr(bench, "alternate", lambda contenders, runs: times)
+        last = 400.0 if linear else 700.0
+        peaks = {"no weights": {1: 100.0, 2: 200.0, 4: last}}
+        monkeypatch.setattr(memory, "peaks", lambda: peaks)
 
-    threads = torch.get_num_threads()
+    before = torch.get_num_threads()
     yield _two
-    torch.set_num_threads(threads)
+    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize(
-    ("target", "code", "said"), [(0.5, 0, ": met"), (0.49, 1, ": MISSED")]
+    ("target", "threads", "code", "said"),
+    [
+        (0.5, 1, 0, "fast / slow: 0.500, at most 0.50: met"),
+        (0.49, 1, 1, "fast / slow: 0.500, at most 0.49: MISSED"),
+        (0.8, 2, 0, "fast / slow: 0.800, at most 0.80: met"),
+        (0.79, 2, 1, "fast / slow: 0.800, at most 0.79: MISSED"),
+    ],
 )
 def test_a_missed_target_is_said_and_returned(
-    two, tmp_path, capsys, target, code, said
+    two, tmp_path, capsys, target, threads, code, said
 ):
-    two(target)
+    two(target, threads=threads)
     assert bench.main(["--json", str(tmp_path / "new" / "bench.json")]) == code
-    printed = capsys.readouterr().out
-    assert said in printed
-    assert "0.500" in printed
+    assert said in capsys.readouterr().out
+
+
+def test_memory_that_grows_faster_than_the_length_is_said_and_returned(
+    two, tmp_path, capsys
+):
+    two(0.5, linear=False)
+    assert bench.main(["--json", str(tmp_path / "bench.json")]) == 1
+    assert "no weights, linear in T: MISSED" in capsys.readouterr().out
 
 
 def test_what_was_measured_is_kept(two, tmp_path):
@@ -99,20 +116,50 @@ def test_what_was_measured_is_kept(two, tmp_path):
     file = tmp_path / "bench.json"
     bench.main(["--json", str(file), "--runs", "1"])
     kept = json.loads(file.read_text("utf-8"))
-    assert kept["runs"] == kept["threads"] == 1
+    assert kept["runs"] == 1
     assert kept["versions"]["torch"] == torch.__version__
-    slow, fast = kept["comparisons"]["things"]
-    assert slow["met"] is None
+    things = kept["comparisons"]["things"]
+    assert (things["title"], things["threads"], things["clock"]) == (
+        "things",
+        1,
+        "processor",
+    )
+    slow, fast = things["contenders"]
+    assert slow["ratio"] == 1.0
     assert fast == {
         "contender": "fast",
         "ratio": 0.5,
-        "target": 0.5,
-        "met": True,
         "processor": [1.0],
         "wall": [4.0],
     }
+    assert things["targets"] == [
+        {
+            "contender": "fast",
+            "yardstick": "slow",
+            "at_most": 0.5,
+            "ratio": 0.5,
+            "met": True,
+        }
+    ]
+    assert kept["peaks"]["no weights"]["4"] == 400.0
 
 
-def test_every_target_is_of_a_contender():
-    for comparison in bench.COMPARISONS.values():
-        assert set(comparison.targets) < set(comparison.contenders())
+def test_the_picture_has_a_row_for_each_contender(two, tmp_path):
+    two(0.5)
+    bench.main(["--json", str(tmp_path / "bench.json")])
+    picture = (tmp_path / "bench.svg").read_text("utf-8")
+    assert "things: slow" in picture
+    assert "things: fast" in picture
+
+
+@pytest.mark.parametrize("name", bench.COMPARISONS)
+def test_every_target_is_of_two_contenders(name):
+    comparison = bench.COMPARISONS[name]
+    contenders = comparison.contenders()  # which assert that they agree
+    for target in comparison.targets:
+        assert {target.contender, target.yardstick} <= set(contenders)
+
+
+def test_a_process_tells_its_peak():
+    told = [memory._of_process(1024, weights) for weights in (False, True)]
+    assert told[1] - told[0] > 8 * 1024**2 * 4 / 2**20  # MiB, one table a head

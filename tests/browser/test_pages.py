@@ -75,6 +75,12 @@ def test_mathematics_is_rendered(name, origin, open_page):
 
 
 @every_content_page
+def test_no_cell_warns(name):
+    # A warning has a path of the machine in it; a progress bar is removed by its cell's tag.
+    assert "output stderr" not in (SITE / name).read_text("utf-8")
+
+
+@every_content_page
 def test_pictures_are_there_and_speak(name, origin, open_page):
     page = open_page(f"{origin}/{name}")
     page.evaluate(

@@ -1,0 +1,70 @@
+"""One training step of a block, in 32 bits, beside PyTorch's layer with the same weights."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from selfattn_book.layers import decoder_to_torch, encoder_to_torch
+from selfattn_book.transformer import DecoderBlock, EncoderBlock
+
+Contenders = dict[str, Callable[[], object]]
+
+
+def encoder_contenders(
+    batch: int, length: int, d_model: int, num_heads: int
+) -> Contenders:
+    """Return both encoders; the yardstick comes first."""
+    torch.manual_seed(23)
+    ours = EncoderBlock(d_model, num_heads)
+    theirs = encoder_to_torch(ours)
+    x = torch.randn(batch, length, d_model)
+    return _steps(
+        {
+            "PyTorch's layer": (theirs, lambda: theirs(x)),
+            "the book": (ours, lambda: ours(x, need_weights=False)[0]),
+        }
+    )
+
+
+def decoder_contenders(
+    batch: int, length: int, d_model: int, num_heads: int
+) -> Contenders:
+    """Return both decoders, with a causal mask; the yardstick comes first."""
+    torch.manual_seed(23)
+    ours = DecoderBlock(d_model, num_heads)
+    theirs = decoder_to_torch(ours)
+    x, memory = torch.randn(2, batch, length, d_model)
+    past = torch.ones(length, length, dtype=torch.bool).tril()
+    future = ~past
+    return _steps(
+        {
+            "PyTorch's layer": (theirs, lambda: theirs(x, memory, tgt_mask=future)),
+            "the book": (
+                ours,
+                lambda: ours(x, memory, past, need_weights=False)[0],
+            ),
+        }
+    )
+
+
+def _steps(ways: dict[str, tuple[nn.Module, Callable[[], Tensor]]]) -> Contenders:
+    """Make a training step of each way, after all have been seen to agree."""
+    expected, *others = [forward() for _, forward in ways.values()]
+    for output in others:
+        torch.testing.assert_close(output, expected, rtol=1e-4, atol=1e-4)
+    target = torch.randn_like(expected)
+
+    def step(
+        forward: Callable[[], Tensor], optimizer: torch.optim.Optimizer
+    ) -> None:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(forward(), target).backward()
+        optimizer.step()
+
+    contenders: Contenders = {}
+    for name, (module, forward) in ways.items():
+        adam = torch.optim.Adam(module.parameters(), lr=1e-4, fused=True)
+        contenders[name] = partial(step, forward, adam)
+    return contenders
