@@ -131,6 +131,9 @@ def scaled_dot_product_attention(
         >>> scaled_dot_product_attention(query, key, value[:1])
         Traceback (most recent call last):
         ValueError: key (..., S, D) and value (..., S, E) must have one length S; got (2, 2) and (1, 1)
+        >>> scaled_dot_product_attention(query.expand(2, 1, 2), key, value.expand(3, 2, 1))
+        Traceback (most recent call last):
+        ValueError: the leading axes of query and value must broadcast; got (2, 1, 2) and (3, 2, 1)
     """
     check_value(key, value)
     check_pair("query", query, "value", value)
