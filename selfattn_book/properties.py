@@ -116,6 +116,36 @@ def prefixes_keep_their_outputs(model: Model, width: int = WIDTH) -> bool:
 
 
 @_answer
+def rows_are_normalized(model: Model, width: int = WIDTH) -> bool:
+    r"""Tell whether every output vector has mean 0 and mean square 1, whatever comes in.
+
+    .. math:: \frac1D \sum_j y_j = 0, \qquad \frac1D \sum_j y_j^2 = 1
+
+    A normalization does this before it is trained, and so does whatever ends in one.
+
+    Args:
+        model: is given one batch three times: as it is, a thousand times as large, and with 1000
+            added. The mean square may miss 1 by a thousandth.
+        width: of its input.
+
+    Example:
+        >>> norm = nn.LayerNorm(6).double()
+        >>> rows_are_normalized(norm), rows_are_normalized(lambda x: x + norm(x))
+        (True, False)
+        >>> unbiased = lambda x: (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True)
+        >>> rows_are_normalized(unbiased)   # its mean square is 5 / 6
+        False
+        >>> rows_are_normalized(nn.LayerNorm(9).double(), width=9)
+        True
+    """
+    x = _random(BATCH, QUERIES, width)
+    outputs = torch.stack([model(x), model(1000 * x), model(x + 1000)])
+    means, squares = outputs.mean(-1), outputs.square().mean(-1)
+    centred = _close(means, torch.zeros_like(means), 1e-9)
+    return centred and _close(squares, torch.ones_like(squares), 1e-3)
+
+
+@_answer
 def padding_is_silent(attend: Attend) -> bool:
     """Tell whether sentences of 5, 2 and 3 words, padded to 5, come out as if each were alone.
 

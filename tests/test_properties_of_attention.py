@@ -276,6 +276,37 @@ def test_prefixes_do_not_keep_what_does(model):
     assert not properties.prefixes_keep_their_outputs(model)
 
 
+def standardize(x, axis=-1, correction=0):
+    centred = x - x.mean(axis, keepdim=True)
+    return centred / x.std(axis, correction=correction, keepdim=True)
+
+
+@pytest.mark.parametrize("width", [3, 512])
+def test_what_ends_in_a_norm_is_normalized(width):
+    norm = nn.LayerNorm(width).double()
+    for model in (norm, lambda x: norm(x + x.relu()), standardize):
+        assert properties.rows_are_normalized(model, width)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda x: standardize(x, correction=1),
+        lambda x: standardize(x) + 1e-3,
+        lambda x: standardize(x.clamp(-9, 9) + x.sign() / 99),  # small numbers only
+        lambda x: x * x.square().mean(-1, keepdim=True).rsqrt(),  # not centred
+        lambda x: x - x.mean(-1, keepdim=True),  # not scaled
+        lambda x: x + standardize(x),
+        lambda x: standardize(x, axis=1),
+        lambda x: standardize(x, axis=(1, 2)),
+        lambda x: x[..., :0],
+    ],
+)
+@pytest.mark.parametrize("width", [3, 512])
+def test_what_does_not_is_not(model, width):
+    assert not properties.rows_are_normalized(model, width)
+
+
 def training(model, trained):
     optimizer = torch.optim.SGD(trained, lr=0.1)
 
