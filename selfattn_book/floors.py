@@ -16,7 +16,7 @@ class Floor(NamedTuple):
     """The greatest lower bound of a mean binary cross-entropy, from both sides.
 
     Attributes:
-        lower: no weights go below it; the doubts prove it.
+        lower: no weights go below it, up to rounding; the doubts prove it.
         upper: some weights reach it.
         doubts: ``(B,)``, the share that each sentence's wrong label gets at the floor.
     """

@@ -117,15 +117,16 @@ def prefixes_keep_their_outputs(model: Model, width: int = WIDTH) -> bool:
 
 @_answer
 def rows_are_normalized(model: Model, width: int = WIDTH) -> bool:
-    r"""Tell whether every output vector has mean 0 and mean square 1, whatever comes in.
+    r"""Tell whether every output vector has mean 0 and mean square 1, for large inputs.
 
     .. math:: \frac1D \sum_j y_j = 0, \qquad \frac1D \sum_j y_j^2 = 1
 
     A normalization does this before it is trained, and so does whatever ends in one.
 
     Args:
-        model: is given one batch three times: as it is, a thousand times as large, and with 1000
-            added. The mean square may miss 1 by a thousandth.
+        model: is given one batch of large numbers, beside which ``eps`` hardly counts, three
+            times: as it is, a thousand times as large, and with 1000 added.
+            The mean square may miss 1 by a thousandth.
         width: of its input.
 
     Example:
@@ -137,8 +138,10 @@ def rows_are_normalized(model: Model, width: int = WIDTH) -> bool:
         False
         >>> rows_are_normalized(nn.LayerNorm(9).double(), width=9)
         True
+        >>> rows_are_normalized(nn.LayerNorm(2).double(), width=2)
+        True
     """
-    x = _random(BATCH, QUERIES, width)
+    x = 100 * _random(BATCH, QUERIES, width)
     outputs = torch.stack([model(x), model(1000 * x), model(x + 1000)])
     means, squares = outputs.mean(-1), outputs.square().mean(-1)
     centred = _close(means, torch.zeros_like(means), 1e-9)

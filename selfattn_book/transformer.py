@@ -271,7 +271,7 @@ class EncoderStack(nn.Module):
 
     Source:
         :cite:t:`vaswani2017attention`, section 3.1; the last LayerNorm,
-        :cite:t:`xiong2020layer`, section 3.1.
+        :cite:t:`xiong2020layer`.
 
     Example:
         >>> import torch
@@ -331,7 +331,7 @@ class DecoderStack(nn.Module):
 
     Source:
         :cite:t:`vaswani2017attention`, section 3.1; the last LayerNorm,
-        :cite:t:`xiong2020layer`, section 3.1.
+        :cite:t:`xiong2020layer`.
 
     Example:
         >>> import torch
