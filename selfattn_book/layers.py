@@ -74,6 +74,17 @@ def encoder_from_torch(theirs: nn.TransformerEncoderLayer) -> EncoderBlock:
         >>> x = torch.ones(5, 3, 6).cumsum(1)
         >>> encoder_from_torch(theirs)(x)[0].allclose(theirs(x), atol=1e-6)
         True
+        >>> encoder_from_torch(nn.TransformerEncoderLayer(6, 2, activation=nn.ReLU())).training
+        True
+        >>> encoder_from_torch(nn.TransformerEncoderLayer(6, 2, activation="gelu"))
+        Traceback (most recent call last):
+        ValueError: the activation must be relu; got <built-in function gelu>
+        >>> encoder_from_torch(nn.TransformerEncoderLayer(6, 2, bias=False))
+        Traceback (most recent call last):
+        ValueError: the layer must have biases; got one without
+        >>> encoder_from_torch(nn.TransformerEncoderLayer(6, 2, layer_norm_eps=0.1))
+        Traceback (most recent call last):
+        ValueError: layer_norm_eps must be 1e-05; got 0.1
     """
     ours = _block_like(EncoderBlock, theirs)
     for name, part in ENCODER_PARTS.items():

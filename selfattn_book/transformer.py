@@ -35,6 +35,12 @@ class FeedForward(nn.Module):
         torch.Size([2, 3, 4])
         >>> feed_forward(x)[0, 1].allclose(feed_forward(x[0, 1]), atol=1e-6)   # each by itself
         True
+        >>> FeedForward(1, 1)   # the smallest; nothing is dropped unless asked for
+        FeedForward(
+          (expand): Linear(in_features=1, out_features=1, bias=True)
+          (contract): Linear(in_features=1, out_features=1, bias=True)
+          (dropout): Dropout(p=0.0, inplace=False)
+        )
         >>> FeedForward(4, 0)
         Traceback (most recent call last):
         ValueError: d_ff must be at least 1; got 0
@@ -124,6 +130,19 @@ class EncoderBlock(nn.Module):
         >>> states.shape, weights.shape   # (B, T, D) and (B, H, T, T)
         (torch.Size([8, 5, 10]), torch.Size([8, 20, 5, 5]))
         >>> block(torch.ones(8, 5, 10), need_weights=False)[1]
+        >>> block = EncoderBlock(6, 3)   # what is left out
+        >>> block.feed_forward.expand.out_features, block.attention_path.norm_first
+        (24, False)
+        >>> block.attention
+        MultiHeadAttention(
+          num_heads=3, d_head=2, dropout=0.0
+          (project_query): Linear(in_features=6, out_features=6, bias=True)
+          (project_key): Linear(in_features=6, out_features=6, bias=True)
+          (project_value): Linear(in_features=6, out_features=6, bias=True)
+          (project_output): Linear(in_features=6, out_features=6, bias=True)
+        )
+        >>> EncoderBlock(6, 3, d_ff=5).feed_forward.expand.out_features
+        5
     """
 
     def __init__(
@@ -192,6 +211,12 @@ class DecoderBlock(nn.Module):
         >>> states, weights, memory_weights = block(torch.ones(5, 3, 6), torch.ones(5, 7, 6))
         >>> states.shape, weights.shape, memory_weights.shape
         (torch.Size([5, 3, 6]), torch.Size([5, 2, 3, 3]), torch.Size([5, 2, 3, 7]))
+        >>> block.feed_forward.expand.out_features, block.cross_attention_path.norm_first
+        (24, False)
+        >>> block.cross_attention.dropout, block.cross_attention.project_key
+        (0.0, Linear(in_features=6, out_features=6, bias=True))
+        >>> DecoderBlock(6, 2, d_ff=5).feed_forward.expand.out_features
+        5
     """
 
     def __init__(
@@ -279,6 +304,10 @@ class EncoderStack(nn.Module):
         >>> states, weights = stack(torch.ones(5, 7, 4))
         >>> states.shape, len(weights), weights[0].shape
         (torch.Size([5, 7, 4]), 3, torch.Size([5, 2, 7, 7]))
+        >>> stack.norm, EncoderStack(1, 4, 2).norm
+        (LayerNorm((4,), ...), Identity())
+        >>> EncoderStack(1, 4, 2).blocks[0].attention_path.norm_first
+        False
     """
 
     def __init__(
@@ -339,6 +368,10 @@ class DecoderStack(nn.Module):
         >>> states, weights, memory_weights = stack(torch.ones(5, 3, 4), torch.ones(5, 7, 4))
         >>> states.shape, len(weights), memory_weights[2].shape
         (torch.Size([5, 3, 4]), 3, torch.Size([5, 2, 3, 7]))
+        >>> stack.norm, DecoderStack(1, 4, 2, norm_first=True).norm
+        (Identity(), LayerNorm((4,), ...))
+        >>> stack.blocks[0].cross_attention_path.norm_first
+        False
     """
 
     def __init__(
