@@ -95,6 +95,9 @@ def source_is_heard(model: Model, width: int = 2) -> bool:
         True
         >>> source_is_heard(lambda source, target: target + source[:, -1:])
         False
+        >>> first_entry = torch.tensor([1.0, 0.0])   # one entry that moves is enough
+        >>> source_is_heard(lambda source, target: target + source.mean(1, True) * first_entry)
+        True
     """
     source, target = _pair(width)
     before = model(source, target)
@@ -122,6 +125,8 @@ def cache_changes_nothing(cached: Predict, anew: Predict, width: int = 2) -> boo
         >>> cache_changes_nothing(repeat, repeat)
         True
         >>> cache_changes_nothing(lambda source, length: 2 * repeat(source, length), repeat)
+        False
+        >>> cache_changes_nothing(lambda source, length: repeat(source, length) + 1e-6, repeat)
         False
     """
     source, _ = _pair(width)
