@@ -95,6 +95,23 @@ def test_an_empty_claim_is_named_with_its_place(build):
     assert "page.md:3" in messages
 
 
+def test_the_ledger_has_a_table_a_page_in_the_order_of_what_is_checked(build):
+    first = "# P\n\n```{toctree}\nextra\n```\n\n" + EQUATION + CLAIM
+    first = NOTEBOOK + first + check("it-holds") + check("sum")
+    other = CLAIM.replace("it-holds", "too") + check("too")
+    code, messages = build(
+        first, extra=NOTEBOOK + "# Extra\n\n" + other + "```{ledger}\n```\n"
+    )
+    assert code == 0, messages
+    html = (build.site / "extra.html").read_text("utf-8")
+    ledger = html[html.index("3 checks, run with") :]
+    of_first, of_other = ledger.split("<table")[1:]
+    assert "equation (1)" in of_first[: of_first.index("One and one")]
+    assert "Extra" in of_first  # the heading of the next table
+    assert "One and one" in of_other
+    assert "check-sum" not in of_other
+
+
 def test_the_ledger_shows_the_mathematics_of_a_claim_and_drops_its_links(build):
     claim = CLAIM.replace("One and one", "By [this](https://example.org), $1 + 1$")
     page = NOTEBOOK + "# P\n\n" + claim + check("it-holds") + "```{ledger}\n```\n"

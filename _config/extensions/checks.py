@@ -176,18 +176,30 @@ def ledgers(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def fill_ledger(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Write the table of all checks, and the versions, where a page asks for it."""
+    """Write the versions, and a table of the checks of each page, where a page asks for it."""
     for place in [node for node in doctree.findall(nodes.container) if "ledger" in node]:
-        rows = [
-            ledger_row(app, docname, doc, check)
-            for doc in reading_order(app.env)
-            for check in pages(app.env).get(doc, Page()).checks
-        ]
-        heads = ["what", "chapter", "verified", "seconds", "check"]
+        declared = {doc: pages(app.env).get(doc, Page()) for doc in reading_order(app.env)}
+        checked = {doc: by_place(page) for doc, page in declared.items() if page.checks}
         libraries = [f"{name} {version(name)}" for name in ("torch", "numpy", "matplotlib")]
         made = f"Python {platform.python_version()}, {', '.join(libraries)}."
-        made = f"{len(rows)} checks, run with {made}"
-        place.replace_self([table(heads, rows), nodes.paragraph("", made)])
+        made = f"{sum(map(len, checked.values()))} checks, run with {made}"
+        parts = [ledger_of(app, docname, doc, checks) for doc, checks in checked.items()]
+        place.replace_self([nodes.paragraph("", made), *parts])
+
+
+def by_place(page: Page) -> list[Check]:
+    """Return the checks of a page in the order of what they check."""
+    place = {name: target.line for name, target in page.targets.items()}
+    return sorted(page.checks, key=lambda check: place.get(check.name, check.line))
+
+
+def ledger_of(app: Sphinx, here: str, doc: str, checks: list[Check]) -> nodes.section:
+    """Make the part of the ledger that belongs to one page."""
+    name = nodes.inline("", app.env.titles[doc].astext())
+    title = nodes.title("", "", make_refnode(app.builder, here, doc, "", name))
+    rows = [ledger_row(app, here, doc, check) for check in checks]
+    heads = ["what", "verified", "seconds", "check"]
+    return nodes.section("", title, table(heads, rows), ids=[f"ledger-{nodes.make_id(doc)}"])
 
 
 def reading_order(env: BuildEnvironment) -> list[str]:
@@ -214,7 +226,6 @@ def ledger_row(app: Sphinx, here: str, doc: str, check: Check) -> list[nodes.Nod
 
     return [
         link(f"{target.kind}-{check.name}", text),
-        link("", nodes.inline("", app.env.titles[doc].astext())),
         nodes.inline("", WAYS.get(check.way, check.way)),
         nodes.inline("", f"{check.seconds:.2f}"),
         link(f"check-{check.name}", nodes.literal("", check.name)),
