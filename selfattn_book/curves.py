@@ -219,11 +219,11 @@ def _course(ys: np.ndarray) -> str:
 
 
 def _draw_floor(ax: Axes, name: str, height: float) -> str:
-    """Draw a line, write its name above its right end, and say what was drawn."""
+    """Draw a line, write its name behind its right end, and say what was drawn."""
     ax.axhline(height, color=INK, linewidth=1, linestyle=(0, (1, 2)))
-    style: Any = {"xytext": (-2, 3), "textcoords": "offset points", "fontsize": 9}
-    end = ("axes fraction", "data")
-    ax.annotate(name, (1, height), xycoords=end, ha="right", **style)
+    style: Any = {"xytext": (4, 0), "textcoords": "offset points", "fontsize": 9}
+    end = ("axes fraction", "data")  # outside, since curves end on their floors
+    ax.annotate(name, (1, height), xycoords=end, va="center", **style)
     return f"A line at {height:.3g}: {name}"
 
 
