@@ -58,6 +58,17 @@ def ladder(
         >>> ax = ladder(ends, dict.fromkeys(ends, 0.4), rungs={"a bag": 0.4})
         >>> [(text.get_text(), text.xy) for text in ax.texts]
         [('a bag', (0, 0.4))]
+        >>> ax.get_title(), ax.get_ylabel(), len(ax.figure.axes)
+        ('', 'loss at the end', 1)
+        >>> rungs = {"far": 0.1, "low": 0.4, "high": 0.4825}
+        >>> ax = ladder({"a": [0.0, 1.0]}, {"a": 0.0}, rungs=rungs, title="One model")
+        >>> ax.get_title(), [name.get_text() for name in ax.get_xticklabels()]
+        ('One model', ['a'])
+        >>> [text.get_va() for text in ax.texts]   # below its line where the next is near
+        ['bottom', 'top', 'bottom']
+        >>> rung, bar, seeds = (line.get_xydata().tolist() for line in ax.lines)
+        >>> rung, bar, seeds
+        ([[0.0, 0.0], [1.0, 0.0]], [[-0.38, 0.0], [0.38, 0.0]], [[-0.25, 0.0], [0.25, 1.0]])
         >>> ladder(ends, {"mean": 0.69})
         Traceback (most recent call last):
         ValueError: floors must be of the same models as ends, ['mean', 'net\nbehind']; got ['mean']
@@ -75,7 +86,8 @@ def ladder(
     for column, (name, values) in enumerate(ends.items()):
         heights, floor = as_vector(name, values), floors[name]
         sides = column + np.linspace(-0.25, 0.25, len(heights))
-        ax.plot([column - 0.38, column + 0.38], [floor, floor], color=INK, lw=2.5)
+        bar = [column - 0.38, column + 0.38]
+        ax.plot(bar, [floor, floor], color=INK, linewidth=2.5)
         look: Any = {
             "markersize": 4,
             "markeredgewidth": 0,

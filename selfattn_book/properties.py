@@ -9,9 +9,9 @@ A property takes your function and answers ``True`` or ``False``. There are four
 * ``table(length, d_model)`` returns one row a position, ``(length, d_model)``.
 * ``step()`` is one step of training, and returns nothing of interest.
 
-All numbers are float64, so a module wants ``.double()`` first, and all sizes differ, so that no axis
-can be taken for another. A function that stops at its input, with an error of shape or kind,
-does not have the property; any other error is yours to see.
+All numbers are float64, so a module wants ``.double()`` first, and sizes differ wherever the
+question allows, so that no axis is easily taken for another. A function that stops at its input,
+with an error of shape or kind, does not have the property; any other error is yours to see.
 Nothing is imported from the code that is to be judged.
 """
 
@@ -362,8 +362,8 @@ def positions_are_told_apart(table: Table, d_model: int = 16) -> bool:
 def every_parameter_moves(model: nn.Module, step: Callable[[], object]) -> bool:
     """Tell whether one step of training moves every parameter of a model.
 
-    A parameter without effect does not move, or by rounding only: a unit that is never active,
-    or the bias of a key map.
+    A parameter without effect does not move, or by rounding only, which Adam enlarges: a unit
+    that is never active, or the bias of a key map. Weight decay moves even these.
 
     Args:
         model: whose parameters are compared before and after.

@@ -120,8 +120,8 @@ class EncoderBlock(nn.Module):
             or ``d_model`` is not divisible by ``num_heads`` while ``d_head`` is left out.
 
     Source:
-        :cite:t:`vaswani2017attention`, section 3.1; wide heads without bias are those of
-        :cite:t:`bloem2019transformers`.
+        :cite:t:`vaswani2017attention`, section 3.1; wide heads without bias are those of a
+        course's notebook after :cite:t:`bloem2019transformers`.
 
     Example:
         >>> import torch

@@ -48,7 +48,7 @@ PATIENCE = 600  # seconds on the clock, for who waits for ever and computes noth
 # Matters of taste: a line may be thicker. What is given under these names is left alone.
 LOOKS = {
     "alpha", "figsize", "fontsize", "frameon", "height", "labelrotation", "length", "linestyle",
-    "linewidth", "markersize", "shrinkA", "shrinkB", "width", "xytext",
+    "linewidth", "markeredgewidth", "markersize", "shrinkA", "shrinkB", "width", "xytext", "zorder",
 }  # fmt: skip
 
 # Changes that change nothing, with the reason; they are left out, and listed at the end.
