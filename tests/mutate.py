@@ -26,6 +26,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from multiprocessing.pool import Pool
 from pathlib import Path
 
 import hypothesis.strategies  # noqa: F401 (loaded here, so that no fork loads it again)
@@ -82,6 +83,8 @@ properties: one more: 3, in: x, lengths = _random(BATCH, QUERIES, WIDTH), torch.
 properties: one more: 10, in: changed = torch.cat([x[:, :now], 10 * other[:, now:]], dim=1)
 properties: operator: 10 * other[:, now:], in: changed = torch.cat([x[:, :now], 10 * other[:, now:]], dim=1)
 sequence_properties: one more: 2, in: (source, target), lengths = _pair(width), torch.tensor([5, 2, 3])
+sequence_properties: one more: 0, in: source = _pair(width)[0]
+sequence_properties: one more: 1, in: for start in (source, -source, source[:, 1:])
 sequence_properties: one more: 3, in: (source, target), lengths = _pair(width), torch.tensor([5, 2, 3])
 floors: one more: 60, in: def linear_floor(features: Tensor, labels: Tensor, *, steps: int = 60) -> Floor:
 """  # noqa: E501
@@ -118,6 +121,13 @@ EQUIVALENT = {
     "return (self.weights(records) * records[:, 1:, -1]).sum(dim=-1)": "of two axes it is the same one",
     "properties: if False: if actual.shape != expected.shape:, in: if actual.shape != expected.shape:": (
         "allclose stops at them, which is a no as well"
+    ),
+    "sequence_properties: comparison: moved > 1e-09, in: if not (moved > 1e-9).all():": (
+        "no difference is exactly that"
+    ),
+    "layers: flipped: True, in: batch_first=True,": "the attention inside is replaced",
+    "layers: one more: 1, in: if theirs.norm1.eps != (eps := nn.LayerNorm(1).eps):": (
+        "eps does not depend on the width"
     ),
     "checkpoint: left out: stream.flush(), in: stream.flush()": "torch.save flushes as well",
     "seeds: one more: 1, in: count = len(data[-1])": "all are equally many",
@@ -263,33 +273,41 @@ class Witness:
 
 
 def survey(
-    modules: list[str], docs_only: bool, at_most: float
+    pool: Pool, modules: list[str], docs_only: bool, at_most: float
 ) -> dict[str, list[Witness]]:
     """Ask everyone about the unchanged package, and tell whom to ask about each module."""
-    asked: dict[str, Witness] = {}
-    found: dict[str, list[Witness]] = {}
-    with package_copy() as package:
-        for module in modules:
-            for witness in witnesses(module, package, docs_only):
-                if witness.path not in asked:
-                    asked[witness.path] = witness
-                    own = any(is_own(witness, name) for name in modules)
-                    measure(witness, package, PATIENCE if own else at_most)
-                found.setdefault(module, []).append(asked[witness.path])
+    found = pool.apply(candidates, (modules, docs_only))
+    everyone = {w.path: w for known in found.values() for w in known}.values()
+    own = [any(is_own(w, name) for name in modules) for w in everyone]
+    limits = [PATIENCE if of_a_module else at_most for of_a_module in own]
+    # One by one: each in a process of its own, which who is stopped may leave in disorder.
+    tasks = zip(everyone, limits, strict=True)
+    asked = {w.path: w for w in pool.starmap(measure, tasks, chunksize=1)}
     for witness in asked.values():
         if witness.is_slow:
             print(f"too slow to be asked: {witness.path}", flush=True)
-    return {module: ordered(module, found[module]) for module in modules}
+    return {
+        name: ordered(name, [asked[w.path] for w in found[name]])
+        for name in modules
+    }
 
 
-def measure(witness: Witness, package: Path, at_most: float) -> None:
+def candidates(modules: list[str], docs_only: bool) -> dict[str, list[Witness]]:
+    """List for each module who can be asked about it."""
+    with package_copy() as package:
+        return {name: list(witnesses(name, package, docs_only)) for name in modules}
+
+
+def measure(witness: Witness, at_most: float) -> Witness:
     """Ask about the unchanged package, and take the time."""
-    start = time.process_time()
-    failed = notices(witness, package, at_most)
-    witness.seconds = time.process_time() - start
+    with package_copy() as package:
+        start = time.process_time()
+        failed = notices(witness, package, at_most)
+        witness.seconds = time.process_time() - start
     witness.is_slow = witness.seconds >= at_most
     if failed and not witness.is_slow:
         raise RuntimeError(f"{witness.path} fails as it is")
+    return witness
 
 
 def witnesses(module: str, package: Path, docs_only: bool) -> Iterator[Witness]:
@@ -409,9 +427,7 @@ def main() -> int:
     context = multiprocessing.get_context("fork")
     noticed: dict[str, Counter[str]] = defaultdict(Counter)
     with context.Pool(options.processes, maxtasksperchild=1) as pool:
-        asked = pool.apply(
-            survey, (options.modules, options.docs_only, options.at_most)
-        )
+        asked = survey(pool, options.modules, options.docs_only, options.at_most)
         tasks = ((mutant, asked[mutant.module]) for mutant in todo)
         for number, (mutant, who) in enumerate(
             zip(todo, pool.imap(verdict, tasks), strict=True), 1
