@@ -85,16 +85,7 @@ def ladder(
     ]
     for column, (name, values) in enumerate(ends.items()):
         heights, floor = as_vector(name, values), floors[name]
-        sides = column + np.linspace(-0.25, 0.25, len(heights))
-        bar = [column - 0.38, column + 0.38]
-        ax.plot(bar, [floor, floor], color=INK, linewidth=2.5)
-        look: Any = {
-            "markersize": 4,
-            "markeredgewidth": 0,
-            "alpha": 0.6,
-            "zorder": 3,
-        }
-        ax.plot(sides, heights, "o", color=BLUE, **look)
+        _draw_model(ax, column, heights, floor)
         told.append(_describe(name, heights, floor))
     _name_rungs(ax, rungs or {})
     ax.set_xticks(range(len(ends)), list(ends), fontsize=9)
@@ -112,6 +103,15 @@ def _check_models(
     if set(floors) != set(ends):
         rule = f"floors must be of the same models as ends, {sorted(ends)}"
         raise ValueError(f"{rule}; got {sorted(floors)}")
+
+
+def _draw_model(ax: Axes, column: int, heights: np.ndarray, floor: float) -> None:
+    """Draw a bar at the floor, and the seeds above it, spread sideways."""
+    bar = [column - 0.38, column + 0.38]
+    ax.plot(bar, [floor, floor], color=INK, linewidth=2.5)
+    sides = column + np.linspace(-0.25, 0.25, len(heights))
+    look: Any = {"markersize": 4, "markeredgewidth": 0, "alpha": 0.6, "zorder": 3}
+    ax.plot(sides, heights, "o", color=BLUE, **look)
 
 
 def _name_rungs(ax: Axes, rungs: Mapping[str, float]) -> None:
