@@ -80,7 +80,7 @@ class Encoder(nn.Module):
         Args:
             source: ``(B, S, d_input)``.
             source_mask: boolean, ``True`` = may be seen, broadcastable to ``(B, H, S, S)``.
-            need_weights: return the weights; without them PyTorch chooses its kernel.
+            need_weights: return the weights, or else ``None``; then PyTorch chooses its kernel.
         """
         x = self.place(source)
         context, weights = self.attention(
@@ -170,7 +170,7 @@ class Decoder(nn.Module):
             memory: ``(B, S, d_model)``, the encoder's states.
             target_mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, T)``.
             memory_mask: the same for the memory, broadcastable to ``(B, H, T, S)``.
-            need_weights: return the weights; without them PyTorch chooses its kernels.
+            need_weights: return the weights, or else ``None`` twice; then PyTorch chooses its kernels.
         """
         x = self.place(target)
         states, weights = self.self_attention(

@@ -133,14 +133,9 @@ class EncoderBlock(nn.Module):
         >>> block = EncoderBlock(6, 3)   # what is left out
         >>> block.feed_forward.expand.out_features, block.attention_path.norm_first
         (24, False)
-        >>> block.attention
-        MultiHeadAttention(
-          num_heads=3, d_head=2, dropout=0.0
-          (project_query): Linear(in_features=6, out_features=6, bias=True)
-          (project_key): Linear(in_features=6, out_features=6, bias=True)
-          (project_value): Linear(in_features=6, out_features=6, bias=True)
-          (project_output): Linear(in_features=6, out_features=6, bias=True)
-        )
+        >>> attention = block.attention
+        >>> attention.d_head, attention.dropout, attention.project_key.bias.shape
+        (2, 0.0, torch.Size([6]))
         >>> EncoderBlock(6, 3, d_ff=5).feed_forward.expand.out_features
         5
     """

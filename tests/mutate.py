@@ -52,88 +52,6 @@ LOOKS = {
     "linewidth", "markeredgewidth", "markersize", "shrinkA", "shrinkB", "width", "xytext", "zorder",
 }  # fmt: skip
 
-# Changes that change nothing, with the reason; they are left out, and listed at the end.
-STRICT = """\
-conversion: flipped: True, in: for source, target in zip(sources, targets, strict=True):
-conversion: flipped: True, in: parts = [part for pair in zip(weights, biases, strict=True) for part in pair]
-curves: flipped: True, in: looks = zip(COLORS, DASHES, strict=True)
-grids: flipped: True, in: for i, (ax, name) in enumerate(zip(axes, names, strict=True)):
-plotting: flipped: True, in: for name, point in zip(names, points, strict=True):
-plotting: flipped: True, in: for tail, head in zip(start, end, strict=True):
-plotting: flipped: True, in: told = [f"{name} at {_point(p)}" for name, p in zip(names, start, strict=True)]
-plotting: flipped: True, in: told = [f"{s} moves to {_point(p)}" for s, p in zip(told, end, strict=True)]
-plotting: flipped: True, in: f"{name} {verb} {which}" for name, which in zip(rows, seen, strict=True)
-plotting: flipped: True, in: f"{name}: {line}" for name, line in zip(rows, lines_read, strict=True)
-squares: flipped: True, in: zip(first, lengths, directions, strict=True)
-seeds: flipped: True, in: for model, value in zip(models, values, strict=True):
-properties: flipped: True, in: pairs = zip(before, model.parameters(), strict=True)
-properties: flipped: True, in: return all(torch.equal(a, b) for a, b in zip(once, again, strict=True))
-properties: flipped: True, in: for sentence, context, length in zip(x, together, lengths, strict=True):
-checks: flipped: False, in: sizes = zip(mask.shape, trailing, strict=False)
-"""  # noqa: E501
-DRAWS = """\
-symmetry: one more: 20, in: trials: int = 20,
-properties: one more: 0, in: chance = torch.Generator().manual_seed(0)
-properties: one more: 0, in: mask = _random(BATCH, QUERIES, KEYS) > 0
-properties: comparison: _random(BATCH, QUERIES, KEYS) > 0, in: mask = _random(BATCH, QUERIES, KEYS) > 0
-properties: one more: 0, in: mask[..., 0] |= ~mask.any(-1)
-properties: one more: 8, in: def equals_the_formula(table: Table, d_model: int = 8) -> bool:
-properties: one more: 2, in: x, lengths = _random(BATCH, QUERIES, WIDTH), torch.tensor([5, 2, 3])
-properties: one more: 3, in: x, lengths = _random(BATCH, QUERIES, WIDTH), torch.tensor([5, 2, 3])
-properties: one more: 10, in: changed = torch.cat([x[:, :now], 10 * other[:, now:]], dim=1)
-properties: operator: 10 * other[:, now:], in: changed = torch.cat([x[:, :now], 10 * other[:, now:]], dim=1)
-sequence_properties: one more: 2, in: (source, target), lengths = _pair(width), torch.tensor([5, 2, 3])
-sequence_properties: one more: 0, in: source = _pair(width)[0]
-sequence_properties: one more: 1, in: for start in (source, -source, source[:, 1:])
-sequence_properties: one more: 3, in: (source, target), lengths = _pair(width), torch.tensor([5, 2, 3])
-floors: one more: 60, in: def linear_floor(features: Tensor, labels: Tensor, *, steps: int = 60) -> Floor:
-"""  # noqa: E501
-SHOWN = """\
-plotting: left out: ax.margins(x=0.32, y=0.22), in: ax.margins(x=0.32, y=0.22)
-plotting: one more: 0.22, in: ax.margins(x=0.32, y=0.22)
-plotting: one more: 0.32, in: ax.margins(x=0.32, y=0.22)
-plotting: comparison: point[0] >= middle, in: offset, side = (9, "left") if point[0] >= middle else (-9, "right")
-plotting: sign or negation dropped: -9, in: offset, side = (9, "left") if point[0] >= middle else (-9, "right")
-plotting: one more: 9, in: offset, side = (9, "left") if point[0] >= middle else (-9, "right")
-plotting: left out: ax.tick_params(length=0), in: ax.tick_params(length=0)
-grids: left out: ax.margins(0.25), in: ax.margins(0.25)
-grids: one more: 0.25, in: ax.margins(0.25)
-grids: one more: 2, in: ax.plot(*predicted.T, "x", color=ORANGE, markersize=7, markeredgewidth=2)
-seeds: flipped: False, in: for epoch in trange(epochs, disable=not progress, leave=False):
-"""  # noqa: E501
-REASONS = {
-    STRICT: "they are equally long by then",
-    DRAWS: "another draw, size or count asks the same question",
-    SHOWN: "it changes a look",
-}
-EQUIVALENT = {
-    name: why for names, why in REASONS.items() for name in names.splitlines()
-} | {
-    "attention: sign or negation dropped: -2, in: check_mask(mask, (*query.shape[:-1], key.size(-2)))": (
-        "of four axes it is the same one"
-    ),
-    "attention: and/or: self.keys is not None and self.values is not None, in: "
-    "if self.keys is not None and self.values is not None:": "both are there or none",
-    "encoder_decoder: one more: 0, in: def forward(self, x: Tensor, start: int = 0) -> Tensor:": (
-        "without positions it does not matter"
-    ),
-    "lookup: sign or negation dropped: -1, in: "
-    "return (self.weights(records) * records[:, 1:, -1]).sum(dim=-1)": "of two axes it is the same one",
-    "properties: if False: if actual.shape != expected.shape:, in: if actual.shape != expected.shape:": (
-        "allclose stops at them, which is a no as well"
-    ),
-    "sequence_properties: comparison: moved > 1e-09, in: if not (moved > 1e-9).all():": (
-        "no difference is exactly that"
-    ),
-    "layers: flipped: True, in: batch_first=True,": "the attention inside is replaced",
-    "layers: one more: 1, in: if theirs.norm1.eps != (eps := nn.LayerNorm(1).eps):": (
-        "eps does not depend on the width"
-    ),
-    "checkpoint: left out: stream.flush(), in: stream.flush()": "torch.save flushes as well",
-    "seeds: one more: 1, in: count = len(data[-1])": "all are equally many",
-    "seeds: sign or negation dropped: -1, in: count = len(data[-1])": "all are equally many",
-}
-
 MODULES = [
     "masks", "attention", "positional", "symmetry", "sharpness", "lookup", "words", "ablation",
     "conversion", "properties", "sequence_properties", "checkpoint", "squares", "encoder_decoder",
@@ -423,7 +341,11 @@ def main() -> int:
     gc.freeze()  # what is loaded here is not looked through in every fork
     files = [ROOT / "selfattn_book" / f"{name}.py" for name in options.modules]
     everyone = [mutant for file in files for mutant in mutants(file)]
-    todo = [mutant for mutant in everyone if mutant.name not in EQUIVALENT]
+    same, names = equivalent(), {mutant.name for mutant in everyone}
+    for name in same:
+        if name.split(":")[0] in options.modules and name not in names:
+            print(f"no longer a change: {name}")
+    todo = [mutant for mutant in everyone if mutant.name not in same]
     context = multiprocessing.get_context("fork")
     noticed: dict[str, Counter[str]] = defaultdict(Counter)
     with context.Pool(options.processes, maxtasksperchild=1) as pool:
@@ -441,9 +363,21 @@ def main() -> int:
         print(f"{name}: {figures(noticed[name], options.docs_only)}")
     print(f"all: {figures(sum(noticed.values(), Counter()), options.docs_only)}")
     for mutant in everyone:
-        if mutant.name in EQUIVALENT:
-            print(f"left out: {mutant.name}: {EQUIVALENT[mutant.name]}")
+        if mutant.name in same:
+            print(f"left out: {mutant.name}: {same[mutant.name]}")
     return 0
+
+
+def equivalent() -> dict[str, str]:
+    """Read which changes change nothing, and for what reason."""
+    same, reason = {}, ""
+    text = (ROOT / "tests" / "equivalent.txt").read_text("utf-8")
+    for line in text.splitlines():
+        if line.startswith("# "):
+            reason = line.removeprefix("# ")
+        elif reason and line:
+            same[line] = reason
+    return same
 
 
 def figures(noticed: Counter[str], docs_only: bool) -> str:
