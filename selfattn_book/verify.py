@@ -23,6 +23,7 @@ import matplotlib.pyplot as plt
 import torch
 
 from selfattn_book.cells import Cell, book_folder, read_cells
+from selfattn_book.chance import first_seed
 
 
 @dataclass
@@ -163,7 +164,8 @@ def main(arguments: list[str]) -> int:
         print(
             f"[{number}/{len(pages)}] {page.stem} ...", file=sys.stderr, flush=True
         )
-        results += verify_chapter(page)
+        with first_seed(options.first_seed):
+            results += verify_chapter(page)
     _print_table(results)
     if options.json:
         options.json.write_text(
@@ -179,6 +181,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "chapter", nargs="*", help="a chapter's name; all when left out"
+    )
+    parser.add_argument(
+        "--first-seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="move every seed of the book by N",
     )
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="also write the results here"

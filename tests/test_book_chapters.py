@@ -33,9 +33,15 @@ def test_what_verify_reads_is_what_the_build_runs(page):
 
 @every_page
 def test_no_cell_is_longer_than_twelve_lines(page):
-    assert (
-        places(page, [cell for cell in cells(page) if len(cell.source) > 12]) == []
-    )
+    assert places(page, [cell for cell in cells(page) if is_long(cell)]) == []
+
+
+def is_long(cell: PageCell) -> bool:
+    """Count the lines that say something; what is imported at the head of a page does not."""
+    return len([line for line in cell.source if not IMPORT.match(line)]) > 12
+
+
+IMPORT = re.compile(r"(import|from) \w")
 
 
 @every_page
@@ -86,8 +92,8 @@ LAYERS = "Linear|Bilinear|Embedding|Multihead|Transformer|Conv|RNN|LSTM|GRU|Drop
 CHANCE = {
     rf"(torch\.)?(rand(?!om)|normal|bernoulli|multinomial|nn\.({LAYERS}))\w*"
     r"|F\.dropout|.*\.(normal|uniform|xavier_\w+|kaiming_\w+)_"
-    r"|MultiHeadAttention|\w+Classifier": "torch.manual_seed",
-    r"(np|numpy)\.random\.(?!seed)\w+": "np.random.seed",
+    r"|MultiHeadAttention|\w+Classifier": {"torch.manual_seed", "set_seed"},
+    r"(np|numpy)\.random\.(?!seed)\w+": {"np.random.seed"},
 }
 
 
@@ -100,25 +106,25 @@ def unseeded(code: str) -> list[str]:
     inside = {id(node) for f in late for node in ast.walk(f)}
     found = []
     for call in calls:
-        seeds = [c for c in calls if ast.unparse(c.func) == seed_of(call)]
+        seeds = [c for c in calls if ast.unparse(c.func) in seeds_of(call)]
         if (
             id(call) in inside
         ):  # it runs later: any seed may be meant, or fit_seeds'
             seeds += [c for c in calls if "seeds" in {k.arg for k in c.keywords}]
-        elif seed_of(call):
+        elif seeds_of(call):
             seeds = [c for c in seeds if place(c) < place(call)]
-        if seed_of(call) and not seeds:
+        if seeds_of(call) and not seeds:
             found.append(ast.unparse(call))
     return found
 
 
-def seed_of(call: ast.Call) -> str | None:
-    """Return what must be called before a call that draws from a global generator."""
+def seeds_of(call: ast.Call) -> set[str]:
+    """Return what may be called before a call that draws from a global generator."""
     name = ast.unparse(call.func)
     own = "generator" in {keyword.arg for keyword in call.keywords}
     own |= bool(re.search(r"\.(default_rng|RandomState)$", name) and call.args)
     seeds = [seed for drawn, seed in CHANCE.items() if re.fullmatch(drawn, name)]
-    return seeds[0] if seeds and not own else None
+    return seeds[0] if seeds and not own else set()
 
 
 def place(node: ast.expr) -> tuple[int, int]:
@@ -129,6 +135,7 @@ def place(node: ast.expr) -> tuple[int, int]:
     "code",
     [
         "torch.manual_seed(0); nn.Linear(2, 3)",
+        "set_seed(0); nn.Linear(2, 3)",
         "torch.randn(2, generator=chance)",
         "torch.rand(\n    2,\n    generator=chance)",
         "torch.random.fork_rng()",
@@ -172,6 +179,63 @@ def test_every_page_is_in_the_table_of_contents(page):
     contents = (DOCS / "index.md").read_text("utf-8")
     name = page.relative_to(DOCS).with_suffix("").as_posix()
     assert name == "index" or re.search(rf"^{name}$", contents, re.MULTILINE)
+
+
+@every_page
+def test_every_seed_can_be_moved(page):
+    """So that ``verify --first-seed`` asks on other seeds; but a source's own stay as they are."""
+    stuck = [cell for cell in cells(page) if stuck_seeds(cell.code)]
+    assert places(page, stuck) == []
+
+
+def stuck_seeds(code: str) -> list[str]:
+    """Return the lines that write a seed down and do not say that a source gives it."""
+    lines, found = code.splitlines(), []
+    for node in ast.walk(ast.parse(code)):
+        for seed in written_seeds(node):
+            line = lines[seed.lineno - 1]
+            if not line.endswith("# given"):
+                found.append(line)
+    return found
+
+
+def written_seeds(node: ast.AST) -> list[ast.expr]:
+    """Return what a call, or a dictionary of arguments, takes for a seed without `chance`."""
+    seeds: list[ast.expr] = []
+    if isinstance(node, ast.Call):
+        seeds += [k.value for k in node.keywords if k.arg in ("seed", "seeds")]
+        name = ast.unparse(node.func).split(".")[-1]
+        seeds += node.args[:1] * (
+            name in ("manual_seed", "RandomState", "default_rng")
+        )
+    elif isinstance(node, ast.Dict):
+        named = zip(node.keys, node.values, strict=True)
+        seeds += [
+            v for k, v in named if k and ast.unparse(k) in ("'seed'", "'seeds'")
+        ]
+    return [
+        seed for seed in seeds if not re.search(r"seed|moved\(", ast.unparse(seed))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("torch.manual_seed(11)", 1),
+        ("torch.manual_seed(11)  # given", 0),
+        ("for seed in seeds(3):\n    torch.manual_seed(seed)", 0),
+        ("torch.Generator().manual_seed(width)", 1),
+        ("torch.Generator().manual_seed(moved(width))", 0),
+        ("fit_seeds(make, seeds=range(3))", 1),
+        ("fit_seeds(make, seeds=seeds(3))", 0),
+        ("recipe = {'seeds': [1, 2]}", 1),
+        ("square_sequences(8,\n    seed=13,  # given\n)", 0),
+        ("square_sequences(8,\n    seed=13)  # given", 0),
+        ("np.random.RandomState(3)", 1),
+    ],
+)
+def test_the_search_for_seeds_finds_them(code, count):
+    assert len(stuck_seeds(code)) == count
 
 
 @every_page

@@ -19,6 +19,7 @@ ALLOWED = {
     "__main__": {"verify"},
     "ablation": {"attention", "transformer"},
     "attention": {"checks"},
+    "chance": {"checks"},
     "conversion": {"attention"},
     "curves": {"figure"},
     "encoder_decoder": {"attention", "checks", "masks", "positional"},
@@ -46,7 +47,7 @@ ALLOWED = {
     },
     "training": {"checkpoint", "checks"},
     "transformer": {"attention", "checks"},
-    "verify": {"cells"},
+    "verify": {"cells", "chance"},
     "words": {"attention", "checks"},
 }
 LIBRARIES = {"torch", "numpy", "matplotlib", "tqdm"}
