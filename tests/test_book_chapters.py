@@ -1,7 +1,10 @@
 """The rules that every page and every chapter keeps, so that a reader finds one book."""
 
 import ast
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,6 +88,32 @@ def test_chance_has_a_seed(page):
     only_shapes = {"notation"}
     code = "\n".join(cell.code for cell in cells(page))
     assert page.stem in only_shapes or unseeded(code) == []
+
+
+@every_page
+def test_cells_in_sight_need_no_other(page):
+    """A reader copies them in their order, and has the package and not the tools of the book."""
+    hidden = ("remove-cell", "remove-input")
+    seen = [c.code for c in cells(page) if not any(tag in c.tags for tag in hidden)]
+    assert undefined("\n".join(seen)) == []
+    assert not any("myst_nb" in code for code in seen)
+
+
+def undefined(code: str) -> list[str]:
+    """Return the names that are used before anything gives them a meaning."""
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--select=F821"]
+    found = subprocess.run(
+        [*ruff, "--output-format=json", "-"],
+        input=code,
+        capture_output=True,
+        text=True,
+    )
+    return [finding["message"] for finding in json.loads(found.stdout)]
+
+
+def test_the_search_for_undefined_names_finds_them():
+    assert undefined("lucky = 1\nprint(lucky)") == []
+    assert undefined("print(lucky)\nlucky = 1") == ["Undefined name `lucky`"]
 
 
 # What draws from a library's global generator, and what seeds that.
