@@ -12,20 +12,19 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
-# What is rounded differently elsewhere: sums, products of matrices, approximations, factorizations.
-# A single sum or product of two numbers is not: the standard leaves it no choice.
-_ROUNDED = set(
-    """
+# What comes out differently elsewhere: sums, products of matrices, approximations, factorizations.
+# One sum, product, quotient or root does not: the standard leaves no choice.
+_NAMES = """
     mm bmm addmm baddbmm addbmm dot vdot mv addmv addr convolution
     sum mean var var_mean std std_mean prod cumsum cumprod logsumexp logcumsumexp norm trace
     exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh
     sigmoid log_sigmoid_forward softplus gelu silu mish elu erf erfc erfinv lgamma logaddexp
-    pow rsqrt div hypot _softmax _log_softmax native_layer_norm native_group_norm
+    pow rsqrt hypot _softmax _log_softmax native_layer_norm native_group_norm
     mse_loss binary_cross_entropy binary_cross_entropy_with_logits nll_loss_forward
     _cdist_forward _native_multi_head_attention _transformer_encoder_layer_fwd
     mkldnn_rnn_layer _thnn_fused_gru_cell _thnn_fused_lstm_cell
-""".split()
-)
+"""
+_ROUNDED = frozenset(_NAMES.split())
 _ALSO = ("linalg_", "_linalg_", "cholesky", "_scaled_dot_product")
 _BITS = {torch.float32: (torch.int32, 23), torch.float64: (torch.int64, 52)}
 
@@ -57,7 +56,8 @@ class DisturbedRounding(TorchDispatchMode):
     """
 
     def __init__(self, draw: int, units: int = 2) -> None:
-        super().__init__()
+        start: Any = super().__init__
+        start()
         self.draw, self.units = draw, units
 
     def __torch_dispatch__(
