@@ -20,7 +20,21 @@ from selfattn_book.cells import book_folder, read_cells
 from selfattn_book.pages import Page, Setting, one_by_one, side_by_side
 from selfattn_book.verify import Result
 
-LARGEST_SEED = 2**62  # PyTorch's end at 2**64, and the pages add to it
+# Each with the least and the largest that it may be, and what it is when nothing is said.
+_NUMBERS: dict[str, tuple[int, int, int | None, str]] = {
+    # PyTorch's seeds end at 2**64, and the pages add to this one.
+    "--first-seed": (0, 2**62, 0, "move every seed of the book by N"),
+    "--disturbed": (0, 2**31, None, "round as another machine might, the N-th"),
+    "--threads": (1, 1024, 1, "how many threads a page may use"),
+    "--jobs": (1, 1024, 1, "how many pages run at a time"),
+}
+_MARGINS = (
+    "also print what each check has left of its tolerance, the thinnest first"
+)
+_FILES = {
+    "--json": "also write the results here",
+    "--record": "note here which checks held with the seeds moved by --first-seed",
+}
 INTERRUPTED, NOBODY_READS = 130, 141  # as a shell reports the two signals
 
 
@@ -161,45 +175,15 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m selfattn_book verify",
         description="Run the checks of every equation and claim of the book on this machine.",
     )
-    add = parser.add_argument
-    add("chapter", nargs="*", help="a chapter's name; all when left out")
-    seed, draw = _whole(0, LARGEST_SEED), _whole(0, 2**31)
-    add(
-        "--first-seed",
-        type=seed,
-        default=0,
-        metavar="N",
-        help="move every seed by N",
+    parser.add_argument(
+        "chapter", nargs="*", help="a chapter's name; all when left out"
     )
-    add(
-        "--disturbed",
-        type=draw,
-        metavar="DRAW",
-        help="round as another machine might",
-    )
-    add(
-        "--threads",
-        type=_whole(1, 1024),
-        default=1,
-        metavar="N",
-        help="of each page",
-    )
-    add(
-        "--jobs",
-        type=_whole(1, 1024),
-        default=1,
-        metavar="N",
-        help="pages at a time",
-    )
-    add(
-        "--margins",
-        action="store_true",
-        help="print all margins, the thinnest first",
-    )
-    add("--json", type=Path, metavar="FILE", help="also write the results here")
-    add(
-        "--record", type=Path, metavar="FILE", help="add to a record of first seeds"
-    )
+    for name, (least, most, usual, about) in _NUMBERS.items():
+        kind = _whole(least, most)
+        parser.add_argument(name, type=kind, default=usual, metavar="N", help=about)
+    parser.add_argument("--margins", action="store_true", help=_MARGINS)
+    for name, about in _FILES.items():
+        parser.add_argument(name, type=Path, metavar="FILE", help=about)
     return parser
 
 
