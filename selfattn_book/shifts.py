@@ -7,6 +7,7 @@ and the record says on which others it was asked again.
 import hashlib
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -126,3 +127,14 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def main(file: Path) -> int:
+    """Print the table of a record, and return 1 if a check failed in any shift."""
+    lines = table(read(file))
+    print(lines)
+    return int("(not " in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -64,7 +64,7 @@ def test_a_page_without_checks_says_so(book, capsys):
 
 @pytest.fixture
 def waiting(book):
-    """A book whose second page waits for a minute in a check, and the file that says that it has begun."""
+    """A book whose second page waits a minute in a check, and the file that says that it does."""
     wait = "import pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(60)"
     folder = book(
         a=cell("one", "assert 1 < 2"), b=cell("two", "1") + cell("three", wait)
