@@ -190,7 +190,7 @@ def shifts(session: nox.Session) -> None:
     record = ROOT / "_config" / "shifts.json"
     for first in session.posargs or ["1000", "2000", "3000", "4000", "5000"]:
         verify = ["-m", "selfattn_book", "verify", "--jobs", "2"]
-        moved = ["--first-seed", first, "--record", record]
+        moved = ["--first-seed", first, "--record", str(record)]
         run(session, "python", *verify, *moved, codes=(0, 1))
     run(session, "python", "-m", "selfattn_book.shifts", record)
 
