@@ -70,16 +70,14 @@ def test_a_test_that_needs_this_machine_is_noticed(tmp_path):
     file = tmp_path / "test_here.py"
     here = (torch.arange(9).double() / 7).exp().tolist()
     file.write_text(TESTS.format(here=here), "utf-8")
-    assert elsewhere.ask(Machine("here"), ["notation"], [str(file)]).differs == []
-    (differs,) = elsewhere.ask(
-        Machine("draw", draw=1), ["notation"], [str(file)]
-    ).differs
+    assert elsewhere.ask(Machine("here"), [], [str(file)]).differs == []
+    (differs,) = elsewhere.ask(Machine("draw", draw=1), [], [str(file)]).differs
     assert "test_of_this_machine" in differs
 
 
 def test_tests_that_cannot_be_run_are_a_difference(tmp_path):
     missing = str(tmp_path / "test_none.py")
-    assert elsewhere.ask(Machine("here"), ["notation"], [missing]).differs
+    assert elsewhere.ask(Machine("here"), [], [missing]).differs
 
 
 @pytest.mark.parametrize(("differs", "code"), [([], 0), (["masks  c"], 1)])
