@@ -37,8 +37,10 @@ class DisturbedRounding(TorchDispatchMode):
     about without rounding. No result crosses a power of two, so that probabilities stay below 1.
     It works below automatic differentiation and ``vmap``, which call the same operations.
 
-    It does not reach operations in place, what happens inside one fused operation
+    It does not reach operations in place, compiled code, what happens inside one fused operation
     (its result is moved, once), complex numbers, half precision, or the numbers of NumPy and Python.
+    It does not know that some sums have but one term: a product with an identity matrix moves,
+    where every machine gives the same.
 
     Args:
         draw: which machine; another number is another one.
@@ -59,6 +61,11 @@ class DisturbedRounding(TorchDispatchMode):
         start: Any = super().__init__
         start()
         self.draw, self.units = draw, units
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Let code be compiled, although its compiled form is not reached."""
+        return True
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
@@ -42,6 +43,9 @@ TAUGHT = [
 ]  # fmt: skip
 NO_NUMBERS = ("test_book_", "test_verify", "test_benchmarks", "test_elsewhere")
 DRAW = "BOOK_DISTURBED"
+# Tests of equality to the last bit that hold on every machine: their sums have but one term
+# that is not zero, which the disturbance cannot know.
+EXACT = {"test_the_block_starts_by_doubling_what_is_positive"}
 
 
 @dataclass(frozen=True)
@@ -196,9 +200,13 @@ def main(arguments: list[str]) -> int:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Disturb the rounding of a test."""
-    with DisturbedRounding(int(os.environ[DRAW])):
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Disturb the rounding of a test, and of what it is given."""
+    with (
+        nullcontext()
+        if item.name in EXACT
+        else DisturbedRounding(int(os.environ[DRAW]))
+    ):
         return (yield)
 
 

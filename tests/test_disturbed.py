@@ -131,3 +131,9 @@ def test_vmap_moves_as_a_loop_does(draw):
     with DisturbedRounding(1):
         together = vmap(lambda x: (x * x).exp())(batch)
         assert torch.equal(together, torch.stack([(x * x).exp() for x in batch]))
+
+
+def test_code_can_be_compiled(x):
+    compiled = torch.compile(weights, fullgraph=True, backend="eager")
+    with DisturbedRounding(1):
+        torch.testing.assert_close(compiled(x), weights(x), rtol=1e-14, atol=0)
