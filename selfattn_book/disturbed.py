@@ -81,7 +81,7 @@ class DisturbedRounding(TorchDispatchMode):
         if type(x) is not Tensor or x.is_meta or x.dtype not in _BITS:
             return x
         whole, digits = _BITS[x.dtype]
-        bits = x.contiguous().view(whole)
+        bits = x.view(whole)
         steps = self._steps(bits.long()).to(whole)
         moved = torch.where(_is_exact(bits, digits), bits, bits + steps)
         crosses = (moved >> digits) != (bits >> digits)

@@ -137,3 +137,10 @@ def test_code_can_be_compiled(x):
     compiled = torch.compile(weights, fullgraph=True, backend="eager")
     with DisturbedRounding(1):
         torch.testing.assert_close(compiled(x), weights(x), rtol=1e-14, atol=0)
+
+
+def test_the_layout_of_a_result_stays(draw):
+    """What comes next may count on it."""
+    x = draw(3, 4, 5).permute(2, 0, 1)
+    with DisturbedRounding(1):
+        assert x.exp().stride() == x.stride()
