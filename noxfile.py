@@ -78,15 +78,24 @@ nox.options.sessions = ["book", "tests"]
 nox.options.default_venv_backend = "none"
 
 
-def run(session: nox.Session, program: str, *arguments: str | Path) -> None:
-    """Run a program of the shared environment."""
+def run(
+    session: nox.Session,
+    program: str,
+    *arguments: str | Path,
+    codes: tuple[int, ...] = (0,),
+) -> None:
+    """Run a program of the shared environment; another exit code than these ends the session."""
     make_environment()
     environment = {
         "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
         "PYTHONUTF8": "1",
     }
     session.run(
-        str(BIN / program), *map(str, arguments), env=environment, external=True
+        str(BIN / program),
+        *map(str, arguments),
+        env=environment,
+        external=True,
+        success_codes=codes,
     )
 
 
@@ -161,6 +170,29 @@ def pages(session: nox.Session) -> None:
 def verify(session: nox.Session) -> None:
     """Run every check of the book, and print what holds and what differs."""
     run(session, "python", "-m", "selfattn_book", "verify", *session.posargs)
+
+
+@nox.session
+def elsewhere(session: nox.Session) -> None:
+    """Verify pages and run tests as other machines compute, and print what differs (an hour).
+
+    With `-- --quick`, two machines are asked about what takes seconds (minutes).
+    """
+    run(session, "python", "tests/elsewhere.py", *session.posargs)
+
+
+@nox.session
+def shifts(session: nox.Session) -> None:
+    """Verify all pages with every seed moved, and keep which checks held (half an hour).
+
+    With `-- 6000 7000`, the seeds are moved by these numbers.
+    """
+    record = ROOT / "_config" / "shifts.json"
+    for first in session.posargs or ["1000", "2000", "3000", "4000", "5000"]:
+        verify = ["-m", "selfattn_book", "verify", "--jobs", "2"]
+        moved = ["--first-seed", first, "--record", str(record)]
+        run(session, "python", *verify, *moved, codes=(0, 1))
+    run(session, "python", "-m", "selfattn_book.shifts", record)
 
 
 @nox.session

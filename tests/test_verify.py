@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from selfattn_book.cells import Cell, book_folder, read_cells
-from selfattn_book.verify import main, verify_chapter
+from selfattn_book.verify import verify_chapter
+from selfattn_book.verify_command import main
 
 PAGE = """# A chapter
 
@@ -116,7 +117,7 @@ def test_a_check_that_holds(write):
             "AssertionError",
         ),
         ("torch.testing.assert_close(x, x.float())", "dtype"),
-        ("it = iter([1])\nassert next(it) == 3", "AssertionError"),
+        ("it = iter([1])\nassert next(it) == 3", "(left 1, right 3)"),
         ("import sys\nsys.exit()", "SystemExit"),
         ("assert 1 == 2, 'the reason'", "the reason"),
         ("1 / 0", "ZeroDivisionError: division by zero"),
@@ -173,17 +174,25 @@ def test_the_command_prints_a_table_and_writes_json(tmp_path, capsys):
     assert "masked-softmax" in out.out
     assert "holds" in out.out
     assert "0 differ." in out.out
-    assert "[2/2] masks" in out.err
+    assert "[2/2] masks" in out.out
     report = json.loads(file.read_text("utf-8"))
     assert report["versions"]["torch"] == torch.__version__
-    assert {"chapter", "check", "by", "holds", "seconds", "message"} == set(
-        report["results"][0]
-    )
+    assert {
+        "chapter",
+        "check",
+        "by",
+        "holds",
+        "seconds",
+        "message",
+        "margin",
+    } == set(report["results"][0])
 
 
 def test_a_difference_is_the_exit_code(write, monkeypatch, capsys):
     page = write("assert 1 == 2")
-    monkeypatch.setattr("selfattn_book.verify.book_folder", lambda: page.parents[1])
+    monkeypatch.setattr(
+        "selfattn_book.verify_command.book_folder", lambda: page.parents[1]
+    )
     assert main([]) == 1
     assert "DIFFERS" in capsys.readouterr().out
 

@@ -1,0 +1,183 @@
+"""How much of its tolerance a comparison has left: its margin.
+
+A margin is a share between 0, where a little more would make the check fail, and 1.
+It has no scale, so that the margins of all checks can stand in one list, the thinnest first:
+
+* ``a < b``, ``<=``, ``>``, ``>=``: the distance of the two sides, over the larger of their sizes.
+  Of ``abs(a - b) < t`` that is the part of ``t`` that is left.
+* ``a < b + 1e-12``: a number that is typed beside one side is the tolerance;
+  what is compared with it is ``a - b``.
+* ``hits >= 15``, both whole: how many fewer would fail, over the larger side.
+  Of 16 hits that is 2/16, of 15 it is 1/15.
+* ``assert_close``, ``allclose``, ``isclose``: what is left of the allowed difference,
+  ``atol + rtol * abs(expected)``, as a share of it.
+
+What is compared entry by entry has the margin of its worst entry.
+Equality has none: nothing lies between equal and not.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Number, Real
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+_Shares = NDArray[np.float64]
+_NOTHING = np.zeros(0)
+# What `torch.testing.assert_close` allows when nothing is said: (rtol, atol).
+_USUAL = {
+    torch.float16: (1e-3, 1e-5),
+    torch.bfloat16: (1.6e-2, 1e-5),
+    torch.float32: (1.3e-6, 1e-5),
+    torch.complex64: (1.3e-6, 1e-5),
+    torch.float64: (1e-7, 1e-7),
+    torch.complex128: (1e-7, 1e-7),
+}
+
+
+def ordered(sign: str, left: Any, right: Any, typed: float = 0.0) -> _Shares:
+    """Return the margin of each entry of an ordered comparison; below 0, it fails.
+
+    Args:
+        sign: ``<``, ``<=``, ``>`` or ``>=``.
+        left: a number, an array or a tensor.
+        right: the same.
+        typed: the tolerance that is typed beside the right side, and part of it.
+
+    Returns:
+        The margins; none, where the sides are not numbers.
+
+    Example:
+        >>> ordered("<", 1e-13, 1e-12)
+        array(0.9)
+        >>> ordered(">=", torch.tensor([15, 20]), 15)
+        array([0.06666667, 0.3       ])
+        >>> ordered(">", 0.5, 0.6 - 0.4, typed=-0.4)    # 0.1 of the 0.4 is used
+        array(0.75)
+        >>> ordered("<", "one", "two")
+        array([], dtype=float64)
+    """
+    a, b = numbers(left), numbers(right)
+    if not {a.dtype.kind, b.dtype.kind} <= set("iuf") or not a.size * b.size:
+        return _NOTHING
+    whole = "f" not in (a.dtype.kind, b.dtype.kind)
+    a, b = a.astype(float), b.astype(float)
+    gap, scale = (b - a if sign[0] == "<" else a - b), np.maximum(abs(a), abs(b))
+    if whole:  # how many fewer would fail
+        gap, scale = gap + len(sign) - 1, np.maximum(scale, 1)
+    elif typed:
+        scale = np.maximum(abs(a - b + typed), abs(typed))
+    finite = (scale > 0) & (scale < math.inf)
+    share = np.divide(gap, scale, out=np.asarray(np.sign(gap)), where=finite)
+    return _NOTHING if np.isnan(share).any() else np.asarray(share.clip(-1, 1))
+
+
+def close(actual: Any, expected: Any, rtol: float, atol: float) -> _Shares:
+    """Return, for each entry, what is left of the allowed difference; below 0, it is too large.
+
+    Args:
+        actual: a number, an array or a tensor.
+        expected: the same.
+        rtol: what is allowed, over the size of what is expected.
+        atol: what is allowed beside.
+
+    Returns:
+        The margins; none, where nothing is allowed: equality has no margin.
+
+    Example:
+        >>> close(2.25, 2, rtol=0, atol=1)
+        array(0.75)
+        >>> close(torch.tensor([2.0, 3]), torch.tensor([2.0, 2]), rtol=0.25, atol=0)
+        array([ 1., -1.])
+        >>> close(2.0, 2.0, rtol=0, atol=0)
+        array([], dtype=float64)
+    """
+    a, b = numbers(actual), numbers(expected)
+    allowed = atol + rtol * abs(b)
+    if not a.size * b.size or not (allowed > 0).any():
+        return _NOTHING
+    gap, allowed = np.broadcast_arrays(abs(a - b), allowed)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(gap > 0, 1 - gap / allowed, 1.0)
+
+
+def all_close(function: Any, sides: Sequence[Any], limits: Any) -> _Shares:
+    """Return the same for a call of ``allclose`` or ``isclose``.
+
+    Args:
+        function: that of PyTorch, NumPy or ``math``.
+        sides: its positional arguments.
+        limits: its named ones.
+
+    Example:
+        >>> all_close(math.isclose, (2, 2.5), {"rel_tol": 0.4})
+        array(0.5)
+        >>> all_close(torch.allclose, (2, 2.5, 0.25), {"atol": 0})
+        array(0.2)
+    """
+    a, b, *more = sides
+    if function is math.isclose:
+        size, relative = max(abs(a), abs(b)), limits.get("rel_tol", 1e-9)
+        allowed = max(relative * size, limits.get("abs_tol", 0.0))
+        return close(a, b, rtol=0, atol=allowed)
+    named = {"rtol": 1e-5, "atol": 1e-8}
+    named |= dict(zip(("rtol", "atol"), more, strict=False))
+    named |= {name: limits[name] for name in limits if name in named}
+    return close(a, b, **named)
+
+
+def assert_close(actual: Any, expected: Any, options: Any) -> Iterator[_Shares]:
+    """Give the same for ``torch.testing.assert_close``, which looks into lists and mappings.
+
+    Args:
+        actual: what came.
+        expected: what should have come.
+        options: the named arguments.
+
+    Example:
+        >>> [*assert_close([1.0, 2.25], [1.0, 2.0], {"rtol": 0, "atol": 1})]
+        [array(1.), array(0.75)]
+        >>> [*assert_close(1.0, 1.0 + 1e-7, {})]
+        [array(0.5)]
+    """
+    if isinstance(actual, Mapping):
+        for key in actual:
+            yield from assert_close(actual[key], expected[key], options)
+    elif isinstance(actual, Sequence):
+        for one, other in zip(actual, expected, strict=True):
+            yield from assert_close(one, other, options)
+    else:
+        usual = max(_usual(actual), _usual(expected))
+        given = options.get("rtol"), options.get("atol")
+        rtol, atol = usual if None in given else given
+        yield close(actual, expected, rtol, atol)
+
+
+def _usual(side: Any) -> tuple[float, float]:
+    """Return what is allowed for numbers of such a kind when nothing is said."""
+    scalar = isinstance(side, float | complex)
+    kind = torch.float64 if scalar else torch.as_tensor(side).dtype
+    return _USUAL.get(kind, (0.0, 0.0))
+
+
+def numbers(value: Any) -> NDArray[Any]:
+    """Return numbers as an array of NumPy's; truth values and all else as an empty one.
+
+    Example:
+        >>> numbers(torch.tensor([0.5, 1.0], requires_grad=True))
+        array([0.5, 1. ])
+        >>> numbers(True), numbers("1"), numbers([1])
+        (array([], dtype=float64), array([], dtype=float64), array([], dtype=float64))
+    """
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu().resolve_conj().resolve_neg()
+        value = (value.double() if value.is_floating_point() else value).numpy()
+    elif isinstance(value, Real) and not isinstance(value, int | np.generic):
+        value = float(value)  # a fraction, too
+    if not isinstance(value, Number | np.ndarray | np.generic):
+        return _NOTHING
+    array = np.asarray(value)
+    return array if array.dtype.kind in "iufc" else _NOTHING

@@ -1,0 +1,214 @@
+"""Ask the book's checks and the package's tests as other machines would compute them.
+
+A machine is an arithmetic of PyTorch and one of MKL, a number of threads, or rounding that is
+disturbed in the last places, since no machine has every arithmetic. What differs on one of them is
+printed, then what each check has left of its tolerance where it has least, the thinnest first.
+
+Run as: python tests/elsewhere.py [--quick] [--draws N]. With --quick, the oldest arithmetic and one
+draw are asked, about the pages that take seconds and the tests of what the book teaches.
+As a plugin of pytest, `-p elsewhere`, it disturbs the rounding of each test.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from selfattn_book.cells import book_folder
+from selfattn_book.disturbed import DisturbedRounding
+
+ROOT = Path(__file__).resolve().parent.parent
+# PyTorch's kernels and MKL's, from the oldest. Only these pairs: a processor that lacks
+# instructions lacks them for both. What MKL lacks it replaces silently, so PyTorch is asked.
+ARITHMETICS = {"default": "COMPATIBLE", "avx2": "AVX2", "avx512": "AVX512"}
+# Pages of more than ten seconds, and tests of more than a few, or of no numbers.
+SLOW_PAGES = {
+    "block", "case-study", "many-heads", "museum-sequences", "order", "query-key-value",
+    "squares", "what-a-mean-forgets", "why-divide",
+}  # fmt: skip
+TAUGHT = [
+    "attention", "conversion", "encoder_decoder", "floors", "layers", "lookup", "masks",
+    "multi_head", "positional", "properties_of_attention", "sharpness", "symmetry",
+    "transformer", "words",
+]  # fmt: skip
+NO_NUMBERS = ("test_book_", "test_verify", "test_benchmarks", "test_elsewhere")
+DRAW = "BOOK_DISTURBED"
+# Tests of equality to the last bit that hold on every machine: their sums have but one term
+# that is not zero, which the disturbance cannot know.
+EXACT = {"test_the_block_starts_by_doubling_what_is_positive"}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How it computes."""
+
+    name: str
+    variables: dict[str, str] = field(default_factory=dict)
+    threads: int = 1
+    draw: int | None = None
+
+
+@dataclass
+class Answers:
+    """What differs on a machine, and the margins there."""
+
+    differs: list[str] = field(default_factory=list)
+    margins: dict[str, float] = field(default_factory=dict)
+
+
+def arithmetics() -> dict[str, dict[str, str]]:
+    """Return the environment of each arithmetic that this processor has, from the oldest."""
+    ask = "import torch; print(torch.backends.cpu.get_cpu_capability())"
+    found = {}
+    for name, mkl in ARITHMETICS.items():
+        variables = {"ATEN_CPU_CAPABILITY": name, "MKL_CBWR": mkl}
+        has = subprocess.run(
+            [sys.executable, "-c", ask],
+            env=os.environ | variables,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        if has.stdout.strip() == name.upper():
+            found[name] = variables
+    return found
+
+
+def machines(known: dict[str, dict[str, str]], draws: int) -> list[Machine]:
+    """Return whom to ask: every arithmetic, the newest with two threads too, and draws."""
+    found = [Machine(name, variables) for name, variables in known.items()]
+    newest = list(known.values())[-1] if known else {}
+    found.append(Machine("two threads", newest, threads=2))
+    draw = (Machine(f"draw {n}", draw=n) for n in range(1, draws + 1))
+    return [*found, *draw]
+
+
+def quick(found: list[Machine]) -> list[Machine]:
+    """Return the oldest arithmetic, and the first draw."""
+    return [found[0], *[machine for machine in found if machine.draw == 1]]
+
+
+def ask(machine: Machine, pages: list[str], tests: list[str]) -> Answers:
+    """Verify the pages and run the tests, side by side, as a machine would."""
+    threads = str(machine.threads)
+    variables = machine.variables | {"OMP_NUM_THREADS": threads}
+    paths = [str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
+    variables |= {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    draw = [] if machine.draw is None else ["--disturbed", str(machine.draw)]
+    plugin = [] if machine.draw is None else ["-p", "elsewhere"]
+    with tempfile.TemporaryDirectory() as folder:
+        report, log = Path(folder, "report.json"), Path(folder, "tests.xml")
+        verify = ["selfattn_book", "verify", *pages, "--threads", threads, *draw]
+        tested = ["pytest", "-q", *plugin, f"--junit-xml={log}", *tests]
+        both = []
+        if pages:
+            both.append(_start([*verify, "--json", str(report)], variables))
+        if tests:
+            both.append(_start(tested, variables | {DRAW: str(machine.draw)}))
+        codes = [process.wait() for process in both]
+        answers = of_pages(report) if report.exists() else Answers()
+        answers.differs += of_tests(log) if log.exists() else []
+    if any(codes) and not answers.differs:
+        answers.differs.append(f"the processes ended with the codes {codes}")
+    return answers
+
+
+def _start(module: list[str], variables: dict[str, str]) -> subprocess.Popen[bytes]:
+    quiet = subprocess.DEVNULL
+    command = [sys.executable, "-m", *module]
+    return subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | variables, stdout=quiet, stderr=quiet
+    )
+
+
+def of_pages(report: Path) -> Answers:
+    """Read what verify has found."""
+    answers = Answers()
+    for result in json.loads(report.read_text("utf-8"))["results"]:
+        name = f"{result['chapter']}  {result['check']}"
+        if not result["holds"]:
+            answers.differs.append(f"{name}  {result['message']}")
+        elif result["margin"] is not None:
+            answers.margins[name] = result["margin"]
+    return answers
+
+
+def of_tests(log: Path) -> list[str]:
+    """Read which tests have failed."""
+    failed = []
+    for case in ElementTree.parse(log).iter("testcase"):
+        for wrong in [*case.iter("failure"), *case.iter("error")]:
+            said = " ".join(wrong.get("message", "").split())[:120]
+            failed.append(f"{case.get('classname')}  {case.get('name')}  {said}")
+    return failed
+
+
+def thinnest(answers: dict[str, Answers]) -> list[tuple[float, str, str]]:
+    """Return the thinnest margin of each check, and on which machine, the thinnest first."""
+    least: dict[str, tuple[float, str]] = {}
+    for machine, answer in answers.items():
+        for check, margin in answer.margins.items():
+            least[check] = min(least.get(check, (2.0, "")), (margin, machine))
+    return sorted((margin, check, name) for check, (margin, name) in least.items())
+
+
+def pages_and_tests(is_quick: bool) -> tuple[list[str], list[str]]:
+    """Return what is asked."""
+    slow = SLOW_PAGES if is_quick else set()
+    pages = {page.stem for page in book_folder().glob("*/*.md")} - slow
+    files = sorted(path.name for path in Path(__file__).parent.glob("test_*.py"))
+    if is_quick:
+        files = [name for name in files if name[5:-3] in TAUGHT]
+    tests = [f"tests/{name}" for name in files if not name.startswith(NO_NUMBERS)]
+    return sorted(pages), [*tests, "selfattn_book"]
+
+
+def main(arguments: list[str]) -> int:
+    """Ask each machine, print what differs and the margins; 1 if anything differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="what takes minutes")
+    parser.add_argument(
+        "--draws", type=int, default=3, help="of disturbed rounding"
+    )
+    options = parser.parse_args(arguments)
+    asked = machines(arithmetics(), options.draws)
+    answers: dict[str, Answers] = {}
+    for machine in quick(asked) if options.quick else asked:
+        start = time.perf_counter()
+        answers[machine.name] = ask(machine, *pages_and_tests(options.quick))
+        differs = answers[machine.name].differs
+        seconds = time.perf_counter() - start
+        print(
+            f"{machine.name}: {len(differs)} differ ({seconds:.0f} s)", flush=True
+        )
+        for line in differs:
+            print(f"  {line}", flush=True)
+    print("\nThe margins, the thinnest first")
+    for margin, check, name in thinnest(answers):
+        print(f"  {margin:<8.2g}  {check}  ({name})")
+    return 1 if any(answer.differs for answer in answers.values()) else 0
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Disturb the rounding of a test, and of what it is given."""
+    with (
+        nullcontext()
+        if item.name in EXACT
+        else DisturbedRounding(int(os.environ[DRAW]))
+    ):
+        return (yield)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
