@@ -71,7 +71,7 @@ nb_merge_streams = True
 nb_code_prompt_show = "Show the {type}"
 nb_ipywidgets_js = {}  # would load from two CDNs
 freshness_package = "selfattn_book"
-freshness_libraries = ["torch", "numpy", "matplotlib", "ipykernel", "ipython"]
+freshness_libraries = ["torch", "numpy", "matplotlib", "ipykernel", "ipython", "myst-nb"]
 freshness_preload = [
     "ipykernel.kernelapp",
     "ipykernel.ipkernel",

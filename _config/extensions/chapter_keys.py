@@ -77,8 +77,13 @@ def modules_reached(root: Path, names: Iterable[str]) -> list[Path]:
 
 def digest(about: Iterable[str], files: Iterable[Path]) -> str:
     """Return a short digest of some facts, and of the names and contents of some files."""
-    contents = (f"{file.name} {hashlib.sha256(file.read_bytes()).digest()!r}" for file in files)
-    return hashlib.sha256("\n".join([*about, *contents]).encode()).hexdigest()[:16]
+    parts = [*about, *(f"{file.name} {fingerprint(file)}" for file in files)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def fingerprint(file: Path) -> str:
+    """Return what tells one content of a file from another; nothing, if there is no file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
 def with_key(text: str, key: str) -> str:

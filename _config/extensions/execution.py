@@ -21,13 +21,23 @@ AFFINITY = getattr(os, "sched_getaffinity", None)  # not on every platform
 CORES = len(AFFINITY(0)) if AFFINITY else os.cpu_count() or 1
 # The last digits of a sum depend on the number of threads, the order of a set on the seed;
 # and a library that is loaded before its kernel has to know where figures will go.
+# Without assertions, every check would hold.
 ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
+    "PYTHONOPTIMIZE": "",
 }
+# Variables that begin so tell the libraries how to compute.
+ARITHMETIC = re.compile(r"(ATEN|BLIS|DNNL|KMP|MKL|NPY|OMP|ONEDNN|OPENBLAS|PYTORCH|TORCH)_")
+
+
+def circumstances() -> dict[str, str]:
+    """Return the variables of the environment that may change what a cell computes."""
+    given = {name: value for name, value in os.environ.items() if ARITHMETIC.match(name)}
+    return dict(sorted({**given, **ENVIRONMENT}.items()))
 
 
 def not_executed(notebook: NotebookNode) -> list[int]:
@@ -69,6 +79,10 @@ class Chapter:
                 timeout=timeout,
                 resources={"metadata": {"path": str(self.file.parent)}},
                 shutdown_kernel="immediate",
+                # Whatever its tags say, a cell that fails fails the build. And a file that
+                # happens to lie beside the page is no module.
+                force_raise_errors=True,
+                extra_arguments=["--InteractiveShellApp.ignore_cwd=True"],
                 on_cell_execute=begin,
             )
             try:
@@ -150,4 +164,5 @@ def run_chapters(
         TemporaryDirectory(prefix="book") as folder,
         asyncio.Runner(loop_factory=Loop) as runner,
     ):
+        os.environ["IPYTHONDIR"] = folder  # nobody's own start-up files
         runner.run(run_all(Path(folder), server))
