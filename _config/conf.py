@@ -80,6 +80,7 @@ freshness_preload = [
     "torch",
     "torch._dynamo",  # what the first step of an optimizer would load
 ]
+checks_shifts = "shifts.json"  # written by `python -m selfattn_book verify --record`
 
 # -- Text ----------------------------------------------------------------------
 

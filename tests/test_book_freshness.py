@@ -404,10 +404,9 @@ def test_a_module_of_the_same_size_and_time_is_another_module(built):
 
 def test_a_page_of_the_site_that_is_not_as_it_was_written_is_written_again(built):
     page = built.root / "_build" / "html" / "number.html"
-    written = page.read_text("utf-8")
-    page.write_text(written.replace("42", "41"), "utf-8")
+    page.write_text(page.read_text("utf-8").replace("42", "41"), "utf-8")
     assert built.build().said == "No chapter has to run.\n"
-    assert page.read_text("utf-8") == written
+    assert "number 42" in built.page("number")
 
 
 def test_a_removed_page_leaves_the_site(built):
@@ -420,7 +419,9 @@ def test_a_removed_page_leaves_the_site(built):
     assert not (build / "doctrees" / "word.doctree").exists()
     assert (build / "html" / "number.html").exists()
     assert (build / "html" / "genindex.html").exists()
-    assert "word" not in (build / "html" / "searchindex.js").read_text("utf-8")
+    index = (build / "html" / "searchindex.js").read_text("utf-8")
+    assert "A number" in index
+    assert "A word" not in index
 
 
 def test_a_page_may_give_up_a_data_file(built):
@@ -455,47 +456,37 @@ def test_a_module_beside_the_page_is_none(book):
     assert "number 42" in book.page("number")
 
 
-@pytest.mark.parametrize(
-    ("cell", "line", "why"),
-    [
-        (
-            "import os\nprint(os.environ['HOME'])",
-            17,
-            "os.environ is refused: an env",
-        ),
-        (
-            "from importlib import import_module as i",
-            16,
-            "importlib.import_module is",
-        ),
-        (
-            "print(open('data.txt').read())",
-            16,
-            "open(...) must name a file of data_",
-        ),
-        ("%%capture\nassert False", 16, "a cell must be plain Python; got invalid"),
-        (
-            ":check: a\n:by: exact\n\n1 == 2",
-            19,
-            "a check that cannot fail: it must",
-        ),
-        (":check: a\n", 16, "a check that cannot fail: it must assert"),
-        (
-            ":check: a\n:tags: [raises-exception]\nassert 1 == 2",
-            18,
-            "a check that cannot fail: it must have no tag raises-exception",
-        ),
-    ],
-)
-def test_what_freshness_cannot_see_and_what_cannot_fail_is_refused(
-    book, cell, line, why
-):
-    book.edit("docs/number.md", 'print("number", answer())', cell)
+REFUSED = [
+    ("import os\nprint(os.environ['HOME'])", 1, "os.environ is refused: an env"),
+    (
+        "from importlib import import_module",
+        0,
+        "importlib.import_module is refused",
+    ),
+    ("print(open('data.txt').read())", 0, "open(...) must name a file of data_f"),
+    ("%%capture\nassert False", 0, "a cell must be plain Python; got invalid"),
+    (":check: a\n:by: exact\n\n1 == 2", 3, "a check that cannot fail: it must"),
+    (":check: a\n", 0, "a check that cannot fail: it must assert something"),
+    (
+        ":check: a\n:tags: [raises-exception]\nassert 1 == 2",
+        2,
+        "a check that cannot fail: it must have no tag raises-exception",
+    ),
+]
+
+
+def test_what_freshness_cannot_see_and_what_cannot_fail_is_refused(book):
+    cells = [f"```{{code-cell}}\n{code}\n```\n" for code, *_ in REFUSED]
+    page = (book.root / "docs" / "number.md").read_text("utf-8")
+    (book.root / "docs" / "number.md").write_text(page + "\n".join(["", *cells]))
     for _ in range(2):
         refused = book.build()
         assert not refused.good
         assert refused.ran == set()
-        assert f"docs/number.md:{line}: {why}" in refused.said
+        line = len(page.splitlines()) + 3
+        for code, offset, why in REFUSED:
+            assert f"docs/number.md:{line + offset}: {why}" in refused.said
+            line += len(code.splitlines()) + 3
 
 
 def test_a_number_is_glued_on_its_own_page(built):

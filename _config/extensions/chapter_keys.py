@@ -44,6 +44,12 @@ def names_in_cells(root: Path, notebook: NotebookNode) -> frozenset[str]:
     return frozenset(names)
 
 
+def cells_digest(notebook: NotebookNode) -> str:
+    """Return a short digest of the code of a chapter's cells, and of nothing else."""
+    code = [cell.source.strip() for cell in notebook.cells if cell.cell_type == "code"]
+    return hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
+
+
 def module_name(root: Path, file: Path) -> str:
     """Return the dotted name of a file of the package at ``root``."""
     parts = file.relative_to(root.parent).with_suffix("").parts

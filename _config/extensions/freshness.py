@@ -23,6 +23,7 @@ from py_compile import PycInvalidationMode
 from typing import Any, NoReturn
 
 from chapter_keys import (
+    cells_digest,
     digest,
     module_name,
     modules_reached,
@@ -254,6 +255,8 @@ class Freshness:
             stop(f"{chapter} or what it reaches was changed during the build")
         times = self.results.seconds(chapter.notebook) if chapter else []
         app.env.metadata[docname]["cell_seconds"] = times
+        if chapter:
+            app.env.metadata[docname]["cells_digest"] = cells_digest(chapter.notebook)
 
     def check(self, app: Sphinx, page: nodes.document) -> None:
         """Fail if a cell that the page shows was not executed."""

@@ -24,16 +24,16 @@ def refusals(chapter: Chapter, modules: Sequence[str]) -> Iterator[str]:
             first = first_line(lines, fence, cell.source.splitlines())
             for line, why in faults(rules, cell, earlier):
                 yield f"{chapter}:{first + line - 1}: {why}"
-            earlier.append(cell.source)
 
 
 def faults(rules: Rules, cell: NotebookNode, earlier: list[str]) -> list[tuple[int, str]]:
     """Return what is wrong with one cell, each with its line in the cell."""
-    found = list(rules.faults(cell.source, cell.metadata))
-    if "check" in cell.metadata and not found:
-        why = fault_of(cell.source, cell.metadata, earlier)
-        found = [(1, f"a check that cannot fail: {why}")] if why else []
-    return found
+    if found := list(rules.faults(cell.source, cell.metadata)):
+        return found
+    is_check = "check" in cell.metadata
+    why = fault_of(cell.source, cell.metadata, earlier) if is_check else ""
+    earlier.append(cell.source)
+    return [(1, f"a check that cannot fail: {why}")] if why else []
 
 
 def first_line(lines: Sequence[str], fence: int, code: Sequence[str]) -> int:
