@@ -393,13 +393,27 @@ def test_what_a_page_shows_is_known_by_its_contents(book):
     assert copied == dot.replace("{}", "2")
 
 
-def test_a_module_of_the_same_size_and_time_is_another_module(built):
-    module = built.root / "tiny" / "numbers.py"
+def test_a_module_of_the_same_size_and_time_is_another_module(book):
+    module = book.root / "tiny" / "numbers.py"
     then = module.stat()
-    built.edit("tiny/numbers.py", "42", "43")
+    writing = {"PYTHONDONTWRITEBYTECODE": ""}  # so that there is compiled code
+    assert book.build(**writing).good
+    book.edit("tiny/numbers.py", "42", "43")
     os.utime(module, ns=(then.st_atime_ns, then.st_mtime_ns))
-    assert built.build().ran == {"number", "word"}
-    assert "number 43" in built.page("number")
+    assert book.build(**writing).ran == {"number", "word"}
+    assert "number 43" in book.page("number")
+
+
+def test_a_module_that_is_loaded_behind_the_back_of_the_key_is_named(book):
+    load = '__import__("importlib").import_module("tiny.num" + "bers")'
+    (book.root / "tiny" / "loader.py").write_text(f"{load}\n", "utf-8")
+    book.edit("docs/data.md", "from pathlib", "import tiny.loader\nfrom pathlib")
+    hidden = book.build()
+    assert not hidden.good
+    assert (
+        "docs/data.md: tiny/numbers.py must be imported by an import" in hidden.said
+    )
+    assert "Traceback" not in hidden.said
 
 
 def test_a_page_of_the_site_that_is_not_as_it_was_written_is_written_again(built):

@@ -1,5 +1,6 @@
 """Run the cells of chapters, as many chapters at once as there are cores, one thread each."""
 
+import ast
 import asyncio
 import atexit
 import os
@@ -57,6 +58,7 @@ class Chapter:
     file: Path
     notebook: NotebookNode
     unchanged: Callable[[], bool]  # tells whether its results would still be fresh
+    unseen: Callable[[str], bool]  # tells whether its key should know of a file, and does not
     seconds: float = 0.0  # that the kernel was busy
     failure: str = ""
 
@@ -66,11 +68,15 @@ class Chapter:
 
     async def run(self, timeout: int, folder: Path, server: Server | None) -> None:
         """Run the cells in a kernel of their own; note the failure, if there is one."""
-        begun = -1
+        begun, loaded = -1, list[str]()
 
         def begin(cell: NotebookNode, cell_index: int) -> None:
             nonlocal begun
             begun = cell_index
+
+        async def end(cell: NotebookNode, **_: Any) -> None:
+            if cell is self.last_cell():
+                loaded.extend(await loaded_files(client.kc))
 
         try:
             client = NotebookClient(
@@ -84,6 +90,7 @@ class Chapter:
                 force_raise_errors=True,
                 extra_arguments=["--InteractiveShellApp.ignore_cwd=True"],
                 on_cell_execute=begin,
+                on_cell_executed=end,
             )
             try:
                 await client.async_execute(cleanup_kc=True)
@@ -94,10 +101,22 @@ class Chapter:
             self.failure = f"{self.place(begun)} failed{reason(error)}"
         self.times = [take_seconds(cell) for cell in self.notebook.cells]
         self.seconds = sum(self.times)
-        if not self.failure and (left := not_executed(self.notebook)):
-            self.failure = f"{self.place(left[0])} was not executed"
-        if not self.failure and not self.unchanged():
-            self.failure = f"{self} or what it reaches was changed while it ran"
+        self.failure = self.failure or self.trouble(loaded)
+
+    def last_cell(self) -> NotebookNode:
+        """Return the last cell that runs."""
+        cells = self.notebook.cells
+        return next(c for c in reversed(cells) if c.cell_type == "code" and c.source.strip())
+
+    def trouble(self, loaded: list[str]) -> str:
+        """Say why results are not to be kept though nothing failed; nothing, if they are."""
+        if left := not_executed(self.notebook):
+            return f"{self.place(left[0])} was not executed"
+        if unseen := list(filter(self.unseen, loaded)):
+            rule = "must be imported by an import statement that its cells reach"
+            return f"{self}: {os.path.relpath(unseen[0])} {rule}; it was loaded otherwise"
+        changed = f"{self} or what it reaches was changed while it ran"
+        return "" if self.unchanged() else changed
 
     def place(self, index: int) -> str:
         """Say where a cell stands."""
@@ -106,6 +125,21 @@ class Chapter:
         line = self.notebook.metadata["source_map"][index] + 1
         code = [cell.cell_type == "code" for cell in self.notebook.cells]
         return f"{self}:{line}: cell {sum(code[: index + 1])} of {sum(code)}"
+
+
+async def loaded_files(kernel: Any) -> list[str]:
+    """Ask a kernel for the files of all modules that it has loaded."""
+    modules = "list(__import__('sys').modules.values())"
+    files = f"[getattr(module, '__dict__', {{}}).get('__file__') or '' for module in {modules}]"
+    reply = await kernel.execute_interactive(
+        "",
+        silent=True,
+        store_history=False,
+        user_expressions={"files": f"'\\n'.join({files})"},
+        output_hook=lambda message: None,
+    )
+    text = reply["content"]["user_expressions"]["files"]["data"]["text/plain"]
+    return str(ast.literal_eval(text)).splitlines()
 
 
 def reason(error: Exception) -> str:

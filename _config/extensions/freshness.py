@@ -215,7 +215,13 @@ class Freshness:
         notebook = read_myst_markdown_notebook(
             text, env.myst_config, add_source_map=True, path=file
         )
-        return text, Chapter(file, notebook, lambda: self.key(file, names, data) == key)
+        reached = set(modules_reached(self.root, names))
+        return text, Chapter(
+            file,
+            notebook,
+            unchanged=lambda: self.key(file, names, data) == key,
+            unseen=lambda name: self.root in Path(name).parents and Path(name) not in reached,
+        )
 
     def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
         """Run the chapters among the pages to be read whose results are not there."""
