@@ -71,7 +71,7 @@ nb_merge_streams = True
 nb_code_prompt_show = "Show the {type}"
 nb_ipywidgets_js = {}  # would load from two CDNs
 freshness_package = "selfattn_book"
-freshness_libraries = ["torch", "numpy", "matplotlib", "ipykernel", "ipython"]
+freshness_libraries = ["torch", "numpy", "matplotlib", "ipykernel", "ipython", "myst-nb"]
 freshness_preload = [
     "ipykernel.kernelapp",
     "ipykernel.ipkernel",
@@ -80,6 +80,7 @@ freshness_preload = [
     "torch",
     "torch._dynamo",  # what the first step of an optimizer would load
 ]
+checks_shifts = "shifts.json"  # written by `python -m selfattn_book verify --record`
 
 # -- Text ----------------------------------------------------------------------
 

@@ -98,7 +98,7 @@ def seeded():
 def build(tmp_path):
     """Return a function that builds a book of one page, and gives exit code and messages."""
 
-    def build(page, *, extra=None):
+    def build(page, *, extra=None, options=()):
         docs = tmp_path / "docs"
         docs.mkdir(exist_ok=True)
         for name, text in (("index", INDEX), ("page", page), ("extra", extra)):
@@ -112,6 +112,7 @@ def build(tmp_path):
             "-m",
             "sphinx",
             *strict,
+            *options,
             "-c",
             str(ROOT / "_config"),
         ]

@@ -1,7 +1,15 @@
 """No equation and no claim without its check, and no check without its target."""
 
+import hashlib
+import json
+import re
+
 import pytest
-from book import NOTEBOOK
+from book import NOTEBOOK, PAGES
+from chapter_keys import cells_digest
+from myst_nb.core.read import read_myst_markdown_notebook
+
+from selfattn_book.cells import read_cells
 
 EQUATION = "```{math}\n:label: sum\n1 + 1 = 2\n```\n\n"
 CLAIM = "```{claim} it-holds\nOne and one is two.\n```\n\n"
@@ -51,6 +59,12 @@ def test_a_checked_page_is_built_with_marks_folds_and_ledger(build):
             CLAIM + CLAIM + check("it-holds"),
             13,
             "two equations or claims are called 'it-holds'",
+        ),
+        (
+            CLAIM.replace("it-holds", "it's") + check("it's"),
+            9,
+            "an id must be made of letters and digits, with hyphens between them;"
+            ' got "it\'s"',
         ),
     ],
 )
@@ -123,3 +137,37 @@ def test_the_ledger_shows_the_mathematics_of_a_claim_and_drops_its_links(build):
     assert "$" not in row
     assert "example.org" not in row
     assert "By this, " in row
+
+
+def test_the_ledger_says_under_how_many_shifts_a_check_held(build, tmp_path):
+    body = EQUATION + check("sum") + CLAIM + check("it-holds", "seeds")
+    body += CLAIM.replace("it-holds", "too") + check("too", "property")
+    page = NOTEBOOK + "# P\n\n" + body + "```{ledger}\n```\n"
+    answers = {"sum": True, "it-holds": True}
+    shifts = {"1000": answers, "2000": {**answers, "it-holds": False}}
+    code = "\n".join(["assert 1 + 1 == 2"] * 3)
+    digest = hashlib.sha256(code.encode()).hexdigest()[:16]
+    record = tmp_path / "shifts.json"
+
+    def rows(digest):
+        entry = {"digest": digest, "shifts": shifts}
+        record.write_text(json.dumps({"page": entry}), "utf-8")
+        code, messages = build(page, options=[f"-Dchecks_shifts={record}"])
+        assert code == 0, messages
+        html = (build.site / "page.html").read_text("utf-8")
+        assert "; for those that draw, 2 shifts of all seeds are on record." in html
+        table = html[html.index("<table") : html.index("</table")]
+        assert "unseen seeds" in table
+        cells = re.findall(r"<td><p>(.*?)</p></td>", table)
+        return [re.sub("<.*?>", "", cell) for cell in cells[2::5]]
+
+    assert rows(digest) == ["", "1 of 2", "–"]
+    assert rows("of other cells") == ["", "–", "–"]
+
+
+def test_a_digest_is_that_of_the_code_which_the_package_reads():
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        code = "\n".join(cell.code.strip() for cell in read_cells(text))
+        digest = hashlib.sha256(code.encode()).hexdigest()[:16]
+        assert cells_digest(read_myst_markdown_notebook(text)) == digest

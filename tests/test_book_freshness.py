@@ -177,6 +177,9 @@ def test_a_kernel_that_is_not_there_is_named_with_its_chapter(book):
         ),
         pytest.param("import time; time.sleep(99)", "timed out", id="timeout"),
         pytest.param(":tags: [skip-execution]\n1", "not executed", id="skipped"),
+        pytest.param(
+            ":tags: [raises-exception]\nassert 1 == 2", "assert 1 == 2", id="tagged"
+        ),
     ],
 )
 def test_a_failing_cell_fails_the_build_each_time(book, cell, says):
@@ -303,11 +306,10 @@ def test_a_data_file_that_is_not_there_fails_the_build(book):
 def test_a_module_that_is_edited_while_its_chapter_runs_fails_the_build(book):
     module = book.root / "tiny" / "numbers.py"
     before = module.read_text("utf-8")
-    book.edit(
-        "docs/data.md", "from pathlib", "import os, tiny.numbers\nfrom pathlib"
-    )
-    edit = f'if "EDIT" in os.environ: Path({str(module)!r}).write_text("")'
-    book.edit("docs/data.md", 'print("data"', f'{edit}\nprint("data"')
+    edit = f"if 'EDIT' in os.environ: open({str(module)!r}, 'w').close()"
+    editor = book.root / "tiny" / "editor.py"
+    editor.write_text(f"import os\nimport tiny.numbers\n{edit}\n", "utf-8")
+    book.edit("docs/data.md", "from pathlib", "import tiny.editor\nfrom pathlib")
     changed = book.build(EDIT="now")
     assert not changed.good
     assert "docs/data.md or what it reaches was changed" in changed.said
@@ -320,14 +322,200 @@ def test_a_module_that_is_edited_while_its_chapter_runs_fails_the_build(book):
 
 def test_kernels_end_with_a_build_that_is_killed(book):
     pid = book.root / "docs" / "pid"
-    write = 'Path("pid").write_text(str(os.getpid())); import time; time.sleep(99)'
-    whole = 'print("data", Path("data.txt").read_text())'
-    book.edit("docs/data.md", whole, f"import os; {write}")
+    write = "import os\nimport time\nopen('pid', 'w').write(str(os.getpid()))"
+    (book.root / "tiny" / "writer.py").write_text(f"{write}\ntime.sleep(99)\n")
+    book.edit("docs/data.md", 'print("data"', 'import tiny.writer\nprint("data"')
     with book.start() as process:
         wait_until(lambda: pid.exists() and pid.read_text())
         process.kill()
     kernel = int(pid.read_text())
     wait_until(lambda: not is_running(kernel))
+
+
+OLD = 10**9  # seconds since 1970; long before any build
+
+
+def age(*files):
+    """Give files a time before that of the last build."""
+    for file in files:
+        os.utime(file, (OLD, OLD))
+
+
+def test_contents_decide_and_not_the_times_of_files(built):
+    page, before = built.root / "docs" / "number.md", built.root / "before.md"
+    shutil.copy(page, before)
+    built.edit("docs/number.md", 'print("number"', 'assert 1 == 2\nprint("number"')
+    age(page)
+    for _ in range(2):
+        planted = built.build()
+        assert not planted.good
+        assert "docs/number.md:16: cell 2 of 2 failed" in planted.said
+        assert planted.ran == {"number"}
+
+    age(before)
+    before.rename(page)
+    assert built.build().said == "No chapter has to run.\n"
+    assert "number 42" in built.page("number")
+
+    tree = built.root / "_build" / "doctrees" / "number.doctree"
+    read = tree.stat().st_mtime_ns
+    for file in (built.root / "docs").iterdir():
+        file.touch()
+    assert built.build().said == "No chapter has to run.\n"
+    assert tree.stat().st_mtime_ns == read, "not even read"
+
+
+def test_what_a_page_shows_is_known_by_its_contents(book):
+    shown = "\n\n```{include} part.txt\n```\n\n```{literalinclude} code.py\n```\n"
+    shown += "\n```{listing} tiny.words.answer\n```\n![](dot.svg)\n"
+    dot = '<svg xmlns="http://www.w3.org/2000/svg" width="{}pt"/>'
+    contents = {"part.txt": "one part", "code.py": "one = 1", "dot.svg": dot}
+    for name, text in contents.items():
+        (book.root / "docs" / name).write_text(text.replace("{}", "1"), "utf-8")
+    book.edit("config/conf.py", '"freshness"]', '"freshness", "listing"]')
+    book.edit("docs/number.md", "[](word.md).", f"[](word.md).{shown}")
+    assert book.build().good
+
+    for name, text in contents.items():
+        file = book.root / "docs" / name
+        file.write_text(text.replace("one", "two").replace("{}", "2"), "utf-8")
+        age(file)
+    other = book.root / "tiny" / "other.py"
+    other.write_text("def answer():\n    return 6 * 7\n", "utf-8")
+    book.edit("tiny/words.py", ".numbers", ".other")
+    age(other, book.root / "tiny" / "words.py")
+    assert book.build().ran == {"word"}
+    page = book.page("number")
+    assert "two part" in page
+    assert "two = 1" in page
+    assert "return 6 * 7" in page
+    copied = (book.root / "_build" / "html" / "_images" / "dot.svg").read_text()
+    assert copied == dot.replace("{}", "2")
+
+
+def test_a_module_of_the_same_size_and_time_is_another_module(book):
+    module = book.root / "tiny" / "numbers.py"
+    then = module.stat()
+    writing = {"PYTHONDONTWRITEBYTECODE": ""}  # so that there is compiled code
+    assert book.build(**writing).good
+    book.edit("tiny/numbers.py", "42", "43")
+    os.utime(module, ns=(then.st_atime_ns, then.st_mtime_ns))
+    assert book.build(**writing).ran == {"number", "word"}
+    assert "number 43" in book.page("number")
+
+
+def test_a_module_that_is_loaded_behind_the_back_of_the_key_is_named(book):
+    load = '__import__("importlib").import_module("tiny.num" + "bers")'
+    (book.root / "tiny" / "loader.py").write_text(f"{load}\n", "utf-8")
+    book.edit("docs/data.md", "from pathlib", "import tiny.loader\nfrom pathlib")
+    hidden = book.build()
+    assert not hidden.good
+    assert (
+        "docs/data.md: tiny/numbers.py must be imported by an import" in hidden.said
+    )
+    assert "Traceback" not in hidden.said
+
+
+def test_a_page_of_the_site_that_is_not_as_it_was_written_is_written_again(built):
+    page = built.root / "_build" / "html" / "number.html"
+    page.write_text(page.read_text("utf-8").replace("42", "41"), "utf-8")
+    assert built.build().said == "No chapter has to run.\n"
+    assert "number 42" in built.page("number")
+
+
+def test_a_removed_page_leaves_the_site(built):
+    (built.root / "docs" / "word.md").unlink()
+    built.edit("docs/index.md", "word\n", "")
+    built.edit("docs/number.md", " See also [](word.md).", "")
+    assert built.build().good
+    build = built.root / "_build"
+    assert not (build / "html" / "word.html").exists()
+    assert not (build / "doctrees" / "word.doctree").exists()
+    assert (build / "html" / "number.html").exists()
+    assert (build / "html" / "genindex.html").exists()
+    index = (build / "html" / "searchindex.js").read_text("utf-8")
+    assert "A number" in index
+    assert "A word" not in index
+
+
+def test_a_page_may_give_up_a_data_file(built):
+    (built.root / "docs" / "data.txt").unlink()
+    built.edit("docs/data.md", "data_files: [data.txt]\n", "")
+    built.edit("docs/data.md", 'Path("data.txt").read_text()', "1")
+    assert built.build().ran == {"data"}
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [{"PYTHONOPTIMIZE": "1"}, {"ATEN_CPU_CAPABILITY": "default"}],
+    ids=lambda variable: next(iter(variable)),
+)
+def test_what_decides_how_cells_compute_is_in_the_key(built, variable):
+    """Without assertions nothing fails; and other arithmetic gives other results."""
+    built.edit(
+        "docs/number.md", 'print("number"', 'assert answer() == 41\nprint("x"'
+    )
+    failed = built.build(**variable)
+    assert not failed.good
+    assert "assert answer() == 41" in failed.said
+    assert failed.ran == (ALL if "ATEN_CPU_CAPABILITY" in variable else {"number"})
+
+
+def test_a_module_beside_the_page_is_none(book):
+    (book.root / "docs" / "tiny.py").write_text("number = 1 / 0", "utf-8")
+    start_up = book.root / "home" / "profile_default" / "startup"
+    start_up.mkdir(parents=True)
+    (start_up / "first.py").write_text("print = None", "utf-8")
+    assert book.build(IPYTHONDIR=str(book.root / "home")).good
+    assert "number 42" in book.page("number")
+
+
+REFUSED = [
+    ("import os\nprint(os.environ['HOME'])", 1, "os.environ is refused: an env"),
+    (
+        "from importlib import import_module",
+        0,
+        "importlib.import_module is refused",
+    ),
+    ("print(open('data.txt').read())", 0, "open(...) must name a file of data_f"),
+    ("%%capture\nassert False", 0, "a cell must be plain Python; got invalid"),
+    (":check: a\n:by: exact\n\n1 == 2", 3, "a check that cannot fail: it must"),
+    (":check: a\n", 0, "a check that cannot fail: it must assert something"),
+    (
+        ":check: a\n:tags: [raises-exception]\nassert 1 == 2",
+        2,
+        "a check that cannot fail: it must have no tag raises-exception",
+    ),
+]
+
+
+def test_what_freshness_cannot_see_and_what_cannot_fail_is_refused(book):
+    cells = [f"```{{code-cell}}\n{code}\n```\n" for code, *_ in REFUSED]
+    page = (book.root / "docs" / "number.md").read_text("utf-8")
+    (book.root / "docs" / "number.md").write_text(page + "\n".join(["", *cells]))
+    for _ in range(2):
+        refused = book.build()
+        assert not refused.good
+        assert refused.ran == set()
+        line = len(page.splitlines()) + 3
+        for code, offset, why in REFUSED:
+            assert f"docs/number.md:{line + offset}: {why}" in refused.said
+            line += len(code.splitlines()) + 3
+
+
+def test_a_number_is_glued_on_its_own_page(built):
+    built.edit(
+        "docs/word.md", "print(", "from myst_nb import glue\nglue('a', 1)\nprint("
+    )
+    built.edit("config/conf.py", '["ipykernel"]', '["ipykernel", "myst-nb"]')
+    built.edit(
+        "docs/number.md",
+        "[](word.md).",
+        "[](word.md).\n\n```{glue:} a\n:doc: word.md\n```\n",
+    )
+    refused = built.build()
+    assert not refused.good
+    assert "'a' is glued on the page word; glue it here" in refused.said
 
 
 def wait_until(true):
@@ -364,6 +552,8 @@ def outputs(book):
 
 def test_warm_and_cold_kernels_give_the_same(book):
     book.edit("docs/number.md", 'print("number", answer())', PICTURE)
+    used = '["ipykernel", "torch", "selfattn_book"]'
+    book.edit("config/conf.py", '["ipykernel"]', used)
     heavy = "matplotlib.pyplot,torch,torch._dynamo"
     preload = f"-Dfreshness_preload=ipykernel.kernelapp,ipykernel.ipkernel,{heavy}"
     assert book.build(preload).ran == ALL

@@ -44,6 +44,12 @@ def names_in_cells(root: Path, notebook: NotebookNode) -> frozenset[str]:
     return frozenset(names)
 
 
+def cells_digest(notebook: NotebookNode) -> str:
+    """Return a short digest of the code of a chapter's cells, and of nothing else."""
+    code = [cell.source.strip() for cell in notebook.cells if cell.cell_type == "code"]
+    return hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
+
+
 def module_name(root: Path, file: Path) -> str:
     """Return the dotted name of a file of the package at ``root``."""
     parts = file.relative_to(root.parent).with_suffix("").parts
@@ -77,8 +83,13 @@ def modules_reached(root: Path, names: Iterable[str]) -> list[Path]:
 
 def digest(about: Iterable[str], files: Iterable[Path]) -> str:
     """Return a short digest of some facts, and of the names and contents of some files."""
-    contents = (f"{file.name} {hashlib.sha256(file.read_bytes()).digest()!r}" for file in files)
-    return hashlib.sha256("\n".join([*about, *contents]).encode()).hexdigest()[:16]
+    parts = [*about, *(f"{file.name} {fingerprint(file)}" for file in files)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def fingerprint(file: Path) -> str:
+    """Return what tells one content of a file from another; nothing, if there is no file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
 def with_key(text: str, key: str) -> str:

@@ -3,12 +3,20 @@
 A cell with the option `:check: ID` verifies the equation or the claim of that id, on its own page;
 `:by:` says how. The page shows a small mark beside the target, which opens the folded check.
 An id with no check, two checks, or a check with no target fails a strict build, with the place.
+
+The ledger lists all. Beside each check that draws it says how many shifts of all seeds are on
+record under which the check held, with the cells of its page as they are.
 """
 
+import json
 import platform
+import re
 from collections import Counter
 from dataclasses import dataclass, field
+from html import escape
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -24,6 +32,8 @@ WAYS = {
     "property": "as a property, on random inputs",
     "seeds": "over many seeds",
 }
+DRAWS = {"property", "seeds"}
+ID = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*")
 MARK = (
     '<a class="check-mark" href="#check-{name}" aria-label="How this {kind} is checked"'
     ' title="How this {kind} is checked"><span aria-hidden="true">✓</span></a>'
@@ -57,6 +67,7 @@ class Page:
     targets: dict[str, Target] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
     has_ledger: bool = False
+    cells: str = ""  # a digest of their code
 
 
 class Claim(SphinxDirective):
@@ -100,6 +111,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             equation.parent[equation.parent.index(equation)] = box
             box += [equation, html(MARK, name=name, kind="equation")]
     times = app.env.metadata[app.env.docname].get("cell_seconds", [])
+    page.cells = app.env.metadata[app.env.docname].get("cells_digest", "")
     for node in list(doctree.findall(nodes.container)):
         page.has_ledger |= "ledger" in node
         if name := node.get("claim"):
@@ -111,7 +123,15 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 
 def html(text: str, **names: str) -> nodes.raw:
     """Make a node of HTML."""
-    return nodes.raw("", text.format(**names), format="html")
+    safe = {key: escape(name) for key, name in names.items()}
+    return nodes.raw("", text.format(**safe), format="html")
+
+
+def warn_of_id(name: str, node: nodes.Element) -> None:
+    """Warn of an id that could not be part of an address as it is."""
+    if not ID.fullmatch(name):
+        rule = "letters and digits, with hyphens between them"
+        LOGGER.warning("an id must be made of %s; got %r", rule, name, location=node)
 
 
 def in_the_ledger(claim: nodes.Element) -> nodes.inline:
@@ -124,6 +144,7 @@ def in_the_ledger(claim: nodes.Element) -> nodes.inline:
 
 def add_target(page: Page, name: str, kind: str, node: nodes.Element, text: nodes.inline) -> None:
     """Note an equation or a claim."""
+    warn_of_id(name, node)
     if name in page.targets:
         LOGGER.warning("two equations or claims are called %r", name, location=node)
     page.targets[name] = Target(kind, node.line or 0, text)
@@ -170,7 +191,8 @@ def ledgers(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Return the pages with a ledger, to be written anew, if any check has changed."""
     before = getattr(env, "book_checks_shown", None)
     texts = [str(t.text) for page in pages(env).values() for t in page.targets.values()]
-    env.book_checks_shown = shown = repr([pages(env), texts])  # type: ignore[attr-defined]
+    shown = repr([pages(env), texts, shifts(app)])
+    env.book_checks_shown = shown  # type: ignore[attr-defined]
     homes = [doc for doc, page in pages(env).items() if page.has_ledger]
     return [] if shown == before else homes
 
@@ -180,11 +202,34 @@ def fill_ledger(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for place in [node for node in doctree.findall(nodes.container) if "ledger" in node]:
         declared = {doc: pages(app.env).get(doc, Page()) for doc in reading_order(app.env)}
         checked = {doc: by_place(page) for doc, page in declared.items() if page.checks}
-        libraries = [f"{name} {version(name)}" for name in ("torch", "numpy", "matplotlib")]
-        made = f"Python {platform.python_version()}, {', '.join(libraries)}."
-        made = f"{sum(map(len, checked.values()))} checks, run with {made}"
         parts = [ledger_of(app, docname, doc, checks) for doc, checks in checked.items()]
-        place.replace_self([nodes.paragraph("", made), *parts])
+        first = nodes.paragraph("", first_sentence(app, sum(map(len, checked.values()))))
+        place.replace_self([first, *parts])
+
+
+def first_sentence(app: Sphinx, checks: int) -> str:
+    """Say how many checks there are, with what they ran, and how many shifts are on record."""
+    libraries = [f"{name} {version(name)}" for name in ("torch", "numpy", "matplotlib")]
+    made = f"{checks} checks, run with Python {platform.python_version()}, {', '.join(libraries)}"
+    number = len({shift for page in shifts(app).values() for shift in page["shifts"]})
+    seen = f"; for those that draw, {number} shifts of all seeds are on record" if number else ""
+    return f"{made}{seen}."
+
+
+def shifts(app: Sphinx) -> dict[str, Any]:
+    """Return, for each page by its name, which checks held under which shifts of all seeds."""
+    file = Path(app.confdir, app.config.checks_shifts or "nothing")
+    return json.loads(file.read_text("utf-8")) if file.is_file() else {}
+
+
+def unseen(app: Sphinx, doc: str, check: Check) -> str:
+    """Say under how many shifts a check held, if its page is as it was then."""
+    if check.way not in DRAWS:
+        return ""
+    record = shifts(app).get(doc.rpartition("/")[2], {"digest": "", "shifts": {}})
+    held = [shift[check.name] for shift in record["shifts"].values() if check.name in shift]
+    known = held and record["digest"] == pages(app.env)[doc].cells
+    return f"{sum(held)} of {len(held)}" if known else "–"
 
 
 def by_place(page: Page) -> list[Check]:
@@ -198,7 +243,7 @@ def ledger_of(app: Sphinx, here: str, doc: str, checks: list[Check]) -> nodes.se
     name = nodes.inline("", app.env.titles[doc].astext())
     title = nodes.title("", "", make_refnode(app.builder, here, doc, "", name))
     rows = [ledger_row(app, here, doc, check) for check in checks]
-    heads = ["what", "verified", "seconds", "check"]
+    heads = ["what", "verified", *(["unseen seeds"] if shifts(app) else []), "seconds", "check"]
     return nodes.section("", title, table(heads, rows), ids=[f"ledger-{nodes.make_id(doc)}"])
 
 
@@ -227,6 +272,7 @@ def ledger_row(app: Sphinx, here: str, doc: str, check: Check) -> list[nodes.Nod
     return [
         link(f"{target.kind}-{check.name}", text),
         nodes.inline("", WAYS.get(check.way, check.way)),
+        *([nodes.inline("", unseen(app, doc, check))] if shifts(app) else []),
         nodes.inline("", f"{check.seconds:.2f}"),
         link(f"check-{check.name}", nodes.literal("", check.name)),
     ]
@@ -253,6 +299,7 @@ def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register directives and listeners."""
+    app.add_config_value("checks_shifts", "", "", str)
     app.add_directive("claim", Claim)
     app.add_directive("ledger", Ledger)
     app.add_generic_role("given", nodes.inline)  # a number that no cell computes

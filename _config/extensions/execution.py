@@ -1,5 +1,6 @@
 """Run the cells of chapters, as many chapters at once as there are cores, one thread each."""
 
+import ast
 import asyncio
 import atexit
 import os
@@ -21,13 +22,23 @@ AFFINITY = getattr(os, "sched_getaffinity", None)  # not on every platform
 CORES = len(AFFINITY(0)) if AFFINITY else os.cpu_count() or 1
 # The last digits of a sum depend on the number of threads, the order of a set on the seed;
 # and a library that is loaded before its kernel has to know where figures will go.
+# Without assertions, every check would hold.
 ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
+    "PYTHONOPTIMIZE": "",
 }
+# Variables that begin so tell the libraries how to compute.
+ARITHMETIC = re.compile(r"(ATEN|BLIS|DNNL|KMP|MKL|NPY|OMP|ONEDNN|OPENBLAS|PYTORCH|TORCH)_")
+
+
+def circumstances() -> dict[str, str]:
+    """Return the variables of the environment that may change what a cell computes."""
+    given = {name: value for name, value in os.environ.items() if ARITHMETIC.match(name)}
+    return dict(sorted({**given, **ENVIRONMENT}.items()))
 
 
 def not_executed(notebook: NotebookNode) -> list[int]:
@@ -47,6 +58,7 @@ class Chapter:
     file: Path
     notebook: NotebookNode
     unchanged: Callable[[], bool]  # tells whether its results would still be fresh
+    unseen: Callable[[str], bool]  # tells whether its key should know of a file, and does not
     seconds: float = 0.0  # that the kernel was busy
     failure: str = ""
 
@@ -56,11 +68,15 @@ class Chapter:
 
     async def run(self, timeout: int, folder: Path, server: Server | None) -> None:
         """Run the cells in a kernel of their own; note the failure, if there is one."""
-        begun = -1
+        begun, loaded = -1, list[str]()
 
         def begin(cell: NotebookNode, cell_index: int) -> None:
             nonlocal begun
             begun = cell_index
+
+        async def end(cell: NotebookNode, **_: Any) -> None:
+            if cell is self.last_cell():
+                loaded.extend(await loaded_files(client.kc))
 
         try:
             client = NotebookClient(
@@ -69,7 +85,12 @@ class Chapter:
                 timeout=timeout,
                 resources={"metadata": {"path": str(self.file.parent)}},
                 shutdown_kernel="immediate",
+                # Whatever its tags say, a cell that fails fails the build. And a file that
+                # happens to lie beside the page is no module.
+                force_raise_errors=True,
+                extra_arguments=["--InteractiveShellApp.ignore_cwd=True"],
                 on_cell_execute=begin,
+                on_cell_executed=end,
             )
             try:
                 await client.async_execute(cleanup_kc=True)
@@ -80,10 +101,22 @@ class Chapter:
             self.failure = f"{self.place(begun)} failed{reason(error)}"
         self.times = [take_seconds(cell) for cell in self.notebook.cells]
         self.seconds = sum(self.times)
-        if not self.failure and (left := not_executed(self.notebook)):
-            self.failure = f"{self.place(left[0])} was not executed"
-        if not self.failure and not self.unchanged():
-            self.failure = f"{self} or what it reaches was changed while it ran"
+        self.failure = self.failure or self.trouble(loaded)
+
+    def last_cell(self) -> NotebookNode:
+        """Return the last cell that runs."""
+        cells = self.notebook.cells
+        return next(c for c in reversed(cells) if c.cell_type == "code" and c.source.strip())
+
+    def trouble(self, loaded: list[str]) -> str:
+        """Say why results are not to be kept though nothing failed; nothing, if they are."""
+        if left := not_executed(self.notebook):
+            return f"{self.place(left[0])} was not executed"
+        if unseen := list(filter(self.unseen, loaded)):
+            rule = "must be imported by an import statement that its cells reach"
+            return f"{self}: {os.path.relpath(unseen[0])} {rule}; it was loaded otherwise"
+        changed = f"{self} or what it reaches was changed while it ran"
+        return "" if self.unchanged() else changed
 
     def place(self, index: int) -> str:
         """Say where a cell stands."""
@@ -92,6 +125,21 @@ class Chapter:
         line = self.notebook.metadata["source_map"][index] + 1
         code = [cell.cell_type == "code" for cell in self.notebook.cells]
         return f"{self}:{line}: cell {sum(code[: index + 1])} of {sum(code)}"
+
+
+async def loaded_files(kernel: Any) -> list[str]:
+    """Ask a kernel for the files of all modules that it has loaded."""
+    modules = "list(__import__('sys').modules.values())"
+    files = f"[getattr(module, '__dict__', {{}}).get('__file__') or '' for module in {modules}]"
+    reply = await kernel.execute_interactive(
+        "",
+        silent=True,
+        store_history=False,
+        user_expressions={"files": f"'\\n'.join({files})"},
+        output_hook=lambda message: None,
+    )
+    text = reply["content"]["user_expressions"]["files"]["data"]["text/plain"]
+    return str(ast.literal_eval(text)).splitlines()
 
 
 def reason(error: Exception) -> str:
@@ -150,4 +198,5 @@ def run_chapters(
         TemporaryDirectory(prefix="book") as folder,
         asyncio.Runner(loop_factory=Loop) as runner,
     ):
+        os.environ["IPYTHONDIR"] = folder  # nobody's own start-up files
         runner.run(run_all(Path(folder), server))

@@ -4,6 +4,9 @@ The results of a chapter are kept under a key: its code cells, the modules of th
 they reach, the data files that its front matter declares, Python, and the libraries.
 Before Sphinx reads pages, chapters without results run; myst-nb then finds them all in the
 cache of jupyter-cache, and runs nothing itself.
+
+A page is read again if its text, anything that it shows, its key or the tools are not what
+they were: by their contents. The times of files, by which Sphinx goes, decide nothing.
 """
 
 import os
@@ -11,24 +14,35 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable
-from importlib.metadata import version
+from compileall import compile_dir
+from importlib.metadata import distributions, version
 from importlib.util import find_spec
 from pathlib import Path
 from pprint import pformat
+from py_compile import PycInvalidationMode
 from typing import Any, NoReturn
 
-from chapter_keys import digest, modules_reached, names_in_cells, with_key
+from chapter_keys import (
+    cells_digest,
+    digest,
+    module_name,
+    modules_reached,
+    names_in_cells,
+    with_key,
+)
 from docutils import nodes
-from execution import CORES, ENVIRONMENT, Chapter, not_executed, run_chapters
+from execution import CORES, Chapter, circumstances, not_executed, run_chapters
 from filelock import FileLock, Timeout
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
+from myst_nb.ext.glue.utils import PendingGlueReference
 from nbformat import NotebookNode
+from refusals import refusals
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.environment import BuildEnvironment
 from sqlalchemy.exc import SQLAlchemyError
+from written_pages import as_written, tidy
 
 PATIENCE = 600  # seconds to wait for another build
 TOOLS = {".py", ".bib", ".html", ".txt"}  # with a change in these, every page is read again
@@ -108,8 +122,15 @@ class Freshness:
         spec = find_spec(config.freshness_package)
         assert spec, f"there is no package {config.freshness_package!r}"
         self.root = Path(str(spec.origin)).parent
-        self.tools = digest([], self.tool_files(app))
+        # Python takes compiled code for that of a source of the same time and size,
+        # unless it is told to look into the source.
+        compile_dir(
+            self.root, quiet=2, force=True, invalidation_mode=PycInvalidationMode.CHECKED_HASH
+        )
+        installed = sorted(f"{found.name} {found.version}" for found in distributions())
+        self.tools = digest(installed, self.tool_files(app))
         self.libraries = [f"{n} {version(n)}" for n in config.freshness_libraries]
+        self.modules = [config.freshness_package, *config.freshness_libraries]
 
     def wait(self, kept: Path) -> None:
         """Wait for any other build that uses the same results."""
@@ -131,6 +152,8 @@ class Freshness:
 
     def end(self, app: Sphinx, error: Exception | None) -> None:
         """Note that the build came to a good end, if it did."""
+        if error is None:
+            tidy(app)
         if error is None and not app._warncount:
             self.unfinished.unlink()
         self.lock.release()
@@ -141,30 +164,50 @@ class Freshness:
         for file in files:
             if not file.is_file():
                 stop(f"{page}: data_files names {file}, which is not there")
-        about = [sys.version, sys.platform, repr(ENVIRONMENT), *self.libraries]
+        about = [sys.version, sys.platform, repr(circumstances()), *self.libraries, *data]
         return digest(about, [*modules_reached(self.root, names), *files])
 
-    def outdated(self, app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
+    def outdated(
+        self, app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]
+    ) -> set[str]:
         """Return the pages that were made from something else than what is there now."""
 
         def as_noted(docname: str) -> bool:
-            names, data, *noted = env.metadata[docname].get("freshness", ([], []))
-            key = self.key(env.doc2path(docname), names, data)
-            return self.trusted and noted == [key, self.tools]
+            file = env.doc2path(docname)
+            names, data, text, *noted = env.metadata[docname].get("freshness", ([], [], ""))
+            if not self.trusted or text != digest([file.read_text("utf-8")], []):
+                return False
+            now = [self.key(file, names, data), self.tools, self.shown(env, docname)]
+            return noted == now and as_written(app, docname)
 
         known = env.found_docs & env.all_docs.keys()
-        return [docname for docname in known if not as_noted(docname)]
+        stale = {docname for docname in known if not as_noted(docname)}
+        # What Sphinx takes for changed, by its time, and is not.
+        changed &= stale | env.reread_always
+        return stale
+
+    def shown(self, env: Any, docname: str) -> str:
+        """Return a digest of what a page shows: files, and the modules behind those it lists."""
+        files = set(env.dependencies.get(docname, ()))
+        inside = [file for file in files if file.is_relative_to(self.root)]
+        files |= set(modules_reached(self.root, [module_name(self.root, f) for f in inside]))
+        return digest([], sorted(files))
+
+    def note_shown(self, app: Sphinx, page: nodes.document) -> None:
+        """Note what a page shows, after the last that can tell."""
+        noted = app.env.metadata[app.env.docname]
+        noted["freshness"] = *noted["freshness"][:5], self.shown(app.env, app.env.docname)
 
     def prepare(self, env: Any, docname: str, text: str) -> tuple[str, Chapter | None]:
         """Return a page with its key in it, the chapter that it is; note what the key is of."""
         file, data = Path(env.doc2path(docname)), list[str]()
         names: frozenset[str] = frozenset()
         if is_chapter := is_myst_markdown_notebook(text):
-            notebook = read_myst_markdown_notebook(text, env.myst_config)
+            notebook = read_myst_markdown_notebook(text, env.myst_config, path=file)
             names = names_in_cells(self.root, notebook)
             data = notebook.metadata.get("data_files", [])
         key = self.key(file, names, data)
-        env.metadata[docname]["freshness"] = names, data, key, self.tools
+        env.metadata[docname]["freshness"] = names, data, digest([text], []), key, self.tools
         if not is_chapter:
             return text, None
         text = with_key(text, key)
@@ -172,13 +215,21 @@ class Freshness:
         notebook = read_myst_markdown_notebook(
             text, env.myst_config, add_source_map=True, path=file
         )
-        return text, Chapter(file, notebook, lambda: self.key(file, names, data) == key)
+        reached = set(modules_reached(self.root, names))
+        return text, Chapter(
+            file,
+            notebook,
+            unchanged=lambda: self.key(file, names, data) == key,
+            unseen=lambda name: self.root in Path(name).parents and Path(name) not in reached,
+        )
 
     def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
         """Run the chapters among the pages to be read whose results are not there."""
         self.results = Results(env.mystnb_config.execution_cache_path)
         texts = ((name, env.doc2path(name).read_text("utf-8")) for name in docnames)
         found = [self.prepare(env, name, text)[1] for name, text in texts]
+        if faults := [fault for c in found if c for fault in refusals(c, self.modules)]:
+            stop("\n".join(faults))
         chapters = [c for c in found if c and not self.results.has(c.notebook)]
         if not chapters:
             return say("No chapter has to run.")
@@ -203,11 +254,15 @@ class Freshness:
     def read(self, app: Sphinx, docname: str, content: list[str]) -> None:
         """Give myst-nb the page with the key under which its results are kept."""
         content[0], chapter = self.prepare(app.env, docname, content[0])
+        if chapter and (faults := list(refusals(chapter, self.modules))):
+            stop("\n".join(faults))
         # Else myst-nb would run it; somebody works on it at this moment.
         if chapter and not self.results.has(chapter.notebook):
             stop(f"{chapter} or what it reaches was changed during the build")
         times = self.results.seconds(chapter.notebook) if chapter else []
         app.env.metadata[docname]["cell_seconds"] = times
+        if chapter:
+            app.env.metadata[docname]["cells_digest"] = cells_digest(chapter.notebook)
 
     def check(self, app: Sphinx, page: nodes.document) -> None:
         """Fail if a cell that the page shows was not executed."""
@@ -215,6 +270,9 @@ class Freshness:
             is_code = cell.get("nb_element") == "cell_code" and cell.astext()
             if is_code and not cell["exec_count"]:
                 stop(f"{page['source']}:{cell.line}: this cell was not executed")
+        for node in page.findall(PendingGlueReference):
+            # It would stay as it is when that page is made anew.
+            stop(f"{page['source']}: {node.key!r} is glued on the page {node.refdoc}; glue it here")
 
     def also_written(self, app: Sphinx, env: Any) -> Iterable[str]:
         """Return all pages if a title, number or label has changed, since any may show it."""
@@ -238,6 +296,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-before-read-docs", freshness.run)
     app.connect("source-read", freshness.read)
     app.connect("doctree-read", freshness.check)
+    app.connect("doctree-read", freshness.note_shown, priority=900)
     app.connect("env-get-updated", freshness.also_written)
     app.connect("build-finished", freshness.end)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
