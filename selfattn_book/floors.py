@@ -166,31 +166,25 @@ def _balanced(table: Table, margins: Margins, count: int) -> list[Fraction]:
 def _newton_step(table: Table, margins: Margins) -> Margins:
     """Move all margins towards the least loss, none by more than 1: then the loss falls."""
     bends = {i: _bend(margin) for i, margin in margins.items()}
-    exchange(
-        table, bends
-    )  # now no share is large, and the least squares are well posed
+    exchange(table, bends)  # so that no share is large
     basis = [j for j in margins if j not in table]
     lines = table | {j: {k: Fraction(j == k) for k in basis} for j in basis}
     rows = [[lines[i][j] * bends[i] / bends[j] for j in basis] for i in margins]
     aims = [_doubt(margin) / bends[i] for i, margin in margins.items()]
-    found = (
-        torch.linalg.lstsq(_float64(rows), _float64([aims]).T)
-        .solution[:, 0]
-        .tolist()
-    )
-    change = {j: Fraction(z) / bends[j] for j, z in zip(basis, found, strict=True)}
-    step = {
-        i: sum((lines[i][j] * change[j] for j in basis), Fraction(0))
-        for i in margins
+    found = torch.linalg.lstsq(_float64(rows), _float64([aims]).T).solution[:, 0]
+    change = {
+        j: Fraction(x) / bends[j]
+        for j, x in zip(basis, found.tolist(), strict=True)
     }
-    longest = max(Fraction(1), *map(abs, step.values()))
+    step = {i: Fraction(0) for i in margins}
+    for i, line in lines.items():
+        step[i] += sum(share * change[j] for j, share in line.items())
+    longest = max(Fraction(1), *(abs(x) for x in step.values()))
     return {i: margins[i] + step[i] / longest for i in margins}
 
 
 def _float64(rows: Rows) -> Tensor:
-    return torch.tensor(
-        [[float(x) for x in row] for row in rows], dtype=torch.float64
-    )
+    return torch.tensor([[*map(float, row)] for row in rows], dtype=torch.float64)
 
 
 def _doubt(margin: Fraction) -> Fraction:
@@ -204,9 +198,7 @@ def _bend(margin: Fraction) -> Fraction:
 
 def _mean_cost(margins: Margins, count: int) -> float:
     with localcontext(prec=50):
-        costs = [
-            (1 + (-_decimal(margin)).exp()).ln() for margin in margins.values()
-        ]
+        costs = [(1 + (-_decimal(m)).exp()).ln() for m in margins.values()]
         return float(sum(costs, Decimal(0)) / count)
 
 

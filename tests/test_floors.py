@@ -123,6 +123,30 @@ def test_the_far_ends_of_the_numbers_are_legal():
     assert doubts_bound(doubts, rows, torch.tensor([1, 0, 0, 0])) == lower
 
 
+@pytest.mark.parametrize(
+    ("rows", "labels", "scales"),
+    [
+        (
+            [[3, 3], [1, 1], [3, -3], [-3, 1], [-3, -2], [-3, -2]],
+            [1] * 6,
+            [1e4, 1e-9],
+        ),
+        (
+            [[2, 0, 2], [3, -1, 1], [-2, 3, -1], [-1, -2, 0], [3, -1, -3]],
+            [1, 0, 0, 0, 0],
+            [1e-2, 1e5, 1e6],
+        ),
+    ],
+)
+def test_rows_that_rounding_has_made_almost_dependent_are_solved(
+    rows, labels, scales
+):
+    """Three times 1e-9 is not three times as large: without exchanges, shares reach 1e16."""
+    features = torch.tensor(rows) * torch.tensor(scales, dtype=torch.float64)
+    floor = linear_floor(features, torch.tensor(labels))
+    assert 0 <= floor.upper - floor.lower < 1e-15
+
+
 def test_data_that_once_were_refused():
     rows = [[1, 0, 0, 1, 1, 1], [1, 0, 0, 0, 0, 0]]
     rows += [[1, 0, 1, 0, 1, 1], [1, 0, 0, 0, 0, 0]]
