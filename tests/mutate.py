@@ -56,7 +56,7 @@ MODULES = [
     "masks", "attention", "positional", "symmetry", "sharpness", "lookup", "words", "ablation",
     "conversion", "properties", "sequence_properties", "checkpoint", "squares", "encoder_decoder",
     "recurrent", "figure", "curves", "plotting", "grids", "train_squares", "training",
-    "seeds", "checks", "transformer", "layers", "floors", "ladders",
+    "seeds", "checks", "transformer", "layers", "balance", "floors", "ladders",
 ]  # fmt: skip
 
 SWAPS = {

@@ -23,7 +23,7 @@ ALLOWED = {
     "conversion": {"attention"},
     "curves": {"figure"},
     "encoder_decoder": {"attention", "checks", "masks", "positional"},
-    "floors": {"sharpness"},
+    "floors": {"balance"},
     "grids": {"figure", "plotting"},
     "ladders": {"figure"},
     "layers": {"attention", "conversion", "transformer"},
