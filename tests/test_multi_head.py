@@ -397,6 +397,15 @@ def test_context_is_that_after_dropout(make, inputs, seeded, agree):
 
 
 @both_paths
+def test_one_head_drops_as_several_do(make, inputs, need_weights):
+    attention, given = make({**FREE, "num_heads": 1}, dropout=1.0).train(), inputs()
+    context, weights = attention(*given, need_weights=need_weights)
+    bias = attention.project_output.bias.expand_as(context)
+    assert context.equal(bias)
+    assert weights is None or weights.all()
+
+
+@both_paths
 def test_dropout_only_while_training(make, inputs, seeded, need_weights):
     attention, given = make(dropout=0.5), inputs()
     without_dropout, _ = make(dropout=0.0)(*given, need_weights=need_weights)
