@@ -88,9 +88,9 @@ def attention_weights(
         ValueError: query (..., T, D) and key (..., S, D) must have one width D; got (2, 4) and (3, 5)
     """
     check_query_and_key(query, key)
-    # Divided before the product, not after: float16 overflows later.
-    scores = (query / math.sqrt(query.size(-1))) @ key.mT  # (..., T, S)
-    return masked_softmax(scores, mask)
+    # Divided first, and multiplied in float32 at least: float16 ends at 65504.
+    scores = _product(query / math.sqrt(query.size(-1)), key.mT)  # (..., T, S)
+    return masked_softmax(scores, mask).to(query.dtype)
 
 
 def scaled_dot_product_attention(
@@ -151,9 +151,16 @@ class KeyValueCache:
         >>> len(cache)
         0
         >>> for step in range(3):
-        ...     keys, values = cache.extend(torch.zeros(5, 2, 1, 4), torch.ones(5, 2, 1, 4))
+        ...     keys, values = cache.join(torch.zeros(5, 2, 1, 4), torch.ones(5, 2, 1, 4))
+        ...     cache.keep(keys, values)
         >>> len(cache), keys.shape, values.shape   # (B, H, S, D)
         (3, torch.Size([5, 2, 3, 4]), torch.Size([5, 2, 3, 4]))
+        >>> cache.join(torch.zeros(7, 2, 1, 4), torch.ones(7, 2, 1, 4))
+        Traceback (most recent call last):
+        ValueError: keys must continue the cache's, (5, 2, length, 4); got (7, 2, 1, 4)
+        >>> cache.join(keys.half(), values.half())
+        Traceback (most recent call last):
+        TypeError: keys must have the dtype of the cache's, torch.float32; got torch.float16
     """
 
     def __init__(self) -> None:
@@ -164,13 +171,18 @@ class KeyValueCache:
         """Return how many keys there are."""
         return 0 if self.keys is None else self.keys.size(2)
 
-    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Add keys and values ``(B, H, S, D)`` at the end, and return all."""
-        if self.keys is not None and self.values is not None:
-            keys = torch.cat([self.keys, keys], dim=2)
-            values = torch.cat([self.values, values], dim=2)
+    def join(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Return all keys and values, these ``(B, H, S, D)`` last; nothing is kept yet."""
+        if self.keys is None or self.values is None:
+            return keys, values
+        _check_continues("keys", keys, self.keys)
+        _check_continues("values", values, self.values)
+        keys = torch.cat([self.keys, keys], dim=2)
+        return keys, torch.cat([self.values, values], dim=2)
+
+    def keep(self, keys: Tensor | None, values: Tensor | None) -> None:
+        """Keep these instead of those that were kept."""
         self.keys, self.values = keys, values
-        return keys, values
 
 
 class MultiHeadAttention(nn.Module):
@@ -295,8 +307,9 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             TypeError: an input is not floating point, or of another dtype than the parameters
-                (under autocast it may be), or the mask is not boolean.
-            ValueError: a shape is not as above, or the mask does not broadcast.
+                (under autocast it may be) or the cache, or the mask is not boolean.
+            ValueError: a shape is not as above, does not continue the cache, or the mask does not
+                broadcast. A cache is then as it was.
 
         Example:
             >>> attention, x = MultiHeadAttention(4, 2, dropout=1.0), torch.ones(1, 3, 4)
@@ -342,14 +355,17 @@ class MultiHeadAttention(nn.Module):
         key = self._split_heads(self.project_key(key))  # (B, H, S, D)
         value = self._split_heads(self.project_value(value))  # (B, H, S, D)
         if cache is not None:
-            key, value = cache.extend(key, value)
+            key, value = cache.join(key, value)
         if need_weights:
             weights = attention_weights(query, key, mask)  # (B, H, T, S)
             context = F.dropout(weights, self.dropout, self.training) @ value
         else:
             weights, context = None, self._fused(query, key, value, mask)
         merged = context.transpose(1, 2).flatten(2)  # (B, T, H * D)
-        return self.project_output(merged), weights
+        output = self.project_output(merged)
+        if cache is not None:
+            cache.keep(key, value)  # last: a refused call leaves it as it was
+        return output, weights
 
     def _split_heads(self, x: Tensor) -> Tensor:
         heads = x.unflatten(-1, (self.num_heads, self.d_head))  # (B, T, H, D)
@@ -359,7 +375,7 @@ class MultiHeadAttention(nn.Module):
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
     ) -> Tensor:
         if mask is not None:
-            check_mask(mask, (*query.shape[:-1], key.size(-2)))
+            check_mask(mask, (*query.shape[:-1], key.size(-2)), query.device)
             mask = torch.atleast_2d(mask)  # the kernel wants two axes at least
         dropout = self.dropout if self.training else 0.0
         return F.scaled_dot_product_attention(query, key, value, mask, dropout)
@@ -415,6 +431,40 @@ def _draw(linear: nn.Linear, rows: slice) -> None:
         nn.init.uniform_(linear.bias[rows], -bound, bound)
 
 
+def _product(x: Tensor, y: Tensor) -> Tensor:
+    """Multiply in float32 at least, also where autocast would go back to float16.
+
+    >>> large = torch.full((1, 1), 300.0, dtype=torch.float16)
+    >>> _product(large, large), large @ large
+    (tensor([[90000.]]), tensor([[inf]], dtype=torch.float16))
+    >>> with torch.autocast("cpu", torch.float16):
+    ...     _product(large, large)
+    tensor([[90000.]])
+    """
+    precise = torch.promote_types(x.dtype, torch.float32)
+    x, y = x.to(precise), y.to(precise)
+    if not _is_autocast(x):
+        return x @ y
+    with torch.autocast(x.device.type, enabled=False):
+        return x @ y
+
+
+def _check_continues(name: str, new: Tensor, kept: Tensor) -> None:
+    """Raise unless new keys or values can stand behind those of a cache."""
+    if new.dtype != kept.dtype:
+        rule = f"{name} must have the dtype of the cache's, {kept.dtype}"
+        raise TypeError(f"{rule}; got {new.dtype}")
+    if new.device != kept.device:
+        rule = f"{name} must be on the device of the cache's, {kept.device}"
+        raise ValueError(f"{rule}; got {new.device}")
+    batch, heads, _, width = kept.shape
+    if new.ndim != 4 or new.shape != (batch, heads, new.size(2), width):
+        rule = f"{name} must continue the cache's"
+        raise ValueError(
+            f"{rule}, ({batch}, {heads}, length, {width}); got {tuple(new.shape)}"
+        )
+
+
 def _check_scores(scores: Tensor, mask: Tensor | None) -> None:
     """Raise unless the scores are numbers and the mask fits them.
 
@@ -424,7 +474,7 @@ def _check_scores(scores: Tensor, mask: Tensor | None) -> None:
     """
     check_floating("scores", scores)
     if mask is not None:
-        check_mask(mask, scores.shape)
+        check_mask(mask, scores.shape, scores.device)
 
 
 def _checked_sizes(

@@ -171,23 +171,32 @@ def check_pair(name: str, x: Tensor, other_name: str, other: Tensor) -> None:
         raise ValueError(f"{rule}; got {tuple(x.shape)} and {tuple(other.shape)}")
 
 
-def check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
-    """Raise unless a mask broadcasts to a shape, without making it larger.
+def check_mask(mask: Tensor, shape: tuple[int, ...], device: torch.device) -> None:
+    """Raise unless a mask is on a device and broadcasts to a shape, without making it larger.
+
+    PyTorch's kernel for the CPU reads whatever it finds where a mask of another device is not.
 
     Example:
-        >>> check_mask(torch.ones(1, 3, dtype=torch.bool), (2, 3))
-        >>> check_mask(torch.ones(3, dtype=torch.bool), (2, 3))
-        >>> check_mask(torch.ones(2, dtype=torch.bool), (2, 3))
+        >>> cpu = torch.device("cpu")
+        >>> check_mask(torch.ones(1, 3, dtype=torch.bool), (2, 3), cpu)
+        >>> check_mask(torch.ones(3, dtype=torch.bool), (2, 3), cpu)
+        >>> check_mask(torch.ones(2, dtype=torch.bool), (2, 3), cpu)
         Traceback (most recent call last):
         ValueError: mask must broadcast to the scores' shape (2, 3); got (2,)
-        >>> check_mask(torch.ones(1, 2, 3, dtype=torch.bool), (2, 3))
+        >>> check_mask(torch.ones(1, 2, 3, dtype=torch.bool), (2, 3), cpu)
         Traceback (most recent call last):
         ValueError: mask must broadcast to the scores' shape (2, 3); got (1, 2, 3)
-        >>> check_mask(torch.ones(2, 3), (2, 3))
+        >>> check_mask(torch.ones(2, 3), (2, 3), cpu)
         Traceback (most recent call last):
         TypeError: mask must be a boolean tensor, True = may attend; got dtype torch.float32
+        >>> check_mask(torch.ones(3, dtype=torch.bool, device="meta"), (2, 3), cpu)
+        Traceback (most recent call last):
+        ValueError: mask must be on the device of what it masks, cpu; got meta
     """
     check_boolean(mask)
+    if mask.device != device:
+        rule = f"mask must be on the device of what it masks, {device}"
+        raise ValueError(f"{rule}; got {mask.device}")
     trailing = shape[len(shape) - mask.ndim :]
     sizes = zip(mask.shape, trailing, strict=False)
     if mask.ndim > len(shape) or any(

@@ -21,7 +21,8 @@ def to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
         outputs; of its masks, remember that ``True`` means *may not attend*.
 
     Raises:
-        ValueError: the heads are wide, or the input has another width than the output.
+        ValueError: the heads are wide, the input has another width than the output, or some of
+            the query, key and value maps learn and some are frozen: PyTorch keeps them in one matrix.
 
     Example:
         >>> ours, x = MultiHeadAttention(6, 2), torch.ones(5, 3, 6).cumsum(1)
@@ -37,6 +38,10 @@ def to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
         >>> to_torch(MultiHeadAttention(6, 2, d_input=5))
         Traceback (most recent call last):
         ValueError: PyTorch needs d_input = d_model = num_heads * d_head; got 5, 6 and 2 * 3
+        >>> _ = ours.project_key.requires_grad_(False)
+        >>> to_torch(ours)
+        Traceback (most recent call last):
+        ValueError: query, key and value maps must all learn or all be frozen; got 2 of 6 tensors frozen
     """
     width, d_input = (
         attention.project_output.out_features,
@@ -57,7 +62,9 @@ def to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
         device=like.device,
         dtype=like.dtype,
     )
-    _copy(_parts(attention), _torch_parts(theirs))
+    parts = _parts(attention)
+    _copy(parts, _torch_parts(theirs))
+    _let_learn(list(theirs.parameters()), _learning_together(parts))
     return theirs.train(attention.training)
 
 
@@ -109,6 +116,11 @@ def from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
         )
     ours = ours.to_empty(device=like.device).to(like.dtype)
     _copy(_torch_parts(theirs), _parts(ours))
+    learning = [parameter.requires_grad for parameter in theirs.parameters()]
+    together = (
+        len(learning) // 2
+    )  # with biases 2, without 1; the output map's are the last
+    _let_learn(_parts(ours), [*learning[:together] * 3, *learning[together:]])
     return ours.train(theirs.training)
 
 
@@ -139,3 +151,19 @@ def _torch_parts(theirs: nn.MultiheadAttention) -> list[Tensor]:
 def _copy(sources: list[Tensor], targets: list[Tensor]) -> None:
     for source, target in zip(sources, targets, strict=True):
         target.copy_(source)
+
+
+def _learning_together(parts: list[Tensor]) -> list[bool]:
+    """Return what learns of the three maps together, and of the output map, or raise."""
+    learning = [part.requires_grad for part in parts]
+    kinds = len(parts) // 4  # with biases 2, without 1
+    if learning[: 3 * kinds] != learning[:kinds] * 3:
+        rule = "query, key and value maps must all learn or all be frozen"
+        frozen = 3 * kinds - sum(learning[: 3 * kinds])
+        raise ValueError(f"{rule}; got {frozen} of {3 * kinds} tensors frozen")
+    return learning[:kinds] + learning[3 * kinds :]
+
+
+def _let_learn(parts: list[Tensor], learning: list[bool]) -> None:
+    for part, learns in zip(parts, learning, strict=True):
+        part.requires_grad_(learns)

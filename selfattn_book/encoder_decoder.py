@@ -5,6 +5,7 @@ Shape letters: ``B`` batch, ``S`` source length, ``T`` target length, ``H`` head
 """
 
 import math
+from copy import copy
 from typing import NamedTuple
 
 import torch
@@ -50,6 +51,8 @@ class Encoder(nn.Module):
         >>> smallest = Encoder(d_model=1, num_heads=1, d_ff=1, d_input=1)
         >>> smallest(torch.ones(1, 1, 1))[1]
         tensor([[[[1.]]]], grad_fn=...)
+        >>> Encoder(d_input=9, positions=True).place   # the root of 9
+        PositionalEncoding(d_model=9, max_len=1000, scale=3.0)
     """
 
     def __init__(
@@ -133,6 +136,8 @@ class Decoder(nn.Module):
                 [0.6304, 0.3696]])
         >>> output[0, 0].detach()
         tensor([0.4132, 0.3728])
+        >>> Decoder(d_input=9, positions=True).place   # the root of 9
+        PositionalEncoding(d_model=9, max_len=1000, scale=3.0)
     """
 
     def __init__(
@@ -193,23 +198,27 @@ class Decoder(nn.Module):
         Args:
             newest: ``(B, 1, d_input)``.
             memory: ``(B, S, d_model)``, at every step the same.
-            cache: empty at the first step; grows.
+            cache: empty at the first step; grows, unless the step is refused.
             memory_mask: as in :meth:`forward`.
+
+        Raises:
+            TypeError: as of :class:`~selfattn_book.attention.MultiHeadAttention`.
+            ValueError: as of it, or ``newest`` is not one position, or the memory is not as long
+                as that of the steps before.
         """
-        x = self.place(newest, start=len(cache.target))
-        states, _ = self.self_attention(
-            x, x, x, need_weights=False, cache=cache.target
-        )
-        unseen = memory[:, len(cache.memory) :]  # all of it, then nothing
+        _check_step(newest, memory, len(cache.memory))
+        target, known = copy(cache.target), copy(cache.memory)
+        x = self.place(newest, start=len(target))
+        states, _ = self.self_attention(x, x, x, need_weights=False, cache=target)
+        unseen = memory[:, len(known) :]  # all of it, then nothing
         context, _ = self.cross_attention(
-            states,
-            unseen,
-            unseen,
-            memory_mask,
-            need_weights=False,
-            cache=cache.memory,
+            states, unseen, unseen, memory_mask, need_weights=False, cache=known
         )
-        return self.feed_forward(context)
+        output = self.feed_forward(context)
+        # Handed over at the end: a refused step leaves the cache as it was.
+        cache.target.keep(target.keys, target.values)
+        cache.memory.keep(known.keys, known.values)
+        return output
 
 
 class EncoderDecoder(nn.Module):
@@ -311,10 +320,12 @@ class EncoderDecoder(nn.Module):
 
         Raises:
             TypeError: the length is not an integer.
-            ValueError: it is below 1.
+            ValueError: it is below 1, the start is not one point for each source,
+                or there is neither a start nor a source point.
         """
         length = check_integer("length", length, least=1)
         memory, _ = self.encoder(source, source_mask, need_weights=False)
+        _check_start(source, start)
         newest = source[:, -1:] if start is None else start
         decode = self._predict_cached if cached else self._predict_anew
         return decode(newest, memory, length, source_mask)
@@ -346,6 +357,46 @@ class _NoPositions(nn.Module):
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         return x
+
+
+def _check_start(source: Tensor, start: Tensor | None) -> None:
+    """Raise unless there is one point for each source to begin with.
+
+    >>> _check_start(torch.zeros(5, 3, 2), torch.zeros(5, 1, 2))
+    >>> _check_start(torch.zeros(5, 3, 2), torch.zeros(5, 2, 2))
+    Traceback (most recent call last):
+    ValueError: start must have shape (5, 1, 2); got (5, 2, 2)
+    >>> _check_start(torch.zeros(5, 0, 2), None)
+    Traceback (most recent call last):
+    ValueError: source must have at least one point where no start is given; got (5, 0, 2)
+    """
+    if start is None:
+        if source.size(1) == 0:
+            rule = "source must have at least one point where no start is given"
+            raise ValueError(f"{rule}; got {tuple(source.shape)}")
+    elif start.shape != (wanted := (source.size(0), 1, source.size(2))):
+        raise ValueError(
+            f"start must have shape {wanted}; got {tuple(start.shape)}"
+        )
+
+
+def _check_step(newest: Tensor, memory: Tensor, known: int) -> None:
+    """Raise unless one position comes, with as long a memory as is known, if any is.
+
+    >>> _check_step(torch.zeros(5, 1, 2), torch.zeros(5, 3, 2), 3)
+    >>> _check_step(torch.zeros(5, 2, 2), torch.zeros(5, 3, 2), 0)
+    Traceback (most recent call last):
+    ValueError: newest must be one position, (batch, 1, width); got (5, 2, 2)
+    >>> _check_step(torch.zeros(5, 1, 2), torch.zeros(5, 4, 2), 3)
+    Traceback (most recent call last):
+    ValueError: memory must be of length 3, as at the steps before; got (5, 4, 2)
+    """
+    if newest.ndim != 3 or newest.size(1) != 1:
+        rule = "newest must be one position, (batch, 1, width)"
+        raise ValueError(f"{rule}; got {tuple(newest.shape)}")
+    if known and (memory.ndim != 3 or memory.size(1) != known):
+        rule = f"memory must be of length {known}, as at the steps before"
+        raise ValueError(f"{rule}; got {tuple(memory.shape)}")
 
 
 def _positions(d_input: int, wanted: bool) -> nn.Module:

@@ -60,7 +60,7 @@ def attention_grid(
         ValueError: weights must have shape (H, T, S); got (1, 1)
     """
     array = as_array(weights)
-    if array.ndim != 3:
+    if array.ndim != 3 or len(array) == 0:
         raise ValueError(f"weights must have shape (H, T, S); got {array.shape}")
     axes = panels(len(array), width=2.9, height=2.6)
     for head, ax in enumerate(axes):

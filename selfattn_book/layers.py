@@ -11,7 +11,7 @@ from torch.nn.utils import skip_init
 
 from selfattn_book.attention import MultiHeadAttention
 from selfattn_book.conversion import from_torch, to_torch
-from selfattn_book.transformer import DecoderBlock, EncoderBlock
+from selfattn_book.transformer import DecoderBlock, EncoderBlock, Residual
 
 # The parts of a block, and what PyTorch calls them.
 ENCODER_PARTS = {
@@ -43,7 +43,8 @@ def encoder_to_torch(block: EncoderBlock) -> nn.TransformerEncoderLayer:
         of its masks, remember that ``True`` means *may not attend*.
 
     Raises:
-        ValueError: the heads are wide, or the attention has no biases.
+        ValueError: the heads are wide, the attention has no biases, or parts of the block differ
+            in ``dropout``, ``norm_first`` or from the usual ``eps``.
 
     Example:
         >>> ours, x = EncoderBlock(6, 2, norm_first=True), torch.ones(5, 3, 6).cumsum(1)
@@ -67,7 +68,9 @@ def encoder_from_torch(theirs: nn.TransformerEncoderLayer) -> EncoderBlock:
         theirs: with biases and the activation ReLU; batch first or not; ours is always.
 
     Raises:
-        ValueError: it has another activation, no biases, or normalizes with another ``eps``.
+        TypeError: it is another layer.
+        ValueError: it has another activation, no biases, several rates of dropout,
+            or normalizes with another ``eps``.
 
     Example:
         >>> theirs = nn.TransformerEncoderLayer(6, 2, 24, dropout=0.0, batch_first=True)
@@ -85,7 +88,11 @@ def encoder_from_torch(theirs: nn.TransformerEncoderLayer) -> EncoderBlock:
         >>> encoder_from_torch(nn.TransformerEncoderLayer(6, 2, layer_norm_eps=0.1))
         Traceback (most recent call last):
         ValueError: layer_norm_eps must be 1e-05; got 0.1
+        >>> encoder_from_torch(nn.TransformerDecoderLayer(6, 2))
+        Traceback (most recent call last):
+        TypeError: the layer must be a TransformerEncoderLayer; got a TransformerDecoderLayer
     """
+    _check_layer(theirs, nn.TransformerEncoderLayer)
     ours = _block_like(EncoderBlock, theirs)
     for name, part in ENCODER_PARTS.items():
         _hand_over(theirs.get_submodule(part), ours, name)
@@ -103,7 +110,8 @@ def decoder_to_torch(block: DecoderBlock) -> nn.TransformerDecoderLayer:
         of its masks, remember that ``True`` means *may not attend*.
 
     Raises:
-        ValueError: the heads are wide, or the attention has no biases.
+        ValueError: the heads are wide, the attention has no biases, or parts of the block differ
+            in ``dropout``, ``norm_first`` or from the usual ``eps``.
 
     Example:
         >>> ours, x = DecoderBlock(6, 2), torch.ones(5, 3, 6).cumsum(1)
@@ -123,7 +131,9 @@ def decoder_from_torch(theirs: nn.TransformerDecoderLayer) -> DecoderBlock:
         theirs: with biases and the activation ReLU; batch first or not; ours is always.
 
     Raises:
-        ValueError: it has another activation, no biases, or normalizes with another ``eps``.
+        TypeError: it is another layer.
+        ValueError: it has another activation, no biases, several rates of dropout,
+            or normalizes with another ``eps``.
 
     Example:
         >>> theirs = nn.TransformerDecoderLayer(6, 2, 24, dropout=0.0, batch_first=True)
@@ -131,6 +141,7 @@ def decoder_from_torch(theirs: nn.TransformerDecoderLayer) -> DecoderBlock:
         >>> decoder_from_torch(theirs)(x, -x)[0].allclose(theirs(x, -x), atol=1e-6)
         True
     """
+    _check_layer(theirs, nn.TransformerDecoderLayer)
     ours = _block_like(DecoderBlock, theirs)
     for name, part in DECODER_PARTS.items():
         _hand_over(theirs.get_submodule(part), ours, name)
@@ -145,6 +156,7 @@ def _layer_like(
         raise ValueError(
             "PyTorch's layer needs an attention with biases; got one without"
         )
+    _check_settings(block)
     expand = block.feed_forward.expand
     return skip_init(
         kind,
@@ -161,7 +173,6 @@ def _layer_like(
 
 def _block_like(kind: Any, theirs: Any) -> Any:
     """Return a block of the size of a layer of PyTorch's, with nothing drawn."""
-    _check_layer(theirs)
     like = theirs.linear1.weight
     with torch.device("meta"):  # where nothing is drawn
         ours = kind(
@@ -174,16 +185,38 @@ def _block_like(kind: Any, theirs: Any) -> Any:
     return ours.to_empty(device=like.device).to(like.dtype)
 
 
-def _check_layer(theirs: Any) -> None:
+def _check_layer(theirs: Any, kind: type[nn.Module]) -> None:
     """Raise unless the book has a block for a layer of PyTorch's."""
+    if not isinstance(theirs, kind):
+        rule = f"the layer must be a {kind.__name__}"
+        raise TypeError(f"{rule}; got a {type(theirs).__name__}")
     activation = theirs.activation
     is_relu = activation in (nn.functional.relu, torch.relu)
     if not is_relu and not isinstance(activation, nn.ReLU):
         raise ValueError(f"the activation must be relu; got {activation}")
     if theirs.linear1.bias is None:
         raise ValueError("the layer must have biases; got one without")
-    if theirs.norm1.eps != (eps := nn.LayerNorm(1).eps):
-        raise ValueError(f"layer_norm_eps must be {eps}; got {theirs.norm1.eps}")
+    _check_settings(theirs)
+
+
+def _check_settings(module: nn.Module) -> None:
+    """Raise unless all parts of a block or layer are set alike, for a copy has one setting."""
+    found: dict[str, set[Any]] = {"dropout": set(), "norm_first": set()}
+    for part in module.modules():
+        if isinstance(part, nn.LayerNorm) and part.eps != (
+            eps := nn.LayerNorm(1).eps
+        ):
+            raise ValueError(f"layer_norm_eps must be {eps}; got {part.eps}")
+        if isinstance(part, nn.Dropout):
+            found["dropout"].add(part.p)
+        if isinstance(part, MultiHeadAttention | nn.MultiheadAttention):
+            found["dropout"].add(part.dropout)
+        if isinstance(part, Residual):
+            found["norm_first"].add(part.norm_first)
+    for name, values in found.items():
+        if len(values) > 1:
+            got = " and ".join(map(str, sorted(values)))
+            raise ValueError(f"all parts must have one {name}; got {got}")
 
 
 def _hand_over(part: nn.Module, whole: nn.Module, name: str) -> None:
@@ -193,4 +226,9 @@ def _hand_over(part: nn.Module, whole: nn.Module, name: str) -> None:
     elif isinstance(part, nn.MultiheadAttention):
         whole.set_submodule(name, from_torch(part))
     else:
-        whole.get_submodule(name).load_state_dict(part.state_dict())
+        copy = whole.get_submodule(name)
+        copy.load_state_dict(part.state_dict())
+        for parameter, like in zip(
+            copy.parameters(), part.parameters(), strict=True
+        ):
+            parameter.requires_grad_(like.requires_grad)

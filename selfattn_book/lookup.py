@@ -3,11 +3,13 @@
 Shape letters: ``B`` records, ``S`` keys in a record, ``D`` width of queries and keys.
 """
 
+import math
+
 import torch
 from torch import Tensor, nn
 
 from selfattn_book.attention import masked_softmax
-from selfattn_book.checks import check_integer
+from selfattn_book.checks import check_integer, check_number
 
 
 def lookups(
@@ -75,8 +77,8 @@ class Lookup(nn.Module):
         shrink: by what to divide the map of the queries once, when it is drawn.
 
     Raises:
-        TypeError: a size is not an integer.
-        ValueError: a size is below 1.
+        TypeError: a size is not an integer, or ``divisor`` or ``shrink`` no number.
+        ValueError: a size is below 1, or ``divisor`` or ``shrink`` not above 0, or not finite.
 
     Example:
         >>> records, answers = lookups(7, 3, 2, generator=torch.Generator().manual_seed(0))
@@ -98,6 +100,9 @@ class Lookup(nn.Module):
         [0.17, 0.50]
         >>> Lookup(1, 1, divisor=1)(lookups(7, 1, 1)[0]).shape   # the smallest
         torch.Size([7])
+        >>> Lookup(1, 1, divisor=0)
+        Traceback (most recent call last):
+        ValueError: divisor must be above 0, and finite; got 0
     """
 
     def __init__(
@@ -106,6 +111,12 @@ class Lookup(nn.Module):
         super().__init__()
         d_input = check_integer("d_input", d_input, least=1)
         width = check_integer("width", width, least=1)
+        for name, number in (("divisor", divisor), ("shrink", shrink)):
+            check_number(name, number)
+            if not 0 < number < math.inf:
+                raise ValueError(
+                    f"{name} must be above 0, and finite; got {number}"
+                )
         self.divisor = divisor
         self.project_query = nn.Linear(d_input, width, bias=False)
         self.project_key = nn.Linear(d_input, width, bias=False)

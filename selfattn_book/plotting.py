@@ -96,6 +96,9 @@ def heatmap(
         >>> heatmap(np.ones(3))
         Traceback (most recent call last):
         ValueError: values must be a matrix; got shape (3,)
+        >>> heatmap(np.ones((0, 3)))
+        Traceback (most recent call last):
+        ValueError: values must have a row and a column; got shape (0, 3)
         >>> heatmap(scores, rows=["a"])
         Traceback (most recent call last):
         ValueError: there must be one name for each of 2; got 1
@@ -282,6 +285,10 @@ def _matrix(values: Tensor | np.ndarray) -> np.ndarray:
     array = as_array(values)
     if array.ndim != 2:
         raise ValueError(f"values must be a matrix; got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(
+            f"values must have a row and a column; got shape {array.shape}"
+        )
     return array
 
 

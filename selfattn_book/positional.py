@@ -1,6 +1,8 @@
 """Where a vector stands: the sine and cosine table, and the module that adds it."""
 
 import math
+from collections.abc import Callable
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -83,6 +85,7 @@ class PositionalEncoding(nn.Module):
 
     The table is a buffer, neither trained nor saved.
     It follows the module from device to device and the input from dtype to dtype.
+    A module that is cast has a table computed anew, so that ``double()`` gives all digits.
 
     Args:
         d_model: width of the vectors, odd or even.
@@ -110,6 +113,9 @@ class PositionalEncoding(nn.Module):
         PositionalEncoding(d_model=4, max_len=10, scale=1.0)
         >>> PositionalEncoding(d_model=4).table.shape
         torch.Size([1000, 4])
+        >>> precise = sinusoidal_encoding(10, 4, dtype=torch.float64)
+        >>> add_positions.double().table.equal(precise)
+        True
         >>> PositionalEncoding(d_model=4, scale=math.nan)
         Traceback (most recent call last):
         ValueError: scale must be finite; got nan
@@ -169,6 +175,15 @@ class PositionalEncoding(nn.Module):
         """
         self._check_input(x, start)
         return self.scale * x + self.table[start : start + x.size(-2)].to(x.dtype)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move or cast, as ``to`` does, and compute the table where it has come to."""
+        super()._apply(fn, recurse)
+        (max_len, d_model), table = self.table.shape, self.table
+        self.table = sinusoidal_encoding(
+            max_len, d_model, dtype=table.dtype, device=table.device
+        )
+        return self
 
     def _check_input(self, x: Tensor, start: int) -> None:
         max_len, d_model = self.table.shape

@@ -1,6 +1,7 @@
 """What a change of order does to a model: permutation matrices, and two measurements."""
 
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral
 
 import torch
 from torch import Tensor
@@ -21,6 +22,7 @@ def permutation_matrix(order: Sequence[int] | Tensor) -> Tensor:
         ``(T, T)``, of zeros and ones in the default dtype, one 1 in each row and column.
 
     Raises:
+        TypeError: a number is no integer.
         ValueError: a number is missing, or comes twice.
 
     Example:
@@ -36,8 +38,11 @@ def permutation_matrix(order: Sequence[int] | Tensor) -> Tensor:
         >>> permutation_matrix([0, 0, 2])
         Traceback (most recent call last):
         ValueError: order must hold each of 0 to 2 once; got [0, 0, 2]
+        >>> permutation_matrix([0.5, 1])
+        Traceback (most recent call last):
+        TypeError: order must hold integers; got [0.5, 1]
     """
-    order = [int(place) for place in order]
+    order = _integers(order)
     if sorted(order) != list(range(len(order))):
         raise ValueError(
             f"order must hold each of 0 to {len(order) - 1} once; got {order}"
@@ -142,6 +147,13 @@ def invariance_gap(
         for order in orders
     ]
     return torch.stack(gaps).max().item()
+
+
+def _integers(order: Sequence[int] | Tensor) -> list[int]:
+    places = order.tolist() if isinstance(order, Tensor) else list(order)
+    if any(isinstance(p, bool) or not isinstance(p, Integral) for p in places):
+        raise TypeError(f"order must hold integers; got {places}")
+    return [int(place) for place in places]
 
 
 def _orders(

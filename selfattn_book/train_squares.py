@@ -53,8 +53,8 @@ def adam(model: nn.Module, lr: float = 0.01) -> torch.optim.Adam:
 def main(arguments: list[str] | None = None) -> None:
     """Train, and write a checkpoint and a picture of the losses.
 
-    The exit code is 0, 1 with the reason if training fails, 2 if an option is wrong,
-    or 130 with a word on what is kept if it was interrupted.
+    The exit code is 0, 1 with the reason if training fails or a file cannot be used,
+    2 if an option is wrong, or 130 with a word on what is kept if it was interrupted.
 
     Args:
         arguments: of the command line.
@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> None:
         ...     files = ["--checkpoint", f"{folder}/some.pt", "--plot", f"{folder}/some.svg"]
         ...     main(["--epochs", "3", *files])
         ...     drawn = Path(folder, "some.svg").read_text("utf-8")
-        After 3 epochs: training loss 0.8147, validation loss 0.7997, the best in epoch 2.
+        After 3 epochs: training loss 0.8393, validation loss 0.8038, the best in epoch 2.
         See ...some.pt and ...some.svg.
         >>> "Curves over 0 to 2. training: from" in drawn
         True
@@ -115,14 +115,21 @@ def draw(history: History, file: Path) -> None:
         epochs, curves, log=True, markers=one, x_title="epoch", y_title="loss"
     )
     assert isinstance(ax.figure, DescribedFigure)
-    file.write_text(ax.figure.to_svg(), "utf-8")
+    try:
+        file.write_text(ax.figure.to_svg(), "utf-8")
+    except OSError as error:
+        rule = f"{file} must be a file that can be written; got '{error.strerror}'"
+        raise OSError(f"{rule}. Make room, or name another file.") from error
 
 
 def _kept(file: Path) -> str:
     """Say what an interruption has left."""
-    if not file.exists():
+    try:
+        epochs = len(checkpoint.load(file)["history"]["train"])
+    except FileNotFoundError:
         return "No epoch was over yet, and nothing is kept."
-    epochs = len(checkpoint.load(file)["history"]["train"])
+    except (KeyError, OSError, TypeError, ValueError):
+        return f"{file} is no checkpoint, and was left alone."
     return f"{file} keeps {epochs} epochs; the same command goes on from there."
 
 
@@ -146,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--epochs", type=_count, default=100, help="in all, resumed ones included")
-    add("--seed", type=int, default=23, help="of the model and of the shuffling")
+    add("--seed", type=_seed, default=23, help="of the model and of the shuffling")
     add("--lr", type=_rate, default=0.01, help="learning rate of Adam")
     add("--positions", action="store_true", help="add sine and cosine positions")
     add("--checkpoint", type=_file, default="squares.pt", help="file to go on from")
@@ -159,6 +166,14 @@ def _count(text: str) -> int:
         raise argparse.ArgumentTypeError(
             f"must be an integer of at least 1; got {text}"
         )
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    # PyTorch's generator looks at 32 bits: 0 and 2**32 would be one seed.
+    if not text.isdecimal() or int(text) >= 2**32:
+        rule = f"must be an integer from 0 to {2**32 - 1}"
+        raise argparse.ArgumentTypeError(f"{rule}; got {text}")
     return int(text)
 
 

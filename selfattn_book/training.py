@@ -4,10 +4,10 @@ import math
 import runpy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm
@@ -91,9 +91,12 @@ def fit(
         The history, with the best state.
 
     Raises:
+        TypeError: ``seed``, ``epochs`` or ``patience`` is not an integer.
         ValueError: there are no batches, a loss is not finite, ``epochs`` or ``patience`` is
-            below 1, or the file is no checkpoint of this seed, model and optimizer.
+            below 1, ``seed`` below 0, or the file is no whole checkpoint of this seed, model and
+            optimizer; then nothing has changed.
         FileNotFoundError: the folder of the checkpoint is not there.
+        OSError: the checkpoint cannot be written.
 
     Example:
         >>> x = torch.linspace(-1, 1, 8).unsqueeze(1)
@@ -115,7 +118,7 @@ def fit(
         ...     parts = [again(epochs, **kept) for epochs in (3, 9)]
         ...     again(9, seed=1, **kept)
         Traceback (most recent call last):
-        ValueError: ...line.pt must be of a training with 'seed: 1'; got one with 'seed: 0'
+        ValueError: ...line.pt must be of a training with 'seed: 1'; got one with 'seed: 0'. Move ...
         >>> [len(part.train) for part in parts], parts[1].train == again(9).train
         ([3, 9], True)
         >>> again(9).train == again(9, seed=1).train   # the seed is that of the drops
@@ -131,6 +134,7 @@ def fit(
         Traceback (most recent call last):
         ValueError: there must be at least one batch; got none
     """
+    seed = check_integer("seed", seed, least=0)
     check_integer("epochs", epochs, least=1)
     patience = (
         epochs if patience is None else check_integer("patience", patience, least=1)
@@ -145,7 +149,7 @@ def fit(
         if epoch - history.best_epoch > patience:
             break
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(hash((seed, epoch)))
+            torch.manual_seed(_epoch_seed(seed, epoch))
             history.train.append(_learn(model, batches, loss, optimizer))
             if validation is not None:
                 history.validation.append(measure(model, validation, loss))
@@ -177,10 +181,22 @@ def measure(
     """
     was_training = model.training
     model.eval()
-    with torch.no_grad():
-        losses = [loss(model(*inputs), target) for *inputs, target in batches]
-    model.train(was_training)
+    try:
+        with torch.no_grad():
+            losses = [loss(model(*inputs), target) for *inputs, target in batches]
+    finally:
+        model.train(was_training)
     return _mean(losses)
+
+
+def _epoch_seed(seed: int, epoch: int) -> int:
+    """Mix a seed and an epoch into one number, the same on every machine.
+
+    >>> [_epoch_seed(0, 0), _epoch_seed(0, 1), _epoch_seed(1, 0)]
+    [8668861027912758289, 4881901421217228719, 8431846347943309920]
+    """
+    child = np.random.SeedSequence(seed, spawn_key=(epoch,))
+    return int(child.generate_state(1, np.uint64)[0])
 
 
 def _learn(
@@ -216,8 +232,9 @@ def _keep(
     """Write a checkpoint, if one is wanted."""
     if file is not None:
         states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-        content = {"recipe": recipe, "history": vars(history), **states}
-        checkpoint.save(file, content)
+        learned = checkpoint.outline("optimizer", states["optimizer"]["state"])
+        content = {"recipe": recipe, "learned": learned, "history": vars(history)}
+        checkpoint.save(file, {**content, **states})
 
 
 def _resume(
@@ -235,10 +252,15 @@ def _resume(
     if not Path(file).exists():
         return History()
     kept = checkpoint.load(file)
-    _check_recipe(file, recipe, kept)
+    try:
+        _check_states(file, kept, model, optimizer, recipe)
+        history = _checked_history(file, kept)
+    except (AttributeError, KeyError, TypeError) as error:
+        rule = f"{file} must be a checkpoint of fit; got one of something else"
+        raise ValueError(f"{rule}. {checkpoint.WAY_OUT}") from error
     model.load_state_dict(kept["model"])
     optimizer.load_state_dict(kept["optimizer"])
-    return History(**kept["history"])
+    return history
 
 
 def _recipe(
@@ -257,18 +279,45 @@ def _recipe(
     return [line.strip() for line in text.splitlines()]
 
 
-def _check_recipe(
-    file: str | Path, recipe: list[str], kept: dict[str, Any]
+def _check_states(
+    file: str | Path,
+    kept: dict[str, Any],
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    recipe: list[str],
 ) -> None:
-    """Raise unless a checkpoint is of a training with this recipe."""
-    if "recipe" not in kept:
-        raise ValueError(
-            f"{file} must be a checkpoint of fit; got one of something else"
-        )
-    for wanted, got in zip_longest(recipe, kept["recipe"], fillvalue="nothing"):
-        if wanted != got:
-            rule = f"{file} must be of a training with '{wanted}'"
-            raise ValueError(f"{rule}; got one with '{got}'")
+    """Raise unless a checkpoint is of this training, and whole."""
+    checkpoint.check_same(file, recipe, kept["recipe"])
+    ours = checkpoint.outline("model", model.state_dict())
+    for state in (kept["model"], kept["history"]["best_state"]):
+        checkpoint.check_same(file, ours, checkpoint.outline("model", state))
+    groups, learned = (
+        kept["optimizer"][part] for part in ("param_groups", "state")
+    )
+    options = [repr(group) for group in optimizer.state_dict()["param_groups"]]
+    checkpoint.check_same(file, options, [repr(group) for group in groups])
+    learned = checkpoint.outline("optimizer", learned)
+    checkpoint.check_same(file, kept["learned"], learned)
+
+
+def _checked_history(file: str | Path, kept: dict[str, Any]) -> History:
+    """Return the history of a checkpoint, or raise unless its numbers fit each other."""
+    told = {**kept["history"], "best_state": {}}  # which is compared with the model
+    kinds = checkpoint.outline("history", vars(History()))
+    checkpoint.check_same(file, kinds, checkpoint.outline("history", told))
+    history = History(**kept["history"])
+    epochs, measured = len(history.train), len(history.validation)
+    validated = "validation: True" in kept["recipe"]
+    finite = all(map(math.isfinite, history.train + history.validation))
+    if not finite or epochs == 0 or measured != epochs * validated:
+        rule = f"{file} must hold a finite loss of each epoch"
+        got = f"{epochs} of training, {measured} of validation"
+        raise ValueError(f"{rule}; got {got}. {checkpoint.WAY_OUT}")
+    losses, got = history.validation or history.train, history.best_epoch
+    if got != (best := losses.index(min(losses))):
+        rule = f"{file} must name the best epoch, {best}"
+        raise ValueError(f"{rule}; got {got}. {checkpoint.WAY_OUT}")
+    return history
 
 
 if __name__ == "__main__":

@@ -70,6 +70,10 @@ class Residual(nn.Module):
         norm_first: pre-norm; else post-norm.
         dropout: probability with which a number of the part's is dropped, while training only.
 
+    Raises:
+        TypeError: ``d_model`` is not an integer.
+        ValueError: it is below 1, or ``dropout`` is outside of 0 to 1.
+
     Source:
         :cite:t:`vaswani2017attention`, section 5.4 and section 3.1 (post-norm).
 
@@ -81,6 +85,11 @@ class Residual(nn.Module):
         (tensor([[ 1., -1.]], grad_fn=...), tensor([[33., 11.]]))
         >>> post.before(x), post.after(x, 10 * x)
         (tensor([[3., 1.]]), tensor([[ 1., -1.]], grad_fn=...))
+        >>> Residual(1, norm_first=False).after(x[:, :1], x[:, 1:])   # one number is its own mean
+        tensor([[0.]], grad_fn=...)
+        >>> Residual(0, norm_first=True)
+        Traceback (most recent call last):
+        ValueError: d_model must be at least 1; got 0
     """
 
     def __init__(
@@ -88,7 +97,7 @@ class Residual(nn.Module):
     ) -> None:
         super().__init__()
         self.norm_first = norm_first
-        self.norm = nn.LayerNorm(d_model)
+        self.norm = nn.LayerNorm(check_integer("d_model", d_model, least=1))
         self.dropout = nn.Dropout(dropout)
 
     def before(self, x: Tensor) -> Tensor:

@@ -293,6 +293,22 @@ def test_scale_is_applied_before_the_product():
     assert attention_weights(query, key).tolist() == [[0.25] * 4] * QUERIES
 
 
+# Contract, "range": finite wherever the oracle is.
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_scores_beyond_the_range_of_float16(problem, oracle, agree, mask, dtype):
+    query = torch.linspace(200, 250, QUERIES, dtype=torch.float64).to(dtype)
+    key = torch.linspace(-250, 250, KEYS, dtype=torch.float64).to(dtype)
+    query, key = query[:, None].expand(-1, 64), key[:, None].expand(-1, 64)
+    shape = BATCH, HEADS, -1, -1
+    query, key, value = query.expand(shape), key.expand(shape), problem[2].to(dtype)
+    assert (query.double() @ key.double().mT / 8).max() > 65504
+    given = [x.clone().requires_grad_() for x in (query, key, value)]
+    context, weights = scaled_dot_product_attention(*given, mask)
+    agree(context, oracle(query, key, value, mask))
+    context.sum().backward()
+    assert all(x.isfinite().all() for x in (weights, *(x.grad for x in given)))
+
+
 # Contract, "no hidden state".
 def test_inputs_are_left_alone(problem, mask):
     given = [*problem] if mask is None else [*problem, mask]

@@ -195,3 +195,32 @@ def test_what_pytorch_has_not_is_refused(options, got):
 def test_what_ours_has_not_is_refused(theirs, options, message):
     with pytest.raises(ValueError, match=f"{message}$"):
         from_torch(theirs(**options))
+
+
+@with_and_without_bias
+@pytest.mark.parametrize("frozen", ["in", "out"])
+def test_what_is_frozen_stays_frozen(ours, bias, frozen):
+    module = ours(bias=bias)
+    for name, parameter in module.named_parameters():
+        parameter.requires_grad_(("output" in name) != (frozen == "out"))
+    with torch.no_grad():
+        there = to_torch(module)
+        again = from_torch(there)
+    learning = {name: p.requires_grad for name, p in module.named_parameters()}
+    assert {
+        name: p.requires_grad for name, p in again.named_parameters()
+    } == learning
+    assert there.in_proj_weight.requires_grad == (frozen == "out")
+    assert there.out_proj.weight.requires_grad == (frozen == "in")
+
+
+@pytest.mark.parametrize(
+    ("name", "got"), [("weight", "1 of 6"), ("bias", "1 of 6")]
+)
+def test_maps_that_do_not_learn_together_are_refused(ours, name, got):
+    module = ours()
+    getattr(module.project_key, name).requires_grad_(False)
+    with pytest.raises(
+        ValueError, match=f"all be frozen; got {got} tensors frozen"
+    ):
+        to_torch(module)

@@ -4,8 +4,15 @@ import pytest
 import torch
 from torch import nn
 
-from selfattn_book.encoder_decoder import Decoder, Encoder, EncoderDecoder
+from selfattn_book.attention import KeyValueCache
+from selfattn_book.encoder_decoder import (
+    Decoder,
+    DecoderCache,
+    Encoder,
+    EncoderDecoder,
+)
 from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.positional import sinusoidal_encoding
 from selfattn_book.properties import prefixes_keep_their_outputs
 
 B, S, T = 3, 5, 7
@@ -207,3 +214,71 @@ def test_the_length_is_checked(model, draw):
         model.predict(draw(B, S, 6), 0)
     with pytest.raises(ValueError, match="max_len = 1000"):
         model.predict(draw(B, S, 6), 1002)
+
+
+def begun(model, source, memory):
+    """Return the cache of a decoder that has made one step."""
+    cache = DecoderCache(KeyValueCache(), KeyValueCache())
+    model.decoder.step(source[:, -1:], memory, cache)
+    return cache
+
+
+def test_a_refused_step_leaves_the_cache_as_it_was(model, draw):
+    source, newest = draw(B, S, 6), draw(B, 1, 6, seed=3)
+    memory, _ = model.encoder(source)
+    right = model.decoder.step(newest, memory, begun(model, source, memory))
+    cache = begun(model, source, memory)
+    for wrong, message in (
+        ((draw(B, 2, 6), memory), r"one position, \(batch, 1, width\); got \(3, 2"),
+        ((newest[0], memory), "newest must be one position"),
+        ((newest[..., :5], memory), "x must have shape"),
+        ((newest.float(), memory), "dtype of the parameters, torch.float64; got"),
+        ((newest[:1], memory), "keys must continue the cache's"),
+        (
+            (newest, memory[:, 1:]),
+            r"of length 5, as at the steps before; got \(3, 4",
+        ),
+        ((newest, memory[0]), "memory must be of length 5"),
+        ((newest, memory[:1]), "must share a batch size"),
+        ((newest, memory.float()), "key must have the dtype"),
+        ((newest, memory, torch.ones(S)), "mask must be a boolean"),
+        ((newest, memory, torch.ones(4).bool()), "mask must broadcast"),
+        ((newest, memory.to("meta")), "meta"),
+    ):
+        given, rest = wrong[:2], wrong[2:]
+        with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
+            model.decoder.step(*given, cache, *rest)
+        assert (len(cache.target), len(cache.memory)) == (1, S)
+    assert model.decoder.step(newest, memory, cache).equal(right)
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_prediction_begins_with_one_point(model, draw, cached):
+    source = draw(B, S, 6)
+    for start in (
+        draw(B, 2, 6),
+        draw(B, 0, 6),
+        draw(1, 1, 6),
+        draw(B, 1, 5),
+        source[0],
+    ):
+        with pytest.raises(
+            ValueError, match=r"start must have shape \(3, 1, 6\); got"
+        ):
+            model.predict(source, 3, start=start, cached=cached)
+    with pytest.raises(
+        ValueError, match="at least one point where no start is given"
+    ):
+        model.predict(source[:, :0], 3, cached=cached)
+    alone = model.predict(source[:, :0], 3, start=source[:, -1:], cached=cached)
+    assert alone.shape == (B, 3, 6)
+
+
+@pytest.mark.parametrize("part", ["encoder", "decoder"])
+@pytest.mark.parametrize("width", [1, 2, 6])
+def test_a_point_is_scaled_by_the_root_of_its_width(draw, part, width):
+    model = EncoderDecoder(**{**SIZES, "d_input": width}, positions=True)
+    x = draw(B, S, width, dtype=torch.float32)
+    placed = getattr(model, part).place(x)
+    scaled = placed - sinusoidal_encoding(S, width)
+    torch.testing.assert_close(scaled, width**0.5 * x)

@@ -94,3 +94,8 @@ def test_weights_have_three_axes():
         ValueError, match=r"weights must have shape \(H, T, S\); got \(2, 2\)"
     ):
         attention_grid(torch.ones(2, 2))
+
+
+def test_a_grid_of_no_heads_is_refused():
+    with pytest.raises(ValueError, match=r"shape \(H, T, S\); got \(0, 2, 2\)"):
+        attention_grid(np.ones((0, 2, 2)))

@@ -181,3 +181,60 @@ def test_layers_that_have_no_block_are_refused(layer, kind, back):
 @pytest.mark.parametrize("activation", [nn.functional.relu, torch.relu, nn.ReLU()])
 def test_a_relu_is_a_relu(layer, kind, back, activation):
     back(layer(kind, activation=activation))
+
+
+@each_layer
+def test_every_norm_is_looked_at(layer, kind, back):
+    names = [name for name, _ in layer(kind).named_modules() if "norm" in name]
+    assert len(names) == (3 if kind is nn.TransformerDecoderLayer else 2)
+    for name in names:
+        theirs = layer(kind)
+        theirs.get_submodule(name).eps = 0.25
+        with pytest.raises(ValueError, match="layer_norm_eps must be 1e-05; got"):
+            back(theirs)
+
+
+@each_way
+def test_every_part_of_ours_is_looked_at(block, kind, there, back):
+    ours = block(kind)
+    ours.feed_forward_path.norm.eps = 0.25
+    with pytest.raises(ValueError, match="layer_norm_eps must be 1e-05; got"):
+        there(ours)
+    ours = block(kind)
+    ours.feed_forward_path.norm_first = True
+    with pytest.raises(ValueError, match="one norm_first; got False and True"):
+        there(ours)
+    ours = block(kind, dropout=0.25)
+    ours.feed_forward.dropout.p = 0.5
+    with pytest.raises(ValueError, match=r"one dropout; got 0\.25 and 0\.5"):
+        there(ours)
+
+
+@each_layer
+def test_a_layer_with_two_rates_or_of_another_kind_is_refused(layer, kind, back):
+    theirs = layer(kind)
+    theirs.self_attn.dropout = 0.5
+    with pytest.raises(ValueError, match=r"one dropout; got 0\.0 and 0\.5"):
+        back(theirs)
+    other = nn.TransformerEncoderLayer
+    if kind is other:
+        other = nn.TransformerDecoderLayer
+    for wrong in (layer(other), nn.Linear(2, 2)):
+        rule = f"must be a {kind.__name__}; got a {type(wrong).__name__}"
+        with pytest.raises(TypeError, match=rule):
+            back(wrong)
+
+
+@each_way
+def test_what_is_frozen_stays_frozen(block, kind, there, back):
+    ours = block(kind)
+    ours.feed_forward.expand.bias.requires_grad_(False)
+    ours.feed_forward_path.norm.requires_grad_(False)
+    name = "attention" if kind is EncoderBlock else "cross_attention"
+    ours.get_submodule(name).requires_grad_(False)
+    learning = {name: p.requires_grad for name, p in ours.named_parameters()}
+    theirs = there(ours)
+    again = back(theirs).named_parameters()
+    assert {name: p.requires_grad for name, p in again} == learning
+    assert not theirs.linear1.bias.requires_grad
+    assert theirs.linear1.weight.requires_grad

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 from torch.testing import assert_close
@@ -74,3 +76,14 @@ def test_sizes_are_checked():
         lookups(B, 0, INPUT)
     with pytest.raises(TypeError, match=r"width must be an integer; got 2\.5"):
         Lookup(INPUT, 2.5, divisor=1)
+
+
+@pytest.mark.parametrize("name", ["divisor", "shrink"])
+@pytest.mark.parametrize("number", [0, -1.0, math.inf, math.nan])
+def test_a_divisor_is_a_number_above_zero(name, number):
+    with pytest.raises(
+        ValueError, match=f"{name} must be above 0, and finite; got"
+    ):
+        Lookup(2, 3, **{"divisor": 1, name: number})
+    with pytest.raises(TypeError, match=f"{name} must be a number; got 'x'"):
+        Lookup(2, 3, **{"divisor": 1, name: "x"})

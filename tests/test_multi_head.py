@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from selfattn_book.attention import MultiHeadAttention
+from selfattn_book.attention import KeyValueCache, MultiHeadAttention
 from selfattn_book.masks import causal_mask, information_flow, padding_mask
 
 # Another prime for every size, but for the width of narrow heads, which is a product.
@@ -394,6 +394,15 @@ def test_context_is_that_after_dropout(make, inputs, seeded, agree):
     )
     merged = (dropped @ values).transpose(1, 2).flatten(2)
     agree(context, attention.project_output(merged))
+
+
+@both_paths
+def test_one_head_drops_as_several_do(make, inputs, need_weights):
+    attention, given = make({**FREE, "num_heads": 1}, dropout=1.0).train(), inputs()
+    context, weights = attention(*given, need_weights=need_weights)
+    bias = attention.project_output.bias.expand_as(context)
+    assert context.equal(bias)
+    assert weights is None or weights.all()
 
 
 @both_paths
@@ -806,3 +815,110 @@ def test_masks_are_refused(mask, error, message, need_weights):
     attention = MultiHeadAttention(5, 7, d_head=2)
     with pytest.raises(error, match=f"^{message}$"):
         attention(X, X, X, mask, need_weights=need_weights)
+
+
+# Contract, "refusal": what is refused leaves a cache as it was.
+FILLED = {"d_model": 5, "num_heads": 7, "d_head": 2}
+NEXT = torch.ones(2, 1, 5)  # one position more, after the three of X
+REFUSED = {
+    "mask's kind": (NEXT, NEXT, torch.ones(1, 4), "mask must be a boolean"),
+    "mask's size": (NEXT, NEXT, torch.ones(3).bool(), "mask must broadcast"),
+    "mask's place": (
+        NEXT,
+        NEXT,
+        torch.ones(4, device="meta").bool(),
+        "cpu; got meta",
+    ),
+    "query's kind": (NEXT.double(), NEXT, None, "query must have the dtype"),
+    "query's width": (NEXT[..., :4], NEXT, None, "query must have shape"),
+    "query's place": (NEXT.to("meta"), NEXT, None, "meta"),
+    "keys' place": (NEXT, NEXT.to("meta"), None, "meta"),
+    "batch": (NEXT[:1], NEXT[:1], None, r"the cache's, \(2, 7, length, 2\)"),
+}
+
+
+def filled(attention, need_weights):
+    cache = KeyValueCache()
+    attention(X, X, X, need_weights=need_weights, cache=cache)
+    return cache
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
+@both_paths
+def test_a_refused_call_does_not_grow_a_cache(make, case, need_weights):
+    attention = make(FILLED, dtype=torch.float32)
+    query, keys, mask, message = case
+    told = {"need_weights": need_weights}
+    cache, other = (filled(attention, need_weights) for _ in range(2))
+    with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
+        attention(query, keys, keys, mask, **told, cache=cache)
+    assert len(cache) == 3
+    right, _ = attention(NEXT, NEXT, NEXT, **told, cache=cache)
+    assert right.equal(attention(NEXT, NEXT, NEXT, **told, cache=other)[0])
+    assert len(cache) == 4
+
+
+def test_a_cache_of_another_module_is_refused_and_left_alone(make):
+    cache = filled(make(FILLED, dtype=torch.float32), True)
+    kept = cache.keys
+    for options, dtype, message in (
+        (FILLED, torch.float64, "keys must have the dtype of the cache's"),
+        ({**FILLED, "d_head": 3}, torch.float32, "keys must continue the cache's"),
+        ({**FILLED, "num_heads": 1}, torch.float32, "keys must continue"),
+    ):
+        x = NEXT.to(dtype)
+        with pytest.raises((TypeError, ValueError), match=message):
+            make(options, dtype=dtype)(x, x, x, cache=cache)
+        assert cache.keys is kept
+    x, there = NEXT.to("meta"), make(FILLED, dtype=torch.float32).to("meta")
+    with pytest.raises(
+        ValueError, match="the device of the cache's, cpu; got meta"
+    ):
+        there(x, x, x, cache=cache)
+
+
+def test_a_failure_after_the_attention_does_not_grow_a_cache(make):
+    attention = make(FILLED, dtype=torch.float32)
+    cache = filled(attention, True)
+    attention.project_output = nn.Linear(3, 5)  # too narrow for what comes
+    with pytest.raises(RuntimeError):
+        attention(NEXT, NEXT, NEXT, cache=cache)
+    assert len(cache) == 3
+
+
+# Contract, "range": finite wherever the oracle is, scores beyond 65504 included.
+HALVES = [torch.float16, torch.bfloat16]
+
+
+@pytest.fixture
+def loud():
+    """One head of width 64 that leaves its inputs as they are, so that scores are known."""
+    attention = MultiHeadAttention(64, 1, bias=False)
+    for weight in attention.parameters():
+        nn.init.eye_(weight)
+    x = torch.tensor([200.0, 150.0, -200.0])[:, None].expand(1, 3, 64)
+    assert (x @ x.mT / 8).max() > torch.finfo(torch.float16).max
+    return attention, x
+
+
+LOUDEST = torch.tensor([0, 0, 2])  # whom each of the three listens to
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@both_paths
+def test_half_precision_survives_loud_scores(loud, dtype, need_weights):
+    attention, x = loud[0].to(dtype), loud[1].to(dtype)
+    context, weights = attention(x, x, x, need_weights=need_weights)
+    assert context.equal(x[:, LOUDEST])
+    if need_weights:
+        assert weights.dtype == dtype
+        assert weights.equal(torch.eye(3, dtype=dtype)[LOUDEST][None, None])
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@both_paths
+def test_autocast_survives_loud_scores(loud, dtype, need_weights):
+    attention, x = loud
+    with torch.autocast("cpu", dtype):
+        context, _ = attention(x, x, x, need_weights=need_weights)
+    assert context.equal(x[:, LOUDEST].to(dtype))

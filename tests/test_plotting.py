@@ -217,3 +217,9 @@ def test_a_backend_that_turns_itself_on_stays_on(interactive):
 
 def test_a_figure_without_a_description_says_nothing():
     assert DescribedFigure().text_alternative() == ""
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_an_empty_heatmap_is_refused(shape):
+    with pytest.raises(ValueError, match="must have a row and a column; got shape"):
+        plotting.heatmap(np.ones(shape))

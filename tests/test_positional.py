@@ -323,3 +323,22 @@ def test_table_refuses(sizes, error, message):
 def test_construction_refuses(arguments, error, message):
     with pytest.raises(error, match=f"^{message}$"):
         PositionalEncoding(*arguments)
+
+
+@pytest.mark.parametrize("way", [(16, 32, 64), (64,), (16, 64), (64, 16, 32)])
+def test_a_table_that_was_cast_has_all_the_digits_of_its_dtype(way):
+    module, dtypes = (
+        PositionalEncoding(5, 7),
+        {16: "half", 32: "float", 64: "double"},
+    )
+    for bits in way:
+        getattr(module, dtypes[bits])()
+    wanted = sinusoidal_encoding(7, 5, dtype=module.table.dtype)
+    assert module.table.equal(wanted)
+    assert module.table.dtype == getattr(torch, f"float{way[-1]}")
+
+
+def test_a_table_that_was_on_meta_comes_back_with_its_numbers():
+    module = PositionalEncoding(5, 7).to("meta").to_empty(device="cpu")
+    assert module.table.equal(sinusoidal_encoding(7, 5))
+    assert list(module.state_dict()) == []

@@ -1,6 +1,7 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -120,3 +121,16 @@ def test_bad_input_is_refused(draw, chance):
         equivariance_gap(lambda x: x[:1], x, generator=chance)
     with pytest.raises(ValueError, match="must have 5 positions"):
         equivariance_gap(torch.sum, x, generator=chance)
+
+
+@pytest.mark.parametrize(
+    "order", [[0.5, 1], [0.0, 1.0], [True, False], torch.tensor([0.0, 1.0])]
+)
+def test_an_order_is_of_integers(order):
+    with pytest.raises(TypeError, match="order must hold integers; got"):
+        permutation_matrix(order)
+
+
+def test_an_order_may_be_numpy_s():
+    order = np.array([1, 0, 2])
+    assert permutation_matrix(order).equal(permutation_matrix([1, 0, 2]))

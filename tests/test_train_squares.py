@@ -1,6 +1,7 @@
 """The command line of training: what it shows, what it keeps, and what it refuses."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -89,7 +90,8 @@ def test_whatever_ends_it_the_same_command_ends_up_at_the_same_numbers(
         assert resumed["history"][losses] == whole["history"][losses]
     for part, value in whole["model"].items():
         assert resumed["model"][part].equal(value)
-    assert files(tmp_path) == {"squares.pt", "whole.pt", "squares.svg"}
+    left = {file for file in files(tmp_path) if not file.endswith(".part")}
+    assert left == {"squares.pt", "whole.pt", "squares.svg"}
 
 
 def test_interrupted_too_early_it_says_so(monkeypatch, capsys):
@@ -152,6 +154,73 @@ def test_a_checkpoint_of_another_training_is_refused(
     assert said.startswith("The training failed: squares.pt must be of a training")
     assert told in said
     assert (tmp_path / "squares.pt").read_bytes() == before
+
+
+@pytest.mark.parametrize("seed", ["-1", "1.5", "one", str(2**32)])
+def test_a_seed_is_one_that_pytorch_tells_apart(tmp_path, capsys, seed):
+    code, said = refusal(capsys, f"--seed={seed}")
+    assert code == 2
+    assert f"must be an integer from 0 to 4294967295; got {seed}" in said
+    assert files(tmp_path) == set()
+
+
+@pytest.mark.parametrize("what", ["foreign", "cut", "emptied"])
+def test_a_file_that_is_no_checkpoint_is_named(tmp_path, capsys, what):
+    train_squares.main(["--epochs=1"])
+    file = tmp_path / "squares.pt"
+    if what == "foreign":
+        file.write_bytes(b"a letter")
+    elif what == "cut":
+        file.write_bytes(file.read_bytes()[:-500])
+    else:
+        content = checkpoint.load(file)
+        content["optimizer"]["state"] = {}
+        checkpoint.save(file, content)
+    before = file.read_bytes()
+    code, said = refusal(capsys, "--epochs=2")
+    assert code == 1
+    assert said.startswith("The training failed: squares.pt must be ")
+    assert said.endswith(". Move it away, or name another file.")
+    assert file.read_bytes() == before
+
+
+def limited():
+    """Let no file grow beyond some bytes, as a full disk does not."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+
+
+@pytest.mark.parametrize("which", ["squares.pt", "squares.svg"])
+def test_what_cannot_be_written_is_named(tmp_path, which):
+    if which == "squares.svg":
+        train_squares.main(["--epochs=1"])  # the checkpoint is not written again
+    done = subprocess.run(
+        [*COMMAND, "--epochs=1"], preexec_fn=limited, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    told = f"The training failed: {which} must be a file that can be written; got "
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert files(tmp_path) <= {"squares.pt", "squares.svg"}
+    assert (tmp_path / "squares.pt").exists() == (which == "squares.svg")
+
+
+@pytest.mark.parametrize("content", [b"a letter", None])
+def test_interrupted_over_a_foreign_file_it_leaves_it_alone(
+    tmp_path, monkeypatch, capsys, content
+):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train_squares, "fit", interrupted)
+    file = tmp_path / "squares.pt"
+    checkpoint.save(file, {"history": None})
+    if content:
+        file.write_bytes(content)
+    code, said = refusal(capsys)
+    assert (code, said) == (
+        130,
+        "Interrupted. squares.pt is no checkpoint, and was left alone.",
+    )
 
 
 def test_a_training_that_fails_says_why(tmp_path, capsys):

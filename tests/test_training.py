@@ -1,8 +1,11 @@
 """`fit` trains any model, tells what went wrong, and goes on as if it had not been interrupted."""
 
+import errno
+import math
 import os
 import re
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -82,6 +85,27 @@ def test_the_same_seed_trains_the_same_and_global_chance_is_left_alone(
     torch.rand(3)
     assert train(seeded, task)[1].train == first
     assert train(seeded, task, seed=4)[1].train != first
+
+
+def test_every_seed_is_another_one_and_the_same_in_every_process(seeded, task):
+    losses = [
+        tuple(train(seeded, task, 2, seed=seed)[1].train)
+        for seed in (0, 1, 2**32, 2**61 - 1, 2**64 + 1)
+    ]
+    assert len(set(losses)) == 5  # the hash of 0 is that of 2**61 - 1
+    assert tuple(train(seeded, task, 2, seed=np.int64(1))[1].train) == losses[1]
+
+
+@pytest.mark.parametrize("seed", [None, "23", 1.0, True, (0, 1)])
+def test_a_seed_is_an_integer(seeded, task, seed):
+    with pytest.raises(TypeError, match="seed must be an integer; got"):
+        train(seeded, task, 2, seed=seed)
+
+
+@pytest.mark.parametrize("seed", [-1, -2])  # whose hashes are equal
+def test_a_seed_is_not_below_0(seeded, task, seed):
+    with pytest.raises(ValueError, match=f"seed must be at least 0; got {seed}"):
+        train(seeded, task, 2, seed=seed)
 
 
 def test_an_interrupted_training_goes_on_as_if_it_had_not_been(
@@ -227,6 +251,159 @@ def test_a_missing_folder_is_named_before_anything_is_trained(
     assert adam.state == {}
 
 
+def without(content, *path):
+    """Return a checkpoint in which one thing is emptied."""
+    first, *rest = path
+    emptied = without(content[first], *rest) if rest else type(content[first])()
+    return {**content, first: emptied}
+
+
+def altered(content, *path, value):
+    first, *rest = path
+    new = altered(content[first], *rest, value=value) if rest else value
+    return {**content, first: new}
+
+
+LEARNED = "'optimizer.0.step: (), torch.float32'; got one with 'nothing'"
+WEIGHT = r"'model.0.weight: (5, 3), torch.float32'; got one with '"
+ALTERED = {
+    "no history": (lambda kept: without(kept, "history"), "of something else"),
+    "no recipe": (lambda kept: {"model": kept["model"]}, "of something else"),
+    "emptied optimizer": (
+        lambda kept: without(kept, "optimizer", "state"),
+        LEARNED,
+    ),
+    "another rate": (
+        lambda kept: altered(
+            kept,
+            "optimizer",
+            "param_groups",
+            value=[{**kept["optimizer"]["param_groups"][0], "lr": 1.0}],
+        ),
+        "'lr': 1.0",
+    ),
+    "emptied model": (lambda kept: without(kept, "model"), f"{WEIGHT}nothing'"),
+    "another model": (
+        lambda kept: altered(kept, "model", "0.weight", value=torch.ones(3)),
+        f"{WEIGHT}model.0.weight: (3,), torch.float32'",
+    ),
+    "no best state": (lambda kept: without(kept, "history", "best_state"), WEIGHT),
+    "a late best": (
+        lambda kept: altered(kept, "history", "best_epoch", value=10**9),
+        "must name the best epoch, 1; got 1000000000",
+    ),
+    "an early best": (
+        lambda kept: altered(kept, "history", "best_epoch", value=0),
+        "must name the best epoch, 1; got 0",
+    ),
+    "no losses": (
+        lambda kept: without(kept, "history", "train"),
+        "a finite loss of each epoch; got 0 of training, 2 of validation",
+    ),
+    "a loss too few": (
+        lambda kept: altered(kept, "history", "validation", value=[0.5]),
+        "a finite loss of each epoch; got 2 of training, 1 of validation",
+    ),
+    "a loss that is none": (
+        lambda kept: altered(kept, "history", "train", value=[0.5, math.nan]),
+        "a finite loss of each epoch",
+    ),
+    "losses that are text": (
+        lambda kept: altered(kept, "history", "train", value=["0", "1"]),
+        "of something else",
+    ),
+    "another kind": (
+        lambda kept: altered(kept, "history", "train", value=(0.5, 0.4)),
+        "'history.train: list'; got one with 'history.train: tuple'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ALTERED.values(), ids=ALTERED)
+def test_what_does_not_fit_is_refused_and_changes_nothing(
+    seeded, task, tmp_path, case
+):
+    (change, message), file = case, tmp_path / "model.pt"
+    told = {"validation": [task[:]], "file": file}
+    train(seeded, task, 2, **told)
+    checkpoint.save(file, change(checkpoint.load(file)))
+    (model, adam), before = make(seeded), file.read_bytes()
+    with pytest.raises(ValueError, match=re.escape(message)) as refused:
+        train(seeded, task, 5, model=(model, adam), **told)
+    assert str(refused.value).startswith(f"{file} must ")
+    assert str(refused.value).endswith(". Move it away, or name another file.")
+    assert model[0].weight.equal(make(seeded)[0][0].weight)
+    assert adam.state == {}
+    assert file.read_bytes() == before
+
+
+def test_without_validation_none_is_expected(seeded, task, tmp_path):
+    file = tmp_path / "model.pt"
+    train(seeded, task, 2, file=file)
+    checkpoint.save(
+        file, altered(checkpoint.load(file), "history", "validation", value=[1.0])
+    )
+    with pytest.raises(ValueError, match="got 2 of training, 1 of validation"):
+        train(seeded, task, 3, file=file)
+
+
+def full(number):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_is_named_and_loses_nothing(
+    seeded, task, tmp_path, monkeypatch
+):
+    file = tmp_path / "model.pt"
+    train(seeded, task, 2, file=file)
+    before = file.read_bytes()
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", full)
+        with pytest.raises(
+            OSError, match=r"model\.pt must be a file that can be wri"
+        ):
+            train(seeded, task, 3, file=file)
+    assert file.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
+    assert len(train(seeded, task, 3, file=file)[1].train) == 3
+
+
+def test_two_trainings_on_one_file_do_not_write_into_each_other_s(
+    tmp_path, monkeypatch
+):
+    file, both = tmp_path / "model.pt", [1, 2]
+
+    def other_process(number):
+        monkeypatch.setattr(os, "fsync", lambda number: None)
+        monkeypatch.setattr(os, "getpid", lambda: 1)
+        checkpoint.save(file, {"writer": both[1]})
+        assert checkpoint.load(file) == {"writer": 2}
+
+    monkeypatch.setattr(os, "fsync", other_process)
+    checkpoint.save(file, {"writer": both[0]})
+    assert checkpoint.load(file) == {"writer": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path):
+    file, content = tmp_path / "model.pt", {"weight": torch.arange(50.0)}
+    checkpoint.save(file, content)
+    whole = file.read_bytes()
+    refused = []
+    for place in range(0, len(whole), 13):
+        file.write_bytes(
+            whole[:place] + bytes([whole[place] ^ 64]) + whole[place + 1 :]
+        )
+        try:
+            assert checkpoint.load(file)["weight"].equal(content["weight"])
+        except ValueError as error:
+            refused.append(str(error))
+    rule = f"{file} must be a checkpoint; it "
+    assert all(message.startswith(rule) for message in refused)
+    assert any("it is damaged, in " in message for message in refused)
+    assert any("it cannot be read" in message for message in refused)
+
+
 def test_patience_survives_an_interruption(seeded, task, tmp_path):
     x, _ = task[:]
     noise = [(x, torch.zeros(29, 1))]
@@ -289,6 +466,15 @@ def test_measuring_learns_nothing_and_drops_nothing(seeded, task, was_training):
     model.train(was_training)
     first = measure(model, [task[:]], mse)
     assert measure(model, [task[:]], mse) == first
+    assert model.training is was_training
+
+
+@pytest.mark.parametrize("was_training", [True, False])
+def test_measuring_in_vain_leaves_the_mode(seeded, task, was_training):
+    model, _ = make(seeded)
+    model.train(was_training)
+    with pytest.raises(RuntimeError):
+        measure(model, [(torch.ones(2, 7), torch.ones(2))], mse)
     assert model.training is was_training
 
 

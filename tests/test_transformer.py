@@ -276,3 +276,20 @@ def test_compiles_nothing_away_on_meta(make, kind):
         given = (torch.empty(2, 5, 6), torch.empty(2, 7, 6))
         states = module(*given[: len(inputs(module, 0, 0))])[0]
     assert states.shape == (2, 5, 6)
+
+
+def test_one_number_is_normalized_as_well(draw):
+    x, change = draw(BATCH, LENGTH, 1), draw(BATCH, LENGTH, 1, seed=1)
+    for path in (Residual(1, norm_first=first).double() for first in (True, False)):
+        with torch.no_grad():
+            path.norm.bias.fill_(
+                0.5
+            )  # all that is left of a number without its mean
+        normed = path.before(x) if path.norm_first else path.after(x, change)
+        assert normed.equal(torch.full_like(x, 0.5))
+
+
+@pytest.mark.parametrize(("d_model", "error"), [(0, ValueError), (2.5, TypeError)])
+def test_the_width_of_a_path_is_checked(d_model, error):
+    with pytest.raises(error, match="d_model must be"):
+        Residual(d_model, norm_first=True)
