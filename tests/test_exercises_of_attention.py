@@ -140,7 +140,7 @@ def contributions(attention, x, bias=True):
 
 def scrambled(attention, x):
     _, weights = attention(x, x, x)
-    value = attention.project_value(x).view(weights.shape[:3] + (-1,))
+    value = attention.project_value(x).view(*weights.shape[:3], -1)
     return weights @ value @ attention.project_output.weight.T.view(3, 7, 10)
 
 
