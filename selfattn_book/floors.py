@@ -223,5 +223,5 @@ def _signed(features: Tensor, labels: Tensor) -> Rows:
     odd = features[~features.isfinite()]
     if len(odd) > 0:
         raise ValueError(f"features must be finite; got {odd[0]:g}")
-    pairs = zip((2 * labels - 1).tolist(), features.tolist(), strict=True)
-    return [[Fraction(sign) * Fraction(x) for x in row] for sign, row in pairs]
+    pairs = zip(labels.tolist(), features.tolist(), strict=True)
+    return [[Fraction(x if label else -x) for x in row] for label, row in pairs]

@@ -331,3 +331,9 @@ def test_a_linear_layer_is_such_a_model():
     layer = nn.Linear(4, 1, dtype=torch.float64)
     loss = binary_cross_entropy_with_logits(layer(features)[:, 0], labels.double())
     assert loss > linear_floor(features, labels).lower
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.bool, torch.float16])
+def test_labels_of_any_type_mean_the_same(dtype):
+    bag, labels = torch.ones(3, 1), torch.tensor([1.0, 1.0, 0.0])
+    assert linear_floor(bag, labels.to(dtype)) == linear_floor(bag, labels)
