@@ -170,6 +170,7 @@ def test_a_kernel_that_is_not_there_is_named_with_its_chapter(book):
     [
         pytest.param("1 / 0", "ZeroDivisionError: division by zero", id="error"),
         pytest.param("import os; os._exit(0)", "Kernel died", id="exit"),
+        pytest.param("raise SystemExit", "SystemExit", id="asked to end"),
         pytest.param(
             "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
             "Kernel died",

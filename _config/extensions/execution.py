@@ -74,9 +74,10 @@ class Chapter:
             nonlocal begun
             begun = cell_index
 
-        async def end(cell: NotebookNode, **_: Any) -> None:
-            if cell is self.last_cell():
-                loaded.extend(await loaded_files(client.kc))
+        async def end(cell: NotebookNode, execute_reply: Any, **_: Any) -> None:
+            good = execute_reply["content"]["status"] == "ok"
+            if good and cell is self.last_cell():
+                loaded.extend(await loaded_files(client.kc, timeout))
 
         try:
             client = NotebookClient(
@@ -127,7 +128,7 @@ class Chapter:
         return f"{self}:{line}: cell {sum(code[: index + 1])} of {sum(code)}"
 
 
-async def loaded_files(kernel: Any) -> list[str]:
+async def loaded_files(kernel: Any, timeout: int) -> list[str]:
     """Ask a kernel for the files of all modules that it has loaded."""
     modules = "list(__import__('sys').modules.values())"
     files = f"[getattr(module, '__dict__', {{}}).get('__file__') or '' for module in {modules}]"
@@ -137,6 +138,7 @@ async def loaded_files(kernel: Any) -> list[str]:
         store_history=False,
         user_expressions={"files": f"'\\n'.join({files})"},
         output_hook=lambda message: None,
+        timeout=timeout,  # a cell may have told the kernel to end
     )
     text = reply["content"]["user_expressions"]["files"]["data"]["text/plain"]
     return str(ast.literal_eval(text)).splitlines()
