@@ -86,7 +86,7 @@ def test_data_may_be_changed():
 # The block, and what each classifier computes, against a loop over its words.
 def test_the_block_starts_by_doubling_what_is_positive(draw):
     x, block = draw(2, 3, WIDTH), ResidualBlock(WIDTH).double()
-    assert torch.equal(block(x), x + x.clamp(min=0))
+    same(block(x), x + x.clamp(min=0))
 
 
 def test_the_block_is_a_residual_network(make, draw):
