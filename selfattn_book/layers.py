@@ -185,7 +185,7 @@ def _block_like(kind: Any, theirs: Any) -> Any:
     return ours.to_empty(device=like.device).to(like.dtype)
 
 
-def _check_layer(theirs: Any, kind: type[nn.Module]) -> None:
+def _check_layer(theirs: Any, kind: Any) -> None:
     """Raise unless the book has a block for a layer of PyTorch's."""
     if not isinstance(theirs, kind):
         rule = f"the layer must be a {kind.__name__}"

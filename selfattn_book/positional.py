@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -178,7 +178,8 @@ class PositionalEncoding(nn.Module):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Move or cast, as ``to`` does, and compute the table where it has come to."""
-        super()._apply(fn, recurse)
+        move: Callable[..., Any] = super()._apply
+        move(fn, recurse)
         (max_len, d_model), table = self.table.shape, self.table
         self.table = sinusoidal_encoding(
             max_len, d_model, dtype=table.dtype, device=table.device

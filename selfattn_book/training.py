@@ -313,10 +313,10 @@ def _checked_history(file: str | Path, kept: dict[str, Any]) -> History:
         rule = f"{file} must hold a finite loss of each epoch"
         got = f"{epochs} of training, {measured} of validation"
         raise ValueError(f"{rule}; got {got}. {checkpoint.WAY_OUT}")
-    losses, got = history.validation or history.train, history.best_epoch
-    if got != (best := losses.index(min(losses))):
+    losses = history.validation or history.train
+    if history.best_epoch != (best := losses.index(min(losses))):
         rule = f"{file} must name the best epoch, {best}"
-        raise ValueError(f"{rule}; got {got}. {checkpoint.WAY_OUT}")
+        raise ValueError(f"{rule}; got {history.best_epoch}. {checkpoint.WAY_OUT}")
     return history
 
 
