@@ -22,8 +22,8 @@ from selfattn_book.verify import Result
 
 # Each with the least and the largest that it may be, and what it is when nothing is said.
 _NUMBERS: dict[str, tuple[int, int, int | None, str]] = {
-    # PyTorch's seeds end at 2**64, and the pages add to this one.
-    "--first-seed": (0, 2**62, 0, "move every seed of the book by N"),
+    # PyTorch's generator reads 32 bits of a seed, and the pages add to this one.
+    "--first-seed": (0, 2**31, 0, "move every seed of the book by N"),
     "--disturbed": (0, 2**31, None, "round as another machine might, the N-th"),
     "--threads": (1, 1024, 1, "how many threads a page may use"),
     "--jobs": (1, 1024, 1, "how many pages run at a time"),

@@ -30,7 +30,7 @@ from selfattn_book.disturbed import DisturbedRounding
 ROOT = Path(__file__).resolve().parent.parent
 # PyTorch's kernels and MKL's, from the oldest. Only these pairs: a processor that lacks
 # instructions lacks them for both. What MKL lacks it replaces silently, so PyTorch is asked.
-ARITHMETICS = {"default": "COMPATIBLE", "avx2": "AVX2", "avx512": "AVX512"}
+ARITHMETIC = {"default": "COMPATIBLE", "avx2": "AVX2", "avx512": "AVX512"}
 # Pages of more than ten seconds, and tests of more than a few, or of no numbers.
 SLOW_PAGES = {
     "block", "case-study", "many-heads", "museum-sequences", "order", "query-key-value",
@@ -66,11 +66,11 @@ class Answers:
     margins: dict[str, float] = field(default_factory=dict)
 
 
-def arithmetics() -> dict[str, dict[str, str]]:
+def arithmetic() -> dict[str, dict[str, str]]:
     """Return the environment of each arithmetic that this processor has, from the oldest."""
     ask = "import torch; print(torch.backends.cpu.get_cpu_capability())"
     found = {}
-    for name, mkl in ARITHMETICS.items():
+    for name, mkl in ARITHMETIC.items():
         variables = {"ATEN_CPU_CAPABILITY": name, "MKL_CBWR": mkl}
         has = subprocess.run(
             [sys.executable, "-c", ask],
@@ -181,7 +181,7 @@ def main(arguments: list[str]) -> int:
         "--draws", type=int, default=3, help="of disturbed rounding"
     )
     options = parser.parse_args(arguments)
-    asked = machines(arithmetics(), options.draws)
+    asked = machines(arithmetic(), options.draws)
     answers: dict[str, Answers] = {}
     for machine in quick(asked) if options.quick else asked:
         start = time.perf_counter()

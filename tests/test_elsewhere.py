@@ -31,7 +31,7 @@ def test_where_no_arithmetic_is_known_draws_are_asked():
 
 
 def test_the_oldest_arithmetic_is_everywhere():
-    assert next(iter(elsewhere.arithmetics())) == "default"
+    assert next(iter(elsewhere.arithmetic())) == "default"
 
 
 def test_the_thinnest_margin_of_each_check_comes_first():
@@ -86,7 +86,7 @@ def test_the_exit_code_says_whether_anything_differs(
 ):
     answers = Answers(list(differs), {"masks  a": 0.5})
     monkeypatch.setattr(elsewhere, "ask", lambda *_: answers)
-    monkeypatch.setattr(elsewhere, "arithmetics", lambda: KNOWN)
+    monkeypatch.setattr(elsewhere, "arithmetic", lambda: KNOWN)
     assert elsewhere.main(["--quick"]) == code
     out = capsys.readouterr().out
     assert f"default: {len(differs)} differ" in out
