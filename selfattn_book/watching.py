@@ -116,7 +116,7 @@ class Watch:
 
 
 def watched(code: str) -> ast.Module:
-    r"""Return a cell whose assertions tell the :class:`Watch` called :data:`NAME` what they compare.
+    r"""Return a cell whose assertions tell the :class:`Watch` called ``NAME`` what they compare.
 
     Args:
         code: the cell.
