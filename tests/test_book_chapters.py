@@ -302,6 +302,24 @@ def test_a_chapter_has_three_quiz_questions_that_explain_every_option(page):
 
 
 @every_chapter
+def test_a_quiz_cannot_be_passed_by_its_looks(page):
+    """Each letter is right once, and the right option is the longest at most once."""
+    quiz = prose(page).split("## Quiz")[1].split("## Exercises")[0]
+    asked = re.findall(
+        r"^: (.*)\n\n```\{dropdown\} Answer\n\*\*\((\w)\)", quiz, re.M
+    )
+    options = [re.split(r" ?\([abc]\) ", line)[1:] for line, _ in asked]
+    right = ["abc".index(letter) for _, letter in asked]
+    assert sorted(right) == [0, 1, 2]
+    longest = [max(three, key=len) for three in options]
+    wins = [
+        three[r] == long
+        for three, r, long in zip(options, right, longest, strict=True)
+    ]
+    assert sum(wins) <= 1
+
+
+@every_chapter
 def test_a_chapter_has_four_graded_exercises_with_solutions(page):
     text = page.read_text("utf-8")
     labels = re.findall(r"\{exercise\}.*\n:label: (\S+)", text)
