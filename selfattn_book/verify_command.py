@@ -43,6 +43,8 @@ def main(arguments: list[str]) -> int:
 
     Cut short by Ctrl-C it returns 130, and 141 when nobody reads what it prints.
     """
+    if not __debug__:
+        sys.exit("verify must run with assertions; Python's -O has removed them")
     options = _options(arguments)
     report = Report(options, _chosen(options.chapter))
     try:

@@ -273,3 +273,10 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         shifts.write_json(file, [2])
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
     assert json.loads(file.read_text("utf-8")) == [1]
+
+
+def test_without_assertions_nothing_would_be_verified():
+    command = [sys.executable, "-O", "-m", "selfattn_book", "verify", "notation"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "verify must run with assertions" in done.stderr
