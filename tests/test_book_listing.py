@@ -36,7 +36,7 @@ def test_docstrings_within_a_class_are_left_out():
 
 
 def test_a_comment_is_kept():
-    assert "# Divided before" in source_without_docstring(
+    assert "# Divided first" in source_without_docstring(
         attention.attention_weights
     )
 
