@@ -192,7 +192,7 @@ def shifts(session: nox.Session) -> None:
         verify = ["-m", "selfattn_book", "verify", "--jobs", "2"]
         moved = ["--first-seed", first, "--record", str(record)]
         run(session, "python", *verify, *moved, codes=(0, 1))
-    run(session, "python", "-m", "selfattn_book.shifts", record)
+    run(session, "python", "-m", "selfattn_book.verify.shifts", record)
 
 
 @nox.session

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks.one_module_per_head import Heads, copy_heads
-from selfattn_book.attention import MultiHeadAttention
-from selfattn_book.conversion import to_torch
+from selfattn_book.multi_head import MultiHeadAttention
+from selfattn_book.pytorch import to_torch
 
 Attend = Callable[[Tensor], Tensor]
 

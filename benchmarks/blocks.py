@@ -6,7 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from selfattn_book.layers import decoder_to_torch, encoder_to_torch
+from selfattn_book.pytorch import decoder_to_torch, encoder_to_torch
 from selfattn_book.transformer import DecoderBlock, EncoderBlock
 
 Contenders = dict[str, Callable[[], object]]

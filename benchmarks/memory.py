@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from selfattn_book.attention import MultiHeadAttention
+from selfattn_book.multi_head import MultiHeadAttention
 
 LENGTHS = {False: (512, 1024, 2048, 4096, 8192), True: (512, 1024, 2048)}
 D_MODEL, HEADS = 256, 8

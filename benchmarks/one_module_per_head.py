@@ -10,8 +10,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from selfattn_book.attention import MultiHeadAttention
 from selfattn_book.encoder_decoder import EncoderDecoder
+from selfattn_book.multi_head import MultiHeadAttention
 
 
 class Head(nn.Module):

@@ -5,7 +5,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from selfattn_book.figure import panels
+from selfattn_book.draw.style import panels
 
 
 def draw(results: dict[str, Any], file: Path) -> None:

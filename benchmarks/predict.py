@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.encoder_decoder import EncoderDecoder
-from selfattn_book.squares import square_sequences
+from selfattn_book.experiments.squares import square_sequences
 
 STEPS, BATCH = 256, 16
 

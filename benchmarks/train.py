@@ -7,8 +7,8 @@ from torch import nn
 
 from benchmarks.one_module_per_head import OneModulePerHead, with_weights_of
 from selfattn_book.encoder_decoder import EncoderDecoder
-from selfattn_book.train_squares import adam, loader
-from selfattn_book.training import fit
+from selfattn_book.experiments.train_squares import adam, loader
+from selfattn_book.experiments.training import fit
 
 EPOCHS = 100
 

@@ -1,12 +1,18 @@
-"""The command line of the package: ``python -m selfattn_book verify``."""
+"""The one door to what can be run: ``python -m selfattn_book verify`` or ``train``."""
 
 import sys
 
-USAGE = "usage: python -m selfattn_book verify [CHAPTER ...] [--help]"
+USAGE = "usage: python -m selfattn_book {verify,train} [--help]"
 
 if __name__ == "__main__":
-    if sys.argv[1:2] != ["verify"]:
-        sys.exit(USAGE)
-    from selfattn_book.verify_command import main
+    match sys.argv[1:2]:
+        case ["verify"]:
+            from selfattn_book.verify.command import main
 
-    sys.exit(main(sys.argv[2:]))
+            sys.exit(main(sys.argv[2:]))
+        case ["train"]:
+            from selfattn_book.experiments.train_squares import main as train
+
+            train(sys.argv[2:])
+        case _:
+            sys.exit(USAGE)

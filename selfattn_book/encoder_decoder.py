@@ -11,10 +11,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from selfattn_book.attention import KeyValueCache, MultiHeadAttention
-from selfattn_book.checks import check_integer
+from selfattn_book._arguments import check_integer
+from selfattn_book.cache import KeyValueCache
 from selfattn_book.masks import causal_mask
-from selfattn_book.positional import PositionalEncoding
+from selfattn_book.multi_head import MultiHeadAttention
+from selfattn_book.positions import PositionalEncoding
 
 MAX_LEN = 1000
 
@@ -40,14 +41,10 @@ class Encoder(nn.Module):
         :cite:t:`godoy2022deep`, chapter 9.
 
     Example:
-        >>> _ = torch.manual_seed(11)
         >>> encoder = Encoder()   # 3 heads of width 2, a hidden layer of 10: as in the source
-        >>> memory, weights = encoder(torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]]))
-        >>> memory.detach()
-        tensor([[[-0.0498,  0.2193],
-                 [-0.0642,  0.2258]]])
-        >>> weights.shape   # (B, H, S, S)
-        torch.Size([1, 3, 2, 2])
+        >>> memory, weights = encoder(torch.ones(5, 4, 2))
+        >>> memory.shape, weights.shape   # (B, S, D) and (B, H, S, S)
+        (torch.Size([5, 4, 2]), torch.Size([5, 3, 4, 4]))
         >>> smallest = Encoder(d_model=1, num_heads=1, d_ff=1, d_input=1)
         >>> smallest(torch.ones(1, 1, 1))[1]
         tensor([[[[1.]]]], grad_fn=...)
@@ -125,17 +122,12 @@ class Decoder(nn.Module):
         :cite:t:`godoy2022deep`, chapter 9.
 
     Example:
-        >>> memory = torch.tensor([[[-0.0498, 0.2193], [-0.0642, 0.2258]]])
-        >>> _ = torch.manual_seed(13)
-        >>> decoder = Decoder()
-        >>> target = torch.tensor([[[-1.0, 1.0], [1.0, 1.0]]])
-        >>> output, weights, memory_weights = decoder(target, memory, causal_mask(2))
-        >>> weights[0, :, 1].detach()   # how the second point shares out, head by head
-        tensor([[0.4011, 0.5989],
-                [0.4264, 0.5736],
-                [0.6304, 0.3696]])
-        >>> output[0, 0].detach()
-        tensor([0.4132, 0.3728])
+        >>> decoder, target, memory = Decoder(), torch.ones(5, 3, 2), torch.ones(5, 4, 2)
+        >>> output, weights, memory_weights = decoder(target, memory, causal_mask(3))
+        >>> output.shape, weights.shape, memory_weights.shape
+        (torch.Size([5, 3, 2]), torch.Size([5, 3, 3, 3]), torch.Size([5, 3, 3, 4]))
+        >>> weights[0, 0, 0].tolist()   # the first point sees itself
+        [1.0, 0.0, 0.0]
         >>> Decoder(d_input=9, positions=True).place   # the root of 9
         PositionalEncoding(d_model=9, max_len=1000, scale=3.0)
     """
@@ -202,7 +194,7 @@ class Decoder(nn.Module):
             memory_mask: as in :meth:`forward`.
 
         Raises:
-            TypeError: as of :class:`~selfattn_book.attention.MultiHeadAttention`.
+            TypeError: as of :class:`~selfattn_book.multi_head.MultiHeadAttention`.
             ValueError: as of it, or ``newest`` is not one position, or the memory is not as long
                 as that of the steps before.
         """

@@ -4,12 +4,12 @@ One convention holds everywhere: a mask is boolean, and `True` means *may attend
 Rows are queries, columns are keys. Masks are combined with `&`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from selfattn_book.checks import check_boolean, check_floating, check_integer
+from selfattn_book._arguments import check_integer
 
 
 def causal_mask(
@@ -114,92 +114,6 @@ def padding_mask(
     return (positions < lengths[:, None])[:, None, None, :]  # (B, 1, 1, S)
 
 
-def information_flow(
-    function: Callable[[Tensor], Tensor], inputs: Tensor
-) -> Tensor:
-    r"""Measure how strongly each input position moves each output position.
-
-    Entry :math:`(i, j)` is the size of the derivative of output :math:`i` by input :math:`j`,
-    the root of the sum of its squared entries, over all the features of both:
-
-    .. math:: F_{ij} = \Big\lVert \frac{\partial y_i}{\partial x_j} \Big\rVert.
-
-    An exact zero means that, at these inputs and to first order, nothing flows
-    from :math:`j` to :math:`i`. Steps, such as a sign or a rounding, are not seen.
-
-    Args:
-        function: maps ``(S, D)`` to ``(T, E)``; a module that wants a batch needs a ``lambda``.
-        inputs: ``(S, D)``, floating point, one sequence.
-
-    Returns:
-        ``(T, S)``, non-negative.
-
-    Raises:
-        TypeError: the inputs are not floating point.
-        ValueError: inputs or outputs are not one sequence of vectors.
-
-    Example:
-        >>> running_sum = lambda x: x.cumsum(0)
-        >>> information_flow(running_sum, torch.zeros(3, 1))
-        tensor([[1., 0., 0.],
-                [1., 1., 0.],
-                [1., 1., 1.]])
-        >>> information_flow(lambda x: x @ torch.tensor([[3.0, 0.0], [0.0, 4.0]]), torch.ones(1, 2))
-        tensor([[5.]])
-        >>> information_flow(running_sum, torch.zeros(3, 1, dtype=torch.int64))
-        Traceback (most recent call last):
-        TypeError: inputs must be a floating-point tensor; got dtype torch.int64
-        >>> information_flow(running_sum, torch.zeros(3))
-        Traceback (most recent call last):
-        ValueError: inputs must be one sequence of shape (S, D); got (3,)
-        >>> information_flow(torch.sum, torch.zeros(3, 1))
-        Traceback (most recent call last):
-        ValueError: function must return one sequence of shape (T, E); got ()
-    """
-    _check_sequence("inputs", inputs)
-    jacobian = torch.autograd.functional.jacobian(function, inputs)  # (T, E, S, D)
-    _check_sequence_jacobian(jacobian)
-    return torch.linalg.vector_norm(jacobian, dim=(1, 3))
-
-
-def leaks(
-    function: Callable[[Tensor], Tensor], inputs: Tensor, mask: Tensor
-) -> list[tuple[int, int]]:
-    """List the pairs (output, input) between which something flows although the mask forbids it.
-
-    Args:
-        function: maps ``(S, D)`` to ``(T, E)``, as in :func:`information_flow`.
-        inputs: ``(S, D)``, floating point, one sequence.
-        mask: ``(T, S)``, boolean, ``True`` = may attend.
-
-    Returns:
-        The leaks, row by row; an empty list means that there are none.
-
-    Raises:
-        TypeError: the mask is not boolean, or the inputs are not floating point.
-        ValueError: the mask has another shape than the flow.
-
-    Example:
-        >>> reversed_sum = lambda x: x.flip(0).cumsum(0).flip(0)
-        >>> leaks(reversed_sum, torch.zeros(3, 1), causal_mask(3))
-        [(0, 1), (0, 2), (1, 2)]
-        >>> leaks(reversed_sum, torch.zeros(3, 1), torch.ones(3, 3))
-        Traceback (most recent call last):
-        TypeError: mask must be a boolean tensor, True = may attend; got dtype torch.float32
-        >>> leaks(reversed_sum, torch.zeros(3, 1), causal_mask(2))
-        Traceback (most recent call last):
-        ValueError: mask must have one row an output and one column an input, (3, 3); got (2, 2)
-    """
-    check_boolean(mask)
-    flow = information_flow(function, inputs)
-    if mask.shape != flow.shape:
-        raise ValueError(
-            f"mask must have one row an output and one column an input, {tuple(flow.shape)}; "
-            f"got {tuple(mask.shape)}"
-        )
-    return [(int(i), int(j)) for i, j in ((flow != 0) & ~mask).nonzero()]
-
-
 def _checked_lengths(lengths: Tensor | Sequence[int]) -> Tensor:
     """Return lengths as 64-bit integers, or raise.
 
@@ -263,19 +177,3 @@ def _check_lengths_fit(lengths: Tensor, max_length: int) -> None:
 
 def _has_numbers(lengths: Tensor) -> bool:
     return len(lengths) > 0 and not lengths.is_meta
-
-
-def _check_sequence(name: str, x: Tensor) -> None:
-    check_floating(name, x)
-    if x.ndim != 2:
-        raise ValueError(
-            f"{name} must be one sequence of shape (S, D); got {tuple(x.shape)}"
-        )
-
-
-def _check_sequence_jacobian(jacobian: Tensor) -> None:
-    if jacobian.ndim != 4:
-        shape = tuple(jacobian.shape[:-2])
-        raise ValueError(
-            f"function must return one sequence of shape (T, E); got {shape}"
-        )

@@ -321,7 +321,7 @@ def equals_the_formula(table: Table, d_model: int = 8) -> bool:
         :cite:t:`vaswani2017attention`, section 3.5.
 
     Example:
-        >>> from selfattn_book.positional import sinusoidal_encoding
+        >>> from selfattn_book.positions import sinusoidal_encoding
         >>> equals_the_formula(sinusoidal_encoding), equals_the_formula(sinusoidal_encoding, d_model=5)
         (True, True)
         >>> equals_the_formula(lambda n, d: torch.zeros(n, d))
@@ -346,7 +346,7 @@ def positions_are_told_apart(table: Table, d_model: int = 16) -> bool:
         d_model: width of a row.
 
     Example:
-        >>> from selfattn_book.positional import sinusoidal_encoding
+        >>> from selfattn_book.positions import sinusoidal_encoding
         >>> positions_are_told_apart(sinusoidal_encoding)
         True
         >>> positions_are_told_apart(lambda n, d: torch.ones(n, d))

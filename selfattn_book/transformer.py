@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from selfattn_book.attention import MultiHeadAttention
-from selfattn_book.checks import check_integer
+from selfattn_book._arguments import check_integer
+from selfattn_book.multi_head import MultiHeadAttention
 
 
 class FeedForward(nn.Module):

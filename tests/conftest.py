@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import pytest
 import torch
 import torch.nn.functional as F
-from book import INDEX, ROOT
 from hypothesis import settings
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from tests.book.pages import INDEX, ROOT
 
 collect_ignore = ["small_book"]  # it is built, not tested
 settings.register_profile("book", deadline=None, derandomize=True, max_examples=50)

@@ -24,8 +24,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from selfattn_book.cells import book_folder
-from selfattn_book.disturbed import DisturbedRounding
+from selfattn_book.verify.cells import book_folder
+from selfattn_book.verify.disturbed import DisturbedRounding
 
 ROOT = Path(__file__).resolve().parent.parent
 # PyTorch's kernels and MKL's, from the oldest. Only these pairs: a processor that lacks

@@ -6,8 +6,8 @@ Each mutant runs in a process forked from this one, which has the heavy librarie
 The unchanged package goes first: it shows who is quick, and how long anyone may take.
 
 Run as: python tests/mutate.py [MODULE ...] [--docs-only] [--processes N] [--at-most SECONDS],
-the modules without `.py`. With --at-most, pages that take longer are not asked, nor tests that do
-and do not import the module, so that more may seem to survive.
+the modules as they are imported, such as draw.curves. With --at-most, pages that take longer are
+not asked, nor tests that do and do not import the module, so that more may seem to survive.
 """
 
 import argparse
@@ -53,11 +53,16 @@ LOOKS = {
 }  # fmt: skip
 
 MODULES = [
-    "masks", "attention", "positional", "symmetry", "sharpness", "lookup", "words", "ablation",
-    "conversion", "properties", "sequence_properties", "checkpoint", "squares", "encoder_decoder",
-    "recurrent", "figure", "curves", "plotting", "grids", "train_squares", "training",
-    "seeds", "checks", "transformer", "layers", "balance", "floors", "ladders",
+    "masks", "attention", "cache", "multi_head", "positions", "encoder_decoder", "transformer",
+    "properties", "sequence_properties", "pytorch", "_arguments", "experiments.ablation",
+    "experiments.chance", "experiments.checkpoint", "experiments.lookup", "experiments.many_seeds",
+    "experiments.recurrent", "experiments.sources", "experiments.squares", "experiments.stand_ins",
+    "experiments.train_squares", "experiments.training", "experiments.words",
+    "measure.certificates", "measure.floors", "measure.flow", "measure.softmax", "measure.symmetry",
+    "draw.curves", "draw.matrices", "draw.seeds", "draw.squares", "draw.style", "draw.vectors",
 ]  # fmt: skip
+
+OTHERS = {"book", "bookproof", "browser"}  # tests of pages and of the build
 
 SWAPS = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
@@ -122,6 +127,9 @@ def mutants(path: Path) -> Iterator[Mutant]:
     """Give every mutant of a module; docstrings, annotations and messages are left alone."""
     lines = path.read_text("utf-8").splitlines()
     tree = ast.parse("\n".join(lines))
+    module = ".".join(
+        path.relative_to(ROOT / "selfattn_book").with_suffix("").parts
+    )
     for parent, name, index, node in places(tree):
         for change, new in changes(node):
             put(parent, name, index, ast.copy_location(new, node))
@@ -129,9 +137,7 @@ def mutants(path: Path) -> Iterator[Mutant]:
             put(parent, name, index, node)
             before = ast.unparse(node).split("\n")[0]
             text = lines[node.lineno - 1].strip()
-            yield Mutant(
-                path.stem, node.lineno, f"{change}: {before}", text, source
-            )
+            yield Mutant(module, node.lineno, f"{change}: {before}", text, source)
 
 
 def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
@@ -210,6 +216,11 @@ def survey(
     }
 
 
+def path_of(module: str) -> str:
+    """Return the path of a module inside of the package."""
+    return f"{module.replace('.', '/')}.py"
+
+
 def candidates(modules: list[str], docs_only: bool) -> dict[str, list[Witness]]:
     """List for each module who can be asked about it."""
     with package_copy() as package:
@@ -230,24 +241,24 @@ def measure(witness: Witness, at_most: float) -> Witness:
 
 def witnesses(module: str, package: Path, docs_only: bool) -> Iterator[Witness]:
     """Give everyone who is asked about a module; paths are relative to the copy's folder."""
-    yield Witness(False, f"selfattn_book/{module}.py")
+    yield Witness(False, f"selfattn_book/{path_of(module)}")
     yield Witness(False, "selfattn_book")  # all doctests, also of the pages
     for page in sorted((package / "_book").glob("*/*.md")):
         if reaches(page, package, module):
             yield Witness(False, str(page.relative_to(package.parent)))
-    for test in sorted((ROOT / "tests").glob("test_*.py")):
-        if not docs_only and "test_book" not in test.name:
+    for test in sorted((ROOT / "tests").rglob("test_*.py")):
+        if not docs_only and test.parent.name not in OTHERS:
             yield Witness(True, str(test))
 
 
 def reaches(page: Path, package: Path, module: str) -> bool:
     """Tell whether the cells of a page import a module, directly or through others."""
     # Not at the top: what is imported there would hide the copy from every fork.
-    from selfattn_book.cells import read_cells
+    from selfattn_book.verify.cells import read_cells
 
     cells = read_cells(page.read_text("utf-8"))
     names = frozenset().union(*(imports(cell.code) for cell in cells))
-    return package / f"{module}.py" in modules_reached(package, names)
+    return package / path_of(module) in modules_reached(package, names)
 
 
 def ordered(module: str, witnesses: list[Witness]) -> list[Witness]:
@@ -262,7 +273,7 @@ def ordered(module: str, witnesses: list[Witness]) -> list[Witness]:
 def is_own(witness: Witness, module: str) -> bool:
     """Tell whether these are the doctests of a module, or tests that import it."""
     if not witness.is_test:
-        return witness.path == f"selfattn_book/{module}.py"
+        return witness.path == f"selfattn_book/{path_of(module)}"
     return f"selfattn_book.{module}" in imports(
         Path(witness.path).read_text("utf-8")
     )
@@ -272,7 +283,7 @@ def verdict(task: tuple[Mutant, list[Witness]]) -> str:
     """Show a mutant to one witness after another, in this process, and say who noticed."""
     mutant, asked = task
     with package_copy() as package:
-        (package / f"{mutant.module}.py").write_text(mutant.source, "utf-8")
+        (package / path_of(mutant.module)).write_text(mutant.source, "utf-8")
         for witness in asked:
             if notices(witness, package, TIMES * witness.seconds + SECONDS):
                 return "tests" if witness.is_test else "docs"
@@ -319,7 +330,7 @@ def stop(*_: object) -> None:
 def fails(path: Path, package: Path) -> bool:
     """Tell whether a check of a page, or a test or doctest of a file, fails."""
     if path.suffix == ".md":
-        from selfattn_book import verify
+        from selfattn_book.verify import chapter as verify
 
         matplotlib.pyplot.switch_backend("agg")
         return not all(result.holds for result in verify.verify_chapter(path))
@@ -339,7 +350,7 @@ def main() -> int:
     options = parser.parse_args()
     torch.set_num_threads(1)
     gc.freeze()  # what is loaded here is not looked through in every fork
-    files = [ROOT / "selfattn_book" / f"{name}.py" for name in options.modules]
+    files = [ROOT / "selfattn_book" / path_of(name) for name in options.modules]
     everyone = [mutant for file in files for mutant in mutants(file)]
     same, names = equivalent(), {mutant.name for mutant in everyone}
     for name in same:
@@ -356,7 +367,7 @@ def main() -> int:
         ):
             noticed[mutant.module][who] += 1
             if who != "docs":
-                place = f"{mutant.module}.py:{mutant.line}"
+                place = f"{path_of(mutant.module)}:{mutant.line}"
                 print(f"{place}: noticed by {who}: {mutant.change}", flush=True)
             print(f"{number}/{len(todo)}", end="\r", file=sys.stderr)
     for name in options.modules:

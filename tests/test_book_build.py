@@ -4,7 +4,8 @@ import re
 
 import pytest
 from alt_text import title_and_width
-from book import NOTEBOOK
+
+from tests.book.pages import NOTEBOOK
 
 
 def test_a_page_with_mathematics_and_a_listing_is_built(build):
@@ -83,7 +84,7 @@ def test_a_picture_without_a_text_alternative_is_refused(build):
 
 
 def test_the_alt_text_of_a_picture_is_made_from_its_data(build):
-    drawing = "from selfattn_book.plotting import heatmap\nheatmap([[1.0, 2.0]], title='Two');"
+    drawing = "from selfattn_book.draw.matrices import heatmap\nheatmap([[1.0, 2.0]], title='Two');"
     code, messages = build(NOTEBOOK + f"# P\n\n```{{code-cell}}\n{drawing}\n```\n")
     assert code == 0, messages
     html = (build.site / "page.html").read_text("utf-8")
@@ -142,8 +143,8 @@ def test_wide_pictures_are_marked(build):
         for count in (1, 3)
     ]
     first = (
-        "```{code-cell}\nfrom selfattn_book.figure import panels\n"
-        "from selfattn_book.plotting import heatmap\n```\n\n"
+        "```{code-cell}\nfrom selfattn_book.draw.style import panels\n"
+        "from selfattn_book.draw.matrices import heatmap\n```\n\n"
     )
     code, messages = build(NOTEBOOK + "# P\n\n" + first + "".join(cells))
     assert code == 0, messages

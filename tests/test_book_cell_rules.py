@@ -1,8 +1,9 @@
 """What a page's key cannot see is refused in its cells, by their source alone."""
 
 import pytest
-from book import PAGES, ROOT, cells
 from cell_rules import Rules
+
+from tests.book.pages import PAGES, ROOT, cells
 
 LIBRARIES = ["torch", "numpy", "matplotlib", "myst-nb", "selfattn_book"]
 FINE = [

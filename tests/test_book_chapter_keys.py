@@ -4,7 +4,8 @@ import importlib.util
 
 import nbformat
 import pytest
-from book import ROOT
+
+from tests.book.pages import ROOT
 
 FILE = ROOT / "_config" / "extensions" / "chapter_keys.py"
 

@@ -1,8 +1,9 @@
 """A check that cannot fail is told from one that can, by its source alone."""
 
 import pytest
-from book import PAGES, cells
 from check_cells import IDLE, fault_of
+
+from tests.book.pages import PAGES, cells
 
 CAN_FAIL = {
     "assert": "assert x == 2",

@@ -5,11 +5,11 @@ import json
 import re
 
 import pytest
-from book import NOTEBOOK, PAGES
 from chapter_keys import cells_digest
 from myst_nb.core.read import read_myst_markdown_notebook
 
-from selfattn_book.cells import read_cells
+from selfattn_book.verify.cells import read_cells
+from tests.book.pages import NOTEBOOK, PAGES
 
 EQUATION = "```{math}\n:label: sum\n1 + 1 = 2\n```\n\n"
 CLAIM = "```{claim} it-holds\nOne and one is two.\n```\n\n"

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from book import ROOT
 from filelock import FileLock
+
+from tests.book.pages import ROOT
 
 EXTENSIONS = ROOT / "_config" / "extensions"
 ALL = {"data", "number", "word"}
@@ -540,7 +541,7 @@ def is_running(pid):
 
 PICTURE = """
 import torch
-from selfattn_book.plotting import heatmap
+from selfattn_book.draw.matrices import heatmap
 torch.manual_seed(0)
 layer = torch.nn.Linear(3, 3)
 torch.optim.SGD(layer.parameters(), lr=0.1).step()

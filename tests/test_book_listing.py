@@ -48,5 +48,5 @@ def test_the_caption_links_to_the_reference():
 
 def test_the_caption_of_a_private_name_has_no_link():
     """The reference does not document it, so that a link would lead nowhere."""
-    caption = caption_of("selfattn_book.attention.MultiHeadAttention._split_heads")
+    caption = caption_of("selfattn_book.multi_head.MultiHeadAttention._split_heads")
     assert caption == "`attention.MultiHeadAttention._split_heads`"

@@ -2,9 +2,8 @@
 
 import pytest
 import torch
-from torch import nn
 
-from selfattn_book.attention import KeyValueCache
+from selfattn_book.cache import KeyValueCache
 from selfattn_book.encoder_decoder import (
     Decoder,
     DecoderCache,
@@ -12,7 +11,7 @@ from selfattn_book.encoder_decoder import (
     EncoderDecoder,
 )
 from selfattn_book.masks import causal_mask, padding_mask
-from selfattn_book.positional import sinusoidal_encoding
+from selfattn_book.positions import sinusoidal_encoding
 from selfattn_book.properties import prefixes_keep_their_outputs
 
 B, S, T = 3, 5, 7
@@ -36,51 +35,6 @@ def test_shapes(draw):
         assert output.shape == (B, T, 6)
         assert own.shape == (B, 2, T, T)
         assert other.shape == (B, 2, T, S)
-
-
-def test_parameters_are_drawn_in_the_order_of_the_source(seeded):
-    """Output map, then head by head query, key, value; then the feed-forward maps."""
-    with seeded(23):
-        model = EncoderDecoder(d_model=2, num_heads=3, d_ff=10, d_input=2)
-    with seeded(23):
-        for block, d_input in (
-            (model.encoder.attention, 2),
-            ("encoder", 2),
-            (model.decoder.self_attention, 2),
-            (model.decoder.cross_attention, 2),
-            ("decoder", 2),
-        ):
-            if isinstance(block, str):
-                part = getattr(model, block).feed_forward
-                expected = [nn.Linear(2, 10), nn.Linear(10, 2)]
-                assert all(
-                    a.weight.equal(b.weight)
-                    for a, b in zip(part[::2], expected, strict=True)
-                )
-                continue
-            assert block.project_output.weight.equal(nn.Linear(6, 2).weight)
-            for head in range(3):
-                rows = slice(2 * head, 2 * head + 2)
-                for linear in (
-                    block.project_query,
-                    block.project_key,
-                    block.project_value,
-                ):
-                    assert linear.weight[rows].equal(nn.Linear(d_input, 2).weight)
-
-
-def test_the_printed_predictions_of_the_source(seeded):
-    with seeded(11):
-        encoder = Encoder()
-    with seeded(13):
-        decoder = Decoder()
-    memory, _ = encoder(torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]]))
-    model = EncoderDecoder()
-    model.encoder, model.decoder = encoder, decoder
-    points = model.predict(torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]]), 2)
-    printed = torch.tensor([[[0.4132, 0.3728], [0.4132, 0.3728]]])
-    torch.testing.assert_close(points, printed, atol=5e-5, rtol=0)
-    assert memory.shape == (1, 2, 2)
 
 
 @pytest.mark.parametrize("positions", [False, True])

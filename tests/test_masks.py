@@ -3,7 +3,8 @@ import pytest
 import torch
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.masks import causal_mask, information_flow, leaks, padding_mask
+from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.measure.flow import information_flow, leaks
 
 LENGTH, WIDTH = 5, 3
 

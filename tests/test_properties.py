@@ -11,13 +11,14 @@ from hypothesis.extra import numpy as hnp
 from torch import Tensor
 
 from selfattn_book.attention import (
-    MultiHeadAttention,
     attention_weights,
     masked_softmax,
     scaled_dot_product_attention,
 )
-from selfattn_book.masks import causal_mask, information_flow, leaks, padding_mask
-from selfattn_book.positional import PositionalEncoding
+from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.measure.flow import information_flow, leaks
+from selfattn_book.multi_head import MultiHeadAttention
+from selfattn_book.positions import PositionalEncoding
 
 both_paths = pytest.mark.parametrize("need_weights", [True, False])
 sizes = st.integers(1, 6)

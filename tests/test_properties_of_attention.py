@@ -9,13 +9,13 @@ from torch import nn
 
 from selfattn_book import properties
 from selfattn_book.attention import (
-    MultiHeadAttention,
     attention_weights,
     masked_softmax,
     scaled_dot_product_attention,
 )
 from selfattn_book.masks import causal_mask
-from selfattn_book.positional import sinusoidal_encoding
+from selfattn_book.multi_head import MultiHeadAttention
+from selfattn_book.positions import sinusoidal_encoding
 
 attend = scaled_dot_product_attention
 OF_ATTENTION = [

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from selfattn_book import sequence_properties as has
-from selfattn_book.attention import KeyValueCache
+from selfattn_book.cache import KeyValueCache
 from selfattn_book.encoder_decoder import DecoderCache, EncoderDecoder
 from selfattn_book.masks import causal_mask
 

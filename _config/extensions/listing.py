@@ -41,7 +41,7 @@ def caption_of(target: str) -> str:
 class Listing(SphinxDirective):
     """Show the source of the object that the argument names in full."""
 
-    required_arguments = 1  # for example selfattn_book.attention.MultiHeadAttention.forward
+    required_arguments = 1  # for example selfattn_book.multi_head.MultiHeadAttention.forward
     option_spec: ClassVar = {"name": str}
 
     def run(self) -> list[nodes.Node]:

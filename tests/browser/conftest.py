@@ -6,8 +6,9 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from book import SITE
 from playwright.sync_api import Browser, sync_playwright
+
+from tests.book.pages import SITE
 
 NAMES = (
     "chromium",

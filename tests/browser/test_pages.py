@@ -4,7 +4,8 @@ import re
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from book import SITE
+
+from tests.book.pages import SITE
 
 FILES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
 PAGES = [

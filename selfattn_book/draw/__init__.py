@@ -1,0 +1,1 @@
+"""The book's pictures; the only room that knows matplotlib."""

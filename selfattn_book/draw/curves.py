@@ -1,0 +1,141 @@
+"""Pictures of curves."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from selfattn_book.draw.style import (
+    COLORS,
+    DASHES,
+    MARKERS,
+    as_array,
+    as_vector,
+    in_book_style,
+    panels,
+    sentences,
+)
+
+
+@in_book_style
+def lines(
+    x: ArrayLike | Tensor,
+    curves: Mapping[str, ArrayLike | Tensor],
+    *,
+    title: str = "",
+    x_title: str = "",
+    y_title: str = "",
+    log: bool = False,
+    markers: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw curves over one x axis, each with its own colour and dash.
+
+    Args:
+        x: ``(N,)``.
+        curves: a name and ``(N,)`` values each.
+        title: above the picture; also begins the text alternative.
+        x_title: what the x axis is.
+        y_title: what the y axis is.
+        log: draw the y axis in powers of ten.
+        markers: mark each value.
+        ax: where to draw; a new figure when left out.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: ``x`` is no vector, there are no curves or more than four,
+            or one has not the length of ``x``.
+
+    Example:
+        >>> ax = lines(np.arange(3), {"squares": np.arange(3) ** 2}, title="Growth")
+        >>> ax.get_label()
+        'Growth. Curves over 0 to 2. squares: from 0 to 4, least 0, greatest 4.'
+        >>> ax.get_title(), ax.lines[0].get_xydata().tolist(), ax.get_legend()
+        ('Growth', [[0.0, 0.0], [1.0, 1.0], [2.0, 4.0]], None)
+        >>> ax.get_yscale(), ax.lines[0].get_marker()
+        ('linear', '')
+        >>> len(ax.figure.axes)
+        1
+        >>> both = {"up": [1, 10], "down": [10, 1]}
+        >>> ax = lines([0, 5], both, x_title="time", y_title="size", log=True, markers=True)
+        >>> ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()
+        ('time', 'size', 'log')
+        >>> [(line.get_linestyle(), line.get_marker()) for line in ax.lines]
+        [('-', 'o'), ('--', 's')]
+        >>> [text.get_text() for text in ax.get_legend().get_texts()]
+        ['up', 'down']
+        >>> lines([0, 5], {"also up": [2, 20]}, ax=ax) is ax, len(ax.lines)   # into the same
+        (True, 3)
+        >>> lines([0, 5], {"up": [1, 2, 3]})
+        Traceback (most recent call last):
+        ValueError: up must have shape (2,); got (3,)
+        >>> lines([0, 5], {})
+        Traceback (most recent call last):
+        ValueError: there must be 1 to 4 curves; got 0
+    """
+    xs = as_vector("x", x)
+    ys = {name: as_array(values) for name, values in curves.items()}
+    check_count(ys)
+    for name, values in ys.items():
+        check_shape(name, values, xs.shape)
+    ax = panels(1, width=6.0, height=3.4)[0] if ax is None else ax
+    shapes = MARKERS if markers else [""] * len(MARKERS)
+    for look, shape, (name, values) in zip(
+        looks(), shapes, ys.items(), strict=False
+    ):
+        ax.plot(xs, values, label=name, marker=shape, markersize=5, **look)
+    finish(ax, title, x_title, y_title, log=log, legend=len(ys) > 1)
+    told = [f"{name}: {_course(values)}" for name, values in ys.items()]
+    ax.set_label(sentences(title, f"Curves over {extent(xs)}", *told))
+    return ax
+
+
+def check_count(curves: Mapping[str, np.ndarray]) -> None:
+    """Raise unless there are curves, and no more than can be told apart."""
+    if not 1 <= len(curves) <= len(COLORS):
+        raise ValueError(
+            f"there must be 1 to {len(COLORS)} curves; got {len(curves)}"
+        )
+
+
+def check_shape(
+    name: str, values: np.ndarray, shape: tuple[int, ...], *, ndim: int = 1
+) -> None:
+    """Raise unless a curve has the shape that it must have."""
+    if values.shape != shape or values.ndim != ndim or values.size == 0:
+        size = f"({shape[0]},)" if ndim == 1 else f"({shape[0]}, seeds)"
+        raise ValueError(f"{name} must have shape {size}; got {values.shape}")
+
+
+def looks() -> list[dict[str, Any]]:
+    """Return a colour and a dash for each of four curves."""
+    looks = zip(COLORS, DASHES, strict=True)
+    return [{"color": color, "linestyle": dash} for color, dash in looks]
+
+
+def finish(
+    ax: Axes, title: str, x_title: str, y_title: str, *, log: bool, legend: bool
+) -> None:
+    """Name the picture and its axes."""
+    if log:
+        ax.set_yscale("log")
+    ax.set_title(title)
+    ax.set_xlabel(x_title)
+    ax.set_ylabel(y_title)
+    if legend:
+        ax.legend(frameon=False)
+
+
+def extent(xs: np.ndarray) -> str:
+    """Say from where to where an axis goes."""
+    return f"{xs.min():.4g} to {xs.max():.4g}"
+
+
+def _course(ys: np.ndarray) -> str:
+    least, greatest = f"least {ys.min():.3g}", f"greatest {ys.max():.3g}"
+    return f"from {ys[0]:.3g} to {ys[-1]:.3g}, {least}, {greatest}"

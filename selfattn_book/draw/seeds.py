@@ -1,0 +1,233 @@
+"""Pictures of many seeds: how they go on, where they end, and the floors that they cannot leave."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from selfattn_book.draw.curves import (
+    check_count,
+    check_shape,
+    extent,
+    finish,
+    looks,
+)
+from selfattn_book.draw.style import (
+    BLUE,
+    GREY,
+    INK,
+    as_array,
+    as_vector,
+    in_book_style,
+    panels,
+    sentences,
+)
+
+
+@in_book_style
+def bands(
+    curves: Mapping[str, ArrayLike | Tensor],
+    *,
+    floors: Mapping[str, float] | None = None,
+    x: ArrayLike | Tensor | None = None,
+    title: str = "",
+    x_title: str = "step",
+    y_title: str = "loss",
+    log: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the same experiment for many seeds: all between the least and the greatest is shaded.
+
+    Inside its band, a curve marks the median of the seeds.
+
+    Args:
+        curves: a name and ``(N, seeds)`` values each.
+        floors: a name and a height each, drawn as straight lines.
+        x: ``(N,)``; 0, 1, 2, ... when left out.
+        title: above the picture; also begins the text alternative.
+        x_title: what the x axis is.
+        y_title: what the y axis is.
+        log: draw the y axis in powers of ten.
+        ax: where to draw; a new figure when left out.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: ``x`` is no vector, there are no curves or more than four,
+            or one is no matrix of one row per ``x``.
+
+    Example:
+        >>> losses = np.array([[2.0, 4.0, 3.0], [1.0, 3.0, 1.0]])
+        >>> ax = bands({"model": losses}, floors={"no guess": 0.5}, title="Two steps")
+        >>> ax.get_label()
+        'Two steps. Bands over 0 to 1. model, 3 seeds: median from 3 to 1,
+        at the end between 1 and 3. A line at 0.5: no guess.'
+        >>> median, floor = (line.get_xydata().tolist() for line in ax.lines)
+        >>> median, floor, [(text.get_text(), text.xy) for text in ax.texts]
+        ([[0.0, 3.0], [1.0, 1.0]], [[0.0, 0.5], [1.0, 0.5]], [('no guess', (1, 0.5))])
+        >>> ax.collections[0].get_datalim(ax.transData)   # of the shade
+        Bbox([[0.0, 1.0], [1.0, 4.0]])
+        >>> ax.get_title(), ax.get_yscale(), ax.get_legend()
+        ('Two steps', 'linear', None)
+        >>> len(ax.figure.axes), ax.lines[0].get_xdata()
+        (1, array([0, 1]))
+        >>> ax = bands({"a": losses, "b": 2 * losses}, x=[10, 20], log=True)
+        >>> ax.lines[0].get_xdata()
+        array([10, 20])
+        >>> ax.get_yscale(), ax.get_xlabel(), ax.get_ylabel(), len(ax.get_legend().get_texts())
+        ('log', 'step', 'loss', 2)
+        >>> bands({"c": losses}, ax=ax) is ax, ax.lines[2].get_xdata()
+        (True, array([0, 1]))
+        >>> bands({"a": losses[0]})
+        Traceback (most recent call last):
+        ValueError: a must have shape (3, seeds); got (3,)
+        >>> bands({})
+        Traceback (most recent call last):
+        ValueError: there must be 1 to 4 curves; got 0
+    """
+    ys = {name: as_array(values) for name, values in curves.items()}
+    check_count(ys)
+    count = len(np.atleast_1d(next(iter(ys.values()))))
+    xs = np.arange(count) if x is None else as_vector("x", x)
+    ax = panels(1, width=6.0, height=3.4)[0] if ax is None else ax
+    told = []
+    for look, (name, values) in zip(looks(), ys.items(), strict=False):
+        check_shape(name, values, (len(xs), *values.shape[1:2]), ndim=2)
+        low, median, high = values.min(1), np.median(values, axis=1), values.max(1)
+        ax.fill_between(xs, low, high, color=look["color"], alpha=0.18, linewidth=0)
+        ax.plot(xs, median, label=f"{name}", **look)
+        told.append(_describe_band(name, values, median))
+    told += [_draw_floor(ax, *floor) for floor in (floors or {}).items()]
+    finish(ax, title, x_title, y_title, log=log, legend=len(ys) > 1)
+    ax.set_label(sentences(title, f"Bands over {extent(xs)}", *told))
+    return ax
+
+
+@in_book_style
+def ladder(
+    ends: Mapping[str, ArrayLike | Tensor],
+    floors: Mapping[str, float],
+    *,
+    rungs: Mapping[str, float] | None = None,
+    title: str = "",
+    y_title: str = "loss at the end",
+    ax: Axes | None = None,
+) -> Axes:
+    r"""Draw each model's seeds as points over its name, and its floor as a bar below them.
+
+    A dotted line at each height continues the bars through the whole picture, as a rung.
+    The points are spread sideways, in the order of the seeds, so that they do not hide each other.
+
+    Args:
+        ends: a model's name, which may have several lines, and ``(seeds,)`` values.
+        floors: the same names, and a height each.
+        rungs: names of heights, written at the left end of their lines.
+        title: above the picture; also begins the text alternative.
+        y_title: what the heights are.
+        ax: where to draw; a new figure when left out.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: there are no models, they are not those with a floor,
+            or a model's values are no vector.
+
+    Example:
+        >>> ends = {"mean": [0.7, 0.7], "net\nbehind": [0.5, 0.42]}
+        >>> ax = ladder(ends, {"mean": 0.69, "net\nbehind": 0.41}, title="Two models")
+        >>> ax.get_label()
+        'Two models. mean, 2 seeds: floor 0.69, ends from 0.7 to 0.7.
+        net behind, 2 seeds: floor 0.41, ends from 0.42 to 0.5.'
+        >>> ax = ladder(ends, dict.fromkeys(ends, 0.4), rungs={"a bag": 0.4})
+        >>> [(text.get_text(), text.xy) for text in ax.texts]
+        [('a bag', (0, 0.4))]
+        >>> ax.get_title(), ax.get_ylabel(), len(ax.figure.axes)
+        ('', 'loss at the end', 1)
+        >>> rungs = {"far": 0.1, "low": 0.4, "high": 0.4825}
+        >>> ax = ladder({"a": [0.0, 1.0]}, {"a": 0.0}, rungs=rungs, title="One model")
+        >>> ax.get_title(), [name.get_text() for name in ax.get_xticklabels()]
+        ('One model', ['a'])
+        >>> [text.get_va() for text in ax.texts]   # below its line where the next is near
+        ['bottom', 'top', 'bottom']
+        >>> rung, bar, seeds = (line.get_xydata().tolist() for line in ax.lines)
+        >>> rung, bar, seeds
+        ([[0.0, 0.0], [1.0, 0.0]], [[-0.38, 0.0], [0.38, 0.0]], [[-0.25, 0.0], [0.25, 1.0]])
+        >>> ladder(ends, {"mean": 0.69})
+        Traceback (most recent call last):
+        ValueError: floors must be of the same models as ends, ['mean', 'net\nbehind']; got ['mean']
+        >>> ladder({}, {})
+        Traceback (most recent call last):
+        ValueError: there must be at least one model; got none
+    """
+    _check_models(ends, floors)
+    ax = panels(1, width=7.6, height=4.0)[0] if ax is None else ax
+    for height in sorted(set(floors.values())):
+        ax.axhline(height, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
+    told = [
+        f"A rung at {height:.3g}: {name}" for name, height in (rungs or {}).items()
+    ]
+    for column, (name, values) in enumerate(ends.items()):
+        heights, floor = as_vector(name, values), floors[name]
+        _draw_model(ax, column, heights, floor)
+        told.append(_describe(name, heights, floor))
+    _name_rungs(ax, rungs or {})
+    ax.set_xticks(range(len(ends)), list(ends), fontsize=9)
+    ax.set_title(title)
+    ax.set_ylabel(y_title)
+    ax.set_label(sentences(title, *told))
+    return ax
+
+
+def _draw_floor(ax: Axes, name: str, height: float) -> str:
+    """Draw a line, write its name behind its right end, and say what was drawn."""
+    ax.axhline(height, color=INK, linewidth=1, linestyle=(0, (1, 2)))
+    style: Any = {"xytext": (4, 0), "textcoords": "offset points", "fontsize": 9}
+    end = ("axes fraction", "data")  # outside, since curves end on their floors
+    ax.annotate(name, (1, height), xycoords=end, va="center", **style)
+    return f"A line at {height:.3g}: {name}"
+
+
+def _describe_band(name: str, values: np.ndarray, median: np.ndarray) -> str:
+    seeds = f"{name}, {values.shape[1]} seeds"
+    course = f"median from {median[0]:.3g} to {median[-1]:.3g}"
+    return f"{seeds}: {course}, at the end between {values[-1].min():.3g} and {values[-1].max():.3g}"
+
+
+def _check_models(
+    ends: Mapping[str, ArrayLike | Tensor], floors: Mapping[str, float]
+) -> None:
+    if len(ends) == 0:
+        raise ValueError("there must be at least one model; got none")
+    if set(floors) != set(ends):
+        rule = f"floors must be of the same models as ends, {sorted(ends)}"
+        raise ValueError(f"{rule}; got {sorted(floors)}")
+
+
+def _draw_model(ax: Axes, column: int, heights: np.ndarray, floor: float) -> None:
+    """Draw a bar at the floor, and the seeds above it, spread sideways."""
+    bar = [column - 0.38, column + 0.38]
+    ax.plot(bar, [floor, floor], color=INK, linewidth=2.5)
+    sides = column + np.linspace(-0.25, 0.25, len(heights))
+    look: Any = {"markersize": 4, "markeredgewidth": 0, "alpha": 0.6, "zorder": 3}
+    ax.plot(sides, heights, "o", color=BLUE, **look)
+
+
+def _name_rungs(ax: Axes, rungs: Mapping[str, float]) -> None:
+    """Write each name above its line, or below it if the next line is near."""
+    low, high = ax.get_ylim()
+    for name, height in rungs.items():
+        above = [other - height for other in rungs.values() if other > height]
+        below = min(above, default=high) < 0.08 * (high - low)
+        style: Any = {"xytext": (3, -3 if below else 3), "fontsize": 9}
+        style |= {"textcoords": "offset points", "va": "top" if below else "bottom"}
+        ax.annotate(name, (0, height), xycoords=("axes fraction", "data"), **style)
+
+
+def _describe(name: str, heights: np.ndarray, floor: float) -> str:
+    seeds = f"{' '.join(name.split())}, {len(heights)} seeds: floor {floor:.3g}"
+    return f"{seeds}, ends from {heights.min():.3g} to {heights.max():.3g}"

@@ -1,0 +1,210 @@
+"""The book's figures: one quiet style, and a text alternative that travels with the picture.
+
+Colours are those of Okabe and Ito, which colour-blind readers can tell apart,
+and differences of kind are also shown by a marker or a dash, so that they survive grey print.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from io import StringIO
+from typing import Any, ParamSpec, TypeVar
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+INK, GREY = "#222222", "#8a8a8a"
+BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#AA4499"
+COLORS = [BLUE, ORANGE, GREEN, PURPLE]
+DASHES = ["-", "--", "-.", ":"]
+MARKERS = ["o", "s", "^", "D"]
+
+_STYLE: dict[Any, Any] = {
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 11,
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "font.size": 10,
+    "savefig.facecolor": "none",
+    "svg.hashsalt": "selfattn_book",  # the same picture is the same file
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def in_book_style(function: Callable[P, R]) -> Callable[P, R]:
+    """Draw in the book's style, and leave matplotlib's own settings as they were."""
+
+    @wraps(function)
+    def styled(*args: P.args, **kwargs: P.kwargs) -> R:
+        with plt.rc_context(_STYLE):
+            result = function(*args, **kwargs)
+            interactive = plt.isinteractive()
+        # A notebook's backend turns this on when it is first used; do not undo it.
+        matplotlib.interactive(interactive)
+        return result
+
+    return styled
+
+
+class DescribedFigure(Figure):
+    """A figure that carries its text alternative, made from the data of its axes.
+
+    A notebook shows it as SVG whose title is that text, so that no picture is silent.
+    """
+
+    def text_alternative(self) -> str:
+        """Join what the axes say of themselves, from left to right."""
+        return " ".join(str(ax.get_label()) for ax in self.axes if ax.get_label())
+
+    @in_book_style
+    def to_svg(self) -> str:
+        """Return the picture as SVG with the text alternative as its title."""
+        buffer = StringIO()
+        metadata = {"Title": self.text_alternative(), "Date": None}
+        self.savefig(buffer, format="svg", metadata=metadata, bbox_inches="tight")
+        return buffer.getvalue()
+
+    def _ipython_display_(self) -> None:
+        """Show the described SVG, and not the PNG that a notebook would make of a figure."""
+        from IPython.display import display  # there whenever IPython calls this
+
+        text = self.text_alternative()
+        display({"image/svg+xml": self.to_svg(), "text/plain": text}, raw=True)
+
+
+@in_book_style
+def panels(
+    columns: int = 1, *, width: float = 4.0, height: float = 3.2
+) -> list[Axes]:
+    """Open a figure with some axes side by side.
+
+    Args:
+        columns: how many axes.
+        width: of each, in inches.
+        height: in inches.
+
+    Returns:
+        The axes, from left to right.
+
+    Example:
+        >>> left, right = panels(2)
+        >>> left.figure is right.figure, left.figure.get_size_inches()
+        (True, array([8. , 3.2]))
+        >>> len(panels()), len(left.figure.axes)
+        (1, 2)
+        >>> _ = left.set_label("On the left."), right.set_label("On the right.")
+        >>> svg = left.figure.to_svg()
+        >>> "<title>On the left. On the right.</title>" in svg
+        True
+    """
+    size = (columns * width, height)
+    figure = plt.figure(FigureClass=DescribedFigure, figsize=size)
+    return list(figure.subplots(1, columns, squeeze=False)[0])
+
+
+def close_figures() -> None:
+    """Forget all figures that are open."""
+    plt.close("all")
+
+
+def draw_without_windows() -> None:
+    """Draw in memory only, also where there is a screen."""
+    plt.switch_backend("agg")
+
+
+def as_array(values: ArrayLike | Tensor) -> np.ndarray:
+    """Return numbers as NumPy has them; a tensor may have a gradient, or a dtype that NumPy has not.
+
+    Example:
+        >>> import torch
+        >>> as_array(torch.tensor([0.5, 2.0], dtype=torch.bfloat16, requires_grad=True))
+        array([0.5, 2. ])
+        >>> as_array(torch.tensor([True]))
+        array([ True])
+    """
+    if not isinstance(values, Tensor):
+        return np.asarray(values)
+    values = values.detach().cpu()
+    return (values.double() if values.is_floating_point() else values).numpy()
+
+
+def as_vector(name: str, values: ArrayLike | Tensor) -> np.ndarray:
+    """Return numbers as NumPy has them, or raise unless they are one row of some.
+
+    Example:
+        >>> as_vector("angles", [[0.5]])
+        Traceback (most recent call last):
+        ValueError: angles must have shape (N,), with N at least 1; got (1, 1)
+        >>> as_vector("angles", [0.5])
+        array([0.5])
+        >>> as_vector("angles", [])
+        Traceback (most recent call last):
+        ValueError: angles must have shape (N,), with N at least 1; got (0,)
+    """
+    array = as_array(values)
+    if array.ndim != 1 or array.size == 0:
+        rule = f"{name} must have shape (N,), with N at least 1"
+        raise ValueError(f"{rule}; got {array.shape}")
+    return array
+
+
+def sentences(*parts: str) -> str:
+    """Join what there is to say, each part as a sentence.
+
+    Example:
+        >>> sentences("A curve", "", "It falls")
+        'A curve. It falls.'
+    """
+    return " ".join(f"{part}." for part in parts if part)
+
+
+def as_matrix(values: Tensor | np.ndarray) -> np.ndarray:
+    """Return numbers as NumPy has them, or raise unless they are a matrix with something in it.
+
+    Example:
+        >>> as_matrix([[0.5]])
+        array([[0.5]])
+        >>> as_matrix([0.5])
+        Traceback (most recent call last):
+        ValueError: values must be a matrix; got shape (1,)
+    """
+    array = as_array(values)
+    if array.ndim != 2:
+        raise ValueError(f"values must be a matrix; got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(
+            f"values must have a row and a column; got shape {array.shape}"
+        )
+    return array
+
+
+def line_names(names: Sequence[str] | None, count: int) -> list[str]:
+    """Return the names of lines, which are numbers from 0 unless they are given.
+
+    Example:
+        >>> line_names(None, 2), line_names(("a", "b"), 2)
+        (['0', '1'], ['a', 'b'])
+        >>> line_names(["a"], 2)
+        Traceback (most recent call last):
+        ValueError: there must be one name for each of 2; got 1
+    """
+    if names is None:
+        return [str(number) for number in range(count)]
+    if len(names) != count:
+        raise ValueError(
+            f"there must be one name for each of {count}; got {len(names)}"
+        )
+    return list(names)

@@ -1,0 +1,97 @@
+"""What attention is compared with in Part III: a recurrent encoder and decoder.
+
+Shape letters: ``B`` batch, ``S`` source length, ``T`` target length, ``D`` width.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from selfattn_book._arguments import check_integer
+from selfattn_book.attention import scaled_dot_product_attention
+
+
+class RecurrentEncoderDecoder(nn.Module):
+    r"""Read a source with one GRU and continue it with another, which attends to the first's states.
+
+    .. math:: h_t = \operatorname{GRU}(x_t, h_{t-1}), \qquad
+       c_t = \operatorname{Attention}(h_t, M, M), \qquad \hat y_t = W [h_t, c_t] + b
+
+    The states of the first are the memory :math:`M`, and its last one starts the second.
+
+    Args:
+        d_model: width of the states.
+        d_input: width of a point, in and out.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: a size is below 1.
+
+    Source:
+        The recurrent layer is by :cite:t:`cho2014learning`; attention to the states of a recurrent
+        encoder by :cite:t:`bahdanau2015neural`, here after the state has been updated, as by
+        :cite:t:`luong2015effective`.
+
+    Example:
+        >>> model = RecurrentEncoderDecoder(d_model=8)
+        >>> source, target = torch.ones(5, 2, 2), torch.ones(5, 3, 2)
+        >>> model(source, target).shape, model.predict(source, 7).shape
+        (torch.Size([5, 3, 2]), torch.Size([5, 7, 2]))
+        >>> source = torch.tensor([[[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]])
+        >>> points = model.predict(source, 2)   # the first follows the last source point
+        >>> model(source, torch.cat([source[:, 2:], points[:, :1]], dim=1)).allclose(points)
+        True
+        >>> points[:, :1].equal(model.predict(source, 1))
+        True
+        >>> sum(x.numel() for x in RecurrentEncoderDecoder().parameters())   # of width 2
+        82
+        >>> RecurrentEncoderDecoder(d_model=1, d_input=1)(source[..., :1], source[..., :1]).shape
+        torch.Size([1, 3, 1])
+    """
+
+    def __init__(self, *, d_model: int = 2, d_input: int = 2) -> None:
+        super().__init__()
+        d_model = check_integer("d_model", d_model, least=1)
+        d_input = check_integer("d_input", d_input, least=1)
+        self.encoder = nn.GRU(d_input, d_model, batch_first=True)
+        self.decoder = nn.GRU(d_input, d_model, batch_first=True)
+        self.output = nn.Linear(2 * d_model, d_input)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Return for each target position what the model says of the next, ``(B, T, d_input)``.
+
+        Args:
+            source: ``(B, S, d_input)``.
+            target: ``(B, T, d_input)``, shifted: it begins with the last source point.
+        """
+        memory, last = self.encoder(source)
+        return self._decode(target, memory, last)[0]
+
+    def _decode(
+        self, target: Tensor, memory: Tensor, state: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        states, last = self.decoder(target, state)
+        context, _ = scaled_dot_product_attention(states, memory, memory)
+        return self.output(torch.cat([states, context], dim=-1)), last
+
+    @torch.no_grad()
+    def predict(self, source: Tensor, length: int) -> Tensor:
+        """Continue a source point by point, each from the model's own points before.
+
+        Args:
+            source: ``(B, S, d_input)``.
+            length: how many points to predict.
+
+        Returns:
+            ``(B, length, d_input)``.
+
+        Raises:
+            TypeError: the length is not an integer.
+            ValueError: it is below 1.
+        """
+        length = check_integer("length", length, least=1)
+        memory, state = self.encoder(source)
+        newest, points = source[:, -1:], []
+        for _ in range(length):
+            newest, state = self._decode(newest, memory, state)
+            points.append(newest)
+        return torch.cat(points, dim=1)

@@ -1,0 +1,81 @@
+"""What it takes to come out at the numbers that the book's sources print."""
+
+from typing import TypeVar
+
+import torch
+from torch import nn
+
+from selfattn_book.multi_head import MultiHeadAttention
+
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def draw_in_source_order(model: Model) -> Model:
+    """Draw all parameters anew in the order of the sources, and return the model.
+
+    A seed stands for numbers in a row; which of them becomes which parameter is a matter of order.
+    An attention draws its output map first, then head by head its query, key and value maps,
+    each weight before its bias; other linear maps follow in the order in which a model has them.
+    All are drawn in 32 bits, as there, from PyTorch's global generator.
+
+    Args:
+        model: an attention, an encoder, a decoder, or a model made of them; is changed.
+
+    Raises:
+        TypeError: the model has parameters for which the sources give no order.
+
+    Source:
+        :cite:t:`godoy2022deep`, chapter 9.
+
+    Example:
+        The encoder of the course, from its seed to its printed states:
+
+        >>> from selfattn_book.encoder_decoder import Encoder
+        >>> encoder = Encoder()
+        >>> _ = torch.manual_seed(11)
+        >>> states, _ = draw_in_source_order(encoder)(torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]]))
+        >>> states.detach()
+        tensor([[[-0.0498,  0.2193],
+                 [-0.0642,  0.2258]]])
+        >>> draw_in_source_order(nn.Sequential(nn.Embedding(5, 2)))
+        Traceback (most recent call last):
+        TypeError: the model must be made of attention and linear maps; got Embedding
+    """
+    for module in model.modules():
+        if not isinstance(module, nn.Linear) and list(
+            module.parameters(recurse=False)
+        ):
+            rule = "the model must be made of attention and linear maps"
+            raise TypeError(f"{rule}; got {type(module).__name__}")
+    _draw_parts(model)
+    return model
+
+
+def _draw_parts(model: nn.Module) -> None:
+    if isinstance(model, MultiHeadAttention):
+        draw_heads(model)
+    elif isinstance(model, nn.Linear):
+        _draw(model, slice(None))
+    else:
+        for part in model.children():
+            _draw_parts(part)
+
+
+def draw_heads(attention: MultiHeadAttention) -> None:
+    """Draw the output map, then head by head the query, key and value maps."""
+    _draw(attention.project_output, slice(None))
+    for head in range(attention.num_heads):
+        rows = slice(head * attention.d_head, (head + 1) * attention.d_head)
+        _draw(attention.project_query, rows)
+        _draw(attention.project_key, rows)
+        _draw(attention.project_value, rows)
+
+
+@torch.no_grad()
+def _draw(linear: nn.Linear, rows: slice) -> None:
+    """Draw some rows of a map, as a map of its own that has only these."""
+    size, bias = len(linear.weight[rows]), linear.bias is not None
+    drawn = nn.Linear(linear.in_features, size, bias, dtype=torch.float32)
+    linear.weight[rows] = drawn.weight.to(linear.weight)
+    if bias:
+        linear.bias[rows] = drawn.bias.to(linear.bias)

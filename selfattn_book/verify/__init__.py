@@ -1,0 +1,1 @@
+"""Run the book's checks on your own machine."""

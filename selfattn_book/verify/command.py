@@ -1,0 +1,211 @@
+"""The command ``python -m selfattn_book verify``: which pages, on which seeds, and what is printed.
+
+A line is printed as soon as its check has run, and what has come is kept when the run is cut short.
+"""
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from selfattn_book.verify import shifts
+from selfattn_book.verify.cells import book_folder, read_cells
+from selfattn_book.verify.chapter import Result
+from selfattn_book.verify.pages import Page, Setting, one_by_one, side_by_side
+
+# Each with the least and the largest that it may be, and what it is when nothing is said.
+_NUMBERS: dict[str, tuple[int, int, int | None, str]] = {
+    # PyTorch's generator reads 32 bits of a seed, and the pages add to this one.
+    "--first-seed": (0, 2**31, 0, "move every seed of the book by N"),
+    "--disturbed": (0, 2**31, None, "round as another machine might, the N-th"),
+    "--threads": (1, 1024, 1, "how many threads a page may use"),
+    "--jobs": (1, 1024, 1, "how many pages run at a time"),
+}
+_MARGINS = (
+    "also print what each check has left of its tolerance, the thinnest first"
+)
+_FILES = {
+    "--json": "also write the results here",
+    "--record": "note here which checks held with the seeds moved by --first-seed",
+}
+INTERRUPTED, NOBODY_READS = 130, 141  # as a shell reports the two signals
+
+
+def main(arguments: list[str]) -> int:
+    """Verify pages, print what comes, and return 0 if everything holds, 1 if something differs.
+
+    Cut short by Ctrl-C it returns 130, and 141 when nobody reads what it prints.
+    """
+    if not __debug__:
+        sys.exit("verify must run with assertions; Python's -O has removed them")
+    options = _options(arguments)
+    report = Report(options, _chosen(options.chapter))
+    try:
+        code = report.run()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:
+        code = NOBODY_READS
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    report.end(cut_short=code == INTERRUPTED)
+    return code
+
+
+class Report:
+    """What has come so far, printed as it comes.
+
+    Args:
+        options: those of the command line.
+        pages: the pages to verify, in order.
+    """
+
+    def __init__(self, options: argparse.Namespace, pages: list[Path]) -> None:
+        self.options, self.pages = options, pages
+        self.results: list[Result] = []
+        self.finished = 0
+
+    def run(self) -> int:
+        """Run the pages, and tell as an exit code whether everything holds."""
+        for page, results in self._verified():
+            print(
+                f"\n[{self.finished + 1}/{len(self.pages)}] {page.stem}", flush=True
+            )
+            width = max(map(len, _checks(page)), default=0)
+            of_page = []
+            for result in results:
+                self.results.append(result)
+                of_page.append(result)
+                print(_line(result, width), flush=True)
+            if not of_page:
+                print("  This page has no checks.", flush=True)
+            self.finished += 1
+            self._record(page, of_page)
+        return 0 if all(result.holds for result in self.results) else 1
+
+    def end(self, *, cut_short: bool) -> None:
+        """Print the counts, and write the report that was asked for."""
+        if self.options.json:
+            shifts.write_json(self.options.json, self.as_data())
+        if self.options.margins:
+            print(_thinnest_first(self.results))
+        wrong = sum(not result.holds for result in self.results)
+        holding = len(self.results) - wrong
+        if cut_short:
+            print(
+                f"\nInterrupted after {self.finished} of {len(self.pages)} pages."
+            )
+        print(f"\n{len(self.results)} checks: {holding} hold, {wrong} differ.")
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the report as JSON keeps it."""
+        libraries = {
+            name: version(name) for name in ("torch", "numpy", "matplotlib")
+        }
+        return {
+            "versions": {"python": platform.python_version(), **libraries},
+            "arithmetic": torch.backends.cpu.get_cpu_capability(),
+            "setting": asdict(self._setting()),
+            "pages": {"finished": self.finished, "asked": len(self.pages)},
+            "results": [asdict(result) for result in self.results],
+        }
+
+    def _setting(self) -> Setting:
+        options = self.options
+        return Setting(options.first_seed, options.threads, options.disturbed)
+
+    def _verified(self) -> Iterator[Page]:
+        if self.options.jobs == 1:
+            return one_by_one(self.pages, self._setting())
+        return side_by_side(self.pages, self._setting(), self.options.jobs)
+
+    def _record(self, page: Path, results: list[Result]) -> None:
+        if self.options.record:
+            held = [result.check for result in results if result.holds]
+            shifts.record(self.options.record, page, self.options.first_seed, held)
+
+
+def _line(result: Result, width: int) -> str:
+    verdict = "holds" if result.holds else "DIFFERS"
+    margin = "" if result.margin is None else f"margin {result.margin:.2g}"
+    line = f"  {result.check:{width}}  {verdict:7}  {result.seconds:6.2f} s  by {result.by:8}"
+    return f"{line}  {margin:14}  {result.message}".rstrip()
+
+
+def _thinnest_first(results: list[Result]) -> str:
+    known = [
+        (r.margin, f"{r.chapter}  {r.check}")
+        for r in results
+        if r.margin is not None
+    ]
+    lines = [f"  {margin:<8.2g}  {name}" for margin, name in sorted(known)]
+    return "\n".join(["\nThe margins, the thinnest first", *lines])
+
+
+def _checks(page: Path) -> list[str]:
+    cells = read_cells(page.read_text("utf-8"))
+    return [cell.options["check"] for cell in cells if "check" in cell.options]
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    for name in ("json", "record"):
+        file = getattr(options, name)
+        if file and not file.absolute().parent.is_dir():
+            parser.error(f"--{name}: there is no folder {file.absolute().parent}")
+    if options.record:
+        if options.first_seed == 0:
+            parser.error(
+                "--record: a record is of moved seeds; give a --first-seed"
+            )
+        try:
+            shifts.read(options.record)
+        except ValueError as error:
+            parser.error(f"--record: {error}")
+    return options
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m selfattn_book verify",
+        description="Run the checks of every equation and claim of the book on this machine.",
+    )
+    parser.add_argument(
+        "chapter", nargs="*", help="a chapter's name; all when left out"
+    )
+    for name, (least, most, usual, about) in _NUMBERS.items():
+        kind = _whole(least, most)
+        parser.add_argument(name, type=kind, default=usual, metavar="N", help=about)
+    parser.add_argument("--margins", action="store_true", help=_MARGINS)
+    for name, about in _FILES.items():
+        parser.add_argument(name, type=Path, metavar="FILE", help=about)
+    return parser
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    """Return what reads a number from the command line, and says the rule if it is none."""
+
+    def read(text: str) -> int:
+        if not text.strip().isdecimal() or not least <= int(text) <= most:
+            rule = f"must be a whole number from {least} to {most}"
+            raise argparse.ArgumentTypeError(f"{rule}; got {text!r}")
+        return int(text)
+
+    return read
+
+
+def _chosen(names: list[str]) -> list[Path]:
+    pages = {page.stem: page for page in sorted(book_folder().glob("*/*.md"))}
+    unknown = [name for name in names if name not in pages]
+    if unknown:
+        sys.exit(
+            f"there is no chapter {', '.join(unknown)}; there are {', '.join(pages)}"
+        )
+    return [pages[name] for name in names or pages]

@@ -1,0 +1,79 @@
+"""What the tests of the book's pages share: the pages, cell by cell."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from selfattn_book.verify.cells import Cell, read_cells
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "_build" / "html"
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+FRONT = {"welcome", "checking", "notation"}
+CHAPTERS = [p for p in PAGES if p.parent.name == "chapters" and p.stem not in FRONT]
+
+
+# A book of one page, for tests of the build.
+INDEX = """# A small book
+
+```{toctree}
+page
+```
+"""
+NOTEBOOK = """---
+file_format: mystnb
+kernelspec:
+  name: python3
+---
+
+"""
+
+
+@dataclass
+class PageCell(Cell):
+    """A code cell, and where on its page it stands."""
+
+    in_exercises: bool = False
+    follows_cell: bool = False  # with nothing but blank lines between the two
+
+    @property
+    def source(self) -> list[str]:
+        return self.code.splitlines()
+
+    @property
+    def tags(self) -> str:
+        return self.options.get("tags", "")
+
+
+def cells(page: Path) -> list[PageCell]:
+    """Return the code cells of a page, in order."""
+    text = page.read_text("utf-8")
+    lines = text.splitlines()
+    exercises = (
+        lines.index("## Exercises") if "## Exercises" in lines else len(lines)
+    )
+    found: list[PageCell] = []
+    for cell in read_cells(text):
+        placed = PageCell(cell.line, cell.code, cell.options, cell.line > exercises)
+        placed.follows_cell = bool(found) and touches(lines, found[-1], placed)
+        found.append(placed)
+    return found
+
+
+def touches(lines: list[str], first: PageCell, second: PageCell) -> bool:
+    """Tell whether no line of text stands between two cells; hidden cells are no text."""
+    after = first.line - 1 + len(first.source) + 1
+    before = second.line - 2 - len(second.options)
+    between = any(line.strip() for line in lines[after:before])
+    hidden = "remove-cell" in first.tags or "check" in first.options
+    return not between and (first.follows_cell if hidden else True)
+
+
+def prose(page: Path) -> str:
+    """Return a page without its front matter, cells and other fenced blocks."""
+    text = re.sub(
+        r"\A---\n.*?\n---\n", "", page.read_text("utf-8"), flags=re.DOTALL
+    )
+    fence = r"^(`{3,4})\{(code-cell|math|listing|solution-\w+|toctree)\}.*?^\1\s*?$"
+    return re.sub(fence, "", text, flags=re.DOTALL | re.MULTILINE)

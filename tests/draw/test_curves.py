@@ -1,0 +1,199 @@
+"""Curves and bands draw their data and their floors, and say in words what they drew."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from matplotlib.colors import to_hex
+
+from selfattn_book.draw.curves import lines
+from selfattn_book.draw.seeds import bands
+from selfattn_book.draw.style import BLUE, ORANGE, DescribedFigure, panels
+
+STEPS, SEEDS = 7, 3
+DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def losses(draw):
+    """``(STEPS, SEEDS)``, positive."""
+    return draw(STEPS, SEEDS).exp()
+
+
+# Lines.
+def test_a_line_goes_through_its_numbers(draw):
+    x, y = draw(STEPS).sort().values, draw(STEPS, seed=1)
+    ax = lines(x, {"a": y, "b": 2 * y}, x_title="time", y_title="height")
+    for line, values in zip(ax.lines, (y, 2 * y), strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), x)
+        np.testing.assert_array_equal(line.get_ydata(), values)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("time", "height")
+    assert ax.get_yscale() == "linear"
+
+
+def test_a_line_is_told_by_its_course():
+    ax = lines([0, 1, 5], {"up": [2, -1, 4], "flat": [3, 3, 3]}, title="T")
+    assert ax.get_title() == "T"
+    assert ax.get_label() == (
+        "T. Curves over 0 to 5. up: from 2 to 4, least -1, greatest 4. "
+        "flat: from 3 to 3, least 3, greatest 3."
+    )
+
+
+def test_curves_differ_by_more_than_colour():
+    ys = torch.arange(3.0)
+    ax = lines(ys, {"a": ys, "b": ys**2}, markers=True, log=True)
+    assert len({line.get_linestyle() for line in ax.lines}) == 2
+    assert len({line.get_marker() for line in ax.lines}) == 2
+    assert ax.get_yscale() == "log"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+
+
+def test_one_curve_needs_no_legend_and_no_markers():
+    ax = lines(np.arange(2), {"a": np.arange(2)})
+    assert ax.get_legend() is None
+    assert ax.lines[0].get_marker() in ("", "None")
+
+
+# Bands.
+def test_a_band_lies_between_the_least_and_the_greatest(losses):
+    ax = bands({"a": losses, "b": 2 * losses})
+    for scale, line, band in zip((1, 2), ax.lines, ax.collections, strict=True):
+        expected = scale * losses.median(1).values  # of three seeds, the middle one
+        np.testing.assert_array_equal(line.get_xdata(), range(STEPS))
+        np.testing.assert_array_equal(line.get_ydata(), expected)
+        corners = {tuple(corner) for corner in band.get_paths()[0].vertices}
+        for step, values in enumerate((scale * losses).tolist()):
+            assert {(step, min(values)), (step, max(values))} <= corners
+            inside = [y for x, y in corners if x == step]
+            assert min(inside) == min(values)
+            assert max(inside) == max(values)
+
+
+def test_the_median_of_two_seeds_is_their_middle():
+    ax = bands({"a": np.array([[1.0, 4.0]])})
+    assert ax.lines[0].get_ydata().tolist() == [2.5]
+
+
+def test_a_band_has_the_colour_of_its_curve_and_is_fainter(losses):
+    ax = bands({"a": losses, "b": losses})
+    assert [line.get_color() for line in ax.lines] == [BLUE, ORANGE]
+    for line, band in zip(ax.lines, ax.collections, strict=True):
+        assert to_hex(band.get_facecolor()[0]) == line.get_color().lower()
+        assert band.get_alpha() < 0.5
+    assert len({line.get_linestyle() for line in ax.lines}) == 2
+
+
+def test_a_band_is_told_by_its_median_and_its_end():
+    ax = bands({"a": [[5, 2, 3], [1, 1, 9]]}, x=[10, 30], title="T")
+    assert ax.get_label() == (
+        "T. Bands over 10 to 30. a, 3 seeds: median from 3 to 1, "
+        "at the end between 1 and 9."
+    )
+    assert ax.lines[0].get_xdata().tolist() == [10, 30]
+
+
+def test_floors_are_drawn_named_and_told(losses):
+    floors = {"ln 2": np.log(2), "none": 0.0}
+    ax = bands({"a": losses}, floors=floors)
+    _, *drawn = ax.lines
+    assert [line.get_ydata() for line in drawn] == [[y, y] for y in floors.values()]
+    assert [list(line.get_xdata()) for line in drawn] == [[0, 1]] * 2  # all across
+    assert [text.get_text() for text in ax.texts] == list(floors)
+    assert [text.xy for text in ax.texts] == [(1, y) for y in floors.values()]
+    assert ax.get_label().endswith("A line at 0.693: ln 2. A line at 0: none.")
+
+
+def test_floors_have_no_place_in_the_legend(losses):
+    ax = bands({"a": losses, "b": losses}, floors={"ln 2": np.log(2)})
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+    assert bands({"a": losses}, floors={"f": 0.1}).get_legend() is None
+
+
+def test_bands_of_losses_are_named_so(losses):
+    ax = bands({"a": losses})
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("step", "loss")
+    assert ax.get_yscale() == "linear"
+    assert bands({"a": losses}, log=True).get_yscale() == "log"
+
+
+# Both.
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_numbers_may_have_a_gradient_and_any_dtype(dtype):
+    y = torch.tensor([0.25, 2.0], dtype=dtype, requires_grad=True)
+    x = torch.tensor([1.0, 3.0], dtype=dtype, requires_grad=True)
+    line = lines(x, {"a": y}).lines[0]
+    assert (list(line.get_xdata()), list(line.get_ydata())) == ([1, 3], [0.25, 2])
+    line = bands({"a": y[:, None]}, x=x).lines[0]
+    assert (list(line.get_xdata()), list(line.get_ydata())) == ([1, 3], [0.25, 2])
+
+
+def test_curves_are_drawn_where_they_are_told_to(losses):
+    left, right = panels(2)
+    assert lines(np.arange(2), {"a": np.arange(2)}, ax=left) is left
+    assert bands({"a": losses}, ax=right) is right
+
+
+def test_the_picture_carries_its_text(losses):
+    for ax in (
+        bands({"a": losses}, title="T"),
+        lines([0, 1], {"a": [2, 3]}, title="T"),
+    ):
+        assert isinstance(ax.figure, DescribedFigure)
+        assert f"<title>{ax.get_label()}" in ax.figure.to_svg()
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: lines([0, 1], {}), "1 to 4 curves; got 0"),
+        (lambda: bands({}), "1 to 4 curves; got 0"),
+        (
+            lambda: lines([0], dict.fromkeys("abcde", (0,))),
+            "4 curves; got 5",
+        ),
+        (lambda: bands(dict.fromkeys("abcde", ((0,),))), "4 curves; got 5"),
+        (
+            lambda: lines([0, 1], {"a": [0, 1], "b": [0, 1, 2]}),
+            r"b must have shape \(2,\); got \(3,\)",
+        ),
+        (
+            lambda: lines([[0, 1]], {"a": [[0, 1]]}),
+            r"x must have shape \(N,\), with N at least 1; got \(1, 2\)",
+        ),
+        (
+            lambda: lines([], {"a": []}),
+            r"x must have shape \(N,\), with N at least 1; got \(0,\)",
+        ),
+        (
+            lambda: bands({"a": [0, 1]}),
+            r"a must have shape \(2, seeds\); got \(2,\)",
+        ),
+        (
+            lambda: bands({"a": [[0], [1]], "b": [[0]]}),
+            r"b must have shape \(2, seeds\); got \(1, 1\)",
+        ),
+        (
+            lambda: bands({"a": [[0], [1]]}, x=[1]),
+            r"a must have shape \(1, seeds\); got \(2, 1\)",
+        ),
+        (lambda: bands({"a": [[0], [1]]}, x=1), r"x must .* got \(\)"),
+        (
+            lambda: bands({"a": np.zeros((2, 0))}),
+            r"a must have shape \(2, seeds\); got \(2, 0\)",
+        ),
+        (
+            lambda: bands({"a": 1.0}),
+            r"a must have shape \(., seeds\); got \(\)",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()

@@ -1,0 +1,222 @@
+"""Pictures draw their data, say it in words, and refuse what they cannot draw."""
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from matplotlib import rcParams
+
+from selfattn_book.draw.matrices import heatmap
+from selfattn_book.draw.style import INK, DescribedFigure, in_book_style, panels
+from selfattn_book.draw.vectors import dials, vectors
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def test_a_heatmap_shows_its_numbers():
+    values = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
+    ax = heatmap(values, rows=["a", "b"], columns=["c", "d"], title="T")
+    np.testing.assert_array_equal(ax.images[0].get_array(), values.numpy())
+    assert [text.get_text() for text in ax.texts] == [
+        "0.25",
+        "0.75",
+        "1.00",
+        "0.00",
+    ]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b"]
+    assert ax.get_label().endswith("a: 0.25, 0.75. b: 1.00, 0.00.")
+
+
+def test_dark_cells_have_light_numbers():
+    ax = heatmap(np.array([[0.0, 1.0]]))
+    assert [text.get_color() for text in ax.texts] == [INK, "white"]
+
+
+def test_a_mask_is_told_by_what_each_row_sees():
+    ax = heatmap(torch.tensor([[True, False], [False, False]]), title="M")
+    assert ax.get_label() == "M. Mask, 2 rows by 2 columns. 0 sees 0. 1 sees none."
+    assert [text.get_text() for text in ax.texts] == ["✓", "·", "·", "·"]
+
+
+def test_a_table_of_yes_and_no_is_told_with_the_names_of_its_columns():
+    yes = np.array([[True, True], [False, True]])
+    names = {"rows": ["ours", "theirs"], "columns": ["a", "b"]}
+    ax = heatmap(yes, **names, verb="passes")
+    assert (
+        ax.get_label()
+        == "Table, 2 rows by 2 columns. ours passes a, b. theirs passes b."
+    )
+
+
+def test_a_missing_number_is_left_blank():
+    ax = heatmap(np.array([[np.nan, 2.0]]))
+    assert [text.get_text() for text in ax.texts] == ["", "2.00"]
+    assert "none, 2.00" in ax.get_label()
+
+
+def test_a_large_matrix_is_told_by_its_range():
+    ax = heatmap(np.arange(100.0).reshape(10, 10), digits=None)
+    assert "Values from 0.00 to 99.00" in ax.get_label()
+    assert len(ax.texts) == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_numbers_may_have_a_gradient_and_any_dtype(dtype):
+    values = torch.tensor([[0.25, 2.0]], dtype=dtype, requires_grad=True)
+    ax = heatmap(values)
+    assert ax.images[0].get_array().tolist() == [[0.25, 2.0]]
+    ax = vectors(values, ["a"], moved=2 * values)
+    assert "a at (0.25, 2.00) moves to (0.50, 4.00)" in ax.get_label()
+    (_, ax) = dials(0 * values[0], ["a", "b"])
+    assert ax.get_label() == "b: hand at (1.00, 0.00)."
+
+
+def test_many_rows_are_named_sparsely():
+    ax = heatmap(np.zeros((60, 3)), digits=None)
+    assert len(ax.get_yticks()) <= 16
+
+
+def test_arrows_join_points_with_where_they_move():
+    points, moved = (
+        np.array([[0.0, 0.0], [1.0, 0.0]]),
+        np.array([[0.5, 0.5], [1.0, 1.0]]),
+    )
+    ax = vectors(points, ["a", "b"], moved=moved, hull=False)
+    assert "a at (0.00, 0.00) moves to (0.50, 0.50)" in ax.get_label()
+    arrows = [text for text in ax.texts if getattr(text, "arrow_patch", None)]
+    assert [tuple(arrow.xy) for arrow in arrows] == [(0.5, 0.5), (1.0, 1.0)]
+
+
+def test_the_hull_leaves_inner_points_out():
+    square = [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
+    ax = vectors(np.array(square), list("abcde"), hull=True)
+    corners = {tuple(corner) for corner in ax.patches[0].get_xy()}
+    assert corners == {(0, 0), (0, 1), (1, 1), (1, 0)}
+
+
+def test_the_hull_has_all_points_on_its_left_and_no_corner_too_many(draw):
+    points = draw(31, 2).mul(2).round().unique(dim=0).numpy()  # many on one line
+    ax = vectors(points, [""] * len(points), hull=True)
+    *corners, last = ax.patches[0].get_xy()
+    assert tuple(last) == tuple(corners[0])
+    for (x, y), (u, v) in zip(corners, [*corners[1:], corners[0]], strict=True):
+        turns = (u - x) * (points[:, 1] - y) - (v - y) * (points[:, 0] - x)
+        assert (turns >= 0).all()
+        on_edge = points[turns == 0]  # no corner lies between two others
+        kept = [
+            point
+            for point in on_edge.tolist()
+            if point in np.array(corners).tolist()
+        ]
+        assert len(kept) == 2
+
+
+def test_hands_point_where_the_angle_says():
+    axes = dials(np.array([0.0, np.pi / 2]), ["0", "1"], title="D")
+    np.testing.assert_allclose(axes[1].lines[0].get_xydata()[1], [0, 1], atol=1e-12)
+    assert axes[0].get_label() == "D. 0: hand at (1.00, 0.00)."
+
+
+def test_pictures_are_drawn_where_they_are_told_to():
+    left, right = panels(2)
+    assert heatmap(np.eye(2), ax=right) is right
+    assert vectors(np.eye(2), ["a", "b"], ax=left) is left
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (
+            lambda: heatmap(np.zeros(3)),
+            r"must be a matrix; got shape \(3,\)",
+        ),
+        (
+            lambda: heatmap(np.eye(2), rows=["a"]),
+            "one name for each of 2; got 1",
+        ),
+        (
+            lambda: vectors(np.zeros((2, 3)), ["a", "b"]),
+            r"\(N, 2\); got \(2, 3\)",
+        ),
+        (
+            lambda: vectors(np.zeros((2, 2)), ["a"]),
+            "one name for each of 2; got 1",
+        ),
+        (
+            lambda: vectors(np.zeros((2, 2)), ["a", "b"], moved=np.zeros((3, 2))),
+            r"moved must have the shape of points, \(2, 2\); got \(3, 2\)",
+        ),
+        (
+            lambda: vectors(np.zeros((2, 2)), ["a", "b"], moved=[0, 1]),
+            r"shape of points, \(2, 2\); got \(2,\)",
+        ),
+        (lambda: dials([], []), r"N at least 1; got \(0,\)"),
+        (lambda: dials(np.eye(2), ["a", "b"]), r"\(N,\).* got \(2, 2\)"),
+        (
+            lambda: dials(np.zeros(2), ["a"]),
+            "one name for each of 2; got 1",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()
+
+
+def test_the_picture_carries_its_text():
+    svg = heatmap(np.eye(2), title="Identity").figure.to_svg()
+    assert "<title>Identity. Heat map, 2 rows by 2 columns." in svg
+
+
+def test_the_same_picture_is_the_same_file():
+    drawn = [heatmap(np.eye(2), title="Identity").figure.to_svg() for _ in range(2)]
+    assert drawn[0] == drawn[1]
+
+
+def test_the_reader_s_own_settings_are_left_alone():
+    before = dict(rcParams)
+    heatmap(np.eye(2))
+    assert dict(rcParams) == before
+
+
+def test_a_notebook_shows_the_described_picture(monkeypatch):
+    shown = []
+    monkeypatch.setattr(
+        "IPython.display.display", lambda data, raw: shown.append((data, raw))
+    )
+    ax = heatmap(np.eye(2), title="Identity")
+    ax.figure._ipython_display_()
+    ((data, raw),) = shown
+    assert raw
+    assert data["text/plain"] == ax.get_label()
+    assert data["image/svg+xml"] == ax.figure.to_svg()
+
+
+@pytest.mark.parametrize("interactive", [True, False])
+def test_a_backend_that_turns_itself_on_stays_on(interactive):
+    @in_book_style
+    def draw():
+        matplotlib.interactive(interactive)
+
+    before = matplotlib.is_interactive()
+    try:
+        matplotlib.interactive(not interactive)
+        draw()
+        assert matplotlib.is_interactive() == interactive
+    finally:
+        matplotlib.interactive(before)
+
+
+def test_a_figure_without_a_description_says_nothing():
+    assert DescribedFigure().text_alternative() == ""
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_an_empty_heatmap_is_refused(shape):
+    with pytest.raises(ValueError, match="must have a row and a column; got shape"):
+        heatmap(np.ones(shape))

@@ -1,0 +1,77 @@
+"""A ladder draws every seed once, and every floor where it is."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+
+from selfattn_book.draw.seeds import ladder
+from selfattn_book.draw.style import DescribedFigure, panels
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def test_points_and_bars_are_the_data(draw):
+    ends = {"a": draw(7).exp(), "b\nc": draw(5, seed=1).exp()}
+    ax = ladder(ends, {"a": 0.5, "b\nc": 0.1}, title="T", y_title="height")
+    rungs, parts = ax.lines[:2], ax.lines[2:]
+    assert [line.get_ydata()[0] for line in rungs] == [0.1, 0.5]
+    for column, (bar, points) in enumerate(
+        zip(parts[::2], parts[1::2], strict=True)
+    ):
+        name = list(ends)[column]
+        np.testing.assert_array_equal(points.get_ydata(), ends[name])
+        assert (np.abs(points.get_xdata() - column) < 0.3).all()
+        assert len(set(points.get_xdata())) == len(ends[name])
+        assert bar.get_ydata().tolist() == [[0.5, 0.5], [0.1, 0.1]][column]
+        assert bar.get_xdata().mean() == pytest.approx(column)
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == list(ends)
+    assert (ax.get_title(), ax.get_ylabel()) == ("T", "height")
+
+
+def test_models_of_one_floor_share_a_rung():
+    ax = ladder({"a": [1.0], "b": [2.0]}, {"a": 0.5, "b": 0.5})
+    assert len(ax.lines) == 1 + 2 * 2
+
+
+def test_it_tells_what_it_draws():
+    ax = ladder({"a\nb": torch.tensor([0.25, 0.5])}, {"a\nb": 0.125}, title="T")
+    assert ax.get_label() == (
+        "T. a b, 2 seeds: floor 0.125, ends from 0.25 to 0.5."
+    )
+    assert isinstance(ax.figure, DescribedFigure)
+
+
+def test_the_lower_of_two_near_rungs_is_named_below_its_line():
+    rungs = {"top": 0.7, "upper": 0.42, "lower": 0.41, "bottom": 0.0}
+    ends = {key: [0.7, 0.0] for key in "abcd"}
+    ax = ladder(ends, dict(zip("abcd", rungs.values(), strict=True)), rungs=rungs)
+    places = {text.get_text(): (text.xy[1], text.get_va()) for text in ax.texts}
+    assert places == {
+        "top": (0.7, "bottom"),
+        "upper": (0.42, "bottom"),
+        "lower": (0.41, "top"),
+        "bottom": (0.0, "bottom"),
+    }
+    assert ax.get_label().startswith("A rung at 0.7: top. A rung at 0.42: upper. ")
+
+
+def test_it_draws_where_it_is_told():
+    left, right = panels(2)
+    assert ladder({"a": [1.0]}, {"a": 0.0}, ax=right) is right
+    assert len(left.lines) == 0
+
+
+def test_every_model_needs_a_floor_and_its_values():
+    with pytest.raises(ValueError, match="at least one model; got none"):
+        ladder({}, {})
+    with pytest.raises(
+        ValueError, match=r"same models as ends, \['a'\]; got \['b'\]"
+    ):
+        ladder({"a": [1.0]}, {"b": 1.0})
+    with pytest.raises(ValueError, match="a must "):
+        ladder({"a": [[1.0]]}, {"a": 1.0})

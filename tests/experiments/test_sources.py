@@ -1,0 +1,118 @@
+"""Drawn in the order of the sources, a seed gives the numbers that they print."""
+
+import pytest
+import torch
+from torch import nn
+
+from selfattn_book.encoder_decoder import EncoderDecoder
+from selfattn_book.experiments.sources import draw_in_source_order
+from selfattn_book.masks import causal_mask
+from selfattn_book.multi_head import MultiHeadAttention
+from selfattn_book.transformer import EncoderBlock
+
+SOURCE = torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]])
+
+
+def one_by_one(attention, d_input, bias=True):
+    """Make separate maps in the order of the sources: output, then query, key, value a head."""
+    width, heads = attention.d_head, attention.num_heads
+    output = nn.Linear(heads * width, attention.project_output.out_features, bias)
+    return output, [
+        [nn.Linear(d_input, width, bias) for _ in range(3)] for _ in range(heads)
+    ]
+
+
+def assert_equal_to(attention, output, heads):
+    ours = attention.project_query, attention.project_key, attention.project_value
+    expected = [
+        (attention.project_output, [output]),
+        *zip(ours, zip(*heads, strict=True), strict=True),
+    ]
+    for whole, parts in expected:
+        assert whole.weight.equal(
+            torch.cat([part.weight for part in parts]).to(whole.weight)
+        )
+        if whole.bias is not None:
+            assert whole.bias.equal(
+                torch.cat([part.bias for part in parts]).to(whole.bias)
+            )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("d_input", [2, 5, 13])
+@pytest.mark.parametrize("d_head", [1, 2, 11, 17])
+@pytest.mark.parametrize("num_heads", [1, 3])
+def test_an_attention_draws_its_output_map_and_then_head_by_head(
+    seeded, num_heads, d_head, d_input, bias, dtype
+):
+    sizes = {"d_input": d_input, "d_head": d_head, "bias": bias}
+    attention = MultiHeadAttention(17, num_heads, **sizes).to(dtype)
+    with seeded(7):
+        assert draw_in_source_order(attention) is attention
+        state = torch.get_rng_state()
+    with seeded(7):
+        output, heads = one_by_one(attention, d_input, bias)
+        assert torch.equal(torch.get_rng_state(), state)
+    assert_equal_to(attention, output, heads)
+    assert all(parameter.requires_grad for parameter in attention.parameters())
+    assert all(parameter.dtype == dtype for parameter in attention.parameters())
+
+
+def test_a_pair_draws_encoder_and_decoder_part_by_part(seeded):
+    model = EncoderDecoder(d_model=2, num_heads=3, d_ff=10, d_input=2)
+    with seeded(23):
+        draw_in_source_order(model)
+    with seeded(23):
+        decoder = model.decoder
+        for attentions, feed_forward in (
+            ([model.encoder.attention], model.encoder.feed_forward),
+            (
+                [decoder.self_attention, decoder.cross_attention],
+                decoder.feed_forward,
+            ),
+        ):
+            for attention in attentions:
+                assert_equal_to(attention, *one_by_one(attention, 2))
+            for ours, theirs in zip(
+                feed_forward[::2], [nn.Linear(2, 10), nn.Linear(10, 2)], strict=True
+            ):
+                assert ours.weight.equal(theirs.weight)
+                assert ours.bias.equal(theirs.bias)
+
+
+def test_what_the_sources_do_not_have_is_refused_and_left_as_it_was():
+    block = EncoderBlock(6, 2)
+    before = [parameter.clone() for parameter in block.parameters()]
+    with pytest.raises(TypeError, match="attention and linear maps; got LayerNorm"):
+        draw_in_source_order(block)
+    assert all(a.equal(b) for a, b in zip(before, block.parameters(), strict=True))
+
+
+@pytest.fixture
+def pair(seeded):
+    """The encoder of seed 11 and the decoder of seed 13, as the source has them."""
+    model = EncoderDecoder()
+    with seeded(11):
+        draw_in_source_order(model.encoder)
+    with seeded(13):
+        draw_in_source_order(model.decoder)
+    return model
+
+
+def test_the_printed_states_of_the_encoder(pair):
+    printed = torch.tensor([[[-0.0498, 0.2193], [-0.0642, 0.2258]]])
+    torch.testing.assert_close(pair.encoder(SOURCE)[0], printed, rtol=0, atol=5e-5)
+
+
+def test_the_printed_weights_of_the_decoder(pair):
+    target = torch.tensor([[[-1.0, 1.0], [1.0, 1.0]]])
+    _, weights = pair.decoder.self_attention(target, target, target, causal_mask(2))
+    second = torch.tensor([[0.4011, 0.5989], [0.4264, 0.5736], [0.6304, 0.3696]])
+    torch.testing.assert_close(weights[0, :, 1], second, rtol=0, atol=5e-5)
+    assert weights[0, :, 0].equal(torch.tensor([[1.0, 0.0]] * 3))
+
+
+def test_the_printed_predictions(pair):
+    printed = torch.tensor([[[0.4132, 0.3728], [0.4132, 0.3728]]])
+    torch.testing.assert_close(pair.predict(SOURCE, 2), printed, rtol=0, atol=5e-5)

@@ -1,0 +1,248 @@
+"""The command line of training: what it shows, what it keeps, and what it refuses."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from selfattn_book.experiments import checkpoint, train_squares
+
+EPOCHS = 100
+COMMAND = [sys.executable, "-m", "selfattn_book.experiments.training"]
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+
+
+def listen():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def history(file="squares.pt"):
+    return checkpoint.load(file)["history"]
+
+
+def files(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+def refusal(capsys, *options):
+    """Return the exit code and what was said at last."""
+    with pytest.raises(SystemExit) as stopped:
+        train_squares.main(list(options))
+    if isinstance(stopped.value.code, str):  # Python prints it, and returns 1
+        return 1, stopped.value.code.strip()
+    return stopped.value.code, capsys.readouterr().err.splitlines()[-1]
+
+
+def test_it_trains_shows_progress_and_goes_on(tmp_path):
+    first = subprocess.run(
+        [*COMMAND, "--epochs", "2"], capture_output=True, text=True
+    )
+    assert first.returncode == 0, first.stderr
+    assert "2/2" in first.stderr
+    assert "After 2 epochs: training loss" in first.stdout
+    assert files(tmp_path) == {"squares.pt", "squares.svg"}
+    again = subprocess.run(
+        [*COMMAND, "--epochs", "3"], capture_output=True, text=True
+    )
+    assert "3/3" in again.stderr
+    assert "1/3" not in again.stderr
+    assert len(history()["train"]) == 3
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+def test_whatever_ends_it_the_same_command_ends_up_at_the_same_numbers(
+    tmp_path, name
+):
+    process = subprocess.Popen(
+        [*COMMAND, f"--epochs={EPOCHS}"],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=listen,  # a shell's background job is born deaf to it
+    )
+    while not os.path.exists("squares.pt") or len(history()["train"]) < 3:
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.002)
+    process.send_signal(getattr(signal, name))
+    said = process.communicate()[1]
+    epochs = len(history()["train"])
+    assert 3 <= epochs < EPOCHS
+    if name == "SIGINT":
+        assert process.returncode == 130
+        assert f"squares.pt keeps {epochs} epochs; the same command goes on" in said
+        assert "Traceback" not in said
+        assert files(tmp_path) == {"squares.pt"}
+    train_squares.main([f"--epochs={EPOCHS}"])
+    train_squares.main([f"--epochs={EPOCHS}", "--checkpoint=whole.pt"])
+    resumed, whole = checkpoint.load("squares.pt"), checkpoint.load("whole.pt")
+    for losses in ("train", "validation", "best_epoch"):
+        assert resumed["history"][losses] == whole["history"][losses]
+    for part, value in whole["model"].items():
+        assert resumed["model"][part].equal(value)
+    left = {file for file in files(tmp_path) if not file.endswith(".part")}
+    assert left == {"squares.pt", "whole.pt", "squares.svg"}
+
+
+def test_interrupted_too_early_it_says_so(monkeypatch, capsys):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train_squares, "fit", interrupted)
+    code, said = refusal(capsys)
+    assert (code, said) == (
+        130,
+        "Interrupted. No epoch was over yet, and nothing is kept.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        (
+            ["--plot", "none/x.svg"],
+            "--plot: must be in a folder that is there; got none",
+        ),
+        (
+            ["--checkpoint", "none/x"],
+            "--checkpoint: must be in a folder that is there",
+        ),
+        (["--plot", "."], "--plot: must be a file; got the folder ."),
+        (["--plot", "./squares.pt"], "--plot and --checkpoint must be two files"),
+        (["--epochs", "0"], "--epochs: must be an integer of at least 1; got 0"),
+        (
+            ["--epochs", "1.5"],
+            "--epochs: must be an integer of at least 1; got 1.5",
+        ),
+        (["--lr", "0"], "--lr: must be a number above 0, and finite; got 0"),
+        (["--lr", "inf"], "--lr: must be a number above 0, and finite; got inf"),
+        (["--lr", "fast"], "--lr: must be a number above 0, and finite; got fast"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_training(tmp_path, capsys, options, rule):
+    code, said = refusal(capsys, *options)
+    assert code == 2
+    assert rule in said
+    assert files(tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--seed=2"], "'seed: 2'; got one with 'seed: 23'"),
+        (["--lr=0.5"], "'lr: 0.5'; got one with 'lr: 0.01'"),
+        (["--positions"], "'(place): PositionalEncoding("),
+    ],
+)
+def test_a_checkpoint_of_another_training_is_refused(
+    tmp_path, capsys, options, told
+):
+    train_squares.main(["--epochs=1"])
+    before = (tmp_path / "squares.pt").read_bytes()
+    code, said = refusal(capsys, "--epochs=2", *options)
+    assert code == 1
+    assert said.startswith("The training failed: squares.pt must be of a training")
+    assert told in said
+    assert (tmp_path / "squares.pt").read_bytes() == before
+
+
+@pytest.mark.parametrize("seed", ["-1", "1.5", "one", str(2**32)])
+def test_a_seed_is_one_that_pytorch_tells_apart(tmp_path, capsys, seed):
+    code, said = refusal(capsys, f"--seed={seed}")
+    assert code == 2
+    assert f"must be an integer from 0 to 4294967295; got {seed}" in said
+    assert files(tmp_path) == set()
+
+
+@pytest.mark.parametrize("what", ["foreign", "cut", "emptied"])
+def test_a_file_that_is_no_checkpoint_is_named(tmp_path, capsys, what):
+    train_squares.main(["--epochs=1"])
+    file = tmp_path / "squares.pt"
+    if what == "foreign":
+        file.write_bytes(b"a letter")
+    elif what == "cut":
+        file.write_bytes(file.read_bytes()[:-500])
+    else:
+        content = checkpoint.load(file)
+        content["optimizer"]["state"] = {}
+        checkpoint.save(file, content)
+    before = file.read_bytes()
+    code, said = refusal(capsys, "--epochs=2")
+    assert code == 1
+    assert said.startswith("The training failed: squares.pt must be ")
+    assert said.endswith(". Move it away, or name another file.")
+    assert file.read_bytes() == before
+
+
+def limited():
+    """Let no file grow beyond some bytes, as a full disk does not."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+
+
+@pytest.mark.parametrize("which", ["squares.pt", "squares.svg"])
+def test_what_cannot_be_written_is_named(tmp_path, which):
+    if which == "squares.svg":
+        train_squares.main(["--epochs=1"])  # the checkpoint is not written again
+    done = subprocess.run(
+        [*COMMAND, "--epochs=1"], preexec_fn=limited, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    told = f"The training failed: {which} must be a file that can be written; got "
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert files(tmp_path) <= {"squares.pt", "squares.svg"}
+    assert (tmp_path / "squares.pt").exists() == (which == "squares.svg")
+
+
+@pytest.mark.parametrize("content", [b"a letter", None])
+def test_interrupted_over_a_foreign_file_it_leaves_it_alone(
+    tmp_path, monkeypatch, capsys, content
+):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train_squares, "fit", interrupted)
+    file = tmp_path / "squares.pt"
+    checkpoint.save(file, {"history": None})
+    if content:
+        file.write_bytes(content)
+    code, said = refusal(capsys)
+    assert (code, said) == (
+        130,
+        "Interrupted. squares.pt is no checkpoint, and was left alone.",
+    )
+
+
+def test_a_training_that_fails_says_why(tmp_path, capsys):
+    code, said = refusal(capsys, "--lr=1e30")
+    assert code == 1
+    assert said == "The training failed: losses must be finite; got nan in training"
+    assert files(tmp_path) == set()
+
+
+def test_a_finished_training_is_not_trained_again(tmp_path, capsys):
+    train_squares.main(["--epochs=2"])
+    before = (tmp_path / "squares.pt").read_bytes()
+    train_squares.main(["--epochs=1"])
+    assert (tmp_path / "squares.pt").read_bytes() == before
+    assert "After 2 epochs" in capsys.readouterr().out
+
+
+def test_the_picture_tells_its_numbers_and_shows_even_one_epoch(tmp_path):
+    train_squares.main(["--epochs=1"])
+    picture = (tmp_path / "squares.svg").read_text("utf-8")
+    loss = history()["train"][0]
+    assert f"training: from {loss:.3g} to {loss:.3g}" in picture
+    one = picture.count("<use ")
+    train_squares.main(["--epochs=2"])
+    assert one > (tmp_path / "squares.svg").read_text("utf-8").count("<use ")

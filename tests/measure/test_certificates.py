@@ -1,0 +1,89 @@
+"""What can be doubted in balance is compared with all balanced lists there are."""
+
+from fractions import Fraction
+
+import pytest
+import torch
+
+from selfattn_book.measure.certificates import (
+    doubtful,
+    exchange,
+    in_sentences,
+    pivot,
+)
+
+
+def draw_rows(number, size, width):
+    chance = torch.Generator().manual_seed(number)
+    return torch.randint(-2, 3, (size, width), generator=chance).tolist()
+
+
+def exact(rows):
+    return [[Fraction(x) for x in row] for row in rows]
+
+
+def balanced_lists(rows):
+    """Begin with a doubt of each sentence alone, and balance feature by feature."""
+    lists = [[int(i == k) for k in range(len(rows))] for i in range(len(rows))]
+    for feature in zip(*rows, strict=True):
+        sums = [
+            sum(d * x for d, x in zip(ds, feature, strict=True)) for ds in lists
+        ]
+        mixed = [
+            [-b * x + a * y for x, y in zip(up, down, strict=True)]
+            for up, a in zip(lists, sums, strict=True)
+            for down, b in zip(lists, sums, strict=True)
+            if a > 0 > b
+        ]
+        lists = [ds for ds, a in zip(lists, sums, strict=True) if a == 0] + mixed
+    return lists
+
+
+@pytest.mark.parametrize("number", range(200))
+def test_who_can_be_doubted_is_in_some_balanced_list(number):
+    rows = draw_rows(number, 2 + number % 5, 1 + number % 3)
+    lists = balanced_lists(rows)
+    expected = [i for i in range(len(rows)) if any(ds[i] > 0 for ds in lists)]
+    assert doubtful(exact(rows)) == expected
+
+
+def test_the_two_hundred_hold_all_kinds():
+    kinds = set()
+    for number in range(200):
+        rows = draw_rows(number, 2 + number % 5, 1 + number % 3)
+        count = len(doubtful(exact(rows)))
+        kinds.add("none" if count == 0 else "all" if count == len(rows) else "some")
+    assert kinds == {"none", "some", "all"}
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_margins_are_what_the_table_says(number):
+    """Also after any exchange, which goes on until no share is large."""
+    rows = draw_rows(number, 7, 3)
+    margins = [
+        sum(x * w for x, w in zip(row, (5, -7, 11), strict=True)) for row in rows
+    ]
+    table = in_sentences(exact(rows), range(7))
+    weights = {i: Fraction(1 + (5 * i + number) % 7) for i in range(7)}
+    for _ in range(2):
+        used = {j for line in table.values() for j in line}
+        assert used.isdisjoint(table)
+        assert len(used) == torch.linalg.matrix_rank(torch.tensor(rows).double())
+        for i, line in table.items():
+            assert margins[i] == sum(
+                share * margins[j] for j, share in line.items()
+            )
+        exchange(table, weights)
+    for i, line in table.items():
+        assert all(abs(c) * weights[i] <= 2 * weights[j] for j, c in line.items())
+
+
+def test_a_pivot_taken_back_changes_nothing():
+    table = in_sentences(exact(draw_rows(0, 6, 3)), range(6))
+    before = {i: dict(line) for i, line in table.items()}
+    i = min(table)
+    j = next(j for j, share in table[i].items() if share != 0)
+    pivot(table, i, j)
+    assert table != before
+    pivot(table, j, i)
+    assert table == before

@@ -1,0 +1,339 @@
+"""Floors come with a proof, which must fail for doubts that prove nothing."""
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import binary_cross_entropy_with_logits, one_hot
+
+from selfattn_book.experiments.words import case_study, relative_words, reversal
+from selfattn_book.measure import floors
+from selfattn_book.measure.floors import doubts_bound, indicators, linear_floor
+
+LN2 = math.log(2)
+
+
+def features_of(tokens):
+    ones = one_hot(tokens, 5).double()
+    return {
+        "words": ones.sum(1),
+        "placed words": ones.flatten(1),
+        "bags": indicators(tokens.sort(dim=1).values),
+        "sentences": indicators(tokens),
+    }
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_doubts_bound_the_loss_of_any_weights(seed, draw):
+    features, labels = draw(12, 3, seed=seed).double(), torch.arange(12.0) % 2
+    floor = linear_floor(features, labels)
+    for scale in (0.1, 1.0, 10.0):
+        w = scale * draw(3, seed=seed + 100).double()
+        loss = binary_cross_entropy_with_logits(features @ w, labels.double())
+        assert loss > floor.lower
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_both_sides_meet_where_lbfgs_ends(seed, draw):
+    features, labels = draw(30, 4, seed=seed).double(), torch.arange(30.0) % 2
+    floor = linear_floor(features, labels)
+    w = torch.zeros(4, dtype=torch.float64, requires_grad=True)
+    descent = torch.optim.LBFGS(
+        [w],
+        max_iter=200,
+        line_search_fn="strong_wolfe",
+        tolerance_grad=1e-12,
+        tolerance_change=1e-16,
+    )
+
+    def closure():
+        descent.zero_grad()
+        loss = binary_cross_entropy_with_logits(features @ w, labels.double())
+        loss.backward()
+        return loss
+
+    descent.step(closure)
+    assert closure().item() == pytest.approx(floor.upper, abs=1e-10)
+    share = (-(2 * labels.double() - 1) * (features @ w)).sigmoid().tolist()
+    assert share == pytest.approx([float(d) for d in floor.doubts], abs=1e-4)
+
+
+def random_set(kind, number):
+    """Draw up to 13 sentences with up to 6 features; many are separable, or half of them are."""
+    chance = torch.Generator().manual_seed(number)
+    size, width = (
+        int(torch.randint(*ends, (), generator=chance)) for ends in SIZES
+    )
+    labels = torch.randint(2, (size,), generator=chance).double()
+    lowest, highest = KINDS[kind]
+    rows = torch.randint(lowest, highest, (size, width), generator=chance).double()
+    if kind == "any numbers":
+        rows += torch.rand(size, width, generator=chance, dtype=torch.float64)
+    if (
+        kind == "partly separable"
+    ):  # a feature that some sentences have, of the right sign
+        rows[:, 0] = (2 * labels - 1) * (rows[:, 0] > 0)
+    scales = 20 * torch.rand(3, width, generator=chance, dtype=torch.float64) - 10
+    return rows, labels, 10 ** scales[0]
+
+
+SIZES = ((2, 14), (1, 7))
+KINDS = {
+    "0 and 1": (0, 2),
+    "whole numbers": (-3, 4),
+    "any numbers": (-3, 3),
+    "partly separable": (-3, 4),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_thousand_random_sets_are_solved_at_any_scale(kind):
+    """Each of 250 sets with features of order one, of 1e-10, of 1e10, and each of its own."""
+    solved, chance = [], torch.Generator().manual_seed(0)
+    for number in range(250):
+        rows, labels, scales = random_set(kind, number)
+        features = rows * (1.0, 1e-10, 1e10, scales)[number % 4]
+        lower, upper, doubts = linear_floor(features, labels)
+        assert 0 <= upper - lower < 1e-15
+        assert doubts_bound(doubts, features, labels) == lower
+        w = torch.randn(rows.size(1), 9, generator=chance, dtype=torch.float64)
+        z = features / features.abs().amax().clamp(min=1e-300) @ w
+        losses = nn.functional.softplus((1 - 2 * labels)[:, None] * z).mean(0)
+        assert (losses > lower - 1e-12).all()
+        solved.append(upper)
+    assert min(solved) == 0 < max(solved)
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_the_size_of_a_feature_does_not_matter(number):
+    """Not to the floor, nor to who can be doubted."""
+    rows, labels, scales = random_set("0 and 1", number)
+    here, there = linear_floor(rows, labels), linear_floor(rows * scales, labels)
+    assert here[:2] == pytest.approx(there[:2], abs=1e-15)
+    assert [d > 0 for d in here.doubts] == [d > 0 for d in there.doubts]
+
+
+def test_the_far_ends_of_the_numbers_are_legal():
+    rows = torch.tensor([[1e300], [1e-300], [-1.0], [2.0]], dtype=torch.float64)
+    lower, upper, doubts = linear_floor(rows, torch.tensor([1, 0, 0, 0]))
+    assert lower == upper
+    assert doubts_bound(doubts, rows, torch.tensor([1, 0, 0, 0])) == lower
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "scales"),
+    [
+        (
+            [[3, 3], [1, 1], [3, -3], [-3, 1], [-3, -2], [-3, -2]],
+            [1] * 6,
+            [1e4, 1e-9],
+        ),
+        (
+            [[2, 0, 2], [3, -1, 1], [-2, 3, -1], [-1, -2, 0], [3, -1, -3]],
+            [1, 0, 0, 0, 0],
+            [1e-2, 1e5, 1e6],
+        ),
+    ],
+)
+def test_rows_that_rounding_has_made_almost_dependent_are_solved(
+    rows, labels, scales
+):
+    """Three times 1e-9 is not three times as large: without exchanges, shares reach 1e16."""
+    features = torch.tensor(rows) * torch.tensor(scales, dtype=torch.float64)
+    floor = linear_floor(features, torch.tensor(labels))
+    assert 0 <= floor.upper - floor.lower < 1e-15
+
+
+def test_data_that_once_were_refused():
+    rows = [[1, 0, 0, 1, 1, 1], [1, 0, 0, 0, 0, 0]]
+    rows += [[1, 0, 1, 0, 1, 1], [1, 0, 0, 0, 0, 0]]
+    floor = linear_floor(torch.tensor(rows), torch.tensor([1, 1, 0, 0]))
+    assert floor == (LN2 / 2, LN2 / 2, [0, Fraction(1, 2), 0, Fraction(1, 2)])
+
+
+def test_what_tiny_features_can_separate_has_no_floor_but_0():
+    features, labels = torch.full((2, 1), 1e-10), torch.ones(2)
+    assert linear_floor(features, labels) == (0, 0, [0, 0])
+    with pytest.raises(
+        ValueError, match="balance in every feature; got a sum of 1e-10"
+    ):
+        doubts_bound([0.5, 0.5], features, labels)
+
+
+def exact_loss(w, features, labels):
+    """Compute a loss in fractions, and its logarithms to fifty digits."""
+    with localcontext(prec=50):
+        total = Decimal(0)
+        for row, label in zip(features.tolist(), labels.tolist(), strict=True):
+            z = sum(
+                Fraction(x) * Fraction(v)
+                for x, v in zip(row, w.tolist(), strict=True)
+            )
+            margin = z if label else -z
+            share = Decimal(-margin.numerator) / Decimal(margin.denominator)
+            total += (1 + share.exp()).ln()
+        return total / len(features)
+
+
+@pytest.mark.parametrize("far", [30, 40, 60, 90])
+def test_no_bound_is_above_a_loss_that_placed_words_reach(far):
+    """The margins of three sentences run off, which once spoiled the bound."""
+    tokens, labels = case_study()
+    features = features_of(tokens)["placed words"]
+    floor = linear_floor(features, labels)
+    m = math.log(1.3532099641993246)  # of t with t⁴ = t + 2
+    z = torch.tensor([3 * m, m, -m, m, 3 * m, -far, far, -far], dtype=torch.float64)
+    w = torch.linalg.lstsq(features, z[:, None], driver="gelsd").solution[:, 0]
+    reached = exact_loss(w, features, labels)
+    assert Decimal(floor.lower) <= reached + Decimal(math.ulp(floor.lower))
+    assert float(reached) == pytest.approx(
+        floor.upper, abs=2 * math.exp(-far) + 1e-15
+    )
+
+
+def test_what_newton_proposes_needs_no_trust(monkeypatch):
+    """Wrong steps leave the gap open; they cannot move a bound to the other side."""
+    chance = torch.Generator().manual_seed(0)
+    lstsq = torch.linalg.lstsq
+
+    def disturbed(matrix, right):
+        found = lstsq(matrix, right).solution
+        noise = torch.randn(found.shape, generator=chance, dtype=found.dtype)
+        return torch.return_types.linalg_lstsq((found + size * noise, *[noise] * 3))
+
+    for number in range(30):
+        rows, labels, _ = random_set("any numbers", number)
+        true = linear_floor(rows, labels).upper
+        for size in (1e-9, 1e-3, 1.0):
+            with monkeypatch.context() as patch:
+                patch.setattr(floors.torch.linalg, "lstsq", disturbed)
+                lower, upper, _ = linear_floor(rows, labels, steps=20)
+            assert lower <= true <= upper
+            assert size > 1e-9 or upper - lower < 1e-12
+
+
+def test_the_case_study_has_these_floors():
+    tokens, labels = case_study()
+    found = {
+        name: linear_floor(f, labels) for name, f in features_of(tokens).items()
+    }
+    assert found["words"] == (LN2, LN2, [Fraction(1, 2)] * 8)
+    assert found["bags"].upper == pytest.approx(3 * math.log(3) / 8, abs=1e-15)
+    assert 0.40566998 < found["placed words"].upper < 0.40566999
+    assert found["sentences"] == (0, 0, [0] * 8)
+    for floor in found.values():
+        assert 0 <= floor.upper - floor.lower < 1e-15
+
+
+def test_a_third_is_no_number_of_the_machine():
+    """So the doubts found for bags are near to thirds, and yet exactly in balance."""
+    tokens, labels = case_study()
+    doubts = linear_floor(features_of(tokens)["bags"], labels).doubts
+    assert [float(d) for d in doubts] == pytest.approx(
+        [1 / 3, 0, 0, 0, 1 / 3, 2 / 3, 1 / 2, 1 / 2], abs=1e-9
+    )
+    assert doubts[0] + doubts[4] == doubts[5]
+    assert doubts[6] == doubts[7]
+
+
+@pytest.mark.parametrize(
+    ("data", "solved"),
+    [
+        (reversal, {"placed words", "sentences"}),
+        (relative_words, {"bags", "sentences"}),
+    ],
+)
+def test_the_two_halves_have_the_floors_of_the_first_chapter(data, solved):
+    tokens, labels = data()
+    for name, features in features_of(tokens).items():
+        expected = 0 if name in solved else LN2
+        assert linear_floor(features, labels)[:2] == (expected, expected)
+
+
+def test_a_far_start_does_not_throw_newton_off():
+    """Steep features, on which the full step overshoots."""
+    features = torch.tensor([[1.0, 30.0], [1.0, -1.0], [1.0, -25.0], [1.0, 2.0]])
+    floor = linear_floor(features, torch.tensor([1.0, 0.0, 1.0, 0.0]))
+    assert 0 <= floor.upper - floor.lower < 1e-15
+
+
+def test_doubts_that_prove_nothing_are_refused():
+    tokens, labels = case_study()
+    features = features_of(tokens)["placed words"]
+    half = [0.5] * 8
+    with pytest.raises(
+        ValueError, match="must balance in every feature; got a sum"
+    ):
+        doubts_bound(half, features, labels)
+    assert doubts_bound(half, features_of(tokens)["words"], labels) == LN2
+    for bad in (-0.1, 1.1):
+        with pytest.raises(ValueError, match=f"between 0 and 1; got {bad}"):
+            doubts_bound([bad] * 8, features, labels)
+    with pytest.raises(
+        ValueError, match="doubt for each row of features; got 7 and 8"
+    ):
+        doubts_bound(half[1:], features, labels)
+
+
+def test_a_balance_that_is_off_in_the_last_place_is_none():
+    bag, labels = torch.ones(3, 1), torch.tensor([1.0, 1.0, 0.0])
+    third = 1 / 3
+    assert doubts_bound([third, third, 2 * third], bag, labels) > 0.63
+    with pytest.raises(ValueError, match=r"got a sum of -1\.11022e-16"):
+        doubts_bound([third, third, math.nextafter(2 * third, 1)], bag, labels)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_features_are_finite(bad):
+    with pytest.raises(ValueError, match=f"features must be finite; got {bad}"):
+        linear_floor(torch.tensor([[1.0], [bad]]), torch.ones(2))
+
+
+@pytest.mark.parametrize(
+    "function", [linear_floor, lambda f, y: doubts_bound([0] * 3, f, y)]
+)
+def test_labels_are_checked(function):
+    features = torch.ones(3, 2)
+    with pytest.raises(ValueError, match=r"labels must be 0 or 1; got 0\.5"):
+        function(features, torch.tensor([0.0, 0.5, 1.0]))
+    with pytest.raises(ValueError, match="each row of features; got 2 and 3"):
+        function(features, torch.ones(2))
+
+
+def test_indicators_tell_different_rows_apart():
+    rows = torch.randint(3, (40, 2), generator=torch.Generator().manual_seed(0))
+    ones = indicators(rows)
+    assert (ones.sum(1) == 1).all()
+    assert set(ones.unique().tolist()) == {0, 1}
+    alike = (rows[:, None] == rows).all(-1)
+    assert torch.equal(ones @ ones.T == 1, alike)
+
+
+def test_a_model_of_one_feature_a_row_is_a_table():
+    """So its least loss is the mean entropy of the labels within each group."""
+    place = torch.randint(4, (50, 1), generator=torch.Generator().manual_seed(1))
+    labels = (torch.arange(50) % 3 == 0).double()
+    shares = [labels[place[:, 0] == k].mean() for k in range(4)]
+    counts = place[:, 0].bincount(minlength=4)
+    nats = [
+        torch.distributions.Bernoulli(probs=share).entropy() for share in shares
+    ]
+    expected = sum(c * n for c, n in zip(counts, nats, strict=True)) / 50
+    floor = linear_floor(indicators(place), labels)
+    assert floor.upper == pytest.approx(expected.item(), abs=1e-15)
+
+
+def test_a_linear_layer_is_such_a_model():
+    features, labels = torch.eye(4).double(), torch.tensor([1.0, 0.0, 1.0, 0.0])
+    layer = nn.Linear(4, 1, dtype=torch.float64)
+    loss = binary_cross_entropy_with_logits(layer(features)[:, 0], labels.double())
+    assert loss > linear_floor(features, labels).lower
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.bool, torch.float16])
+def test_labels_of_any_type_mean_the_same(dtype):
+    bag, labels = torch.ones(3, 1), torch.tensor([1.0, 1.0, 0.0])
+    assert linear_floor(bag, labels.to(dtype)) == linear_floor(bag, labels)

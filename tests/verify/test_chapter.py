@@ -1,0 +1,209 @@
+"""The reader's own check of the book: what holds, what differs, and by how much."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from selfattn_book.verify.cells import Cell, book_folder, read_cells
+from selfattn_book.verify.chapter import verify_chapter
+from selfattn_book.verify.command import main
+
+PAGE = """# A chapter
+
+```{code-cell}
+import torch
+from myst_nb import glue
+torch.set_default_dtype(torch.float64)
+glue("x", 1, display=False)
+x = torch.tensor([1.0, 2.0]);
+```
+
+```{code-cell}
+:check: good
+:by: oracle
+assert x.sum() == 3
+```
+
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes a chapter with one more check, and gives its path."""
+
+    def write(check):
+        page = tmp_path / "chapter.md"
+        cell = f"```{{code-cell}}\n:check: tried\n{check}\n```\n"
+        page.write_text(PAGE + cell, "utf-8")
+        return page
+
+    return write
+
+
+def test_cells_are_read_with_lines_and_options():
+    assert read_cells(PAGE)[1] == Cell(
+        14, "assert x.sum() == 3", {"check": "good", "by": "oracle"}
+    )
+
+
+def test_an_open_cell_is_refused():
+    with pytest.raises(ValueError, match="opened in line 1 does not"):
+        read_cells("```{code-cell}\n1 + 1\n")
+
+
+def test_only_the_cells_of_the_page_itself_are_read():
+    page = (
+        "````{code-cell}\n:check: four\nfour = 4\n````\n"
+        "~~~{code-cell} ipython3\ntilde = 1\n~~~\n"
+        "````\n```{code-cell}\nan = 'example'\n```\n````\n"
+        ":::{note}\n```{code-cell}\ninside = 1\n```\n:::\n"
+        "```{code-cell}\n```\n"
+    )
+    assert read_cells(page) == [
+        Cell(3, "four = 4", {"check": "four"}),
+        Cell(6, "tilde = 1"),
+        Cell(19, ""),
+    ]
+
+
+def test_a_chapter_runs_where_its_page_lies(write):
+    page = write(
+        "from pathlib import Path\nassert Path('data.txt').read_text() == '7'"
+    )
+    (page.parent / "data.txt").write_text("7", "utf-8")
+    assert all(result.holds for result in verify_chapter(page))
+
+
+def test_a_report_without_a_folder_is_refused_before_anything_runs(
+    tmp_path, capsys
+):
+    with pytest.raises(SystemExit):
+        main(["notation", "--json", str(tmp_path / "none" / "report.json")])
+    assert "there is no folder" in capsys.readouterr().err
+
+
+def test_a_check_that_holds(write):
+    good, tried = verify_chapter(write("assert x[0] == 1"))
+    assert (good.check, good.by, good.holds, good.message) == (
+        "good",
+        "oracle",
+        True,
+        "",
+    )
+    assert (tried.check, tried.by, tried.holds) == ("tried", "exact", True)
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        (
+            "torch.testing.assert_close(x, torch.tensor([1.0, 2.5]))",
+            "got 2, expected 2.5",
+        ),
+        ("torch.testing.assert_close(2.0, 3.0)", "got 2, expected 3"),
+        (
+            "torch.testing.assert_close(x, torch.zeros(3))",
+            "got shape (2,), expected (3,)",
+        ),
+        ("y = 5\nassert y < 4", "not so: y < 4 (left 5, right 4)"),
+        ("assert x.isnan().any()", "not so: x.isnan().any()"),
+        ("assert max(\n    1, 2) == 1", "(left 2, right 1)"),
+        ("def f(y):\n    assert y > 2\nf(1)", "not so: y > 2 (left 1, right 2)"),
+        (
+            "assert_close = torch.testing.assert_close\nassert_close([x], [x + 1])",
+            "AssertionError",
+        ),
+        ("torch.testing.assert_close(x, x.float())", "dtype"),
+        ("it = iter([1])\nassert next(it) == 3", "(left 1, right 3)"),
+        ("import sys\nsys.exit()", "SystemExit"),
+        ("assert 1 == 2, 'the reason'", "the reason"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        (
+            "import no_such_module",
+            "ModuleNotFoundError: No module named 'no_such_module'",
+        ),
+        ("def f():\n    assert 1 > 2\nf()", "not so: 1 > 2 (left 1, right 2)"),
+    ],
+)
+def test_a_check_that_differs_says_both_numbers(write, check, message):
+    good, tried = verify_chapter(write(check))
+    assert good.holds
+    assert not tried.holds
+    assert message in tried.message
+
+
+def test_a_cell_that_fails_ends_its_chapter(tmp_path):
+    page = tmp_path / "chapter.md"
+    page.write_text("```{code-cell}\n1 / 0\n```\n" + PAGE, "utf-8")
+    (result,) = verify_chapter(page)
+    assert result.check == "the cell in line 2"
+    assert not result.holds
+
+
+def test_the_session_of_a_chapter_leaves_nothing_behind(write):
+    import myst_nb
+
+    threads, state = torch.get_num_threads(), torch.get_rng_state()
+    list(
+        verify_chapter(
+            write("torch.manual_seed(5); torch.set_grad_enabled(False); 1 / 0")
+        )
+    )
+    assert torch.get_default_dtype() == torch.float32
+    assert torch.is_grad_enabled()
+    assert torch.get_num_threads() == threads
+    assert torch.get_rng_state().equal(state)
+    assert sys.modules["myst_nb"] is myst_nb
+
+
+def test_every_check_of_the_book_holds():
+    results = [
+        r for page in book_folder().glob("*/*.md") for r in verify_chapter(page)
+    ]
+    assert len(results) > 20
+    assert [result for result in results if not result.holds] == []
+
+
+def test_the_command_prints_a_table_and_writes_json(tmp_path, capsys):
+    file = tmp_path / "report.json"
+    assert main(["notation", "masks", "--json", str(file)]) == 0
+    out = capsys.readouterr()
+    assert "masked-softmax" in out.out
+    assert "holds" in out.out
+    assert "0 differ." in out.out
+    assert "[2/2] masks" in out.out
+    report = json.loads(file.read_text("utf-8"))
+    assert report["versions"]["torch"] == torch.__version__
+    assert {
+        "chapter",
+        "check",
+        "by",
+        "holds",
+        "seconds",
+        "message",
+        "margin",
+    } == set(report["results"][0])
+
+
+def test_a_difference_is_the_exit_code(write, monkeypatch, capsys):
+    page = write("assert 1 == 2")
+    monkeypatch.setattr(
+        "selfattn_book.verify.command.book_folder", lambda: page.parents[1]
+    )
+    assert main([]) == 1
+    assert "DIFFERS" in capsys.readouterr().out
+
+
+def test_an_unknown_chapter_is_named():
+    with pytest.raises(SystemExit, match="no chapter nonsense; there are"):
+        main(["nonsense"])
+
+
+def test_the_command_line_says_how_it_is_used():
+    command = [sys.executable, "-m", "selfattn_book"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "python -m selfattn_book verify" in done.stderr

@@ -1,0 +1,282 @@
+"""The command verify, page by page: printed as it comes, kept when cut short, safe from its pages."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from selfattn_book.verify import shifts
+from selfattn_book.verify.command import main
+
+START = """
+import sys
+from pathlib import Path
+from selfattn_book.verify.chapter import command as verify_command
+verify_command.book_folder = lambda: Path({folder!r})
+if __name__ == "__main__":
+    sys.exit(verify_command.main(sys.argv[1:]))
+"""
+
+
+def cell(check, code):
+    return f"```{{code-cell}}\n:check: {check}\n{code}\n```\n"
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """Return a function that writes pages, and gives the folder of their book."""
+
+    def book(**pages):
+        folder = tmp_path / "book"
+        (folder / "pages").mkdir(parents=True, exist_ok=True)
+        for name, text in pages.items():
+            (folder / "pages" / f"{name}.md").write_text(text, "utf-8")
+        monkeypatch.setattr(
+            "selfattn_book.verify.command.book_folder", lambda: folder
+        )
+        return folder
+
+    return book
+
+
+def start(folder, *arguments):
+    """Start the command on a book, in a process of its own."""
+    script = folder / "start.py"
+    script.write_text(START.format(folder=str(folder)), "utf-8")
+    return subprocess.Popen(
+        [sys.executable, str(script), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_page_without_checks_says_so(book, capsys):
+    book(empty="Words alone.\n", cells="```{code-cell}\nx = 1\n```\n")
+    assert main([]) == 0
+    assert capsys.readouterr().out.count("This page has no checks.") == 2
+
+
+@pytest.fixture
+def waiting(book):
+    """A book whose second page waits a minute in a check, and the file that says that it does."""
+    wait = "import pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(60)"
+    folder = book(
+        a=cell("one", "assert 1 < 2"), b=cell("two", "1") + cell("three", wait)
+    )
+    return folder, folder / "pages" / "begun"
+
+
+def patiently(file):
+    """Wait until a file is there."""
+    for _ in range(600):
+        if file.exists():
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{file.name} must come; it did not in a minute")
+
+
+@pytest.mark.parametrize(("jobs", "printed"), [(1, ["one", "two"]), (2, ["one"])])
+def test_what_has_come_is_printed_and_kept_when_interrupted(waiting, jobs, printed):
+    """One page after the other, each check is printed before the next begins."""
+    folder, begun = waiting
+    report = folder / "report.json"
+    process = start(folder, "--json", report, "--jobs", jobs)
+    patiently(begun)
+    for check in printed:
+        while process.stdout.readline().split()[:2] != [check, "holds"]:
+            assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Interrupted after 1 of 2 pages." in out
+    assert "0 differ." in out
+    assert "Traceback" not in errors
+    data = json.loads(report.read_text("utf-8"))
+    assert data["pages"] == {"finished": 1, "asked": 2}
+    assert [r["check"] for r in data["results"]] == printed
+
+
+def test_nobody_reads(waiting):
+    folder, begun = waiting
+    with start(folder) as process:
+        process.stdout.close()
+        assert process.wait(timeout=60) == 141
+        assert process.stderr.read() == ""
+    assert not begun.exists()
+
+
+@pytest.mark.parametrize(
+    ("ending", "told"),
+    [
+        ("import os\nos._exit(3)", "exit code 3"),
+        ("import os\nos._exit(0)", "exit code 0"),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "exit code -9"),
+    ],
+)
+def test_a_page_that_ends_its_process_is_a_failure(book, capsys, ending, told):
+    book(fine=cell("one", "1"), hostile=cell("two", ending))
+    assert main(["--jobs", "2"]) == 1
+    out = capsys.readouterr().out
+    assert "1 hold, 1 differ." in out
+    assert told in out
+
+
+def test_pages_side_by_side_say_what_they_say_in_a_row(book, capsys, tmp_path):
+    book(
+        a=cell("one", "assert 1.5 < 2") + cell("two", "assert 1 == 2"),
+        b="```{code-cell}\n1 / 0\n```\n",
+        c=cell(
+            "three",
+            "import torch\nfrom selfattn_book.experiments.chance import moved\n"
+            "assert moved(1) == 8 and torch.get_num_threads() == 2\n"
+            "assert torch.ones(3, dtype=torch.float64).div(3).exp().sum() != 0",
+        ),
+    )
+    reports = []
+    for jobs in "1", "2":
+        file = tmp_path / f"{jobs}.json"
+        setting = ["--first-seed", "7", "--threads", "2", "--disturbed", "1"]
+        assert main([*setting, "--jobs", jobs, "--json", str(file)]) == 1
+        data = json.loads(file.read_text("utf-8"))
+        assert data["setting"] == {"first_seed": 7, "threads": 2, "disturbed": 1}
+        for result in data["results"]:
+            del result["seconds"]
+        reports.append(sorted(data["results"], key=lambda r: r["check"]))
+    assert reports[0] == reports[1]
+    assert [r["holds"] for r in reports[0]] == [True, False, True, False]
+
+
+def test_rounding_is_disturbed_if_asked(book, capsys):
+    exp = "import torch\nx = torch.arange(9).double() / 7\nassert x.exp().tolist() == "
+    here = (torch.arange(9).double() / 7).exp().tolist()
+    book(a=cell("one", f"{exp}{here}"))
+    assert main([]) == 0
+    assert main(["--disturbed", "1"]) == 1
+
+
+@pytest.mark.parametrize("seed", ["-1", "text", "1.5", str(2**64), "1" * 50, ""])
+def test_a_first_seed_that_is_none_is_refused(seed, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["notation", "--first-seed", seed])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "must be a whole number from 0 to" in said
+    assert f"got {seed!r}" in said
+
+
+def test_the_largest_first_seed_works(book):
+    code = "from selfattn_book.experiments.chance import set_seed\nset_seed(10**9)"
+    book(a=cell("one", code))
+    assert main(["--first-seed", str(2**31)]) == 0
+
+
+def test_margins_come_the_thinnest_first(book, capsys):
+    book(
+        a=cell("wide", "assert 1.0 < 4")
+        + cell("thin", "assert 3.0 < 4")
+        + cell("none", "1")
+    )
+    assert main(["--margins"]) == 0
+    lines = capsys.readouterr().out.split("thinnest first\n")[1].splitlines()
+    assert [line.split() for line in lines[:3]] == [
+        ["0.25", "a", "thin"],
+        ["0.75", "a", "wide"],
+        [],
+    ]
+
+
+def test_a_check_that_fails_has_no_margin(book, tmp_path, capsys):
+    book(a=cell("one", "assert 1.0 < 4\nassert 5.0 < 4"))
+    file = tmp_path / "report.json"
+    assert main(["--json", str(file)]) == 1
+    (result,) = json.loads(file.read_text("utf-8"))["results"]
+    assert result["margin"] is None
+    assert result["message"] == "not so: 5.0 < 4 (left 5.0, right 4)"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_held_is_recorded(book, tmp_path, jobs, capsys):
+    folder = book(
+        a=cell("holds", "1") + cell("fails", "assert 1 == 2"),
+        b="```{code-cell}\n1 / 0\n```\n" + cell("never", "1"),
+        c="Words.\n",
+    )
+    file = tmp_path / "record.json"
+    for seed in "1000", "20":
+        main(["--first-seed", seed, "--record", str(file), "--jobs", jobs])
+    came, never = {"holds": True, "fails": False}, {"never": False}
+    texts = {page.stem: page.read_text("utf-8") for page in folder.glob("*/*.md")}
+    digests = {name: shifts.digest(text) for name, text in texts.items()}
+    assert shifts.read(file) == {
+        "a": {"digest": digests["a"], "shifts": {"20": came, "1000": came}},
+        "b": {"digest": digests["b"], "shifts": {"20": never, "1000": never}},
+    }
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [
+        "record.json"
+    ]
+
+
+def test_what_was_recorded_of_other_code_is_dropped(book, tmp_path, capsys):
+    file = tmp_path / "record.json"
+    for text, seed in (("1", "5"), ("1", "6"), ("2", "7")):
+        book(a="Words.\n" + cell("one", text))
+        main(["--first-seed", seed, "--record", str(file)])
+    assert shifts.read(file)["a"]["shifts"] == {"7": {"one": True}}
+    book(a="Other words.\n" + cell("one", "2"))
+    main(["--first-seed", "8", "--record", str(file)])
+    assert list(shifts.read(file)["a"]["shifts"]) == ["7", "8"]
+
+
+def test_an_interrupted_page_is_not_recorded(waiting):
+    folder, begun = waiting
+    record = folder / "record.json"
+    process = start(folder, "--record", record, "--first-seed", "3")
+    patiently(begun)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert list(shifts.read(record)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"a": 1}', '{"a": {"digest": "x"}}']
+)
+def test_what_is_no_record_is_refused_before_anything_runs(tmp_path, capsys, text):
+    file = tmp_path / "record.json"
+    file.write_text(text, "utf-8")
+    with pytest.raises(SystemExit):
+        main(["--first-seed", "1", "--record", str(file)])
+    assert "a record holds a digest and shifts a page" in capsys.readouterr().err
+    assert file.read_text("utf-8") == text
+
+
+def test_a_record_is_of_moved_seeds(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["--record", str(tmp_path / "record.json")])
+    assert "give a --first-seed" in capsys.readouterr().err
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    file = tmp_path / "a.json"
+    shifts.write_json(file, [1])
+
+    def full(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="no space left"):
+        shifts.write_json(file, [2])
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+    assert json.loads(file.read_text("utf-8")) == [1]
+
+
+def test_without_assertions_nothing_would_be_verified():
+    command = [sys.executable, "-O", "-m", "selfattn_book", "verify", "notation"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "verify must run with assertions" in done.stderr
