@@ -91,14 +91,15 @@ def test_no_boolean_tensor(mask, got):
 @pytest.mark.parametrize(
     "name",
     [
-        "checks",
+        "_arguments",
         "masks",
         "attention",
-        "positional",
-        "words",
-        "seeds",
-        "training",
-        "conversion",
+        "multi_head",
+        "positions",
+        "pytorch",
+        "experiments.words",
+        "experiments.many_seeds",
+        "experiments.training",
     ],
 )
 def test_examples_hold_under_any_global_seed(seeded, name, seed):

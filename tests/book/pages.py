@@ -9,7 +9,8 @@ from selfattn_book.verify.cells import Cell, read_cells
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.rglob("*.md"))
+# Without the pages of the reference, which are made of docstrings.
+PAGES = sorted(page for page in DOCS.rglob("*.md") if "reference" not in page.parts)
 FRONT = {"welcome", "checking", "notation"}
 CHAPTERS = [p for p in PAGES if p.parent.name == "chapters" and p.stem not in FRONT]
 
