@@ -1,4 +1,4 @@
-"""The one door to what can be run: ``python -m selfattn_book verify`` or ``train``."""
+"""One door to what can be run: ``python -m selfattn_book verify | train``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What several modules ask of their arguments: the rule first, then what came."""
+"""What several modules ask of their arguments."""
 
 from numbers import Integral, Real
 

@@ -1,4 +1,4 @@
-"""Keys and values that were computed already, kept for the next step of a decoder.
+"""Keys and values already computed, kept for a decoder's next step.
 
 Shape letters: ``B`` batch, ``S`` key length, ``H`` heads, ``D`` width.
 """

@@ -1,6 +1,6 @@
-"""The plain encoder and decoder of Part III: attention and a feed-forward part, nothing else.
+"""The plain encoder and decoder of Part III: no residual paths, no norms.
 
-They have no residual path and no normalization, as the course that Part III follows has none.
+Attention and a feed-forward part are all that they have, as in the course that Part III follows.
 Shape letters: ``B`` batch, ``S`` source length, ``T`` target length, ``H`` heads, ``D`` width.
 """
 

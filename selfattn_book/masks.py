@@ -1,4 +1,4 @@
-"""Who may attend to whom: boolean masks, and a measurement of who did.
+"""Who may attend to whom: boolean masks.
 
 One convention holds everywhere: a mask is boolean, and `True` means *may attend*.
 Rows are queries, columns are keys. Masks are combined with `&`.

@@ -1,4 +1,4 @@
-"""Attention with many heads: the module that the Transformer is made of.
+"""Attention with many heads: the central module of the Transformer.
 
 Shape letters: ``B`` batch, ``T`` query length, ``S`` key length, ``H`` heads, ``D`` width.
 """

@@ -1,4 +1,4 @@
-"""Where a vector stands: the sine and cosine table, and the module that adds it."""
+"""Where a vector stands: a table of sines and cosines, and its module."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Weights copied between the book's modules and PyTorch's, so that the two can be compared.
+"""Weights copied to and from PyTorch's modules, to compare the two.
 
 A copy spends no random numbers.
 """

@@ -1,4 +1,4 @@
-"""The Transformer's blocks: attention and a feed-forward part, each on a residual path, and stacks.
+"""The Transformer's blocks: attention and feed-forward, on residual paths.
 
 Shape letters: ``B`` batch, ``T`` target length, ``S`` source length, ``H`` heads, ``D`` width.
 """

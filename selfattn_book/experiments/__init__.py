@@ -1,1 +1,1 @@
-"""What the book experiments on: data, models to compare with, and the training of them."""
+"""Data, models to compare with, and the training of them."""
