@@ -18,10 +18,11 @@ collect_ignore = ["small_book"]  # it is built, not tested
 settings.register_profile("book", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("book")
 
-# How far rounding may move a number of size one: a few times what was measured.
+# How far rounding may move a number of size one: twenty times what it was seen to move it, also
+# where rounding was disturbed; the halves are rounded once, at the end. Mistakes move it by far more.
 TOLERANCE = {
-    torch.float64: 4e-15,
-    torch.float32: 2e-6,
+    torch.float64: 8e-14,
+    torch.float32: 2e-5,
     torch.float16: 4e-3,
     torch.bfloat16: 3e-2,
 }

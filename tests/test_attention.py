@@ -196,7 +196,7 @@ def test_a_blind_query_gets_zero(problem, draw_mask, dtype):
     assert context[~blind].all()
     total = weights.double().sum(-1)
     torch.testing.assert_close(
-        total, (~blind).double(), rtol=0, atol=KEYS * torch.finfo(dtype).eps
+        total, (~blind).double(), rtol=0, atol=9 * KEYS * torch.finfo(dtype).eps
     )
 
 

@@ -349,7 +349,7 @@ def test_weights_are_those_before_dropout(make, inputs, mask):
     assert torch.equal(weights, expected)
     visible = torch.ones(SCORES) if mask is None else mask.expand(SCORES)
     total = visible.any(-1).double()
-    torch.testing.assert_close(weights.sum(-1), total, rtol=0, atol=4e-15)
+    torch.testing.assert_close(weights.sum(-1), total, rtol=0, atol=1e-13)
 
 
 def test_context_is_that_after_dropout(make, inputs, seeded, agree):

@@ -29,7 +29,10 @@ def formula(length, d_model):
 @pytest.mark.parametrize("length", [1, 2, 53])
 def test_table_follows_the_formula(length, d_model):
     table = sinusoidal_encoding(length, d_model, dtype=torch.float64)
-    torch.testing.assert_close(table, formula(length, d_model), rtol=0, atol=1e-14)
+    atol = (
+        length * 20 * torch.finfo(torch.float64).eps
+    )  # as angles grow, so does their rounding
+    torch.testing.assert_close(table, formula(length, d_model), rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -45,7 +48,7 @@ def test_table_of_width_one_is_a_sine():
     expected = torch.tensor(
         [[0.0], [math.sin(1)], [math.sin(2)]], dtype=torch.float64
     )
-    torch.testing.assert_close(table, expected, rtol=0, atol=1e-15)
+    torch.testing.assert_close(table, expected, rtol=0, atol=1e-14)
 
 
 def test_row_printed_by_source_c():

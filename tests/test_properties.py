@@ -280,7 +280,7 @@ def test_finite_at_large_scores(dtype, data, rows, keys):
     weights = masked_softmax(scores, mask)
     weights.square().sum().backward()
     assert scores.grad.isfinite().all()
-    tolerance = keys * torch.finfo(dtype).eps
+    tolerance = 9 * keys * torch.finfo(dtype).eps
     close(weights.double().sum(-1), mask.any(-1).double(), atol=tolerance)
 
 
