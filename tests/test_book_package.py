@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from book import ROOT
-from chapter_keys import imports
+from bookproof.fresh.keys import imports
 
 PACKAGE = ROOT / "selfattn_book"
 MODULES = sorted(PACKAGE.glob("*.py"))
