@@ -24,7 +24,11 @@ PROCESSES = multiprocessing.get_context(
     "forkserver" if os.name == "posix" else "spawn"
 )
 PRELOAD = [
-    *(*builtin_extensions, "myst_nb.ext.execution_tables", "sqlalchemy.dialects.sqlite"),
+    *(
+        *builtin_extensions,
+        "myst_nb.ext.execution_tables",
+        "sqlalchemy.dialects.sqlite",
+    ),
     *("sphinx.ext.autodoc", "sphinx_exercise", "sphinxcontrib.bibtex"),
     *("bookproof.claims", "bookproof.fresh", "bookproof.listing"),
     *("bookproof.html.folds", "bookproof.html.mathematics", "small_books"),

@@ -3,7 +3,6 @@
 import re
 import shutil
 
-import pytest
 from filelock import FileLock
 from small_books import wait_until
 
@@ -25,7 +24,9 @@ def test_each_failing_cell_fails_the_build_each_time(book):
     for name, (cell, _) in FAILING.items():
         text = page.replace('print("data", Path("data.txt").read_text())', cell)
         kernel = name if name == "cobol" else "python3"
-        book.write(f"docs/{name}.md", text.replace("name: python3", f"name: {kernel}"))
+        book.write(
+            f"docs/{name}.md", text.replace("name: python3", f"name: {kernel}")
+        )
     book.edit("docs/index.md", "data\n", "\n".join(["data", *FAILING, ""]))
     for expected in (ALL | FAILING.keys(), FAILING.keys()):
         failed = book.build("-Dnb_execution_timeout=5")
@@ -34,13 +35,17 @@ def test_each_failing_cell_fails_the_build_each_time(book):
         for name, (_, says) in FAILING.items():
             place = "the kernel" if name == "cobol" else "cell 2 of 2"
             line = "" if name == "cobol" else ":17"
-            [why] = re.findall(rf"(?ms)^docs/{name}\.md{line}: {place}.*?$.*?^$", failed.said)
+            [why] = re.findall(
+                rf"(?ms)^docs/{name}\.md{line}: {place}.*?$.*?^$", failed.said
+            )
             assert says in why
             assert not (book.root / "_build" / "html" / f"{name}.html").exists()
 
     for name in FAILING:
         book.write(f"docs/{name}.md", page.replace("# Data", f"# {name}"))
-    assert book.build().ran == set(), "it is the same as on the page that it was copied from"
+    assert book.build().ran == set(), (
+        "it is the same as on the page that it was copied from"
+    )
 
 
 def test_a_module_that_is_no_python_fails_the_build_each_time(built):
@@ -77,7 +82,9 @@ def test_a_half_written_result_is_made_again(built):
     lost.unlink()
     cut.write_text(cut.read_text("utf-8")[:-99], "utf-8")
     text = damaged.read_text("utf-8")
-    damaged.write_text(re.sub(r'"execution_count": 2', '"execution_count": null', text))
+    damaged.write_text(
+        re.sub(r'"execution_count": 2', '"execution_count": null', text)
+    )
     shutil.rmtree(built.root / "_build" / "doctrees")
     mended = built.build()
     assert mended.good
@@ -109,10 +116,12 @@ def test_results_that_cannot_be_written_fail_the_build(book):
 
 
 def test_one_build_waits_for_the_other(built):
-    with FileLock(built.root / "_build" / ".jupyter_cache.lock") as lock:
-        with built.start() as process:
-            wait_until(lambda: "Another build is at work" in built.log.read_text())
-            lock.release()
+    with (
+        FileLock(built.root / "_build" / ".jupyter_cache.lock") as lock,
+        built.start() as process,
+    ):
+        wait_until(lambda: "Another build is at work" in built.log.read_text())
+        lock.release()
     assert process.exitcode == 0
 
 
@@ -153,13 +162,19 @@ def test_a_module_that_is_loaded_behind_the_back_of_the_key_is_named(built):
     built.edit("docs/data.md", "from pathlib", "import tiny.loader\nfrom pathlib")
     hidden = built.build()
     assert not hidden.good
-    assert "docs/data.md: tiny/numbers.py must be imported by an import" in hidden.said
+    assert (
+        "docs/data.md: tiny/numbers.py must be imported by an import" in hidden.said
+    )
     assert "Traceback" not in hidden.said
 
 
 REFUSED = [
     ("import os\nprint(os.environ['HOME'])", 1, "os.environ is refused: an env"),
-    ("from importlib import import_module", 0, "importlib.import_module is refused"),
+    (
+        "from importlib import import_module",
+        0,
+        "importlib.import_module is refused",
+    ),
     ("from . import numbers", 0, "..numbers is neither"),
     ("print(answer.__doc__)", 0, "answer.__doc__ is refused: what docstrings"),
     ("print(open('data.txt').read())", 0, "open(...) must name a file of data_f"),

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 
-import pytest
 from small_books import ENGINE, STRICT, wait_until
 
 ALL = {"data", "number", "word"}
@@ -19,7 +18,9 @@ def test_other_arithmetic_is_in_the_key(built):
 
 def test_the_command_itself_builds_and_assertions_count_without_assertions(book):
     """As one would type it, with no test's help; and Python told to leave assertions out."""
-    book.edit("docs/number.md", 'print("number"', 'assert answer() == 41\nprint("x"')
+    book.edit(
+        "docs/number.md", 'print("number"', 'assert answer() == 41\nprint("x"'
+    )
     command = "-m sphinx -c config -d _build/doctrees docs _build/html"
     paths = os.pathsep.join([str(book.root), str(ENGINE)])
     failed = subprocess.run(
@@ -31,7 +32,9 @@ def test_the_command_itself_builds_and_assertions_count_without_assertions(book)
     )
     assert failed.returncode != 0
     assert "assert answer() == 41" in failed.stdout + failed.stderr
-    assert book.build().ran == {"number"}, "what could be kept was kept for all builds"
+    assert book.build().ran == {"number"}, (
+        "what could be kept was kept for all builds"
+    )
 
 
 def test_a_module_beside_the_page_is_none(book):
@@ -84,7 +87,9 @@ def outputs(book):
 
 def test_warm_and_cold_kernels_give_the_same(book):
     book.edit("docs/number.md", 'print("number", answer())', PICTURE)
-    book.edit("config/conf.py", '["ipykernel"]', '["ipykernel", "torch", "matplotlib"]')
+    book.edit(
+        "config/conf.py", '["ipykernel"]', '["ipykernel", "torch", "matplotlib"]'
+    )
     preload = "-Dbookproof_preload=matplotlib.pyplot,torch,torch._dynamo"
     assert book.build(preload).ran == ALL
     warm = outputs(book)

@@ -1,52 +1,70 @@
 """A listing is the source as it runs, and nothing of its docstring."""
 
-from listing import caption_of, source_without_docstring
+import sys
 
-from selfattn_book import attention, masks
+import pytest
+from bookproof.listing import caption_of, source_without_docstring
 
+MODULE = '''
+"""A module."""
 
-def test_the_docstring_is_left_out():
-    source = source_without_docstring(masks.causal_mask)
-    assert source.startswith("def causal_mask(")
-    assert '"""' not in source
-    assert "Let every query" not in source
-
-
-def test_the_listing_is_valid_code_that_does_the_same():
-    names = {
-        "Tensor": object,
-        "torch": masks.torch,
-        "check_integer": masks.check_integer,
-    }
-    source = source_without_docstring(masks.causal_mask)
-    exec(source, names)
-    assert names["causal_mask"](3, 5).equal(masks.causal_mask(3, 5))
+import functools
 
 
-def test_a_method_is_dedented():
-    source = source_without_docstring(attention.MultiHeadAttention.forward)
-    assert source.startswith("def forward(")
+class Counter:
+    """It counts."""
+
+    start = 1
+
+    @functools.cache
+    def count(self, step: int) -> int:
+        """Return a number.
+
+        Of the second kind.
+        """
+
+        # Added first, so that nothing is lost.
+        return self.start + step
+
+    def _hidden(self):
+        "One line."
+'''
 
 
-def test_docstrings_within_a_class_are_left_out():
-    source = source_without_docstring(attention.MultiHeadAttention)
-    assert '"""' not in source
-    assert "def reset_parameters(self)" in source
-    assert "@torch.no_grad()" in source
+@pytest.fixture
+def counter(tmp_path, monkeypatch):
+    """A class of a module that lies in a file."""
+    (tmp_path / "counting.py").write_text(MODULE, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield __import__("counting").Counter
+    del sys.modules["counting"]
 
 
-def test_a_comment_is_kept():
-    assert "# Divided first" in source_without_docstring(
-        attention.attention_weights
-    )
+def test_docstrings_are_left_out_and_comments_are_not(counter):
+    source = source_without_docstring(counter)
+    assert source.startswith("class Counter:\n    start = 1")
+    assert '"' not in source
+    assert "# Added first" in source
 
 
-def test_the_caption_links_to_the_reference():
-    caption = caption_of("selfattn_book.masks")
-    assert caption == "{py:obj}`masks <selfattn_book.masks>`"
+def test_a_method_is_dedented_and_keeps_its_decorators(counter):
+    lines = source_without_docstring(counter.count.__wrapped__).splitlines()
+    assert lines[:2] == ["@functools.cache", "def count(self, step: int) -> int:"]
+    assert lines[2].strip() == "# Added first, so that nothing is lost."
+
+
+def test_the_listing_is_valid_code_that_does_the_same(counter):
+    names = {"functools": __import__("functools")}
+    exec(source_without_docstring(counter.count.__wrapped__), names)
+    assert names["count"](counter(), 3) == counter().count(3) == 4
+
+
+def test_the_caption_is_the_name_in_the_package_and_links_to_the_reference():
+    caption = caption_of("tiny.numbers.answer")
+    assert caption == "{py:obj}`numbers.answer <tiny.numbers.answer>`"
+    assert caption_of("tiny") == "{py:obj}`tiny <tiny>`"
 
 
 def test_the_caption_of_a_private_name_has_no_link():
     """The reference does not document it, so that a link would lead nowhere."""
-    caption = caption_of("selfattn_book.attention.MultiHeadAttention._split_heads")
-    assert caption == "`attention.MultiHeadAttention._split_heads`"
+    assert caption_of("tiny.numbers.Number._twice") == "`numbers.Number._twice`"

@@ -21,6 +21,7 @@ extensions = [
 bookproof_package = "tiny"
 bookproof_libraries = ["ipykernel"]
 bookproof_versions = ["ipykernel"]
+bookproof_shifts = "shifts.json"
 
 # What it asks of the others.
 nb_execution_mode = "cache"
@@ -36,5 +37,6 @@ html_theme = "basic"
 html_copy_source = False
 html_use_index = False
 myst_enable_extensions = ["dollarmath"]
+nb_code_prompt_show = "Show the {type}"
 nb_ipywidgets_js = {}
 numfig = True
