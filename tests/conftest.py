@@ -1,8 +1,6 @@
 """Shared by the tests: drawn numbers, the implementation to compare with, how close is equal."""
 
 import contextlib
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -11,8 +9,6 @@ import torch.nn.functional as F
 from hypothesis import settings
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
-
-from tests.book.pages import INDEX, ROOT
 
 collect_ignore = ["small_book"]  # it is built, not tested
 settings.register_profile("book", deadline=None, derandomize=True, max_examples=50)
@@ -94,38 +90,3 @@ def seeded():
             yield
 
     return _seeded
-
-
-@pytest.fixture
-def build(tmp_path):
-    """Return a function that builds a book of one page, and gives exit code and messages."""
-
-    def build(page, *, extra=None, options=()):
-        docs = tmp_path / "docs"
-        docs.mkdir(exist_ok=True)
-        for name, text in (("index", INDEX), ("page", page), ("extra", extra)):
-            file = docs / f"{name}.md"
-            # Sphinx reads again what was written again, even if it is the same.
-            if text and not (file.exists() and file.read_text("utf-8") == text):
-                file.write_text(text, "utf-8")
-        strict = ["--quiet", "--nitpicky", "--fail-on-warning", "--keep-going"]
-        command = [
-            sys.executable,
-            "-m",
-            "sphinx",
-            *strict,
-            *options,
-            "-c",
-            str(ROOT / "_config"),
-        ]
-        command += [str(docs), str(tmp_path / "out" / "html")]
-        # Into a file: a server that outlives the build would keep a pipe open for ever.
-        log = tmp_path / "log"
-        with log.open("w") as file:
-            done = subprocess.run(
-                command, stdout=file, stderr=file, cwd=ROOT, timeout=300
-            )
-        return done.returncode, log.read_text("utf-8")
-
-    build.site = tmp_path / "out" / "html"
-    return build

@@ -38,8 +38,8 @@ import torch._dynamo
 import torch.export
 
 ROOT = Path(__file__).resolve().parent.parent  # `book` would import the package
-sys.path.insert(0, str(ROOT / "_config" / "extensions"))
-from chapter_keys import imports, modules_reached  # noqa: E402
+sys.path.insert(0, str(ROOT / "_config"))
+from bookproof.fresh.keys import imports, modules_reached  # noqa: E402
 
 # Who takes so many times as long, and a while, over a mutant is in its endless loop: noticed.
 # Counted is the processor's time, which does not grow when others use the machine.

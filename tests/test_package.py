@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from chapter_keys import imports
+from bookproof.fresh.keys import imports
 
 from tests.book.pages import DOCS, ROOT
 

@@ -15,22 +15,6 @@ FRONT = {"welcome", "checking", "notation"}
 CHAPTERS = [p for p in PAGES if p.parent.name == "chapters" and p.stem not in FRONT]
 
 
-# A book of one page, for tests of the build.
-INDEX = """# A small book
-
-```{toctree}
-page
-```
-"""
-NOTEBOOK = """---
-file_format: mystnb
-kernelspec:
-  name: python3
----
-
-"""
-
-
 @dataclass
 class PageCell(Cell):
     """A code cell, and where on its page it stands."""

@@ -1,11 +1,42 @@
-"""Settings of a small book that tests the machinery of the large one."""
+"""Settings of a small book: the example of how the engine is used, and the bed of its tests."""
+
+import sys
+from pathlib import Path
+
+CONFIG = Path(__file__).parent
+sys.path.append(str(CONFIG.parents[2] / "_config"))  # for the engine
+sys.path.append(str(CONFIG.parent))  # for the package; better install yours
 
 project = "A small book"
-extensions = ["myst_nb", "freshness"]
+author = "nobody"
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx_exercise",
+    "sphinxcontrib.bibtex",
+    "bookproof",
+]
+
+# What the engine asks for.
+bookproof_package = "tiny"
+bookproof_libraries = ["ipykernel"]
+bookproof_versions = ["ipykernel"]
+bookproof_shifts = "shifts.json"
+
+# What it asks of the others.
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 60
-freshness_package = "tiny"
-freshness_libraries = ["ipykernel"]
-freshness_preload = ["ipykernel.kernelapp", "ipykernel.ipkernel"]
+html_math_renderer = "checked_katex"
+katex_prerender = True
+
+# As one likes.
+bibtex_bibfiles = [str(CONFIG / "references.bib")]
+bibtex_reference_style = "author_year"
 html_theme = "basic"
+html_copy_source = False
+html_use_index = False
+myst_enable_extensions = ["dollarmath"]
+nb_code_prompt_show = "Show the {type}"
+nb_ipywidgets_js = {}
+numfig = True

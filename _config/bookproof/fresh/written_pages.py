@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
-from chapter_keys import fingerprint
 from sphinx.application import Sphinx
+
+from .keys import fingerprint
 
 LIST = ".pages"  # lies in the site
 

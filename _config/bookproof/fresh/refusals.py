@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from cell_rules import Rules
-from check_cells import fault_of
-from execution import Chapter
 from nbformat import NotebookNode
+
+from ..claims.can_fail import fault_of
+from .cell_rules import Rules
+from .execution import Chapter
 
 
 def refusals(chapter: Chapter, modules: Sequence[str]) -> Iterator[str]:

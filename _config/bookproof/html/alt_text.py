@@ -26,6 +26,13 @@ def title_and_width(file: Path) -> tuple[str, float]:
     return text, float(points[1]) if points else 0.0
 
 
+def placed(node: nodes.Element) -> nodes.Element:
+    """Return the innermost node around a node that knows its line."""
+    while not node.line and node.parent is not None:
+        node = node.parent
+    return node
+
+
 def add_alt_texts(app: Sphinx, doctree: nodes.document) -> None:
     """Set the alt text of each image on a page that was just read."""
     for image in doctree.findall(nodes.image):
@@ -37,7 +44,7 @@ def add_alt_texts(app: Sphinx, doctree: nodes.document) -> None:
             image["classes"].append("wide")
         image["alt"] = image.get("alt") or text
         if not image["alt"]:
-            LOGGER.warning("this picture has no text alternative", location=image)
+            LOGGER.warning("this picture has no text alternative", location=placed(image))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

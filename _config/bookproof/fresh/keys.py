@@ -12,6 +12,11 @@ from pathlib import Path
 import yaml
 from nbformat import NotebookNode
 
+DOCUMENTED = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
+# A name, in a syntax tree written as text, of what makes docstrings or lines part of a result.
+READS_SOURCE = re.compile(
+    r"'(__doc__|getdoc|getcomments|getsource\w*|linecache|traceback|(tb_|f_|co_first)lineno)'"
+)
 FRONT_MATTER = re.compile(r"---[^\n]*\n(.*?\n)(?=---|\.\.\.)", re.DOTALL)
 
 
@@ -28,26 +33,23 @@ def imports(source: str, package: str = "") -> frozenset[str]:
     return frozenset(found)
 
 
-def names_in_cells(root: Path, notebook: NotebookNode) -> frozenset[str]:
+def code_of(notebook: NotebookNode) -> list[str]:
+    """Return the code of a chapter, cell by cell."""
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def names_in_cells(notebook: NotebookNode) -> frozenset[str]:
     """Return the dotted names that the code cells of a chapter import."""
     names: set[str] = set()
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            # What stands before the Python of a line such as "%time import this", or is none.
-            source = re.sub(r"(?m)^([ \t]*)(?:%+\w+[ \t]*|!.*)", r"\1", cell.source)
-            # A name in a text may be imported as well, by import_module.
-            names |= set(re.findall(rf"\b{root.name}(?:\.\w+)+", source))
-            try:
-                names |= imports(source)
-            except SyntaxError:  # whatever it is, it may import anything
-                names |= {module_name(root, file) for file in root.rglob("*.py")}
+    for code in code_of(notebook):
+        with suppress(SyntaxError, ImportError):  # such a cell is refused, and its line named
+            names |= imports(code)
     return frozenset(names)
 
 
 def cells_digest(notebook: NotebookNode) -> str:
     """Return a short digest of the code of a chapter's cells, and of nothing else."""
-    code = [cell.source.strip() for cell in notebook.cells if cell.cell_type == "code"]
-    return hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
+    return digest([code.strip() for code in code_of(notebook)])
 
 
 def module_name(root: Path, file: Path) -> str:
@@ -81,7 +83,32 @@ def modules_reached(root: Path, names: Iterable[str]) -> list[Path]:
     return sorted(found.values())
 
 
-def digest(about: Iterable[str], files: Iterable[Path]) -> str:
+def meanings(root: Path, modules: Iterable[Path]) -> list[str]:
+    """Return what modules of the package at ``root`` do, each with its name.
+
+    Where one of them reads docstrings or lines, the text of all of them is what they do.
+    """
+    texts = {module_name(root, file): file.read_text("utf-8") for file in modules}
+    meant = {name: meaning(text) for name, text in texts.items()}
+    if any(READS_SOURCE.search(text) for text in meant.values()):
+        meant = texts
+    return [f"{name} {text}" for name, text in meant.items()]
+
+
+@cache
+def meaning(source: str) -> str:
+    """Return what a module does, as text: its syntax tree without docstrings and places."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # a chapter that runs it will fail, and say where
+        return source
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+    return ast.dump(tree)
+
+
+def digest(about: Iterable[str], files: Iterable[Path] = ()) -> str:
     """Return a short digest of some facts, and of the names and contents of some files."""
     parts = [*about, *(f"{file.name} {fingerprint(file)}" for file in files)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -14,6 +14,7 @@ from pathlib import Path
 IMPORTING = "import with an import statement, so that the page's key knows of it"
 OUTSIDE = "what another program or machine answers is in no page's key"
 VARIABLE = "an environment variable is in no page's key; write the value into the cell"
+SOURCE = "what docstrings and lines of a module say is in no page's key"
 REFUSED = {
     **dict.fromkeys(["builtins", "importlib", "pkgutil", "runpy", "zipimport"], IMPORTING),
     **dict.fromkeys(["__import__", "compile", "eval", "exec", "get_ipython"], IMPORTING),
@@ -22,6 +23,8 @@ REFUSED = {
     **dict.fromkeys(["subprocess", "urllib", "os.popen", "os.system", "sys.argv"], OUTSIDE),
     **dict.fromkeys([".environ", ".environb", ".getenv", ".getenvb"], VARIABLE),
     **dict.fromkeys([".expanduser", ".expandvars"], VARIABLE),
+    **dict.fromkeys(["help", "linecache", "traceback", ".__doc__", ".getdoc"], SOURCE),
+    **dict.fromkeys([".getcomments", ".getsource", ".getsourcelines"], SOURCE),
 }
 FILES = {
     *("open", "read_text", "read_bytes", "write_text", "write_bytes", "imread", "imsave"),
@@ -62,7 +65,7 @@ class Rules:
             []
             >>> [(line, why)] = rules.faults("import torch\nimport pandas")
             >>> print(line, why)
-            2 pandas is neither Python's own nor in freshness_libraries
+            2 pandas is neither Python's own nor in bookproof_libraries
         """
         if "load" in options:
             yield 1, "a cell's code must stand on the page; this one is to be loaded"
@@ -90,7 +93,7 @@ class Rules:
             if why := first_reason(name, top, f".{name.rpartition('.')[2]}"):
                 yield f"{name} is refused: {why}"
             elif top not in sys.stdlib_module_names and module_of(top) not in known:
-                yield f"{top or name} is neither Python's own nor in freshness_libraries"
+                yield f"{top or name} is neither Python's own nor in bookproof_libraries"
 
     def of_file(self, node: ast.AST) -> Iterator[str]:
         """Say what is wrong with the use of a file."""

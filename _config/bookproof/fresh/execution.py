@@ -16,7 +16,8 @@ from typing import Any
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
-from warm_kernels import CAN_FORK, Server, kernel_manager
+
+from .warm_kernels import CAN_FORK, Server, kernel_manager
 
 AFFINITY = getattr(os, "sched_getaffinity", None)  # not on every platform
 CORES = len(AFFINITY(0)) if AFFINITY else os.cpu_count() or 1
@@ -173,7 +174,7 @@ def run_chapters(
     done: Callable[[Chapter], None],
     *,
     timeout: int,
-    preload: list[str],
+    preload: list[str] | None,
 ) -> None:
     """Run chapters in parallel, each to its end, whatever becomes of the others.
 
@@ -181,7 +182,7 @@ def run_chapters(
         chapters: to be run.
         done: called with each as soon as it has ended.
         timeout: seconds that a cell may take.
-        preload: modules that warm kernels have loaded already; none for cold kernels.
+        preload: libraries that warm kernels have loaded already; nothing for cold kernels.
     """
 
     async def run_all(folder: Path, server: Server | None) -> None:
@@ -196,7 +197,7 @@ def run_chapters(
 
     os.environ.update(ENVIRONMENT)
     with (
-        Server(preload) if preload and CAN_FORK else nullcontext() as server,
+        Server(preload) if preload is not None and CAN_FORK else nullcontext() as server,
         TemporaryDirectory(prefix="book") as folder,
         asyncio.Runner(loop_factory=Loop) as runner,
     ):

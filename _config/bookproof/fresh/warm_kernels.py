@@ -21,6 +21,7 @@ from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 # Apple's own libraries do not survive a fork.
 CAN_FORK = hasattr(os, "fork") and sys.platform != "darwin"
+KERNEL = ["ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.debugger"]
 
 
 def become_kernel(argv: list[str], cwd: str | None, env: dict[str, str]) -> None:
@@ -56,11 +57,13 @@ class Server(subprocess.Popen[str]):
 
     def __init__(self, preload: list[str]) -> None:
         super().__init__(
-            [sys.executable, __file__, *preload],
+            [sys.executable, __file__, *KERNEL, *preload],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,  # Ctrl-C is for the build
+            # What the debugger, which every kernel loads, has to say is for who debugs.
+            env={**os.environ, "PYDEVD_DISABLE_FILE_VALIDATION": "1"},
         )
 
     def fork(self, **request: Any) -> int:

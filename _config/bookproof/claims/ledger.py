@@ -1,0 +1,130 @@
+"""The ledger: the table of every equation and claim of the book with its check."""
+
+import json
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
+
+from .targets import WAYS, Check, Page, Target, pages
+
+DRAWS = {"property", "seeds"}
+
+
+class Ledger(SphinxDirective):
+    """Show the table of every equation and claim of the book with its check."""
+
+    def run(self) -> list[nodes.Node]:
+        """Leave the place, to be filled when all pages are read."""
+        return [nodes.container(ledger=True)]
+
+
+def ledgers(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Return the pages with a ledger, to be written anew, if any check has changed."""
+    texts = [str(t.text) for page in pages(env).values() for t in page.targets.values()]
+    shown = repr([pages(env), texts, shifts(app)])
+    if shown == vars(env).get("bookproof_ledger"):
+        return []
+    vars(env)["bookproof_ledger"] = shown
+    return [doc for doc, page in pages(env).items() if page.has_ledger]
+
+
+def fill_ledger(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Write the versions, and a table of the checks of each page, where a page asks for it."""
+    for place in [node for node in doctree.findall(nodes.container) if "ledger" in node]:
+        declared = {doc: pages(app.env).get(doc, Page()) for doc in reading_order(app.env)}
+        checked = {doc: by_place(page) for doc, page in declared.items() if page.checks}
+        parts = [ledger_of(app, docname, doc, checks) for doc, checks in checked.items()]
+        first = nodes.paragraph("", first_sentence(app, sum(map(len, checked.values()))))
+        place.replace_self([first, *parts])
+
+
+def first_sentence(app: Sphinx, checks: int) -> str:
+    """Say how many checks there are, with what they ran, and how many shifts are on record."""
+    ran = [f"{name} {version(name)}" for name in app.config.bookproof_versions]
+    made = f"{checks} checks, run with {', '.join([f'Python {platform.python_version()}', *ran])}"
+    number = len({shift for page in shifts(app).values() for shift in page["shifts"]})
+    seen = f"; for those that draw, {number} shifts of all seeds are on record" if number else ""
+    return f"{made}{seen}."
+
+
+def shifts(app: Sphinx) -> dict[str, Any]:
+    """Return, for each page by its name, which checks held under which shifts of all seeds."""
+    file = Path(app.confdir, app.config.bookproof_shifts or "nothing")
+    return json.loads(file.read_text("utf-8")) if file.is_file() else {}
+
+
+def unseen(app: Sphinx, doc: str, check: Check) -> str:
+    """Say under how many shifts a check held, if its page is as it was then."""
+    if check.way not in DRAWS:
+        return ""
+    record = shifts(app).get(doc.rpartition("/")[2], {"digest": "", "shifts": {}})
+    held = [shift[check.name] for shift in record["shifts"].values() if check.name in shift]
+    known = held and record["digest"] == pages(app.env)[doc].cells
+    return f"{sum(held)} of {len(held)}" if known else "–"
+
+
+def by_place(page: Page) -> list[Check]:
+    """Return the checks of a page in the order of what they check."""
+    place = {name: target.line for name, target in page.targets.items()}
+    return sorted(page.checks, key=lambda check: place.get(check.name, check.line))
+
+
+def ledger_of(app: Sphinx, here: str, doc: str, checks: list[Check]) -> nodes.section:
+    """Make the part of the ledger that belongs to one page."""
+    name = nodes.inline("", app.env.titles[doc].astext())
+    title = nodes.title("", "", make_refnode(app.builder, here, doc, "", name))
+    rows = [ledger_row(app, here, doc, check) for check in checks]
+    heads = ["what", "verified", *(["unseen seeds"] if shifts(app) else []), "seconds", "check"]
+    return nodes.section("", title, table(heads, rows), ids=[f"ledger-{nodes.make_id(doc)}"])
+
+
+def reading_order(env: BuildEnvironment) -> list[str]:
+    """Return all pages in the order of the table of contents."""
+    order, queue = [], [env.config.root_doc]
+    while queue:
+        doc = queue.pop(0)
+        order.append(doc)
+        queue = env.toctree_includes.get(doc, []) + queue
+    return order
+
+
+def ledger_row(app: Sphinx, here: str, doc: str, check: Check) -> list[nodes.Node]:
+    """Make the cells of one row of the ledger."""
+    target = pages(app.env)[doc].targets.get(check.name) or Target("claim", 0, nodes.inline())
+    text = target.text.deepcopy()
+    if target.kind == "equation":
+        numbers = app.env.toc_fignumbers.get(doc, {}).get("displaymath", {})
+        number = ".".join(map(str, numbers.get(f"equation-{check.name}", ())))
+        text += nodes.Text(f"equation ({number})")
+
+    def link(anchor: str, text: nodes.Node) -> nodes.Node:
+        return make_refnode(app.builder, here, doc, anchor, text)
+
+    return [
+        link(f"{target.kind}-{check.name}", text),
+        nodes.inline("", WAYS.get(check.way, check.way)),
+        *([nodes.inline("", unseen(app, doc, check))] if shifts(app) else []),
+        nodes.inline("", f"{check.seconds:.2f}"),
+        link(f"check-{check.name}", nodes.literal("", check.name)),
+    ]
+
+
+def table(heads: list[str], rows: list[list[nodes.Node]]) -> nodes.table:
+    """Make a table node."""
+    group = nodes.tgroup(cols=len(heads))
+    group += [nodes.colspec(colwidth=1) for _ in heads]
+    group += nodes.thead("", table_row([nodes.inline("", head) for head in heads]))
+    group += nodes.tbody("", *(table_row(row) for row in rows))
+    return nodes.table("", group, classes=["ledger"])
+
+
+def table_row(cells: list[nodes.Node]) -> nodes.row:
+    """Make a row of a table node."""
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))

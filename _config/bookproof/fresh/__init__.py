@@ -1,0 +1,35 @@
+"""Keep every page as new as what it was made from, and run no cell without need.
+
+The results of a chapter are kept under a key: its code cells, what the modules of the package that
+they reach do, the data files that its front matter declares, Python, and the libraries.
+Before Sphinx reads pages, chapters without results run; myst-nb then finds them all in the
+cache of jupyter-cache, and runs nothing itself.
+
+A page is read again if its text, anything that it shows, its key or the tools are not what
+they were: by their contents. The times of files, by which Sphinx goes, decide nothing.
+"""
+
+from sphinx.application import Sphinx
+
+from .freshness import Freshness, check_executed
+from .session import Session
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Take part in the build, from its first event to its last."""
+    app.add_config_value("bookproof_anew", False, "", bool)
+    app.add_config_value("bookproof_package", "", "", str)
+    app.add_config_value("bookproof_libraries", [], "", list)
+    app.add_config_value("bookproof_preload", [], "", list)
+    session = Session()
+    freshness = Freshness(session)
+    app.connect("config-inited", session.begin)
+    app.connect("config-inited", freshness.begin)
+    app.connect("env-get-outdated", freshness.outdated)
+    app.connect("env-before-read-docs", freshness.run)
+    app.connect("source-read", freshness.read)
+    app.connect("doctree-read", check_executed)
+    app.connect("doctree-read", freshness.note_shown, priority=900)
+    app.connect("env-get-updated", freshness.also_written)
+    app.connect("build-finished", session.end)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,0 +1,215 @@
+"""Keep every page as new as what it was made from: a key, what is missing, run it."""
+
+import os
+import sys
+import time
+from collections.abc import Iterable
+from compileall import compile_dir
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from pprint import pformat
+from py_compile import PycInvalidationMode
+from typing import Any
+
+from docutils import nodes
+from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
+from myst_nb.ext.glue.utils import PendingGlueReference
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from .execution import CORES, Chapter, circumstances, run_chapters
+from .keys import (
+    cells_digest,
+    digest,
+    meanings,
+    module_name,
+    modules_reached,
+    names_in_cells,
+    with_key,
+)
+from .messages import say, stop
+from .refusals import refusals
+from .results import Results
+from .session import Session
+from .written_pages import as_written
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the cells of a page ask for: the names that they import, and files beside the page."""
+
+    names: frozenset[str] = frozenset()
+    data: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MadeFrom:
+    """What a page was made from, or would be made from now: its needs, and digests of the rest."""
+
+    needs: Needs
+    text: str
+    key: str
+    tools: str
+    shown: str
+
+
+class Freshness:
+    """What a build does at the events of Sphinx, and knows from one to the next."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def begin(self, app: Sphinx, config: Config) -> None:
+        """Find the package and the libraries that chapters run on."""
+        spec = find_spec(config.bookproof_package) if config.bookproof_package else None
+        if not spec or not spec.origin:
+            rule = "bookproof_package must name a package that can be imported"
+            stop(f"{rule}; got {config.bookproof_package!r}")
+        self.root = Path(spec.origin).parent
+        # Python takes compiled code for that of a source of the same time and size,
+        # unless it is told to look into the source.
+        compile_dir(
+            self.root, quiet=2, force=True, invalidation_mode=PycInvalidationMode.CHECKED_HASH
+        )
+        self.libraries = [f"{n} {version(n)}" for n in config.bookproof_libraries]
+        self.modules = [config.bookproof_package, *config.bookproof_libraries]
+
+    # -- Which pages are read again ----------------------------------------------
+
+    def outdated(
+        self, app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]
+    ) -> set[str]:
+        """Return the pages that were made from something else than what is there now."""
+
+        def is_as_made(docname: str) -> bool:
+            made: MadeFrom | None = env.metadata[docname].get("made_from")
+            if not made or not self.session.trusted:
+                return False
+            text = Path(env.doc2path(docname)).read_text("utf-8")
+            now = self.made_from(env, docname, text, made.needs)
+            return made == now and as_written(app, docname)
+
+        known = env.found_docs & env.all_docs.keys()
+        stale = {docname for docname in known if not is_as_made(docname)}
+        # What Sphinx takes for changed, by its time, and is not.
+        changed &= stale | env.reread_always
+        return stale
+
+    def made_from(self, env: Any, docname: str, text: str, needs: Needs) -> MadeFrom:
+        """Return what a page with this text and these needs is made from."""
+        key = self.key(Path(env.doc2path(docname)), needs)
+        return MadeFrom(needs, digest([text]), key, self.session.tools, self.shown(env, docname))
+
+    def key(self, page: Path, needs: Needs) -> str:
+        """Return what the results of a page's cells depend on, as a short text."""
+        about = [sys.version, sys.platform, repr(circumstances()), *self.libraries, *needs.data]
+        about += meanings(self.root, modules_reached(self.root, needs.names))
+        return digest(about, [page.parent / name for name in needs.data])
+
+    def shown(self, env: Any, docname: str) -> str:
+        """Return a digest of what a page shows: files, and the modules behind those it lists."""
+        files = set(env.dependencies.get(docname, ()))
+        inside = [file for file in files if file.is_relative_to(self.root)]
+        files |= set(modules_reached(self.root, [module_name(self.root, f) for f in inside]))
+        return digest([], sorted(files))
+
+    def note_shown(self, app: Sphinx, page: nodes.document) -> None:
+        """Note what a page shows, after the last that can tell."""
+        noted = app.env.metadata[app.env.docname]
+        noted["made_from"] = replace(noted["made_from"], shown=self.shown(app.env, app.env.docname))
+
+    def also_written(self, app: Sphinx, env: Any) -> Iterable[str]:
+        """Return all pages if a title, number or label has changed, since any may show it."""
+        titles = {name: title.astext() for name, title in env.titles.items()}
+        labels = env.domaindata["std"], env.domaindata["py"]
+        numbers = env.toctree_includes, env.toc_secnumbers, env.toc_fignumbers
+        before = vars(env).get("bookproof_titles")
+        env.bookproof_titles = digest([pformat([titles, labels, numbers])])
+        return [] if before == env.bookproof_titles else env.found_docs
+
+    # -- Which chapters run ------------------------------------------------------
+
+    def prepare(self, env: Any, docname: str, text: str) -> tuple[str, Chapter | None]:
+        """Return a page with its key in it, the chapter that it is; note what it is made from."""
+        file, needs = Path(env.doc2path(docname)), Needs()
+        if is_chapter := is_myst_markdown_notebook(text):
+            notebook = read_myst_markdown_notebook(text, env.myst_config, path=file)
+            data = tuple(notebook.metadata.get("data_files", []))
+            needs = Needs(names_in_cells(notebook), data)
+        for missing in (file.parent / name for name in needs.data):
+            if not missing.is_file():
+                stop(f"{file}: data_files names {missing}, which is not there")
+        made = env.metadata[docname]["made_from"] = self.made_from(env, docname, text, needs)
+        if not is_chapter:
+            return text, None
+        text = with_key(text, made.key)
+        # Read as myst-nb will read it, so that the cells are the same to the letter.
+        notebook = read_myst_markdown_notebook(
+            text, env.myst_config, add_source_map=True, path=file
+        )
+        reached = set(modules_reached(self.root, needs.names))
+        return text, Chapter(
+            file,
+            notebook,
+            unchanged=lambda: self.key(file, needs) == made.key,
+            unseen=lambda name: self.root in Path(name).parents and Path(name) not in reached,
+        )
+
+    def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
+        """Run the chapters among the pages to be read whose results are not there."""
+        self.results = Results(env.mystnb_config.execution_cache_path)
+        texts = ((name, Path(env.doc2path(name)).read_text("utf-8")) for name in docnames)
+        found = [self.prepare(env, name, text)[1] for name, text in texts]
+        if faults := [fault for c in found if c for fault in refusals(c, self.modules)]:
+            stop("\n".join(faults))
+        missing = [c for c in found if c and not self.results.has(c.notebook)]
+        if not missing:
+            return say("No chapter has to run.")
+        say(f"Running {len(missing)} chapters, {CORES} at once ...")
+        cold = os.environ.get("BOOK_KERNELS") == "cold"
+        start = time.perf_counter()
+        run_chapters(
+            missing,
+            self.results.keep,
+            timeout=app.config.nb_execution_timeout,
+            preload=None if cold else app.config.bookproof_preload,
+        )
+        say(in_all(missing, time.perf_counter() - start))
+        if failures := [chapter.failure for chapter in missing if chapter.failure]:
+            stop("\n\n".join(failures))
+
+    def read(self, app: Sphinx, docname: str, content: list[str]) -> None:
+        """Give myst-nb the page with the key under which its results are kept."""
+        content[0], chapter = self.prepare(app.env, docname, content[0])
+        if not chapter:
+            return
+        if faults := list(refusals(chapter, self.modules)):
+            stop("\n".join(faults))
+        # Else myst-nb would run it; somebody works on it at this moment.
+        if not self.results.has(chapter.notebook):
+            stop(f"{chapter} or what it reaches was changed during the build")
+        noted = app.env.metadata[docname]
+        noted["cell_seconds"] = self.results.seconds(chapter.notebook)
+        noted["cells_digest"] = cells_digest(chapter.notebook)
+
+
+def in_all(chapters: list[Chapter], wall: float) -> str:
+    """Say how long chapters took, and how long their cells alone."""
+    floor = sum(chapter.seconds for chapter in chapters) / CORES
+    return (
+        f"{len(chapters)} chapters ran: wall {wall:.1f} s, floor {floor:.1f} s"
+        f" (their cells, on {CORES} cores), ratio {wall / max(floor, 1e-3):.1f}"
+    )
+
+
+def check_executed(app: Sphinx, page: nodes.document) -> None:
+    """Fail if a cell that the page shows was not executed, or a number is another page's."""
+    for cell in page.findall(nodes.container):
+        is_code = cell.get("nb_element") == "cell_code" and cell.astext()
+        if is_code and not cell["exec_count"]:
+            stop(f"{page['source']}:{cell.line}: this cell was not executed")
+    for node in page.findall(PendingGlueReference):
+        # It would stay as it is when that page is made anew.
+        stop(f"{page['source']}: {node.key!r} is glued on the page {node.refdoc}; glue it here")

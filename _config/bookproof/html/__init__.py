@@ -1,0 +1,12 @@
+"""Write pages as their readers want them: pictures, folds, mathematics, the bibliography."""
+
+from sphinx.application import Sphinx
+
+PARTS = ("alt_text", "citations", "folds", "mathematics", "punctuation")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Set up all parts; each is an extension of its own, too."""
+    for part in PARTS:
+        app.setup_extension(f"{__name__}.{part}")
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

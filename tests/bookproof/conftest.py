@@ -1,0 +1,42 @@
+"""Small books for the tests of the engine."""
+
+import os
+from pathlib import Path
+
+import pytest
+from small_books import ENGINE, PRELOAD, PROCESSES, SMALL_BOOK, Book
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory):
+    """The folder of all small books of a session, of which there is one at a time."""
+    if hasattr(PROCESSES, "set_forkserver_preload"):
+        PROCESSES.set_forkserver_preload(PRELOAD)
+    # What is forked from has to find what it loads.
+    with pytest.MonkeyPatch.context() as patch:
+        paths = [str(Path(__file__).parent), str(ENGINE)]
+        patch.setenv("PYTHONPATH", os.pathsep.join(paths))
+        warm_up = PROCESSES.Process(target=os.getpid)
+        warm_up.start()
+        warm_up.join()
+    return tmp_path_factory.mktemp("small")
+
+
+@pytest.fixture
+def book(home):
+    """A small book that has not been built yet."""
+    return Book.copy(SMALL_BOOK, home / "book")
+
+
+@pytest.fixture(scope="session")
+def built_once(home):
+    """A small book that has been built, put aside."""
+    book = Book.copy(SMALL_BOOK, home / "book")
+    assert book.build().good
+    return book.root.rename(home / "aside")
+
+
+@pytest.fixture
+def built(home, built_once):
+    """A small book that has been built; at the place where it was, since that is part of it."""
+    return Book.copy(built_once, home / "book")

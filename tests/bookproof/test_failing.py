@@ -1,0 +1,214 @@
+"""What fails or is refused in a small book fails its build, with the place, each time."""
+
+import re
+import shutil
+
+from filelock import FileLock
+from small_books import wait_until
+
+ALL = {"data", "number", "word"}
+FAILING = {
+    "error": ("1 / 0", "ZeroDivisionError: division by zero"),
+    "exit": ("import os; os._exit(0)", "Kernel died"),
+    "asked": ("raise SystemExit", "SystemExit"),
+    "killed": ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "Kernel died"),
+    "late": ("import time; time.sleep(99)", "timed out"),
+    "skipped": (":tags: [skip-execution]\n1", "not executed"),
+    "tagged": (":tags: [raises-exception]\nassert 1 == 2", "assert 1 == 2"),
+    "cobol": ("1", "cobol"),  # a kernel that is not there
+}  # fmt: skip
+
+
+def test_each_failing_cell_fails_the_build_each_time(book):
+    page = (book.root / "docs" / "data.md").read_text("utf-8")
+    for name, (cell, _) in FAILING.items():
+        text = page.replace('print("data", Path("data.txt").read_text())', cell)
+        kernel = name if name == "cobol" else "python3"
+        book.write(
+            f"docs/{name}.md", text.replace("name: python3", f"name: {kernel}")
+        )
+    book.edit("docs/index.md", "data\n", "\n".join(["data", *FAILING, ""]))
+    for expected in (ALL | FAILING.keys(), FAILING.keys()):
+        failed = book.build("-Dnb_execution_timeout=5")
+        assert not failed.good
+        assert failed.ran == expected, "the others have been kept"
+        for name, (_, says) in FAILING.items():
+            place = "the kernel" if name == "cobol" else "cell 2 of 2"
+            line = "" if name == "cobol" else ":17"
+            [why] = re.findall(
+                rf"(?ms)^docs/{name}\.md{line}: {place}.*?$.*?^$", failed.said
+            )
+            assert says in why
+            assert not (book.root / "_build" / "html" / f"{name}.html").exists()
+
+    for name in FAILING:
+        book.write(f"docs/{name}.md", page.replace("# Data", f"# {name}"))
+    assert book.build().ran == set(), (
+        "it is the same as on the page that it was copied from"
+    )
+
+
+def test_a_module_that_is_no_python_fails_the_build_each_time(built):
+    built.edit("tiny/numbers.py", "return 42", "return )")
+    for _ in range(2):
+        broken = built.build()
+        assert not broken.good
+        assert broken.ran == {"number", "word"}
+        assert "docs/number.md:12: cell 1 of 3" in broken.said
+        assert "docs/word.md:12: cell 1 of 4" in broken.said
+        assert "tiny/numbers.py" in broken.said
+        assert "SyntaxError" in broken.said
+
+
+def test_a_page_with_cells_that_were_not_executed_fails_the_build(built):
+    off = "mystnb: {execution_mode: 'off'}\nkernelspec"
+    built.edit("docs/number.md", "kernelspec", off)
+    for _ in range(2):
+        unexecuted = built.build()
+        assert not unexecuted.good
+        assert "docs/number.md:14: this cell was not executed" in unexecuted.said
+
+
+def test_a_warning_fails_the_build_each_time(built):
+    built.edit("docs/number.md", "See also", "See [](nothing.md) and")
+    for _ in range(2):
+        warned = built.build()
+        assert not warned.good
+        assert "nothing.md" in warned.said
+
+
+def test_a_half_written_result_is_made_again(built):
+    lost, cut, damaged = built.results()
+    lost.unlink()
+    cut.write_text(cut.read_text("utf-8")[:-99], "utf-8")
+    text = damaged.read_text("utf-8")
+    damaged.write_text(
+        re.sub(r'"execution_count": 2', '"execution_count": null', text)
+    )
+    shutil.rmtree(built.root / "_build" / "doctrees")
+    mended = built.build()
+    assert mended.good
+    assert mended.ran == ALL
+    assert "number 42" in built.page("number")
+
+
+def test_a_damaged_database_is_made_again(built):
+    for content in (b"", b"no database" * 999):
+        (built.kept / "global.db").write_bytes(content)
+        built.edit("docs/number.md", "one module", "one module and")
+        mended = built.build()
+        assert mended.good
+        assert "damaged" in mended.said
+        assert mended.ran == {"number"}
+
+
+def test_results_that_cannot_be_written_fail_the_build(book):
+    book.kept.mkdir(parents=True)
+    (book.kept / "executed").write_text("where a folder has to be", "utf-8")
+    for _ in range(2):
+        full = book.build()
+        assert not full.good
+        assert "docs/number.md: its results cannot be kept" in full.said
+    (book.kept / "executed").unlink()
+    mended = book.build()
+    assert mended.good
+    assert mended.ran == ALL
+
+
+def test_one_build_waits_for_the_other(built):
+    with (
+        FileLock(built.root / "_build" / ".jupyter_cache.lock") as lock,
+        built.start() as process,
+    ):
+        wait_until(lambda: "Another build is at work" in built.log.read_text())
+        lock.release()
+    assert process.exitcode == 0
+
+
+def test_a_data_file_that_is_not_there_fails_the_build(built):
+    built.edit("docs/data.md", "[data.txt]", "[data.csv]")
+    missing = built.build()
+    assert not missing.good
+    assert "data.csv, which is not there" in missing.said
+
+
+def test_a_package_that_is_not_there_fails_the_build(book):
+    for name in ("", "nowhere"):
+        missing = book.build(f"-Dbookproof_package={name}")
+        assert not missing.good
+        rule = "bookproof_package must name a package that can be imported"
+        assert f"{rule}; got {name!r}" in missing.said
+
+
+def test_a_module_that_is_edited_while_its_chapter_runs_fails_the_build(built):
+    module = built.root / "tiny" / "numbers.py"
+    before = module.read_text("utf-8")
+    edit = f"if 'EDIT' in os.environ: open({str(module)!r}, 'w').close()"
+    built.write("tiny/editor.py", f"import os\nimport tiny.numbers\n{edit}\n")
+    built.edit("docs/data.md", "from pathlib", "import tiny.editor\nfrom pathlib")
+    changed = built.build(EDIT="now")
+    assert not changed.good
+    assert "docs/data.md or what it reaches was changed" in changed.said
+
+    module.write_text(before, "utf-8")
+    again = built.build()
+    assert again.good
+    assert again.ran == {"data"}, "what ran on a mixture was not kept"
+
+
+def test_a_module_that_is_loaded_behind_the_back_of_the_key_is_named(built):
+    load = '__import__("importlib").import_module("tiny.num" + "bers")'
+    built.write("tiny/loader.py", f"{load}\n")
+    built.edit("docs/data.md", "from pathlib", "import tiny.loader\nfrom pathlib")
+    hidden = built.build()
+    assert not hidden.good
+    assert (
+        "docs/data.md: tiny/numbers.py must be imported by an import" in hidden.said
+    )
+    assert "Traceback" not in hidden.said
+
+
+REFUSED = [
+    ("import os\nprint(os.environ['HOME'])", 1, "os.environ is refused: an env"),
+    (
+        "from importlib import import_module",
+        0,
+        "importlib.import_module is refused",
+    ),
+    ("from . import numbers", 0, "..numbers is neither"),
+    ("print(answer.__doc__)", 0, "answer.__doc__ is refused: what docstrings"),
+    ("print(open('data.txt').read())", 0, "open(...) must name a file of data_f"),
+    ("%%capture\nassert False", 0, "a cell must be plain Python; got invalid"),
+    (":check: a\n:by: exact\n\n1 == 2", 3, "a check that cannot fail: it must"),
+    (":check: a", 0, "a check that cannot fail: it must assert something"),
+    (
+        ":check: a\n:tags: [raises-exception]\nassert 1 == 2",
+        2,
+        "a check that cannot fail: it must have no tag raises-exception",
+    ),
+]
+
+
+def test_what_freshness_cannot_see_and_what_cannot_fail_is_refused(book):
+    cells = [f"```{{code-cell}}\n{code}\n```\n" for code, *_ in REFUSED]
+    page = (book.root / "docs" / "number.md").read_text("utf-8")
+    book.write("docs/number.md", page + "\n".join(["", *cells]))
+    for _ in range(2):
+        refused = book.build()
+        assert not refused.good
+        assert refused.ran == set()
+        line = len(page.splitlines()) + 3
+        for code, offset, why in REFUSED:
+            assert f"docs/number.md:{line + offset}: {why}" in refused.said
+            line += len(code.splitlines()) + 3
+
+
+def test_a_number_is_glued_on_its_own_page(built):
+    glue = "from myst_nb import glue\nglue('a', 1)\nprint("
+    built.edit("docs/word.md", 'print("word"', f'{glue}"word"')
+    built.edit("config/conf.py", '["ipykernel"]', '["ipykernel", "myst-nb"]')
+    elsewhere = "[](word.md).\n\n```{glue:} a\n:doc: word.md\n```\n"
+    built.edit("docs/number.md", "[](word.md).", elsewhere)
+    refused = built.build()
+    assert not refused.good
+    assert "'a' is glued on the page word; glue it here" in refused.said

@@ -1,0 +1,102 @@
+"""What pages of the small book look like, and what a strict build refuses to make of a page."""
+
+import re
+
+import pytest
+from bookproof.html.alt_text import title_and_width
+
+
+def test_a_listing_links_to_the_reference_and_leaves_the_docstring_out(built):
+    html = built.html("number")
+    listing = html[html.index("This is the code") : html.index("A <strong>")]
+    assert 'href="reference.html#tiny.numbers.answer"' in listing
+    assert "numbers.answer" in listing
+    assert "Return the answer." not in listing
+    assert "return 42" in built.page("number")
+
+
+def test_mathematics_is_rendered_and_an_equation_has_its_id_once(built):
+    html = built.html("number")
+    assert "katex-html" in html
+    assert html.count('id="equation-twice"') == 1
+
+
+def test_a_formula_keeps_the_mark_that_follows_it(built):
+    html = built.html("number")
+    assert html.count('<span class="nobr">') == 2
+    text = re.sub(r"<[^>]+>", "", html[html.index("A <strong>") :])
+    assert text.startswith("A whole number is here: ")
+    assert ".." not in text.split("halves it")[0]
+
+
+def test_a_picture_has_the_text_that_it_brings_and_a_wide_one_is_marked(built):
+    images = re.findall(r"<img [^>]*_images[^>]*>", built.html("word"))
+    texts = [re.search('alt="(.*?)"', image)[1] for image in images]
+    assert texts == ["A line of 300 points.", "A line of 600 points."]
+    assert ["wide" in image for image in images] == [False, True]
+
+
+def test_a_solution_is_folded_and_a_hidden_output_too(built):
+    html = built.html("word")
+    assert "<summary>Solution</summary>" in html
+    assert "<summary>Show the output</summary>" in html
+    assert 'id="exercise-content"' not in html
+
+
+def test_the_bibliography_is_a_list_without_labels(built):
+    html = built.html("word")
+    entry = r'<ul class="citation-list">\s*<li class="citation" id="id\d+">'
+    assert re.search(entry, html)
+    assert "doc-biblioentry" not in html
+    assert 'class="label"' not in html
+
+
+FAULTS = [
+    ("```{listing} tiny.numbers.no_such_thing\n```", "no_such_thing"),
+    ("```{listing} no_such_package.thing\n```", "no_such_package"),
+    ("{eq}`nowhere`", "nowhere"),
+    ("{cite:t}`nobody1900nothing`", "nobody1900nothing"),
+    ("[](nothing.md)", "nothing"),
+    ("{py:func}`tiny.no_such`", "no_such"),
+    ("$\\frac{1}$", "KaTeX parse error"),
+    ("![](dot.svg)", "this picture has no text alternative"),
+    ("```{claim} nothing\n```", "ontent"),
+]
+
+
+def test_every_fault_of_a_page_is_named_with_its_place(built):
+    """Each on a line that begins so fails a strict build; that of one is tried elsewhere."""
+    built.write("docs/dot.svg", '<svg xmlns="http://www.w3.org/2000/svg"/>')
+    built.write(
+        "docs/faults.md", "# F\n\n" + "\n\n".join(text for text, _ in FAULTS)
+    )
+    built.write("docs/outside.md", "# Outside of the table of contents\n")
+    built.edit("docs/index.md", "data\n", "data\nfaults\n")
+    failed = built.build()
+    assert not failed.good
+    line = 3
+    for text, why in FAULTS:
+        place = rf"^.*docs/faults\.md:{line}: (WARNING|ERROR|CRITICAL): .*{re.escape(why)}"
+        assert re.search(place, failed.said, re.MULTILINE), (text, why)
+        line += len(text.splitlines()) + 1
+    assert re.search(r"docs/outside\.md: WARNING: .*toctree", failed.said)
+
+
+def test_a_picture_that_a_cell_computes_needs_a_text_alternative(built):
+    built.edit(
+        "tiny/words.py", "<title>A line of {self.points} points.</title>", ""
+    )
+    failed = built.build()
+    assert not failed.good
+    lines = re.findall(r"word\.md:(\d+): WARNING: this picture has no", failed.said)
+    assert lines == ["33", "37"]
+
+
+@pytest.mark.parametrize(
+    ("width", "points"), [("612pt", 612), ("100%", 0), ("9cm", 0)]
+)
+def test_the_width_of_a_picture_counts_if_it_is_in_points(tmp_path, width, points):
+    file = tmp_path / "picture.svg"
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}"><title>A</title></svg>'
+    file.write_text(svg, "utf-8")
+    assert title_and_width(file) == ("A", points)
