@@ -2,15 +2,21 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from functools import partial
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import grad
 from torch.func import functional_call, stack_module_state, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import trange
 
 from selfattn_book.checks import check_finite, check_integer
+from selfattn_book.recording import Recorded
 from selfattn_book.training import Loss
+
+# One kernel for all parameters, which is what tiny models wait for.
+Adam = partial(torch.optim.Adam, fused=True)
 
 
 def fit_seeds(
@@ -23,7 +29,7 @@ def fit_seeds(
     epochs: int,
     batch_size: int | None = None,
     lr: float = 0.01,
-    method: Callable[..., torch.optim.Optimizer] = torch.optim.Adam,
+    method: Callable[..., torch.optim.Optimizer] = Adam,
     progress: bool = True,
 ) -> tuple[Tensor, list[nn.Module]]:
     """Train one model per seed on the same data, side by side.
@@ -108,21 +114,21 @@ def fit_seeds(
     data = _examples(inputs, targets)
     models = [_make(make_model, seed) for seed in seeds]
     parameters, buffers = stack_module_state(models)
-    losses_of_all = _side_by_side(models[0], loss)
+    losses_of_all = partial(_side_by_side(models[0], loss), parameters, buffers)
+    own = batch_size is not None  # each model has batches of its own
+    learn = _learner(
+        partial(losses_of_all, own), method(parameters.values(), lr=lr)
+    )
     chances = [torch.Generator().manual_seed(seed) for seed in seeds]
-    optimizer = method(parameters.values(), lr=lr)
     history = []
     for epoch in trange(epochs, disable=not progress, leave=False):
-        steps = []
-        for batch, own in _deal(data, batch_size, chances):
-            losses = losses_of_all(parameters, buffers, batch, own)  # (seeds,)
-            steps.append(check_finite(losses, f"in epoch {epoch}"))
-            optimizer.zero_grad()
-            losses.sum().backward()  # no model's loss depends on another's parameters
-            optimizer.step()
+        steps = [
+            check_finite(learn(batch), f"in epoch {epoch}")
+            for batch in _deal(data, batch_size, chances)
+        ]
         history.append(torch.stack(steps).mean(dim=0))
     with torch.no_grad():
-        losses = losses_of_all(parameters, buffers, data, False)
+        losses = losses_of_all(False, data)
     history.append(check_finite(losses, f"in epoch {epochs}"))
     _hand_back(parameters, models)
     return torch.stack(history), models
@@ -155,8 +161,8 @@ def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
     def losses_of_all(
         parameters: dict[str, Tensor],
         buffers: dict[str, Tensor],
-        batch: tuple[Tensor, ...],
         own: bool,  # each model has a batch of its own, or all have the same
+        batch: tuple[Tensor, ...],
     ) -> Tensor:
         dims = (0, 0, 0 if own else None)
         # vmap has no rule for the CPU's fused attention, and would run it model by model.
@@ -166,20 +172,47 @@ def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
     return losses_of_all
 
 
+def _learner(
+    losses_of_all: Callable[[tuple[Tensor, ...]], Tensor],
+    optimizer: torch.optim.Optimizer,
+) -> Callable[[tuple[Tensor, ...]], Tensor]:
+    """Return a function that learns a batch, and gives the losses of before."""
+    stacked = [p for p in optimizer.param_groups[0]["params"] if p.requires_grad]
+
+    @Recorded
+    def losses_and_gradients(*batch: Tensor) -> tuple[Tensor | None, ...]:
+        losses = losses_of_all(batch)  # (seeds,)
+        # No model's loss depends on another's parameters.
+        gradients = grad(losses.sum(), stacked, allow_unused=True)
+        # Fused optimizers read numbers as they lie, and must find both lying alike.
+        return losses.detach(), *(
+            g if g is None else g.contiguous() for g in gradients
+        )
+
+    def learn(batch: tuple[Tensor, ...]) -> Tensor:
+        losses, *gradients = losses_and_gradients(*batch)
+        for parameter, gradient in zip(stacked, gradients, strict=True):
+            parameter.grad = gradient
+        optimizer.step()
+        return losses
+
+    return learn
+
+
 def _deal(
     data: tuple[Tensor, ...],
     batch_size: int | None,
     chances: list[torch.Generator],
-) -> Iterator[tuple[tuple[Tensor, ...], bool]]:
-    """Give the batches of one epoch, and whether each model has its own, ``(seeds, batch, ...)``."""
+) -> Iterator[tuple[Tensor, ...]]:
+    """Give the batches of one epoch: all data, or for each model its own, ``(seeds, batch, ...)``."""
     if batch_size is None:
-        yield data, False
+        yield data
         return
     size = check_integer("batch_size", batch_size, least=1)
     count = len(data[-1])
     order = torch.stack([torch.randperm(count, generator=g) for g in chances])
     for chosen in order.split(size, dim=1):  # (seeds, batch)
-        yield tuple(tensor[chosen] for tensor in data), True
+        yield tuple(tensor[chosen] for tensor in data)
 
 
 def _make(make_model: Callable[[], nn.Module], seed: int) -> nn.Module:
