@@ -10,7 +10,7 @@ from torch import Tensor, fx, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-Results = tuple[Tensor | None, ...]
+Results = tuple[Any, ...]  # tensors, or None
 
 
 class Recorded:

@@ -12,7 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import trange
 
 from selfattn_book.checks import check_finite, check_integer
-from selfattn_book.recording import Recorded
+from selfattn_book.recording import Recorded, Results
 from selfattn_book.training import Loss
 
 # One kernel for all parameters, which is what tiny models wait for.
@@ -180,7 +180,7 @@ def _learner(
     stacked = [p for p in optimizer.param_groups[0]["params"] if p.requires_grad]
 
     @Recorded
-    def losses_and_gradients(*batch: Tensor) -> tuple[Tensor | None, ...]:
+    def losses_and_gradients(*batch: Tensor) -> Results:
         losses = losses_of_all(batch)  # (seeds,)
         # No model's loss depends on another's parameters.
         gradients = grad(losses.sum(), stacked, allow_unused=True)
