@@ -61,14 +61,17 @@ class Recorded:
         kind = shared, tuple((x.dtype, *_layout(x)) for x in given)
         if kind in self._chosen:
             return self._chosen[kind](*given)
-        if kind not in self._heard:
-            with _Recorder(given) as recorder:
-                results = self.function(*given)
-            self._heard[kind] = recorder.play_back(results) or self.function
+        if kind in self._heard:
+            results, play = self.function(*given), self._heard.pop(kind)
+            agree = all(map(_same, results, play(*given)))
+            self._chosen[kind] = play if agree else self.function
             return results
-        results, play = self.function(*given), self._heard.pop(kind)
-        agree = all(map(_same, results, play(*given)))
-        self._chosen[kind] = play if agree else self.function
+        with _Recorder(given) as recorder:
+            results = self.function(*given)
+        if recorder.playable:
+            self._heard[kind] = recorder.play_back(results)
+        else:
+            self._chosen[kind] = self.function
         return results
 
 
@@ -107,10 +110,8 @@ class _Recorder(TorchDispatchMode):
                 self._settle(result, self.graph.call_function(func, *nodes))
         return result
 
-    def play_back(self, results: Results) -> Callable[..., Results] | None:
-        """Return what calls the same operations again, if that can be done."""
-        if not self.playable:
-            return None
+    def play_back(self, results: Results) -> Callable[..., Results]:
+        """Return what calls the same operations again, and gives their results."""
         self.graph.output(tuple(map(self._node, results)))
         forward = fx.GraphModule(nn.Module(), self.graph).forward
         return torch.no_grad()(partial(forward, **self._outside))
