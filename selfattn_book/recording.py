@@ -14,17 +14,17 @@ Results = tuple[Any, ...]  # tensors, or None
 
 
 class Recorded:
-    """Give what a function gives, without asking Python, autograd or ``vmap`` again.
+    """Give what a function gives, without asking Python, autograd or ``vmap`` every time.
 
-    The first call runs the function and writes down which operations it called on which tensors.
-    From the third call on these alone are called, with no gradient recorded: for tiny models
-    most of a step's time goes to finding out which they are.
-    The second call does both, and the record is played only if the two agree to the last bit.
+    A step of a tiny model spends most of its time on finding out which operations to call.
+    The first call runs the function, and writes down what it called. The second runs it, plays the
+    record too, and believes the record only if the two agree to the last bit; then it is played.
 
-    A function is run every time, and none of it is played, if it draws random numbers, lets Python
-    read a number out of a tensor, or writes into a tensor that it has not made.
-    Apart from that it must do the same at every call: Python's own variables are not looked at again.
+    The function is run every time if it draws random numbers, lets Python read a number out of a
+    tensor, or writes into a tensor that it has not made. Apart from this it must do the same at
+    every call: nobody looks again at what else Python decides by.
     Tensors that it is not given, such as parameters, are read where they lie, as they are then.
+    Another shape, dtype or layout of what it is given is another record.
 
     Args:
         function: of tensors; it returns a tuple of tensors, or of ``None``.
@@ -49,30 +49,32 @@ class Recorded:
 
     def __init__(self, function: Callable[..., Results]) -> None:
         self.function = function
-        self._heard: dict[
-            Any, Callable[..., Results]
-        ] = {}  # once, not yet believed
-        self._chosen: dict[Any, Callable[..., Results]] = {}
+        self._heard: dict[Hashable, Callable[..., Results]] = {}
+        self._chosen: dict[Hashable, Callable[..., Results]] = {}
 
     def __call__(self, *given: Tensor) -> Results:
-        """Return what the function returns."""
+        """Return what the function returns, without its gradient."""
         places = [_place(x) for x in given]
         shared = tuple(places.index(place) for place in places)
         kind = shared, tuple((x.dtype, *_layout(x)) for x in given)
         if kind in self._chosen:
             return self._chosen[kind](*given)
         if kind in self._heard:
-            results, play = self.function(*given), self._heard.pop(kind)
+            results, play = self._run(*given), self._heard.pop(kind)
             agree = all(map(_same, results, play(*given)))
-            self._chosen[kind] = play if agree else self.function
+            self._chosen[kind] = play if agree else self._run
             return results
         with _Recorder(given) as recorder:
-            results = self.function(*given)
+            results = self._run(*given)
         if recorder.playable:
             self._heard[kind] = recorder.play_back(results)
         else:
-            self._chosen[kind] = self.function
+            self._chosen[kind] = self._run
         return results
+
+    def _run(self, *given: Tensor) -> Results:
+        results = self.function(*given)
+        return tuple(x if x is None else x.detach() for x in results)
 
 
 class _Recorder(TorchDispatchMode):

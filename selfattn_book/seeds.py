@@ -185,9 +185,7 @@ def _learner(
         # No model's loss depends on another's parameters.
         gradients = grad(losses.sum(), stacked, allow_unused=True)
         # Fused optimizers read numbers as they lie, and must find both lying alike.
-        return losses.detach(), *(
-            g if g is None else g.contiguous() for g in gradients
-        )
+        return losses, *(g if g is None else g.contiguous() for g in gradients)
 
     def learn(batch: tuple[Tensor, ...]) -> Tensor:
         losses, *gradients = losses_and_gradients(*batch)
