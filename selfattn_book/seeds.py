@@ -36,7 +36,9 @@ def fit_seeds(
 
     The models share nothing but the recipe: their parameters are stacked, so that one step of
     one optimizer moves them all, and each moves as it would alone, up to rounding.
-    This asks of the method that it treats every number by itself, as Adam and SGD do.
+    This asks of the method that it treats every number by itself, as Adam and SGD do,
+    and of the model and the loss that they do the same at every step: they are
+    :class:`~selfattn_book.recording.Recorded`.
 
     Args:
         make_model: makes a model, whose parameters are drawn as PyTorch draws.
@@ -115,23 +117,26 @@ def fit_seeds(
     models = [_make(make_model, seed) for seed in seeds]
     parameters, buffers = stack_module_state(models)
     losses_of_all = partial(_side_by_side(models[0], loss), parameters, buffers)
-    own = batch_size is not None  # each model has batches of its own
-    learn = _learner(
-        partial(losses_of_all, own), method(parameters.values(), lr=lr)
-    )
     chances = [torch.Generator().manual_seed(seed) for seed in seeds]
+    optimizer = method(parameters.values(), lr=lr)
+
+    @Recorded  # from the third step on, what it called is called without it
+    def learned_from(*batch: Tensor) -> Results:
+        losses = losses_of_all(batch, batch_size is not None)  # (seeds,)
+        # No model's loss depends on another's parameters.
+        return losses, *_gradients(losses.sum(), parameters)
+
     history = []
     for epoch in trange(epochs, disable=not progress, leave=False):
-        steps = [
-            check_finite(learn(batch), f"in epoch {epoch}")
-            for batch in _deal(data, batch_size, chances)
-        ]
+        steps = []
+        for batch in _deal(data, batch_size, chances):
+            losses, *gradients = learned_from(*batch)
+            steps.append(check_finite(losses, f"in epoch {epoch}"))
+            _step(optimizer, gradients)
         history.append(torch.stack(steps).mean(dim=0))
-    with torch.no_grad():
-        losses = losses_of_all(False, data)
-    history.append(check_finite(losses, f"in epoch {epochs}"))
+    last = check_finite(losses_of_all(data, False), f"in epoch {epochs}")
     _hand_back(parameters, models)
-    return torch.stack(history), models
+    return torch.stack([*history, last]), models
 
 
 def _examples(
@@ -161,8 +166,8 @@ def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
     def losses_of_all(
         parameters: dict[str, Tensor],
         buffers: dict[str, Tensor],
-        own: bool,  # each model has a batch of its own, or all have the same
         batch: tuple[Tensor, ...],
+        own: bool,  # each model has a batch of its own, or all have the same
     ) -> Tensor:
         dims = (0, 0, 0 if own else None)
         # vmap has no rule for the CPU's fused attention, and would run it model by model.
@@ -172,29 +177,25 @@ def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
     return losses_of_all
 
 
-def _learner(
-    losses_of_all: Callable[[tuple[Tensor, ...]], Tensor],
-    optimizer: torch.optim.Optimizer,
-) -> Callable[[tuple[Tensor, ...]], Tensor]:
-    """Return a function that learns a batch, and gives the losses of before."""
-    stacked = [p for p in optimizer.param_groups[0]["params"] if p.requires_grad]
+def _gradients(
+    total: Tensor, parameters: dict[str, Tensor]
+) -> Iterator[Tensor | None]:
+    """Give the derivatives by those that are not frozen, or ``None`` where one plays no part."""
+    learned = [x for x in parameters.values() if x.requires_grad]
+    for gradient in grad(total, learned, allow_unused=True):
+        # Fused optimizers read numbers as they lie, and those of parameters lie in a row.
+        yield None if gradient is None else gradient.contiguous()
 
-    @Recorded
-    def losses_and_gradients(*batch: Tensor) -> Results:
-        losses = losses_of_all(batch)  # (seeds,)
-        # No model's loss depends on another's parameters.
-        gradients = grad(losses.sum(), stacked, allow_unused=True)
-        # Fused optimizers read numbers as they lie, and must find both lying alike.
-        return losses, *(g if g is None else g.contiguous() for g in gradients)
 
-    def learn(batch: tuple[Tensor, ...]) -> Tensor:
-        losses, *gradients = losses_and_gradients(*batch)
-        for parameter, gradient in zip(stacked, gradients, strict=True):
-            parameter.grad = gradient
-        optimizer.step()
-        return losses
-
-    return learn
+def _step(
+    optimizer: torch.optim.Optimizer, gradients: Sequence[Tensor | None]
+) -> None:
+    """Hand gradients to an optimizer, and let it move what is not frozen."""
+    (group,) = optimizer.param_groups
+    learned = (x for x in group["params"] if x.requires_grad)
+    for parameter, gradient in zip(learned, gradients, strict=True):
+        parameter.grad = gradient
+    optimizer.step()
 
 
 def _deal(
