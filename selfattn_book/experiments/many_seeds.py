@@ -2,15 +2,22 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from functools import partial
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import grad
 from torch.func import functional_call, stack_module_state, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import trange
 
 from selfattn_book._arguments import check_finite, check_integer
-from selfattn_book.experiments.training import Loss
+from selfattn_book.experiments.recording import Recorded, Results
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+# One kernel for all parameters, which is what tiny models wait for.
+Adam = partial(torch.optim.Adam, fused=True)
 
 
 def fit_seeds(
@@ -23,14 +30,16 @@ def fit_seeds(
     epochs: int,
     batch_size: int | None = None,
     lr: float = 0.01,
-    method: Callable[..., torch.optim.Optimizer] = torch.optim.Adam,
+    method: Callable[..., torch.optim.Optimizer] = Adam,
     progress: bool = True,
 ) -> tuple[Tensor, list[nn.Module]]:
     """Train one model per seed on the same data, side by side.
 
     The models share nothing but the recipe: their parameters are stacked, so that one step of
     one optimizer moves them all, and each moves as it would alone, up to rounding.
-    This asks of the method that it treats every number by itself, as Adam and SGD do.
+    This asks of the method that it treats every number by itself, as Adam and SGD do,
+    and of the model and the loss that they do the same at every step: they are
+    :class:`~selfattn_book.experiments.recording.Recorded`.
 
     Args:
         make_model: makes a model, whose parameters are drawn as PyTorch draws.
@@ -108,24 +117,27 @@ def fit_seeds(
     data = _examples(inputs, targets)
     models = [_make(make_model, seed) for seed in seeds]
     parameters, buffers = stack_module_state(models)
-    losses_of_all = _side_by_side(models[0], loss)
+    losses_of_all = partial(_side_by_side(models[0], loss), parameters, buffers)
     chances = [torch.Generator().manual_seed(seed) for seed in seeds]
     optimizer = method(parameters.values(), lr=lr)
+
+    @Recorded  # from the third step on, what it called is called without it
+    def learned_from(*batch: Tensor) -> Results:
+        losses = losses_of_all(batch, batch_size is not None)  # (seeds,)
+        # No model's loss depends on another's parameters.
+        return losses, *_gradients(losses.sum(), parameters)
+
     history = []
     for epoch in trange(epochs, disable=not progress, leave=False):
         steps = []
-        for batch, own in _deal(data, batch_size, chances):
-            losses = losses_of_all(parameters, buffers, batch, own)  # (seeds,)
+        for batch in _deal(data, batch_size, chances):
+            losses, *gradients = learned_from(*batch)
             steps.append(check_finite(losses, f"in epoch {epoch}"))
-            optimizer.zero_grad()
-            losses.sum().backward()  # no model's loss depends on another's parameters
-            optimizer.step()
+            _step(optimizer, gradients)
         history.append(torch.stack(steps).mean(dim=0))
-    with torch.no_grad():
-        losses = losses_of_all(parameters, buffers, data, False)
-    history.append(check_finite(losses, f"in epoch {epochs}"))
+    last = check_finite(losses_of_all(data, False), f"in epoch {epochs}")
     _hand_back(parameters, models)
-    return torch.stack(history), models
+    return torch.stack([*history, last]), models
 
 
 def _examples(
@@ -166,20 +178,41 @@ def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
     return losses_of_all
 
 
+def _gradients(
+    total: Tensor, parameters: dict[str, Tensor]
+) -> Iterator[Tensor | None]:
+    """Give the derivatives by those that are not frozen, or ``None`` where one plays no part."""
+    learned = [x for x in parameters.values() if x.requires_grad]
+    for gradient in grad(total, learned, allow_unused=True):
+        # Fused optimizers read numbers as they lie, and those of parameters lie in a row.
+        yield None if gradient is None else gradient.contiguous()
+
+
+def _step(
+    optimizer: torch.optim.Optimizer, gradients: Sequence[Tensor | None]
+) -> None:
+    """Hand gradients to an optimizer, and let it move what is not frozen."""
+    (group,) = optimizer.param_groups
+    learned = (x for x in group["params"] if x.requires_grad)
+    for parameter, gradient in zip(learned, gradients, strict=True):
+        parameter.grad = gradient
+    optimizer.step()
+
+
 def _deal(
     data: tuple[Tensor, ...],
     batch_size: int | None,
     chances: list[torch.Generator],
-) -> Iterator[tuple[tuple[Tensor, ...], bool]]:
-    """Give the batches of one epoch, and whether each model has its own, ``(seeds, batch, ...)``."""
+) -> Iterator[tuple[Tensor, ...]]:
+    """Give the batches of one epoch: all data, or for each model its own, ``(seeds, batch, ...)``."""
     if batch_size is None:
-        yield data, False
+        yield data
         return
     size = check_integer("batch_size", batch_size, least=1)
     count = len(data[-1])
     order = torch.stack([torch.randperm(count, generator=g) for g in chances])
     for chosen in order.split(size, dim=1):  # (seeds, batch)
-        yield tuple(tensor[chosen] for tensor in data), True
+        yield tuple(tensor[chosen] for tensor in data)
 
 
 def _make(make_model: Callable[[], nn.Module], seed: int) -> nn.Module:

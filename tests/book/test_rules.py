@@ -7,9 +7,9 @@ from bookproof.claims.can_fail import fault_of
 from bookproof.fresh.cell_rules import Rules
 from bookproof.fresh.keys import cells_digest
 from myst_nb.core.read import read_myst_markdown_notebook
-from selfattn_book.verify.cells import read_cells
 from small_books import SMALL_BOOK, STRICT
 
+from selfattn_book.verify.cells import read_cells
 from tests.book.pages import PAGES, ROOT, cells
 
 

@@ -1,0 +1,183 @@
+"""A function of tensors that is run once, and from then on played like a record."""
+
+import operator
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, fx, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+Results = tuple[Any, ...]  # tensors, or None
+
+
+class Recorded:
+    """Give what a function gives, without asking Python, autograd or ``vmap`` every time.
+
+    A step of a tiny model spends most of its time on finding out which operations to call.
+    The first call runs the function, and writes down what it called. The second runs it, plays the
+    record too, and believes the record only if the two agree to the last bit; then it is played.
+
+    The function is run every time if it draws random numbers, lets Python read a number out of a
+    tensor, or writes into a tensor that it has not made. Apart from this it must do the same at
+    every call: nobody looks again at what else Python decides by.
+    Tensors that it is not given, such as parameters, are read where they lie, as they are then.
+    Another shape, dtype or layout of what it is given is another record.
+
+    Args:
+        function: of tensors; it returns a tuple of tensors, or of ``None``.
+
+    Example:
+        >>> weight, calls = torch.tensor(3.0), []
+        >>> @Recorded
+        ... def times(x):
+        ...     calls.append(len(x))
+        ...     return (weight * x,)
+        >>> x = torch.arange(4.0)
+        >>> for number in range(9):
+        ...     (product,) = times(x + number)
+        >>> calls, product
+        ([4, 4], tensor([24., 27., 30., 33.]))
+        >>> _ = weight.fill_(-1.0)
+        >>> times(x), calls   # read where it lies
+        ((tensor([-0., -1., -2., -3.]),), [4, 4])
+        >>> times(x[1:]), calls   # another shape is another recording
+        ((tensor([-1., -2., -3.]),), [4, 4, 3])
+    """
+
+    def __init__(self, function: Callable[..., Results]) -> None:
+        self.function = function
+        self._heard: dict[Hashable, Callable[..., Results]] = {}
+        self._chosen: dict[Hashable, Callable[..., Results]] = {}
+
+    def __call__(self, *given: Tensor) -> Results:
+        """Return what the function returns, without its gradient."""
+        places = [_place(x) for x in given]
+        shared = tuple(places.index(place) for place in places)
+        kind = shared, tuple((x.dtype, *_layout(x)) for x in given)
+        if kind in self._chosen:
+            return self._chosen[kind](*given)
+        if kind in self._heard:
+            results, play = self._run(*given), self._heard.pop(kind)
+            agree = all(map(_same, results, play(*given)))
+            self._chosen[kind] = play if agree else self._run
+            return results
+        with _Recorder(given) as recorder:
+            results = self._run(*given)
+        if recorder.playable:
+            self._heard[kind] = recorder.play_back(results)
+        else:
+            self._chosen[kind] = self._run
+        return results
+
+    def _run(self, *given: Tensor) -> Results:
+        results = self.function(*given)
+        return tuple(x if x is None else x.detach() for x in results)
+
+
+class _Recorder(TorchDispatchMode):
+    """Write down the operations that are called while this is entered.
+
+    A tensor is known by the place where its numbers lie. What computes nothing, and only looks at
+    a place in another shape, is not written down: who needs the view takes it where it is needed.
+    """
+
+    def __init__(self, given: tuple[Tensor, ...]) -> None:
+        start: Any = super().__init__
+        start()
+        self.graph = fx.Graph()
+        self.playable = True
+        self._outside: dict[str, Tensor] = {}
+        # The tensors stay here, so that no place is given away while this is entered.
+        self._homes: dict[Hashable, tuple[Tensor, fx.Node]] = {}
+        self._views: dict[Hashable, fx.Node] = {}
+        for number, x in enumerate(given):
+            self._homes[_place(x)] = x, self.graph.placeholder(f"given_{number}")
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Run an operation, and write it down unless it computes nothing."""
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        written = _written(func, args, kwargs)
+        tells = not _tensors(result) and bool(_tensors((args, kwargs)))
+        self.playable &= not tells and self._keeps_to_itself(func, written)
+        if self.playable:
+            is_new = any(_place(x) not in self._homes for x in _tensors(result))
+            if is_new or written:
+                nodes = tree_map(self._node, (args, kwargs))
+                self._settle(result, self.graph.call_function(func, *nodes))
+        return result
+
+    def play_back(self, results: Results) -> Callable[..., Results]:
+        """Return what calls the same operations again, and gives their results."""
+        self.graph.output(tuple(map(self._node, results)))
+        forward = fx.GraphModule(nn.Module(), self.graph).forward
+        return torch.no_grad()(partial(forward, **self._outside))
+
+    def _keeps_to_itself(self, func: Any, written: list[Tensor]) -> bool:
+        """Tell whether an operation draws nothing, and writes into nothing from outside."""
+        homes = [self._homes.get(_place(x)) for x in written]
+        own = all(home and home[1].op != "placeholder" for home in homes)
+        return own and torch.Tag.nondeterministic_seeded not in func.tags
+
+    def _settle(self, result: Any, node: fx.Node) -> None:
+        """Note where the results of an operation lie."""
+        if isinstance(result, Tensor):
+            self._homes.setdefault(_place(result), (result, node))
+        elif isinstance(result, tuple | list):
+            for number, part in enumerate(result):
+                item = self.graph.call_function(operator.getitem, (node, number))
+                self._settle(part, item)
+
+    def _node(self, x: Any) -> Any:
+        """Return what stands for a tensor in the record; the rest stands for itself."""
+        if not isinstance(x, Tensor):
+            return x
+        place, layout = _place(x), _layout(x)
+        if place not in self._homes:
+            name = f"outside_{len(self._outside)}"
+            self._outside[name] = x
+            self._homes[place] = x, self.graph.placeholder(name)
+        home, node = self._homes[place]
+        if layout == _layout(home):
+            return node
+        if (place, layout) not in self._views:
+            view = self.graph.call_method("as_strided", (node, *layout))
+            self._views[place, layout] = view
+        return self._views[place, layout]
+
+
+def _place(x: Tensor) -> Hashable:
+    """Tell two tensors apart unless they look at the same numbers."""
+    return x.untyped_storage().data_ptr(), x.dtype, x.is_conj(), x.is_neg()
+
+
+def _layout(x: Tensor) -> tuple[Any, ...]:
+    return tuple(x.shape), x.stride(), x.storage_offset()
+
+
+def _tensors(tree: Any) -> list[Tensor]:
+    return [x for x in tree_leaves(tree) if isinstance(x, Tensor)]
+
+
+def _written(func: Any, args: Any, kwargs: Any) -> list[Tensor]:
+    """Return the tensors that an operation writes into.
+
+    >>> x, aten = torch.zeros(2), torch.ops.aten
+    >>> _written(aten.add_.Tensor, (x, 1), {}), _written(aten.add.Tensor, (x, 1), {})
+    ([tensor([0., 0.])], [])
+    """
+    written = []
+    for number, argument in enumerate(func._schema.arguments):
+        if argument.alias_info and argument.alias_info.is_write:
+            by_place = args[number] if number < len(args) else None
+            written.append(kwargs.get(argument.name, by_place))
+    return _tensors(written)
+
+
+def _same(x: Tensor | None, y: Tensor | None) -> bool:
+    return x is y if x is None or y is None else torch.equal(x, y)
