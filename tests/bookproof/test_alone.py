@@ -41,3 +41,34 @@ def test_the_small_book_is_built_where_the_large_one_cannot_be_imported(built):
         "data.md:10: ERROR: listing: there is no 'selfattn_book.masks' to show"
         in failed.said
     )
+
+
+def pins(text, pattern):
+    return dict(re.findall(pattern, text, re.MULTILINE))
+
+
+def test_the_readme_names_versions_of_others_as_they_are_pinned():
+    """With another version, what it says of their insides has to be looked at again."""
+    readme = (ENGINE / "bookproof" / "README.md").read_text("utf-8")
+    named = pins(readme, r"\| ([\w-]+) (\d[\d.]+) \|$")
+    pinned = pins((ENGINE / "constraints.txt").read_text(), r"^([\w-]+)==(\S+)$")
+    lower = {name.lower(): number for name, number in pinned.items()}
+    assert len(named) > 8
+    assert {name: lower[name] for name in named} == named
+
+
+def test_the_readme_names_every_setting_and_directive():
+    code = "".join(
+        file.read_text("utf-8") for file in (ENGINE / "bookproof").rglob("*.py")
+    )
+    readme = (ENGINE / "bookproof" / "README.md").read_text("utf-8")
+    added = re.findall(r'add_(config_value|directive|generic_role)\("(\w+)"', code)
+    names = [name for _, name in added]
+    assert len(names) == len(set(names)) == 10
+    for kind, name in added:
+        shown = f"`{name}`" if kind == "config_value" else f"{{{name}}}"
+        assert shown in readme
+    files = re.findall(r"^\| `([\w/]+\.py)`", readme, re.MULTILINE)
+    assert [
+        file for file in files if not (ENGINE / "bookproof" / file).exists()
+    ] == []

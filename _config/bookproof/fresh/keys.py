@@ -13,10 +13,11 @@ import yaml
 from nbformat import NotebookNode
 
 DOCUMENTED = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
-# A name, in a syntax tree written as text, of what makes docstrings or lines part of a result.
-READS_SOURCE = re.compile(
-    r"'(__doc__|getdoc|getcomments|getsource\w*|linecache|traceback|(tb_|f_|co_first)lineno)'"
-)
+# What makes docstrings or lines of a module part of a result.
+READERS = {
+    *("__doc__", "getdoc", "getcomments", "getsource", "getsourcelines"),
+    *("linecache", "traceback", "tb_lineno", "f_lineno", "co_firstlineno"),
+}
 FRONT_MATTER = re.compile(r"---[^\n]*\n(.*?\n)(?=---|\.\.\.)", re.DOTALL)
 
 
@@ -89,15 +90,24 @@ def meanings(root: Path, modules: Iterable[Path]) -> list[str]:
     Where one of them reads docstrings or lines, the text of all of them is what they do.
     """
     texts = {module_name(root, file): file.read_text("utf-8") for file in modules}
-    meant = {name: meaning(text) for name, text in texts.items()}
-    if any(READS_SOURCE.search(text) for text in meant.values()):
-        meant = texts
-    return [f"{name} {text}" for name, text in meant.items()]
+    whole = any(map(reads_source, texts.values()))
+    return [f"{name} {text if whole else meaning(text)}" for name, text in texts.items()]
+
+
+@cache
+def reads_source(source: str) -> bool:
+    """Tell whether a module may read the docstrings, the source or the lines of another."""
+    try:
+        found = list(ast.walk(ast.parse(source)))
+    except SyntaxError:
+        return False
+    names = {getattr(node, kind, "") for node in found for kind in ("id", "attr", "name", "module")}
+    return not READERS.isdisjoint(names)
 
 
 @cache
 def meaning(source: str) -> str:
-    """Return what a module does, as text: its syntax tree without docstrings and places."""
+    """Return what tells what a module does: its syntax tree without docstrings and places."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # a chapter that runs it will fail, and say where
@@ -105,7 +115,7 @@ def meaning(source: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
-    return ast.dump(tree)
+    return digest([ast.dump(tree)])
 
 
 def digest(about: Iterable[str], files: Iterable[Path] = ()) -> str:
