@@ -51,6 +51,7 @@
     return size >= 24 || (size >= 18.66 && weight >= 700) ? 3 : 4.5;
   }
 
+  document.querySelectorAll("[data-pair]").forEach((e) => delete e.dataset.pair);
   const pairs = new Set();
   const found = [];
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Page
+from playwright.sync_api import Page, TimeoutError
 
 CONTRAST = Path(__file__).with_name("contrast.js").read_text("utf-8")
 OTHER = {"light": "dark", "dark": "light"}
@@ -65,7 +65,12 @@ def text_and_pictures(page: Page) -> list[str]:
 
 def in_theme(page: Page, theme: str) -> list[str]:
     """Return what is wrong that depends on the theme, or on how wide the page is."""
-    page.wait_for_function(SHOWS, arg=theme, timeout=5000)
+    try:
+        page.wait_for_function(SHOWS, arg=theme, timeout=5000)
+    except TimeoutError:
+        return [
+            f"{theme} is what the system asks for, and the page shows another theme"
+        ]
     page.evaluate(COLOURS_REST)
     found = [f"{theme}, contrast {pair}" for pair in page.evaluate(CONTRAST)]
     found += [

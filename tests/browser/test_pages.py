@@ -40,6 +40,13 @@ def test_no_cell_warns(name):
     assert "output stderr" not in (SITE / name).read_text("utf-8")
 
 
+def test_the_theme_that_a_reader_chose_stays(origin, open_page):
+    page = open_page(f"{origin}/chapters/masks.html", theme="light")
+    page.evaluate("localStorage.mode = localStorage.theme = 'dark'")
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
 def test_a_chapter_works_without_scripts(open_page):
     address = (SITE / "chapters" / "masks.html").as_uri()
     page = open_page(address, scripts=False)
