@@ -65,21 +65,23 @@ def text_and_pictures(page: Page) -> list[str]:
 
 def in_theme(page: Page, theme: str) -> list[str]:
     """Return what is wrong that depends on the theme, or on how wide the page is."""
+    found = not_in_theme(page, theme)
+    page.evaluate(COLOURS_REST)
+    found += [f"contrast {pair}" for pair in page.evaluate(CONTRAST)]
+    found += [f"no picture: {image}" for image in page.evaluate(BROKEN_IMAGES)]
+    content, window = page.evaluate(WIDTHS)
+    if content > window:
+        found.append(f"the page is {content} wide where {window} are seen")
+    return [f"{theme}, {what}" for what in found]
+
+
+def not_in_theme(page: Page, theme: str) -> list[str]:
+    """Wait for a theme, and say so if it does not come."""
     try:
         page.wait_for_function(SHOWS, arg=theme, timeout=5000)
     except TimeoutError:
-        return [
-            f"{theme} is what the system asks for, and the page shows another theme"
-        ]
-    page.evaluate(COLOURS_REST)
-    found = [f"{theme}, contrast {pair}" for pair in page.evaluate(CONTRAST)]
-    found += [
-        f"{theme}, no picture: {image}" for image in page.evaluate(BROKEN_IMAGES)
-    ]
-    content, window = page.evaluate(WIDTHS)
-    if content > window:
-        found.append(f"{theme}, the page is {content} wide where {window} are seen")
-    return found
+        return ["the page shows another theme"]
+    return []
 
 
 def axe(page: Page, *, every_text: bool) -> list[str]:
