@@ -27,7 +27,8 @@ import pytest
 from selfattn_book.verify.cells import book_folder
 from selfattn_book.verify.disturbed import DisturbedRounding
 
-ROOT = Path(__file__).resolve().parent.parent
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
 # PyTorch's kernels and MKL's, from the oldest. Only these pairs: a processor that lacks
 # instructions lacks them for both. What MKL lacks it replaces silently, so PyTorch is asked.
 ARITHMETIC = {"default": "COMPATIBLE", "avx2": "AVX2", "avx512": "AVX512"}
@@ -37,11 +38,11 @@ SLOW_PAGES = {
     "squares", "what-a-mean-forgets", "why-divide",
 }  # fmt: skip
 TAUGHT = [
-    "attention", "conversion", "encoder_decoder", "floors", "layers", "lookup", "masks",
-    "multi_head", "positional", "properties_of_attention", "sharpness", "symmetry",
-    "transformer", "words",
+    "attention", "certificates", "encoder_decoder", "floors", "lookup", "masks", "multi_head",
+    "positions", "properties_of_attention", "pytorch_attention", "pytorch_layers", "softmax",
+    "symmetry", "transformer", "words",
 ]  # fmt: skip
-NO_NUMBERS = ("test_book_", "test_verify", "test_benchmarks", "test_elsewhere")
+NO_NUMBERS = {"book", "bookproof", "browser", "verify", "test_benchmarks.py", "test_elsewhere.py"}
 DRAW = "BOOK_DISTURBED"
 # Tests of equality to the last bit that hold on every machine: their sums have but one term
 # that is not zero, which the disturbance cannot know.
@@ -166,11 +167,11 @@ def pages_and_tests(is_quick: bool) -> tuple[list[str], list[str]]:
     """Return what is asked."""
     slow = SLOW_PAGES if is_quick else set()
     pages = {page.stem for page in book_folder().glob("*/*.md")} - slow
-    files = sorted(path.name for path in Path(__file__).parent.glob("test_*.py"))
+    files = sorted(path.relative_to(ROOT) for path in TESTS.rglob("test_*.py"))
+    files = [file for file in files if NO_NUMBERS.isdisjoint(file.parts)]
     if is_quick:
-        files = [name for name in files if name[5:-3] in TAUGHT]
-    tests = [f"tests/{name}" for name in files if not name.startswith(NO_NUMBERS)]
-    return sorted(pages), [*tests, "selfattn_book"]
+        files = [file for file in files if file.stem.removeprefix("test_") in TAUGHT]
+    return sorted(pages), [*map(str, files), "selfattn_book"]
 
 
 def main(arguments: list[str]) -> int:

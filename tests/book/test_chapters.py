@@ -131,19 +131,22 @@ def unseeded(code: str) -> list[str]:
     """Return the calls that draw from a global generator before it has a seed."""
     tree = ast.parse(code)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    names = [ast.unparse(call.func) for call in calls]
     functions = (ast.FunctionDef, ast.Lambda)
     late = [f for f in ast.walk(tree) if isinstance(f, functions)]
     inside = {id(node) for f in late for node in ast.walk(f)}
     found = []
     for call in calls:
-        seeds = [c for c in calls if ast.unparse(c.func) in seeds_of(call)]
+        if not (wanted := seeds_of(call)):
+            continue
+        seeds = [c for c, name in zip(calls, names, strict=True) if name in wanted]
         if (
             id(call) in inside
         ):  # it runs later: any seed may be meant, or fit_seeds'
             seeds += [c for c in calls if "seeds" in {k.arg for k in c.keywords}]
-        elif seeds_of(call):
+        else:
             seeds = [c for c in seeds if place(c) < place(call)]
-        if seeds_of(call) and not seeds:
+        if not seeds:
             found.append(ast.unparse(call))
     return found
 

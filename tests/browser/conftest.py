@@ -6,7 +6,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.book.pages import SITE
 
@@ -18,6 +18,21 @@ NAMES = (
     "chrome",
 )
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+# A chapter with every kind of box, cell, fold and formula.
+EVERY_TEXT = "chapters/masks.html"
+
+
+def pytest_addoption(parser):
+    about = "axe judges the contrast of every text on all pages (minutes)"
+    parser.addoption("--every-text", action="store_true", help=about)
+
+
+@pytest.fixture
+def every_text(name, pytestconfig):
+    """Whether axe judges the contrast of every text of a page, or of one of each kind."""
+    return name == EVERY_TEXT or pytestconfig.getoption("every_text")
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
@@ -55,25 +70,51 @@ def origin():
 
 @pytest.fixture
 def open_page(chromium: Browser):
-    """Return a function that opens an address, and closes everything after the test."""
+    """Return a function that opens an address, and closes everything after the test.
+
+    What goes wrong from then on, and every request to another origin than the address's own, is
+    written into ``noticed``. The page follows the theme of the system, which is ``theme``.
+    """
     contexts = []
 
-    def open_page(address, *, width=1280, mode="light", scripts=True, watch=None):
+    def open_page(
+        address, *, width=1280, theme="light", scripts=True, noticed=None
+    ):
         context = chromium.new_context(
             viewport={"width": width, "height": 900},
-            color_scheme=mode,
+            color_scheme=theme,
             java_script_enabled=scripts,
         )
         contexts.append(context)
-        context.add_init_script(
-            f"localStorage.mode = localStorage.theme = '{mode}'"
-        )
+        context.add_init_script("localStorage.mode ??= 'auto'")
         page = context.new_page()
-        if watch:
-            watch(page)
+        if noticed is not None:
+            watch(page, noticed, address.split("/")[:3])
         page.goto(address)
         return page
 
     yield open_page
     for context in contexts:
         context.close()
+
+
+def watch(page: Page, noticed: list[str], origin: list[str]) -> None:
+    """Write down what goes wrong on a page, and what it asks of others."""
+
+    def ask(request):
+        if request.url.split("/")[:3] != origin and request.url[:5] != "data:":
+            noticed.append(f"asked of another origin: {request.url}")
+
+    def answer(response):
+        if response.status >= 400:
+            noticed.append(f"answered {response.status}: {response.url}")
+
+    def say(message):
+        if message.type == "error":
+            noticed.append(f"printed: {message.text}")
+
+    page.on("request", ask)
+    page.on("requestfailed", lambda r: noticed.append(f"did not load: {r.url}"))
+    page.on("response", answer)
+    page.on("pageerror", lambda error: noticed.append(f"raised: {error}"))
+    page.on("console", say)

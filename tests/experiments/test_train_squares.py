@@ -6,22 +6,41 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 import torch
 
 from selfattn_book.experiments import checkpoint, train_squares
 
-EPOCHS = 100
-COMMAND = [sys.executable, "-m", "selfattn_book.experiments.training"]
+EPOCHS = 40  # enough to be stopped in between
+COMMAND = [sys.executable, "-m", "selfattn_book", "train"]
+
+
+@contextmanager
+def keeping_threads():
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(autouse=True)
 def in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
+    with keeping_threads():
+        yield
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What a training keeps that nothing has stopped."""
+    folder = tmp_path_factory.mktemp("whole")
+    kept, picture = folder / "whole.pt", folder / "whole.svg"
+    with keeping_threads():
+        train_squares.main(
+            [f"--epochs={EPOCHS}", f"--checkpoint={kept}", f"--plot={picture}"]
+        )
+    return checkpoint.load(kept)
 
 
 def listen():
@@ -45,7 +64,7 @@ def refusal(capsys, *options):
     return stopped.value.code, capsys.readouterr().err.splitlines()[-1]
 
 
-def test_it_trains_shows_progress_and_goes_on(tmp_path):
+def test_it_trains_shows_progress_and_goes_on(tmp_path, capsys):
     first = subprocess.run(
         [*COMMAND, "--epochs", "2"], capture_output=True, text=True
     )
@@ -53,17 +72,16 @@ def test_it_trains_shows_progress_and_goes_on(tmp_path):
     assert "2/2" in first.stderr
     assert "After 2 epochs: training loss" in first.stdout
     assert files(tmp_path) == {"squares.pt", "squares.svg"}
-    again = subprocess.run(
-        [*COMMAND, "--epochs", "3"], capture_output=True, text=True
-    )
-    assert "3/3" in again.stderr
-    assert "1/3" not in again.stderr
+    train_squares.main(["--epochs", "3"])
+    again = capsys.readouterr().err
+    assert "3/3" in again
+    assert "1/3" not in again
     assert len(history()["train"]) == 3
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
 def test_whatever_ends_it_the_same_command_ends_up_at_the_same_numbers(
-    tmp_path, name
+    tmp_path, whole, name
 ):
     process = subprocess.Popen(
         [*COMMAND, f"--epochs={EPOCHS}"],
@@ -84,14 +102,13 @@ def test_whatever_ends_it_the_same_command_ends_up_at_the_same_numbers(
         assert "Traceback" not in said
         assert files(tmp_path) == {"squares.pt"}
     train_squares.main([f"--epochs={EPOCHS}"])
-    train_squares.main([f"--epochs={EPOCHS}", "--checkpoint=whole.pt"])
-    resumed, whole = checkpoint.load("squares.pt"), checkpoint.load("whole.pt")
+    resumed = checkpoint.load("squares.pt")
     for losses in ("train", "validation", "best_epoch"):
         assert resumed["history"][losses] == whole["history"][losses]
     for part, value in whole["model"].items():
         assert resumed["model"][part].equal(value)
     left = {file for file in files(tmp_path) if not file.endswith(".part")}
-    assert left == {"squares.pt", "whole.pt", "squares.svg"}
+    assert left == {"squares.pt", "squares.svg"}
 
 
 def test_interrupted_too_early_it_says_so(monkeypatch, capsys):

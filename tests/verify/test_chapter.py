@@ -159,12 +159,17 @@ def test_the_session_of_a_chapter_leaves_nothing_behind(write):
     assert sys.modules["myst_nb"] is myst_nb
 
 
-def test_every_check_of_the_book_holds():
-    results = [
-        r for page in book_folder().glob("*/*.md") for r in verify_chapter(page)
-    ]
-    assert len(results) > 20
-    assert [result for result in results if not result.holds] == []
+def test_pages_of_each_kind_hold_one_after_the_other():
+    """On the seeds of the page, as a reader begins; every other page is asked elsewhere.
+
+    The build runs the same cells on these seeds, in kernels (that they are the same is asked in
+    `test_what_verify_reads_is_what_the_build_runs`). The gate runs this command on all pages, on
+    other seeds; and each week it is asked of all pages on these seeds, by `elsewhere.py`.
+    """
+    for name in ("chapters/checking", "chapters/masks", "appendix/museum-masks"):
+        results = list(verify_chapter(book_folder() / f"{name}.md"))
+        assert len(results) >= 5
+        assert [result for result in results if not result.holds] == []
 
 
 def test_the_command_prints_a_table_and_writes_json(tmp_path, capsys):

@@ -14,11 +14,14 @@ from selfattn_book.verify import shifts
 from selfattn_book.verify.command import main
 
 START = """
+import signal
 import sys
 from pathlib import Path
-from selfattn_book.verify.chapter import command as verify_command
+from selfattn_book.verify import command as verify_command
 verify_command.book_folder = lambda: Path({folder!r})
 if __name__ == "__main__":
+    # A shell starts what runs in its background with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(verify_command.main(sys.argv[1:]))
 """
 

@@ -1,0 +1,93 @@
+"""What is wrong with an open page: its looks in both themes, its pictures and mathematics, axe.
+
+axe spends nine tenths of its time on contrast. So `contrast.js`, which needs a thirtieth of that,
+asks every text in every look, and axe one text of each pair of colours that it has met.
+"""
+
+import re
+from pathlib import Path
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page, TimeoutError
+
+CONTRAST = Path(__file__).with_name("contrast.js").read_text("utf-8")
+OTHER = {"light": "dark", "dark": "light"}
+
+# Text that a reader sees as prose: code, and TeX kept for screen readers, do not count.
+READ_PROSE = """() => {
+    const copy = document.body.cloneNode(true);
+    copy.querySelectorAll('pre, code, script, .katex').forEach(e => e.remove());
+    return copy.textContent;
+}"""
+MARKUP = r".{0,30}(?:\$|\\\(|\\\[|\{math\}|\{eq\}).{0,30}"
+BROKEN_IMAGES = """() => [...document.querySelectorAll('article img')]
+    .filter(i => getComputedStyle(i).display !== 'none')
+    .filter(i => !i.complete || i.naturalWidth === 0).map(i => i.src)"""
+SILENT_IMAGES = """() => [...document.querySelectorAll('article img')]
+    .filter(i => !i.alt || i.alt.includes(i.src.split('/').pop())).map(i => i.src)"""
+OPEN_FOLDS = "document.querySelectorAll('details').forEach(d => d.open = true)"
+WIDTHS = "[document.documentElement.scrollWidth, innerWidth]"
+# A colour on its way to another is neither of the two.
+COLOURS_REST = "Promise.allSettled(document.getAnimations().map(a => a.finished))"
+SHOWS = "theme => document.documentElement.dataset.theme === theme"
+# None of these rules reads style sheets, which axe would fetch again to preload them.
+RUN_AXE = """async ([include, runOnly, contrast]) => {
+    const rules = {'color-contrast': {enabled: contrast}};
+    const found = await axe.run({include}, {runOnly, rules, preload: false});
+    return found.violations.flatMap(v => v.nodes.map(n => v.id + ': ' + n.html.slice(0, 200)));
+}"""
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+def wrong(
+    page: Page, noticed: list[str], theme: str, *, every_text: bool
+) -> list[str]:
+    """Return what is wrong with a page that was opened in a theme, in that and in the other.
+
+    With ``every_text``, axe judges the contrast of all texts, not of one of each pair of colours.
+    """
+    page.evaluate(OPEN_FOLDS)
+    page.wait_for_load_state("load")
+    found = [*text_and_pictures(page), *in_theme(page, theme)]
+    found += axe(page, every_text=every_text)
+    page.emulate_media(color_scheme=OTHER[theme])
+    found += in_theme(page, OTHER[theme])
+    return [*found, *noticed]
+
+
+def text_and_pictures(page: Page) -> list[str]:
+    """Return what was not rendered, and the pictures that do not speak."""
+    text = page.evaluate(READ_PROSE)
+    markup = [f"not rendered: {found}" for found in re.findall(MARKUP, text)]
+    silent = page.evaluate(SILENT_IMAGES)
+    return [*markup, *[f"no text alternative: {image}" for image in silent]]
+
+
+def in_theme(page: Page, theme: str) -> list[str]:
+    """Return what is wrong that depends on the theme, or on how wide the page is."""
+    found = not_in_theme(page, theme)
+    page.evaluate(COLOURS_REST)
+    found += [f"contrast {pair}" for pair in page.evaluate(CONTRAST)]
+    found += [f"no picture: {image}" for image in page.evaluate(BROKEN_IMAGES)]
+    content, window = page.evaluate(WIDTHS)
+    if content > window:
+        found.append(f"the page is {content} wide where {window} are seen")
+    return [f"{theme}, {what}" for what in found]
+
+
+def not_in_theme(page: Page, theme: str) -> list[str]:
+    """Wait for a theme, and say so if it does not come."""
+    try:
+        page.wait_for_function(SHOWS, arg=theme, timeout=5000)
+    except TimeoutError:
+        return ["the page shows another theme"]
+    return []
+
+
+def axe(page: Page, *, every_text: bool) -> list[str]:
+    """Return what axe finds against WCAG 2.2 AA; a text that it cannot judge is left to us."""
+    page.evaluate(AXE_SCRIPT)
+    if every_text:
+        return page.evaluate(RUN_AXE, ["html", WCAG, True])
+    contrast = page.evaluate(RUN_AXE, ["[data-pair]", ["color-contrast"], True])
+    return [*page.evaluate(RUN_AXE, ["html", WCAG, False]), *contrast]
