@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm
@@ -190,13 +189,17 @@ def measure(
 
 
 def _epoch_seed(seed: int, epoch: int) -> int:
-    """Mix a seed and an epoch into one number, the same on every machine.
+    """Return the number from which an epoch of a seed draws, the same on every machine.
+
+    It counts epochs on a circle, on which seed after seed begins a golden section further.
+    Of 4,000 seeds in a row no two begin within 700,000 epochs of each other, and none near 0,
+    where the weights are drawn.
 
     >>> [_epoch_seed(0, 0), _epoch_seed(0, 1), _epoch_seed(1, 0)]
-    [8668861027912758289, 4881901421217228719, 8431846347943309920]
+    [2654435761, 2654435762, 1013904231]
     """
-    child = np.random.SeedSequence(seed, spawn_key=(epoch,))
-    return int(child.generate_state(1, np.uint64)[0])
+    # PyTorch's generator reads 32 bits of a seed; the second is the largest prime among them.
+    return ((seed + 1) * 2_654_435_761 + epoch) % 4_294_967_291
 
 
 def _learn(
