@@ -115,7 +115,7 @@ def files_of_module(session: nox.Session, name: str) -> list[Path]:
         file.relative_to(ROOT) for place in places for file in ROOT.glob(place)
     ]
     if not found:
-        session.error(f"There must be a {' or a '.join(places)}; got none.")
+        session.error(f"There must be a {' or a '.join(places)}; got none")
     return found
 
 
@@ -140,7 +140,7 @@ def pages(session: nox.Session) -> None:
     """Open every page of the built site in a headless Chromium, light, dark, wide and narrow."""
     if not (SITE / "index.html").exists():
         session.error(
-            "There is no site to look at yet: run the session 'book' first."
+            "There is no site to look at yet: run the session 'book' first"
         )
     run(session, "pytest", "tests/browser", *session.posargs)
 

@@ -19,5 +19,5 @@ def test_a_module_is_found_by_name_with_its_tests():
 
 
 def test_a_module_that_is_none_is_named():
-    with pytest.raises(ValueError, match=r"must be a .*nothing\.py.*; got none\."):
+    with pytest.raises(ValueError, match=r"must be a .*nothing\.py.*; got none"):
         noxfile.files_of_module(Session(), "nothing")
