@@ -56,7 +56,8 @@ def make_environment() -> None:
 def pins() -> str:
     """Return a digest of what decides which packages are installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    wanted = [project["dependencies"], project["optional-dependencies"], sys.version]
+    extras = project["optional-dependencies"]
+    wanted = [project["dependencies"], extras["book"], extras["dev"], sys.version]
     return hashlib.sha256(CONSTRAINTS.read_bytes() + repr(wanted).encode()).hexdigest()
 
 
