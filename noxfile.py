@@ -4,65 +4,18 @@ Runs from a bare Python, `python3 noxfile.py -s NAME`, or as `nox -s NAME` where
 All sessions share one environment, `.nox/book`, which is made once and again only when the pins change.
 """
 
-import hashlib
 import os
+import signal
 import subprocess
 import sys
-import venv
-from importlib.util import find_spec
 from pathlib import Path
 
-try:
-    import tomllib
-except ModuleNotFoundError:
-    sys.exit(
-        f"The book needs Python 3.11 or newer; this is {sys.version.split()[0]}."
-    )
-
 ROOT = Path(__file__).resolve().parent
-ENVIRONMENT = ROOT / ".nox" / "book"
-BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
-PYTHON = BIN / "python"
-CONSTRAINTS = ROOT / "_config" / "constraints.txt"
+sys.path.insert(0, str(ROOT))
+
+from _config.environment import BIN, PYTHON, make_environment  # noqa: E402
+
 SITE = ROOT / "_build" / "html"
-
-
-def pins() -> str:
-    """Return a digest of what decides which packages are installed."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    wanted = [
-        project["dependencies"],
-        project["optional-dependencies"],
-        sys.version,
-    ]
-    return hashlib.sha256(
-        CONSTRAINTS.read_bytes() + repr(wanted).encode()
-    ).hexdigest()
-
-
-def make_environment() -> None:
-    """Make the shared environment, unless it is there with the same pins."""
-    stamp = ENVIRONMENT / "pins"
-    if stamp.exists() and stamp.read_text("utf-8") == pins():
-        return
-    if not find_spec("ensurepip"):
-        sys.exit(
-            "Python's venv is incomplete; on Debian: apt-get install python3-venv"
-        )
-    print(
-        f"Making the book's environment in {ENVIRONMENT} (once, about a minute) ..."
-    )
-    stamp.unlink(missing_ok=True)
-    venv.create(ENVIRONMENT, with_pip=True, clear=not running_inside())
-    install = f"-m pip install --constraint {CONSTRAINTS.relative_to(ROOT)} --editable .[book,dev]"
-    subprocess.run([PYTHON, *install.split()], cwd=ROOT, check=True)
-    stamp.write_text(pins(), "utf-8")
-
-
-def running_inside() -> bool:
-    """Tell whether this very Python is the environment's own."""
-    return Path(sys.prefix).resolve() == ENVIRONMENT.resolve()
-
 
 try:
     import nox
@@ -70,6 +23,8 @@ except ModuleNotFoundError:
     if __name__ != "__main__":
         raise
     make_environment()
+    # Ctrl-C reaches the session as well, which ends in its own way; this one only waits for it.
+    signal.signal(signal.SIGINT, lambda *_: None)
     # On Windows, exec would return to the prompt before the work is done.
     command: list[str | Path] = [PYTHON, __file__, *sys.argv[1:]]
     sys.exit(subprocess.run(command, cwd=ROOT).returncode)
@@ -137,8 +92,31 @@ def serve(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run all tests but the browser's, with the doctests of package and docs."""
-    run(session, "pytest", "--ignore=tests/browser", *session.posargs)
+    """Run all tests but the browser's, with the doctests of package and docs, a process a core."""
+    processes = ["--numprocesses=logical", "--maxprocesses=4", "--dist=worksteal"]
+    run(session, "pytest", "--ignore=tests/browser", *processes, *session.posargs)
+
+
+@nox.session
+def module(session: nox.Session) -> None:
+    """Run the doctests and tests of the modules named, as in `-- masks`; a matter of seconds."""
+    if not session.posargs:
+        session.error("Name a module: python3 noxfile.py -s module -- masks")
+    files = [
+        file for name in session.posargs for file in files_of_module(session, name)
+    ]
+    run(session, "pytest", *files)
+
+
+def files_of_module(session: nox.Session, name: str) -> list[Path]:
+    """Return a module's own file and that of its tests, in whichever room they are."""
+    places = [f"selfattn_book/**/{name}.py", f"tests/**/test_{name}.py"]
+    found = [
+        file.relative_to(ROOT) for place in places for file in ROOT.glob(place)
+    ]
+    if not found:
+        session.error(f"There must be a {' or a '.join(places)}; got none")
+    return found
 
 
 @nox.session
@@ -149,11 +127,12 @@ def doctest(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, types and spelling."""
+    """Check style, types, spelling, and who imports whom."""
     run(session, "ruff", "check")
     run(session, "ruff", "format", "--check")
     run(session, "mypy")
     run(session, "codespell")
+    run(session, "lint-imports")
 
 
 @nox.session
@@ -161,7 +140,7 @@ def pages(session: nox.Session) -> None:
     """Open every page of the built site in a headless Chromium, light, dark, wide and narrow."""
     if not (SITE / "index.html").exists():
         session.error(
-            "There is no site to look at yet: run the session 'book' first."
+            "There is no site to look at yet: run the session 'book' first"
         )
     run(session, "pytest", "tests/browser", *session.posargs)
 

@@ -6,4 +6,4 @@ Import from the file that owns a thing, as the chapters do:
 >>> from selfattn_book.attention import scaled_dot_product_attention
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -42,7 +42,14 @@ TAUGHT = [
     "positions", "properties_of_attention", "pytorch_attention", "pytorch_layers", "softmax",
     "symmetry", "transformer", "words",
 ]  # fmt: skip
-NO_NUMBERS = {"book", "bookproof", "browser", "verify", "test_benchmarks.py", "test_elsewhere.py"}
+NO_NUMBERS = {
+    "book",
+    "bookproof",
+    "browser",
+    "verify",
+    "test_benchmarks.py",
+    "test_elsewhere.py",
+}
 DRAW = "BOOK_DISTURBED"
 # Tests of equality to the last bit that hold on every machine: their sums have but one term
 # that is not zero, which the disturbance cannot know.
@@ -170,7 +177,9 @@ def pages_and_tests(is_quick: bool) -> tuple[list[str], list[str]]:
     files = sorted(path.relative_to(ROOT) for path in TESTS.rglob("test_*.py"))
     files = [file for file in files if NO_NUMBERS.isdisjoint(file.parts)]
     if is_quick:
-        files = [file for file in files if file.stem.removeprefix("test_") in TAUGHT]
+        files = [
+            file for file in files if file.stem.removeprefix("test_") in TAUGHT
+        ]
     return sorted(pages), [*map(str, files), "selfattn_book"]
 
 

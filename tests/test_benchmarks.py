@@ -100,7 +100,10 @@ def test_a_missed_target_is_said_and_returned(
 ):
     two(target, threads=threads)
     assert bench.main(["--json", str(tmp_path / "new" / "bench.json")]) == code
-    assert said in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert said in out
+    last = f"MISSED:\n  things: {said.removesuffix(': MISSED')}\n"
+    assert out.endswith(last if code else "All targets are met.\n")
 
 
 def test_memory_that_grows_faster_than_the_length_is_said_and_returned(
@@ -108,7 +111,9 @@ def test_memory_that_grows_faster_than_the_length_is_said_and_returned(
 ):
     two(0.5, linear=False)
     assert bench.main(["--json", str(tmp_path / "bench.json")]) == 1
-    assert "no weights, linear in T: MISSED" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "no weights, linear in T: MISSED" in out
+    assert out.endswith("MISSED:\n  memory, linear in T\n")
 
 
 def test_what_was_measured_is_kept(two, tmp_path):

@@ -4,6 +4,7 @@ import errno
 import math
 import os
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from selfattn_book.experiments import checkpoint
-from selfattn_book.experiments.training import fit, measure
+from selfattn_book.experiments.training import _epoch_seed, fit, measure
 
 mse = nn.functional.mse_loss
 
@@ -95,6 +96,33 @@ def test_every_seed_is_another_one_and_the_same_in_every_process(seeded, task):
     ]
     assert len(set(losses)) == 5  # the hash of 0 is that of 2**61 - 1
     assert tuple(train(seeded, task, 2, seed=np.int64(1))[1].train) == losses[1]
+
+
+def test_neighbouring_seeds_and_epochs_shuffle_differently(seeded):
+    orders = []
+
+    def noted(output, target):
+        orders.append(tuple(target.flatten().tolist()))
+        return mse(output, target)
+
+    numbers = torch.arange(31.0).unsqueeze(1)
+    with seeded(0):
+        model = nn.Linear(1, 1)
+    still = torch.optim.SGD(model.parameters(), lr=0.0)
+    batches = DataLoader(
+        TensorDataset(numbers, numbers), batch_size=31, shuffle=True
+    )
+    for seed in range(5):
+        fit(model, batches, noted, still, epochs=5, seed=seed, progress=False)
+    assert len(set(orders)) == 25
+
+
+@pytest.mark.parametrize("first", [0, 1000, 2**31])
+def test_seeds_in_a_row_share_no_epoch(first):
+    begins = sorted(_epoch_seed(seed, 0) for seed in range(first, first + 4000))
+    assert min(b - a for a, b in pairwise(begins)) == 1_000_000
+    assert _epoch_seed(first, 999_999) == _epoch_seed(first, 0) + 999_999
+    assert begins[-1] < 2**32
 
 
 @pytest.mark.parametrize("seed", [None, "23", 1.0, True, (0, 1)])

@@ -1,0 +1,154 @@
+"""The environment as a stranger's first command makes it: a line a step, and one message if it fails."""
+
+import re
+import subprocess
+
+import pytest
+
+from _config import environment
+from _config.environment import SMALL_BUILDS, choose_build
+
+
+def report(*names: str) -> environment.Report:
+    return {"install": [{"metadata": {"name": name}} for name in names]}
+
+
+SMALL = report("torch", "numpy", "Jinja2")
+LARGE = report("torch", "nvidia-cublas", "cuda-toolkit", "triton")
+
+
+def answers(plain, small):
+    """A stand-in for pip: what it would install from the usual index, and from the small builds'."""
+    return lambda *options: small if SMALL_BUILDS in options else plain
+
+
+@pytest.mark.parametrize(
+    ("plain", "small", "options", "words"),
+    [
+        (SMALL, None, [], "up to 200 MB"),
+        (SMALL, SMALL, [], "up to 200 MB"),
+        (None, None, [], "up to 200 MB"),  # the step itself then says what is wrong
+        (LARGE, SMALL, ["--extra-index-url", SMALL_BUILDS], "processor's build"),
+        (
+            LARGE,
+            None,
+            [],
+            f"about 3 GB, since .* cannot be had from {SMALL_BUILDS}",
+        ),
+    ],
+)
+def test_the_small_build_is_chosen_where_it_can_be_had(
+    plain, small, options, words
+):
+    chosen, said = choose_build(answers(plain, small))
+    assert chosen == options
+    assert re.search(words, said)
+
+
+@pytest.mark.parametrize(
+    "name", ["nvidia-cudnn-cu13", "NVIDIA-cublas", "cuda-bindings", "triton"]
+)
+def test_libraries_for_graphics_cards_are_known_by_name(name):
+    assert environment.brings_graphics(report("torch", name))
+    assert not environment.brings_graphics(report("torch", "sympy", "cudagraph"))
+
+
+class Pip:
+    """Stands in for pip and venv: notes what is asked of them, and fails where it is told to."""
+
+    def __init__(self, folder):
+        self.folder, self.done, self.fails = folder, [], {}
+
+    def make(self, folder, *, with_pip, clear):
+        assert (with_pip, clear) == (True, True)
+        self.done.append("venv")
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / "pins").unlink(missing_ok=True)
+
+    def run(self, command, *, stdout, **options):
+        asked = "asked" if "--dry-run" in command else command[-1]
+        self.done.append(asked)
+        end = self.fails.pop(asked, 0)
+        stdout.write(
+            "Looking around\nERROR: no such thing\n" if end else "Found it\n"
+        )
+        if end is KeyboardInterrupt:
+            raise end
+        return subprocess.CompletedProcess(command, end)
+
+
+@pytest.fixture
+def pip(tmp_path, monkeypatch):
+    """A folder without an environment, in which nothing is fetched."""
+    stand_in = Pip(tmp_path / "book")
+    monkeypatch.setattr(environment, "ENVIRONMENT", stand_in.folder)
+    monkeypatch.setattr(environment, "STAMP", stand_in.folder / "pins")
+    monkeypatch.setattr(environment, "LOG", tmp_path / "install.log")
+    monkeypatch.setattr(environment, "REPORT", tmp_path / "report.json")
+    monkeypatch.setattr(environment.venv, "create", stand_in.make)
+    monkeypatch.setattr(environment.subprocess, "run", stand_in.run)
+    return stand_in
+
+
+STEPS = [environment.PIP, "torch", ".[book,dev]"]
+WHOLE = ["venv", STEPS[0], "asked", *STEPS[1:]]
+
+
+def test_it_is_made_once_in_a_line_a_step(pip, capsys):
+    environment.make_environment()
+    environment.make_environment()
+    assert pip.done == WHOLE
+    head, *steps = capsys.readouterr().out.splitlines()
+    assert head.startswith("Making the book's environment in .nox/book")
+    assert [line.split(":")[0] for line in steps] == [
+        f"  {n} of 3" for n in (1, 2, 3)
+    ]
+
+
+def test_it_is_made_anew_when_the_pins_change(pip, monkeypatch):
+    environment.make_environment()
+    monkeypatch.setattr(environment, "pins", lambda: "others")
+    environment.make_environment()
+    assert pip.done == WHOLE * 2
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_failure_is_one_message_and_the_next_try_goes_on(pip, capsys, step):
+    pip.fails[step] = 3
+    with pytest.raises(SystemExit) as end:
+        environment.make_environment()
+    said = str(end.value)
+    assert said.startswith(
+        "The book's environment must be complete before anything"
+    )
+    assert "pip ended with exit code 3:\n\n  " in said
+    assert "  Looking around\n  ERROR: no such thing\n\n" in said
+    assert said.endswith("Run the same command again; it goes on from here.")
+    assert "ERROR" not in capsys.readouterr().out
+    environment.make_environment()
+    assert pip.done.count("venv") == 1
+    assert pip.done[-1] == STEPS[-1]
+
+
+@pytest.mark.parametrize("step", ["asked", *STEPS])
+def test_ctrl_c_ends_quietly_and_the_next_try_goes_on(pip, capsys, step):
+    pip.fails[step] = KeyboardInterrupt
+    with pytest.raises(SystemExit) as end:
+        environment.make_environment()
+    assert end.value.code == 130
+    said = capsys.readouterr().out
+    assert said.endswith(
+        "\nStopped. Run the same command again; it goes on from here.\n"
+    )
+    environment.make_environment()
+    assert pip.done.count("venv") == 1
+    assert pip.done[-1] == STEPS[-1]
+
+
+def test_half_an_environment_of_other_pins_is_not_gone_on_with(pip, monkeypatch):
+    pip.fails[STEPS[-1]] = 1
+    with pytest.raises(SystemExit):
+        environment.make_environment()
+    monkeypatch.setattr(environment, "pins", lambda: "others")
+    environment.make_environment()
+    assert pip.done == WHOLE * 2

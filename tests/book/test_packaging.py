@@ -1,0 +1,129 @@
+"""The package says the same of itself everywhere, and brings what it needs."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from email.message import Message
+from email.parser import Parser
+from zipfile import ZipFile
+
+import pytest
+import yaml
+from trove_classifiers import classifiers
+
+import selfattn_book
+from _config.environment import ROOT
+from _config.metadata import addresses, for_an_index
+
+README = (ROOT / "README.md").read_text("utf-8")
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+WHERE = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    build = f"from hatchling.build import build_wheel as b; b({str(folder)!r})"
+    subprocess.run([sys.executable, "-c", build], cwd=ROOT, check=True)
+    with ZipFile(next(folder.glob("*.whl"))) as archive:
+        yield archive
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel) -> Message:
+    (name,) = (name for name in wheel.namelist() if name.endswith("/METADATA"))
+    return Parser().parsestr(wheel.read(name).decode("utf-8"))
+
+
+def test_there_is_one_version(metadata):
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    released = re.search(r"^## (\S+) \((\S+)\)$", changes, re.M)
+    told = {
+        "package": selfattn_book.__version__,
+        "metadata": metadata["Version"],
+        "changes": released[1],
+        "citation": CITATION["version"],
+        "readme": re.search(r", version ([\d.]+\d)\.", README)[1],
+    }
+    assert set(told.values()) == {selfattn_book.__version__}, told
+    assert str(CITATION["date-released"]) == released[2]
+
+
+def test_the_authors_are_the_same_everywhere(metadata):
+    names = [
+        metadata["Author"],
+        *(author["name"] for author in CITATION["authors"]),
+    ]
+    assert set(names) == {"The authors of Self-Attention, Executed"}
+    assert f"> {names[0]} (" in README
+
+
+def test_the_citation_says_where_the_book_lives():
+    told = (CITATION.get("repository-code", ""), CITATION.get("url", ""))
+    assert told == (WHERE["repository"], WHERE["site"])
+
+
+def test_an_index_is_told_the_addresses_that_are_known(metadata):
+    told = dict(line.split(", ") for line in metadata.get_all("Project-URL", []))
+    assert told == addresses(**{key: WHERE[key] for key in ("repository", "site")})
+
+
+def test_classifiers_are_those_of_the_index(metadata):
+    assert set(metadata.get_all("Classifier")) <= set(classifiers)
+
+
+def test_the_readme_of_an_index_has_no_relative_links(metadata):
+    targets = re.findall(r"\]\(([^)]+)\)", metadata.get_payload())
+    assert [target for target in targets if not target.startswith("https://")] == []
+
+
+def test_what_the_readme_links_to_is_there():
+    targets = re.findall(r"\]\(([^)]+)\)", README)
+    near = [target for target in targets if not target.startswith("https://")]
+    assert near
+    assert [target for target in near if not (ROOT / target).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("repository", "expected"),
+    [
+        ("", " See the rules and [nox](https://nox.example)."),
+        (
+            "https://host.example/book",
+            "![Cover](https://host.example/book/raw/HEAD/static/cover.png)"
+            " See [the rules](https://host.example/book/blob/HEAD/RULES.md)"
+            " and [nox](https://nox.example).",
+        ),
+    ],
+)
+def test_relative_links_lead_to_the_repository_or_become_their_text(
+    repository, expected
+):
+    text = "![Cover](static/cover.png) See [the rules](RULES.md) and [nox](https://nox.example)."
+    assert for_an_index(text, repository) == expected
+
+
+def test_only_known_addresses_are_told():
+    assert addresses("", "") == {}
+    assert addresses("", "https://book.example") == {
+        "Documentation": "https://book.example"
+    }
+    told = addresses("https://host.example/book", "")
+    assert set(told) == {"Source", "Issues", "Changelog"}
+    assert all(
+        address.startswith("https://host.example/book") for address in told.values()
+    )
+
+
+def test_the_wheel_brings_types_and_every_page_that_is_verified(wheel):
+    names = set(wheel.namelist())
+    assert "selfattn_book/py.typed" in names
+    pages = [
+        f"{page.parent.name}/{page.name}"
+        for part in ("chapters", "appendix")
+        for page in (ROOT / "docs" / part).glob("*.md")
+    ]
+    assert pages
+    assert {f"selfattn_book/_book/{page}" for page in pages} <= names
