@@ -54,7 +54,7 @@ LOOKS = {
 
 MODULES = [
     "masks", "attention", "positional", "symmetry", "sharpness", "lookup", "words", "ablation",
-    "conversion", "properties", "sequence_properties", "checkpoint", "squares", "encoder_decoder",
+    "conversion", "properties", "checkpoint", "squares", "encoder_decoder",
     "recurrent", "figure", "curves", "plotting", "grids", "train_squares", "training",
     "seeds", "checks", "transformer", "layers", "balance", "floors", "ladders",
 ]  # fmt: skip
