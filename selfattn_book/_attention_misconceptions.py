@@ -129,7 +129,7 @@ def of_blind_rows(weights: Tensor) -> list[Likely]:
             lambda: bool(weights.isnan().all()),
         ),
         (
-            "Its hidden scores were filled with one finite number, such as -1e9, which is all alike.",
+            "All its scores became one finite number, such as -1e9, which gives even shares.",
             lambda: equal(weights, torch.full_like(weights, 1 / weights.size(-1))),
         ),
     ]
@@ -237,6 +237,8 @@ def of_scale(weights: Tensor, query: Tensor, key: Tensor) -> list[Likely]:
     """Return what stands before query times key, if the weights are made of nothing else."""
     heads = 1 if weights.ndim == 3 else weights.size(1)
     width = query.size(-1) // heads
+    if heads * width != query.size(-1):
+        return []  # maps have made other widths
 
     def is_near(factor: float) -> bool:
         return math.isclose(_factor(weights, query, key), factor, rel_tol=1e-6)

@@ -128,7 +128,7 @@ def _stopped(
     function: Callable[..., object], inputs: tuple[object, ...], error: Exception
 ) -> Answer:
     """Tell what stopped; if it would not in 32 bits, the numbers were too long."""
-    said = (str(error).splitlines() or ["no message"])[0].rstrip(".")
+    said = " ".join(str(error).split("\n")[0].split()).rstrip(".") or "no message"
     told = f"{type(error).__name__}{_place(error)}: {said}"
     shorter = [cast(Tensor, x).float() if _is_long(x) else x for x in inputs]
     if any(map(_is_long, inputs)) and _runs(function, shorter):

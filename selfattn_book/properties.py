@@ -110,21 +110,23 @@ def future_changes_nothing(attend: Attend) -> Answer:
     def changed(now: int) -> Tensor:
         return torch.cat([x[:, :now], 10 * other[:, now:]], dim=1)
 
-    before, axes = context(x), ("sample", "query")
+    before = context(x)
+    one_too_wide, *others = of_models.of_order(context, x)
     told = "moves by {{gap}} when positions from {} on change"
     return all_of(
         same(
             context(changed(now))[:, :now],
             before[:, :now],
             "the context",
-            axes,
+            ROWS,
             told=told.format(now),
         )
         for now in range(1, QUERIES)
     ).because(
+        one_too_wide,
         *of_attention.of_masks(attend, x, x, x, mask),
         *of_attention.of_heads(x, x, x, mask, context=before),
-        *of_models.of_order(context, x),
+        *others,
     )
 
 
@@ -336,23 +338,17 @@ def blind_rows_are_silent(attend: Attend) -> Answer:
 
 def _spoils_nothing(context: Tensor, inputs: list[Tensor]) -> Answer:
     """Tell whether a context is finite, and its gradients, too."""
-    names = [
-        f"the gradient of the {name}" for name in ("queries", "keys", "values")
-    ]
+    repaired = "A nan was replaced behind the softmax; the way back still leads through it."
+    names = "query", "key", "value"
     gradients = zip(gradients_of(context, inputs), names, strict=True)
-    return _is_finite(context, "the context") and all_of(
-        _is_finite(gradient, name) for gradient, name in gradients
-    ).because(
-        (
-            "A nan was replaced behind the softmax; the way back still leads through it.",
-            lambda: bool(context.isfinite().all()),
-        )
-    )
+    return _is_finite(context, "the context", "query") and all_of(
+        _is_finite(gradient, "the gradient", name) for gradient, name in gradients
+    ).because((repaired, lambda: True))
 
 
-def _is_finite(x: Tensor, what: str) -> Answer:
-    zeros = x.nan_to_num(posinf=0, neginf=0)
-    return same(x, zeros, what, PLACES, told="is {got}", tolerance=0)
+def _is_finite(x: Tensor, what: str, of: str) -> Answer:
+    finite = x.nan_to_num(posinf=0, neginf=0)
+    return same(x, finite, what, ("sample", of), told="is {got}", tolerance=0)
 
 
 @question
