@@ -138,14 +138,16 @@ def same(
 
 
 def equal(got: Tensor, wanted: Tensor, tolerance: float = 1e-12) -> bool:
-    """Tell whether two tensors have one shape and the same numbers.
+    """Tell whether two tensors have one shape and the same numbers, or ``nan`` at the same places.
 
     Example:
         >>> equal(torch.ones(2), torch.ones(2) + 1e-3), equal(torch.ones(2), torch.ones(1))
         (False, False)
     """
     is_close = got.shape == wanted.shape
-    return is_close and torch.allclose(got, wanted, rtol=0, atol=tolerance)
+    return is_close and torch.allclose(
+        got, wanted, rtol=0, atol=tolerance, equal_nan=True
+    )
 
 
 def wrong_shape(what: str, wanted: Iterable[object], got: Tensor) -> Answer:

@@ -80,7 +80,7 @@ def rows_sum_to_one(attend: Attend) -> Answer:
         weights,
         "a weight",
         axes,
-        told="is {wanted}",
+        told="is {wanted}, and none may be negative",
         tolerance=0,
     )
     return answer.because(*of_attention.of_weights(attend, *inputs))
