@@ -54,7 +54,8 @@ LOOKS = {
 
 MODULES = [
     "masks", "attention", "positional", "symmetry", "sharpness", "lookup", "words", "ablation",
-    "conversion", "properties", "checkpoint", "squares", "encoder_decoder",
+    "conversion", "properties", "_answers", "_calls", "_attention_misconceptions",
+    "_model_misconceptions", "checkpoint", "squares", "encoder_decoder",
     "recurrent", "figure", "curves", "plotting", "grids", "train_squares", "training",
     "seeds", "checks", "transformer", "layers", "balance", "floors", "ladders",
 ]  # fmt: skip
