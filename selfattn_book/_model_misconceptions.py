@@ -3,8 +3,8 @@
 Read as :mod:`selfattn_book._attention_misconceptions` is: a sentence beside a test for it.
 """
 
-import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -13,6 +13,16 @@ from selfattn_book._answers import Likely, equal
 from selfattn_book._calls import output_of
 
 Model = Callable[..., Tensor]
+
+UNBIASED = "It divides by the deviation of `torch.std`; `correction=0` is meant."
+NOT_CENTRED = "The mean is not taken away: only the mean square is set right."
+NOT_SCALED = "The mean is taken away, and nothing is divided."
+BY_THE_VARIANCE = "It is divided by the variance, not by its root."
+ALONG_POSITIONS = "Mean and deviation are those of an entry over the positions."
+OVER_EVERYTHING = "Mean and deviation are those of all positions together."
+INPUT_ADDED = (
+    "The input comes through: it is added behind the norm, as pre-norm code does."
+)
 
 
 def of_chance(answer: Callable[[], tuple[Tensor, ...]]) -> list[Likely]:
@@ -87,35 +97,20 @@ def of_norms(model: Model, x: Tensor) -> list[Likely]:
         y = output()
         return _is(y.mean(axes), 0) and _is(y.square().mean(axes), square)
 
-    def is_small() -> bool:
+    def shrinks() -> bool:
         return bool(output().any()) and equal(1000 * output(1000), output(), 1e-6)
 
+    def comes_through() -> bool:
+        return equal(output(1000) / (1000 * x.std()), x / x.std(), 0.1)
+
     return [
-        (
-            "It divides by the deviation of `torch.std`; `correction=0` is meant.",
-            lambda: is_normal(-1, square=1 - 1 / output().size(-1)),
-        ),
-        (
-            "The mean is not taken away: only the mean square is set right.",
-            lambda: _is(output().square().mean(-1), 1),
-        ),
-        (
-            "The mean is taken away, and nothing is divided.",
-            lambda: equal(output(), x - x.mean(-1, keepdim=True)),
-        ),
-        ("It is divided by the variance, not by its root.", is_small),
-        (
-            "Mean and deviation are those of an entry over the positions.",
-            lambda: is_normal(1),
-        ),
-        (
-            "Mean and deviation are those of all positions together.",
-            lambda: is_normal(1, 2),
-        ),
-        (
-            "The input comes through: it is added behind the norm, as pre-norm code does.",
-            lambda: equal(output(1000) / (1000 * x.std()), x / x.std(), 0.1),
-        ),
+        (UNBIASED, lambda: is_normal(-1, square=1 - 1 / output().size(-1))),
+        (NOT_CENTRED, lambda: _is(output().square().mean(-1), 1)),
+        (NOT_SCALED, lambda: equal(output(), x - x.mean(-1, keepdim=True))),
+        (BY_THE_VARIANCE, shrinks),
+        (ALONG_POSITIONS, lambda: is_normal(1)),
+        (OVER_EVERYTHING, lambda: is_normal(1, 2)),
+        (INPUT_ADDED, comes_through),
     ]
 
 
@@ -124,69 +119,46 @@ def _is(values: Tensor, wanted: float) -> bool:
 
 
 def of_table(rows: Tensor, d_model: int) -> list[Likely]:
-    """Return what a table of positions computes instead of the formula; ``rows`` begin at 0."""
-    base, pairs = 10000.0, d_model // 2
-
-    def waves(
-        power: Callable[[int], float],
-        *,
-        base: float = base,
-        start: int = 0,
-        turn: int = 0,
-    ) -> Callable[[], bool]:
-        rates = [base ** -power(c) for c in range(d_model)]
-        return lambda: equal(rows, _waves(rates, len(rows), start, turn), 1e-6)
-
-    def right(c: int) -> float:
-        return 2 * (c // 2) / d_model
-
-    def halves() -> bool:
-        table = _waves([base ** -right(c) for c in range(d_model)], len(rows))
-        return equal(rows, torch.cat([table[:, 0::2], table[:, 1::2]], 1), 1e-6)
-
-    def other_base() -> bool:
-        speed = torch.atan2(rows[1, 2], rows[1, 3]).item()
-        return speed > 0 and waves(right, base=speed ** -(d_model / 2))()
-
-    return [
-        ("Sines and cosines are exchanged.", waves(right, turn=1)),
-        (
-            "All sines come first, and then all cosines: halves instead of pairs.",
-            halves,
+    """Return what a table of positions computes instead of the formula."""
+    place = torch.arange(len(rows), dtype=torch.float64)[:, None]
+    column = torch.arange(d_model, dtype=torch.float64)
+    right, pair = 2 * (column // 2) / d_model, column // 2
+    table = _waves(place, right)
+    wrong = {
+        "Sines and cosines are exchanged.": _waves(place, right, turn=1),
+        "All sines come first, and then all cosines: halves instead of pairs.": (
+            torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
         ),
-        ("The positions begin at 1, not at 0.", waves(right, start=1)),
-        ("Nothing is divided: all columns turn at one speed.", waves(lambda c: 0)),
-        (
-            "The exponent is i / D, and not 2i / D.",
-            waves(lambda c: c // 2 / d_model),
+        "The positions begin at 1, not at 0.": _waves(place + 1, right),
+        "Nothing is divided: all columns turn at one speed.": _waves(
+            place, 0 * pair
         ),
-        (
-            "The exponent is 4i / D: the 2 is counted twice.",
-            waves(lambda c: 2 * right(c)),
+        "The exponent is i / D, and not 2i / D.": _waves(place, pair / d_model),
+        "The exponent is 4i / D: the 2 is counted twice.": _waves(place, 2 * right),
+        "Each column has a speed of its own, where two share one.": (
+            _waves(place, column / d_model)
         ),
-        (
-            "Each column has a speed of its own, where two share one.",
-            waves(lambda c: c / d_model),
+        "The exponent is i / (D/2 - 1), up to a whole 1, and not 2i / D.": (
+            _waves(place, pair / max(d_model // 2 - 1, 1))
         ),
-        (
-            "The last pair is to have the whole exponent: i / (D/2 - 1), and not 2i / D.",
-            waves(lambda c: c // 2 / max(pairs - 1, 1)),
-        ),
-        ("It is multiplied, not divided.", waves(lambda c: -right(c))),
-        ("The base is not 10000.", other_base),
-    ]
+        "The position is multiplied, not divided.": _waves(place, -right),
+        "The base is not 10000.": _waves(place, right, base=_base(rows)),
+    }
+    return [(said, partial(equal, rows, x, 1e-6)) for said, x in wrong.items()]
 
 
 def _waves(
-    rates: list[float], length: int, start: int = 0, turn: int = 0
+    place: Tensor, power: Tensor, *, base: float = 10_000.0, turn: int = 0
 ) -> Tensor:
-    """Return sines and cosines by turns, each column at its rate; ``turn=1`` begins with a cosine."""
-    waves = [
-        (math.sin, math.cos)[(column + turn) % 2](place * rate)
-        for place in range(start, start + length)
-        for column, rate in enumerate(rates)
-    ]
-    return torch.tensor(waves, dtype=torch.float64).view(length, len(rates))
+    """Return sines and cosines by turns, of places divided by powers of the base."""
+    angle, column = place * base**-power, torch.arange(len(power))
+    return torch.where((column + turn) % 2 == 0, angle.sin(), angle.cos())
+
+
+def _base(rows: Tensor) -> float:
+    """Return the base of a table, as its second pair of columns has it; 1 if it has none."""
+    speed = torch.atan2(*rows[1, 2:4]).item() if rows.size(1) > 3 else 0
+    return speed ** (-rows.size(1) / 2) if speed > 0 else 1
 
 
 def of_source_padding(

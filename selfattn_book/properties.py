@@ -107,27 +107,23 @@ def future_changes_nothing(attend: Attend) -> Answer:
     def context(x: Tensor) -> Tensor:
         return context_of(attend, x, x, x, mask)
 
-    def changed(now: int) -> Tensor:
-        return torch.cat([x[:, :now], 10 * other[:, now:]], dim=1)
-
-    before = context(x)
     one_too_wide, *others = of_models.of_order(context, x)
-    told = "moves by {{gap}} when positions from {} on change"
     return all_of(
-        same(
-            context(changed(now))[:, :now],
-            before[:, :now],
-            "the context",
-            ROWS,
-            told=told.format(now),
-        )
-        for now in range(1, QUERIES)
+        _past_stays(context, x, other, now) for now in range(1, QUERIES)
     ).because(
         one_too_wide,
         *of_attention.of_masks(attend, x, x, x, mask),
-        *of_attention.of_heads(x, x, x, mask, context=before),
+        *of_attention.of_heads(x, x, x, mask, context=context(x)),
         *others,
     )
+
+
+def _past_stays(context: Model, x: Tensor, other: Tensor, now: int) -> Answer:
+    """Tell whether another future, from now on, changes nothing before."""
+    changed = torch.cat([x[:, :now], 10 * other[:, now:]], dim=1)
+    before, after = context(x)[:, :now], context(changed)[:, :now]
+    told = f"moves by {{gap}} when positions from {now} on change"
+    return same(after, before, "the context", ROWS, told=told)
 
 
 @question
@@ -325,11 +321,10 @@ def blind_rows_are_silent(attend: Attend) -> Answer:
     inputs = [x.requires_grad_() for x in (query, key, value)]
     blind = weights_of(attend, query, key, value, mask)[..., 1, :]  # (B, [H,] S)
     context = context_of(attend, query, key, value, mask)
-    what, axes = (
-        "a weight of the blind query 1",
-        ("sample", "head")[: blind.ndim - 1],
+    what, axes = "a weight of the blind query 1", ("sample", "head")
+    silent = same(
+        blind, torch.zeros_like(blind), what, axes[: blind.ndim - 1], tolerance=0
     )
-    silent = same(blind, torch.zeros_like(blind), what, axes, tolerance=0)
     return (silent and _spoils_nothing(context, inputs)).because(
         *of_attention.of_blind_rows(blind),
         *of_attention.of_masks(attend, query, key, value, mask),
@@ -403,12 +398,13 @@ def same_answer_twice(attend: Attend) -> Answer:
         inputs = _cross()
         return context_of(attend, *inputs), weights_of(attend, *inputs)
 
-    told = "moves by {gap} when it is asked again"
+    told, names = (
+        "moves by {gap} when it is asked again",
+        ("the context", "a weight"),
+    )
     return all_of(
-        same(again, once, what, ROWS, told=told, tolerance=0)
-        for once, again, what in zip(
-            answer(), answer(), ("the context", "a weight"), strict=True
-        )
+        same(again, once, name, ROWS, told=told, tolerance=0)
+        for once, again, name in zip(answer(), answer(), names, strict=True)
     ).because(*of_models.of_chance(answer))
 
 
