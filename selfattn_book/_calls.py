@@ -30,7 +30,7 @@ def call(function: Callable[..., object], *inputs: object) -> object:
         >>> call(lambda x: torch.zeros(2) @ x, torch.zeros(3))
         Traceback (most recent call last):
         selfattn_book._answers.RefusedError: no: RuntimeError in line 1 of <lambda>,
-        `call(lambda x: torch.zeros(2) @ x, torch.zeros(3))`: inconsistent tensor size, ...
+        `call(lambda x: torch.zeros(2) @ x, torch.zeros(3))`: ...
     """
     try:
         return function(*inputs)
@@ -45,15 +45,13 @@ def context_of(attend: Attend, *inputs: Tensor) -> Tensor:
 
 def weights_of(attend: Attend, *inputs: Tensor) -> Tensor:
     """Return the weights that an attention computes, ``(B, T, S)`` or ``(B, H, T, S)``."""
-    weights = _numbers(_pair(attend, *inputs)[1], "the weights")
-    batch, queries, keys = inputs[-1].shape
-    ends = (weights.shape[:1], weights.shape[-2:])
-    if weights.ndim not in (3, 4) or ends != ((batch,), (queries, keys)):
-        wanted = batch, queries, keys
-        raise RefusedError(
-            wrong_shape("the weights (of one head)", wanted, weights)
-        )
-    return weights
+    return _shares(_pair(attend, *inputs)[1], inputs[-1])
+
+
+def both_of(attend: Attend, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the context and the weights of one call."""
+    context, weights = _pair(attend, *inputs)
+    return _numbers(context, "the context"), _shares(weights, inputs[-1])
 
 
 def gradients_of(context: Tensor, inputs: list[Tensor]) -> tuple[Tensor, ...]:
@@ -99,6 +97,20 @@ def _pair(attend: Attend, *inputs: Tensor) -> tuple[object, object]:
     if isinstance(pair, tuple | list) and len(pair) == 2:
         return pair[0], pair[1]
     raise RefusedError(_missing("return context and weights", pair))
+
+
+def _shares(got: object, mask: Tensor) -> Tensor:
+    """Return weights, or refuse those that are not one for each entry of a mask."""
+    weights = _numbers(got, "the weights")
+    batch, *rows = mask.shape
+    if weights.ndim in (3, 4) and [len(weights), *weights.shape[-2:]] == [
+        batch,
+        *rows,
+    ]:
+        return weights
+    raise RefusedError(
+        wrong_shape("the weights (of one head)", mask.shape, weights)
+    )
 
 
 def _numbers(got: object, what: str) -> Tensor:

@@ -33,6 +33,7 @@ from selfattn_book import _model_misconceptions as of_models
 from selfattn_book._answers import YES, Answer, all_of, question, same
 from selfattn_book._calls import (
     Attend,
+    both_of,
     call,
     context_of,
     gradients_of,
@@ -146,7 +147,7 @@ def prefixes_keep_their_outputs(model: Model, width: int = WIDTH) -> Answer:
         It does not look ahead, but it knows the length, as a mean over all positions does.
         >>> prefixes_keep_their_outputs(nn.Linear(6, 3))
         no: it stops at float64 and takes float32: call `.double()` on your module first.
-        It said RuntimeError: mat1 and mat2 must have the same dtype, ...
+        It said RuntimeError: ...
     """
     x = _random(BATCH, QUERIES, width)
     whole = output_of(model, x, shape=x.shape[:2])
@@ -185,7 +186,7 @@ def rows_are_normalized(model: Model, width: int = WIDTH) -> Answer:
         no: the output of position 0 of sample 0 has mean -81.7, not 0.
         The input comes through: it is added behind the norm, as pre-norm code does.
         >>> rows_are_normalized(lambda x: (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True))
-        no: the output of position 2 of sample 0 has mean square 0.833, not 1.
+        no: the output of position ... has mean square 0.833, not 1.
         It divides by the deviation of `torch.std`; `correction=0` is meant.
         >>> rows_are_normalized(nn.LayerNorm(9).double(), width=9)
         yes
@@ -319,8 +320,8 @@ def blind_rows_are_silent(attend: Attend) -> Answer:
     query, key, value, mask = _cross()
     mask[:, 1] = False
     inputs = [x.requires_grad_() for x in (query, key, value)]
-    blind = weights_of(attend, query, key, value, mask)[..., 1, :]  # (B, [H,] S)
-    context = context_of(attend, query, key, value, mask)
+    context, weights = both_of(attend, query, key, value, mask)
+    blind = weights[..., 1, :]  # (B, S) or (B, H, S)
     what, axes = "a weight of the blind query 1", ("sample", "head")
     silent = same(
         blind, torch.zeros_like(blind), what, axes[: blind.ndim - 1], tolerance=0
@@ -395,8 +396,7 @@ def same_answer_twice(attend: Attend) -> Answer:
     """
 
     def answer() -> tuple[Tensor, Tensor]:
-        inputs = _cross()
-        return context_of(attend, *inputs), weights_of(attend, *inputs)
+        return both_of(attend, *_cross())
 
     told, names = (
         "moves by {gap} when it is asked again",
@@ -462,7 +462,7 @@ def equals_the_formula(table: Table, d_model: int = 8) -> Answer:
         >>> equals_the_formula(sinusoidal_encoding), equals_the_formula(sinusoidal_encoding, d_model=5)
         (yes, yes)
         >>> equals_the_formula(lambda n, d: torch.zeros(n, d))
-        no: the entry of column 1 of position 0 is 0, not 1.
+        no: the entry of column ... of position 0 is 0, not 1.
         >>> equals_the_formula(lambda n, d: sinusoidal_encoding(n + 1, d)[1:])
         no: the entry of column 0 of position 12 is 0.42, not -0.537.
         The positions begin at 1, not at 0.
@@ -492,7 +492,7 @@ def positions_are_told_apart(table: Table, d_model: int = 16) -> Answer:
         >>> positions_are_told_apart(sinusoidal_encoding)
         yes
         >>> positions_are_told_apart(sinusoidal_encoding, d_model=2)
-        no: the rows of positions 51 and 95 are 0.0177 apart, and half the least step is 0.479.
+        no: the rows of positions ... and ... are 0.0177 apart, and half the least step is 0.479.
         >>> positions_are_told_apart(lambda n, d: torch.ones(n, d))
         no: the rows of positions 0 and 1 are 0 apart, and half the least step is 0.
         All rows are equal.
@@ -674,7 +674,7 @@ def cache_changes_nothing(cached: Predict, anew: Predict, width: int = 2) -> Ans
         >>> cache_changes_nothing(lambda source, length: 2 * repeat(source, length), repeat)
         no: the prediction of point 0 of sample 0 is off by 1.23 at start 0.
         >>> cache_changes_nothing(lambda source, length: repeat(source, length) + 1e-6, repeat)
-        no: the prediction of point 0 of sample 1 is off by 1e-06 at start 0.
+        no: the prediction of point 0 of sample ... is off by 1e-06 at start 0.
     """
     source, _ = _pair(width)
     starts = source, -source, source[:, 1:]
