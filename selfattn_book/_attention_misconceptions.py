@@ -42,6 +42,7 @@ WHOLE_WIDTH = (
 def of_weights(attend: Attend, *inputs: Tensor) -> list[Likely]:
     """Return what can be behind rows of weights that are no shares."""
     value = inputs[2]
+    late, *_ = of_masks(attend, *inputs)  # the others leave shares behind
 
     def weights() -> Tensor:
         return weights_of(attend, *inputs)
@@ -62,7 +63,7 @@ def of_weights(attend: Attend, *inputs: Tensor) -> list[Likely]:
         (ALONG_QUERIES, lambda: ones_along(-2)),
         ("A softmax along the batch does this.", lambda: ones_along(0)),
         ("These are the scores, from before the softmax.", are_scores),
-        *of_masks(attend, *inputs),
+        late,
     ]
 
 
@@ -79,12 +80,7 @@ def of_masks(
 
     everything = torch.ones_like(mask)
     return [
-        (
-            LATE,
-            lambda: equal(
-                weights(), weights(everything) * _beside(mask, weights())
-            ),
-        ),
+        (LATE, lambda: _is_late(mask, weights(), weights(everything))),
         (NUMBERS, lambda: _is_added(mask, weights(), weights(everything))),
         (INVERTED, lambda: _is_inverted(mask, weights())),
         (FILLED, lambda: _is_filled(mask, weights())),
@@ -98,6 +94,11 @@ def of_masks(
 def _beside(mask: Tensor, weights: Tensor) -> Tensor:
     """Give a mask the axis of heads that the weights may have."""
     return mask if weights.ndim == 3 else mask[:, None]
+
+
+def _is_late(mask: Tensor, weights: Tensor, free: Tensor) -> bool:
+    """Tell whether a seen key has the weight that it has without a mask."""
+    return equal(weights, free * _beside(mask, weights))
 
 
 def _is_added(mask: Tensor, weights: Tensor, free: Tensor) -> bool:
@@ -210,11 +211,8 @@ def of_context(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor, *, context: Tensor
 ) -> list[Likely]:
     """Return what can make a context another than PyTorch's; inputs have an axis of heads."""
-    attend, heads, width = (
-        F.scaled_dot_product_attention,
-        query.size(1),
-        query.size(-1),
-    )
+    attend = F.scaled_dot_product_attention
+    heads, width = query.size(1), query.size(-1)
     scores = query @ key.mT / width**0.5
     wrong = {
         LATE: (scores.softmax(-1) * mask) @ value,
@@ -267,10 +265,7 @@ def _factor(weights: Tensor, query: Tensor, key: Tensor) -> float:
     """Return by how much query times key was multiplied; ``nan`` if scores are something else."""
     heads = 1 if weights.ndim == 3 else weights.size(1)
     q, k = (x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in (query, key))
-    products, scores = (
-        q @ k.mT,
-        weights.detach().log().view(-1, heads, *weights.shape[-2:]),
-    )
-    products, scores = (x - x.mean(-1, keepdim=True) for x in (products, scores))
+    scores = weights.detach().log().view(-1, heads, *weights.shape[-2:])
+    products, scores = (x - x.mean(-1, keepdim=True) for x in (q @ k.mT, scores))
     factor = (scores * products).sum() / products.square().sum()
     return factor.item() if equal(scores, factor * products, 1e-6) else math.nan

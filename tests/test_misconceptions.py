@@ -194,6 +194,7 @@ ROWS = [
     ),
     ("", weights_of(lambda context, weights: 2 * weights)),
     ("", weights_of(lambda context, weights: -weights)),
+    ("", lambda q, k, v, mask: [2 * x for x in attend(q, k, v)]),
 ]
 
 
