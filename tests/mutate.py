@@ -54,9 +54,11 @@ LOOKS = {
 
 MODULES = [
     "masks", "attention", "cache", "multi_head", "positions", "encoder_decoder", "transformer",
-    "properties", "sequence_properties", "pytorch", "_arguments", "experiments.ablation",
+    "properties", "reasons.answer", "reasons.calls",
+    "reasons.of_attention", "reasons.of_models", "pytorch", "_arguments", "experiments.ablation",
     "experiments.chance", "experiments.checkpoint", "experiments.lookup", "experiments.many_seeds",
-    "experiments.recurrent", "experiments.sources", "experiments.squares", "experiments.stand_ins",
+    "experiments.recording", "experiments.recurrent", "experiments.sources",
+    "experiments.squares", "experiments.stand_ins",
     "experiments.train_squares", "experiments.training", "experiments.words",
     "measure.certificates", "measure.floors", "measure.flow", "measure.softmax", "measure.symmetry",
     "draw.curves", "draw.matrices", "draw.seeds", "draw.squares", "draw.style", "draw.vectors",

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from selfattn_book import sequence_properties as has
+from selfattn_book import properties as has
 from selfattn_book.cache import KeyValueCache
 from selfattn_book.encoder_decoder import DecoderCache, EncoderDecoder
 from selfattn_book.masks import causal_mask
@@ -108,7 +108,9 @@ def test_outputs_for_fewer_points_than_asked_are_found():
 @pytest.mark.parametrize("decoder_mask", [True, False])
 def test_both_masks_of_the_source_are_needed(model, encoder_mask, decoder_mask):
     run = with_masks(model, encoder_mask=encoder_mask, decoder_mask=decoder_mask)
-    assert has.source_padding_is_silent(run) == (encoder_mask and decoder_mask)
+    assert bool(has.source_padding_is_silent(run)) == (
+        encoder_mask and decoder_mask
+    )
 
 
 @pytest.mark.parametrize("which", [1, 2])

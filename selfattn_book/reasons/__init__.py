@@ -1,0 +1,1 @@
+"""What a property answers with: a reason, with numbers, and the likely misconception."""
