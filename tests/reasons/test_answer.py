@@ -99,7 +99,7 @@ def test_the_innermost_line_of_the_reader_is_named():
         def forward(self, x):
             return nn.functional.linear(x, torch.zeros(2, 2).double())
 
-    answer = has.rows_are_normalized(Reader())
+    answer = has.rows_are_normalized(lambda x: Reader()(x))
     assert "of forward, `return nn.functional.linear(" in answer.reason
     book = has.rows_are_normalized(lambda x: attend(x, x, x, None, 1))
     assert "in line" in book.reason
