@@ -127,6 +127,10 @@ def build(root: Path, options: list[str], environment: dict[str, str]) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     sys.path[:0] = [str(root), str(ENGINE)]
+    loaded = [name for name in sys.modules if name.startswith("selfattn_book")]
+    assert not loaded, (
+        "what this was forked from has loaded the large book's package"
+    )
     folders = "-c config -d _build/doctrees docs _build/html"
     sys.exit(main([*STRICT, *folders.split(), *options]))
 

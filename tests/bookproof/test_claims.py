@@ -14,7 +14,7 @@ def test_targets_are_marked_and_checks_folded(built):
 
 def ledger(book):
     """Return the tables of the ledger, row by row, with the HTML of each cell."""
-    tables = re.findall(r"(?s)<table.*?</table>", book.html("index"))
+    tables = re.findall(r"(?s)<table.*?</table>", book.html("reference"))
     rows = [re.findall(r"(?s)<tr.*?</tr>", table) for table in tables]
     return [
         [re.findall(r"(?s)<td><p>(.*?)</p>", row) for row in part] for part in rows
@@ -27,7 +27,7 @@ def words(cell):
 
 def test_the_ledger_has_a_table_a_page_in_the_order_of_what_is_checked(built):
     of_number, of_word = ledger(built)
-    html, text = built.html("index"), built.page("index")
+    html, text = built.html("reference"), built.page("reference")
     assert re.search(r"3 checks, run with Python 3\.\d+\.\d+, ipykernel \d", text)
     html = html[html.index("3 checks, run") :]
     assert html.index(">A number<") < html.index("twice") < html.index(">A word<")
@@ -61,9 +61,9 @@ def test_the_ledger_follows_a_claim_on_another_page(built):
 def test_the_ledger_says_under_how_many_shifts_a_check_held(built):
     assert (
         "; for those that draw, 2 shifts of all seeds are on record."
-        in built.page("index")
+        in built.page("reference")
     )
-    assert "unseen seeds" in built.page("index")
+    assert "unseen seeds" in built.page("reference")
     of_number, of_word = ledger(built)
     assert [words(row[2]) for row in of_number[1:]] == ["", ""]  # nothing is drawn
     assert words(of_word[1][2]) == "1 of 2"

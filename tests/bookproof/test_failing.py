@@ -14,6 +14,7 @@ FAILING = {
     "killed": ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "Kernel died"),
     "late": ("import time; time.sleep(99)", "timed out"),
     "skipped": (":tags: [skip-execution]\n1", "not executed"),
+    "check": (":check: sum\nassert 1 + 1 == 3", "assert 1 + 1 == 3"),
     "tagged": (":tags: [raises-exception]\nassert 1 == 2", "assert 1 == 2"),
     "cobol": ("1", "cobol"),  # a kernel that is not there
 }  # fmt: skip
@@ -55,7 +56,7 @@ def test_a_module_that_is_no_python_fails_the_build_each_time(built):
         assert not broken.good
         assert broken.ran == {"number", "word"}
         assert "docs/number.md:12: cell 1 of 3" in broken.said
-        assert "docs/word.md:12: cell 1 of 4" in broken.said
+        assert "docs/word.md:12: cell 1 of 5" in broken.said
         assert "tiny/numbers.py" in broken.said
         assert "SyntaxError" in broken.said
 

@@ -91,10 +91,11 @@ def test_fresh_empties_no_folder_that_is_not_a_site(book):
     assert mine.read_text("utf-8") == "keep me"
 
 
-def test_changed_pins_read_every_page_again(built):
-    for pins in ("old", "new"):
+def test_other_pins_or_tools_read_every_page_again(built):
+    for file in ("config/constraints.txt", "tool-1.0.dist-info/METADATA"):
         before = read(built, "number")
-        built.write("config/constraints.txt", pins)
+        (built.root / file).parent.mkdir(exist_ok=True)
+        built.write(file, "Metadata-Version: 2.1\nName: tool\nVersion: 1.0\n")
         assert built.build().said == NOTHING
         assert read(built, "number") > before
     before = read(built, "number")
