@@ -29,6 +29,8 @@ except ModuleNotFoundError:
     command: list[str | Path] = [PYTHON, __file__, *sys.argv[1:]]
     sys.exit(subprocess.run(command, cwd=ROOT).returncode)
 
+PARALLEL = ["--numprocesses=logical", "--maxprocesses=4", "--dist=worksteal"]
+
 nox.options.sessions = ["book", "tests"]
 nox.options.default_venv_backend = "none"
 
@@ -93,8 +95,7 @@ def serve(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run all tests but the browser's, with the doctests of package and docs, a process a core."""
-    processes = ["--numprocesses=logical", "--maxprocesses=4", "--dist=worksteal"]
-    run(session, "pytest", "--ignore=tests/browser", *processes, *session.posargs)
+    run(session, "pytest", "--ignore=tests/browser", *PARALLEL, *session.posargs)
 
 
 @nox.session
@@ -137,12 +138,15 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def pages(session: nox.Session) -> None:
-    """Open every page of the built site in a headless Chromium, light, dark, wide and narrow."""
+    """Open every page of the built site in a headless Chromium, light, dark, wide and narrow.
+
+    With `-- --every-text`, axe judges the contrast of each text, and not of one in each pair of colours.
+    """
     if not (SITE / "index.html").exists():
         session.error(
-            "There is no site to look at yet: run the session 'book' first"
+            "There is no site to look at yet: run the session 'book' first."
         )
-    run(session, "pytest", "tests/browser", *session.posargs)
+    run(session, "pytest", "tests/browser", *PARALLEL, *session.posargs)
 
 
 @nox.session

@@ -125,10 +125,10 @@ class Lookup(nn.Module):
 
     def weights(self, records: Tensor) -> Tensor:
         """Return the weight of each key ``(B, S)``; the values play no part."""
-        query = self.project_query(records[:, :1, :-1])  # (B, 1, D)
-        key = self.project_key(records[:, 1:, :-1])  # (B, S, D)
-        scores = query @ key.mT / self.divisor  # (B, 1, S)
-        return masked_softmax(scores).squeeze(1)
+        query = self.project_query(records[:, 0, :-1])  # (B, D)
+        key = self.project_key(records[:, 1:, :-1].contiguous())  # (B, S, D)
+        scores = (query.unsqueeze(1) * key).sum(-1) / self.divisor  # (B, S)
+        return masked_softmax(scores)
 
     def forward(self, records: Tensor) -> Tensor:
         """Return the weighted average of the values of each record, ``(B,)``."""
