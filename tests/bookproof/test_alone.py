@@ -64,7 +64,7 @@ def test_the_readme_names_every_setting_and_directive():
     readme = (ENGINE / "bookproof" / "README.md").read_text("utf-8")
     added = re.findall(r'add_(config_value|directive|generic_role)\("(\w+)"', code)
     names = [name for _, name in added]
-    assert len(names) == len(set(names)) == 10
+    assert len(names) == len(set(names)) == 12
     for kind, name in added:
         shown = f"`{name}`" if kind == "config_value" else f"{{{name}}}"
         assert shown in readme
