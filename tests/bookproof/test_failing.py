@@ -103,15 +103,16 @@ def test_a_damaged_database_is_made_again(built):
         assert mended.ran == {"number"}
 
 
-def test_results_that_cannot_be_written_fail_the_build(book):
-    book.kept.mkdir(parents=True)
-    (book.kept / "executed").write_text("where a folder has to be", "utf-8")
+def test_results_that_cannot_be_written_fail_the_build(built):
+    shutil.rmtree(built.kept / "executed")
+    (built.kept / "executed").write_text("where a folder has to be", "utf-8")
+    built.edit("docs/number.md", "one module", "a single module")
     for _ in range(2):
-        full = book.build()
+        full = built.build()
         assert not full.good
         assert "docs/number.md: its results cannot be kept" in full.said
-    (book.kept / "executed").unlink()
-    mended = book.build()
+    (built.kept / "executed").unlink()
+    mended = built.build()
     assert mended.good
     assert mended.ran == ALL
 

@@ -16,34 +16,35 @@ def test_other_arithmetic_is_in_the_key(built):
     assert built.build(ATEN_CPU_CAPABILITY=OTHER).ran == ALL
 
 
-def test_the_command_itself_builds_and_assertions_count_without_assertions(book):
+def test_the_command_itself_builds_and_assertions_count_without_assertions(built):
     """As one would type it, with no test's help; and Python told to leave assertions out."""
-    book.edit(
+    built.edit(
         "docs/number.md", 'print("number"', 'assert answer() == 41\nprint("x"'
     )
     command = "-m sphinx -c config -d _build/doctrees docs _build/html"
-    paths = os.pathsep.join([str(book.root), str(ENGINE)])
+    paths = os.pathsep.join([str(built.root), str(ENGINE)])
     failed = subprocess.run(
         [sys.executable, *command.split(), *STRICT],
-        cwd=book.root,
+        cwd=built.root,
         env={**os.environ, "PYTHONPATH": paths, "PYTHONOPTIMIZE": "1"},
         capture_output=True,
         text=True,
     )
     assert failed.returncode != 0
     assert "assert answer() == 41" in failed.stdout + failed.stderr
-    assert book.build().ran == {"number"}, (
+    assert built.build().ran == {"number"}, (
         "what could be kept was kept for all builds"
     )
 
 
-def test_a_module_beside_the_page_is_none(book):
-    book.write("docs/tiny.py", "number = 1 / 0")
-    start_up = book.root / "home" / "profile_default" / "startup"
+def test_a_module_beside_the_page_is_none(built):
+    built.write("docs/tiny.py", "number = 1 / 0")
+    built.edit("docs/number.md", '"number"', '"the number"')
+    start_up = built.root / "home" / "profile_default" / "startup"
     start_up.mkdir(parents=True)
     (start_up / "first.py").write_text("print = None", "utf-8")
-    assert book.build(IPYTHONDIR=str(book.root / "home")).good
-    assert "number 42" in book.page("number")
+    assert built.build(IPYTHONDIR=str(built.root / "home")).good
+    assert "the number 42" in built.page("number")
 
 
 def test_kernels_end_with_a_build_that_is_killed(built):
