@@ -16,7 +16,7 @@ Attend = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 # Code in these folders is not the reader's.
 LIBRARIES = [
-    Path(__file__).parent,
+    Path(__file__).parent.parent,
     *(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")),
 ]
 

@@ -264,8 +264,8 @@ def test_the_picture_tells_its_numbers(tmp_path):
     assert f"training: from {loss:.3g} to {loss:.3g}" in picture
 
 
-@pytest.mark.parametrize(("epochs", "marker"), [(1, "o"), (2, "")])
-def test_the_picture_shows_even_one_epoch(tmp_path, monkeypatch, epochs, marker):
+@pytest.mark.parametrize(("epochs", "markers"), [(1, ["o", "s"]), (2, ["", ""])])
+def test_the_picture_shows_even_one_epoch(tmp_path, monkeypatch, epochs, markers):
     drawn = []
     monkeypatch.setattr(
         train_squares,
@@ -274,4 +274,4 @@ def test_the_picture_shows_even_one_epoch(tmp_path, monkeypatch, epochs, marker)
     )
     losses = [1.0] * epochs
     train_squares.draw(History(train=losses, validation=losses), tmp_path / "a.svg")
-    assert [line.get_marker() for line in drawn[0].lines] == [marker] * 2
+    assert [line.get_marker() for line in drawn[0].lines] == markers
