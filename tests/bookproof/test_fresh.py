@@ -135,7 +135,7 @@ def test_contents_decide_and_not_the_times_of_files(built):
     for _ in range(2):
         planted = built.build()
         assert not planted.good
-        assert "docs/number.md:16: cell 2 of 3 failed" in planted.said
+        assert "docs/number.md:16: cell 2 of 4 failed" in planted.said
         assert planted.ran == {"number"}
 
     age(before)
