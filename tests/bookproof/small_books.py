@@ -4,10 +4,11 @@ import multiprocessing
 import os
 import re
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,6 +92,10 @@ class Book:
             assert process.exitcode is not None, self.log.read_text("utf-8")
         finally:
             process.kill()
+            with suppress(
+                ProcessLookupError, AttributeError
+            ):  # what it has left running
+                os.killpg(process.pid, signal.SIGKILL)
 
     def build(self, *options: str, **environment: str) -> Built:
         with self.start(*options, **environment) as process:
@@ -120,6 +125,8 @@ class Book:
 
 def build(root: Path, options: list[str], environment: dict[str, str]) -> None:
     """Build, in a process of its own, as ``python -m sphinx`` would in the folder of the book."""
+    if hasattr(os, "setsid"):
+        os.setsid()
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(root)
