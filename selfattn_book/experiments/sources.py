@@ -1,16 +1,12 @@
 """What it takes to come out at the numbers that the book's sources print."""
 
-from typing import TypeVar
-
 import torch
 from torch import nn
 
 from selfattn_book.multi_head import MultiHeadAttention
 
-Model = TypeVar("Model", bound=nn.Module)
 
-
-def draw_in_source_order(model: Model) -> Model:
+def draw_in_source_order(model: nn.Module) -> nn.Module:
     """Draw all parameters anew in the order of the sources, and return the model.
 
     A seed stands for numbers in a row; which of them becomes which parameter is a matter of order.
