@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from bookproof.fresh.keys import imports
+from bookproof.layers import as_text
 
 from tests.book.pages import DOCS, ROOT
 
@@ -60,6 +61,11 @@ def test_every_page_of_the_reference_is_of_a_module():
         page.relative_to(folder).with_suffix(".py") for page in folder.rglob("*.md")
     ]
     assert [page for page in pages if not (PACKAGE / page).exists()] == []
+
+
+def test_the_readme_shows_the_floors_of_the_contract():
+    picture = f"```text\n{as_text(ROOT / 'pyproject.toml')}```\n"
+    assert picture in (ROOT / "README.md").read_text("utf-8")
 
 
 @every_module

@@ -31,9 +31,9 @@ def test_the_ledger_has_a_table_a_page_in_the_order_of_what_is_checked(built):
     assert re.search(r"3 checks, run with Python 3\.\d+\.\d+, ipykernel \d", text)
     html = html[html.index("3 checks, run") :]
     assert html.index(">A number<") < html.index("twice") < html.index(">A word<")
-    assert [words(row[0])[:12] for row in of_number[1:]] == [
+    assert [words(row[0])[:13] for row in of_number[1:]] == [
         "equation (1)",
-        "By definitio",
+        "By definition",
     ]
     assert 'href="number.html#equation-twice"' in of_number[1][0]
     assert 'href="number.html#check-twice"' in of_number[1][-1]

@@ -60,7 +60,7 @@ FAULTS = [
     ("{py:func}`tiny.no_such`", "no_such"),
     ("$\\frac{1}$", "KaTeX parse error"),
     ("![](dot.svg)", "this picture has no text alternative"),
-    ("```{claim} nothing\n```", "ontent"),
+    ("```{claim} nothing\n```", "ontent block expected"),
 ]
 
 
