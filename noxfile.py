@@ -111,7 +111,7 @@ def module(session: nox.Session) -> None:
 
 def files_of_module(session: nox.Session, name: str) -> list[Path]:
     """Return a module's own file and that of its tests, in whichever room they are."""
-    places = [f"selfattn_book/**/{name}.py", f"tests/**/test_{name}.py"]
+    places = [f"selfattn_book/**/{name}.py", f"tests/**/test_{name}*.py"]
     found = [
         file.relative_to(ROOT) for place in places for file in ROOT.glob(place)
     ]

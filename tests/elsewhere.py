@@ -38,7 +38,7 @@ SLOW_PAGES = {
     "squares", "what-a-mean-forgets", "why-divide",
 }  # fmt: skip
 TAUGHT = [
-    "attention", "certificates", "encoder_decoder", "floors", "lookup", "masks", "multi_head",
+    "attention", "certificates", "encoder_decoder", "floors", "flow", "lookup", "masks", "multi_head",
     "positions", "properties_of_attention", "pytorch_attention", "pytorch_layers", "softmax",
     "symmetry", "transformer", "words",
 ]  # fmt: skip

@@ -1,1 +1,1 @@
-"""What is measured of attention."""
+"""What is measured of attention: what flows where, symmetry, softmax, floors."""

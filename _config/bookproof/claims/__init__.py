@@ -11,8 +11,8 @@ record under which the check held, with the cells of its page as they are.
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .binding import Claim, collect, compare, forget
 from .ledger import Ledger, fill_ledger, ledgers
-from .targets import Claim, collect, compare, forget
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

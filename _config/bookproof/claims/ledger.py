@@ -12,7 +12,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from .targets import WAYS, Check, Page, Target, pages
+from .binding import WAYS, Check, Page, Target, pages
 
 DRAWS = {"property", "seeds"}
 
