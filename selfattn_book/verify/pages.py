@@ -2,6 +2,7 @@
 
 import multiprocessing
 import signal
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+
+from tqdm import tqdm
 
 from selfattn_book.draw.style import draw_without_windows
 from selfattn_book.experiments.chance import first_seed
@@ -94,6 +97,8 @@ def _start(
 
 def _work(send: Connection, page: Path, setting: Setting) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who began this process ends it
+    # A progress bar's own lock is one between processes, and outlives a process that is ended.
+    tqdm.set_lock(threading.RLock())
     send.send(list(_verified(page, setting)))
 
 
