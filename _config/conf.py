@@ -122,6 +122,7 @@ html_theme_options = {
     "navbar_persistent": [],
     "home_page_in_toc": True,
     "show_navbar_depth": 1,
+    "max_navbar_depth": 1,  # the pages of the reference are listed there
     "use_download_button": False,
     "use_fullscreen_button": False,
     "toc_title": "On this page",
