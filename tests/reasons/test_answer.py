@@ -74,7 +74,9 @@ def test_what_was_not_returned_is_missing(returned, told):
     [(None, "missing"), (torch.zeros(3, 7, 5).double(), "shape")],
 )
 def test_weights_are_looked_at_where_they_are_asked_for(weights, kind):
-    code = lambda q, k, v, mask: (attend(q, k, v, mask)[0], weights)  # noqa: E731
+    def code(q, k, v, mask):
+        return attend(q, k, v, mask)[0], weights
+
     assert has.equals_pytorch(code)
     assert has.rows_sum_to_one(code).kind == kind
 

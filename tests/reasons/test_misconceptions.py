@@ -341,7 +341,9 @@ def test_what_is_known_too_early_is_explained(start, model):
 
 
 def test_a_mask_that_is_too_wide_is_named_of_an_attention():
-    code = lambda q, k, v, mask: attend(q, k, v, band(q.size(1)))  # noqa: E731
+    def code(q, k, v, mask):
+        return attend(q, k, v, band(q.size(1)))
+
     assert "one diagonal too wide" in has.future_changes_nothing(code).misconception
 
 
@@ -376,8 +378,10 @@ def test_a_source_that_nobody_hears_is_told_from_one_point():
 
 
 def test_caches_are_explained():
-    anew = lambda source, length: source.sum(1, True).expand(-1, length, -1)  # noqa: E731
     seen = []
+
+    def anew(source, length):
+        return source.sum(1, True).expand(-1, length, -1)
 
     def keeping(source, length):
         seen.append(source.sum())
