@@ -32,6 +32,8 @@ extensions = [
 exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
 templates_path = ["templates"]
 numfig = True
+numfig_secnum_depth = 1  # equation (6.1), Figure 6.2, Listing 6.3
+bookproof_lettered = "Appendix"
 numfig_format = {
     "code-block": "Listing %s",
     "figure": "Figure %s",
@@ -81,6 +83,10 @@ bibtex_reference_style = "author_year"
 bibtex_default_style = "plain"
 # A doctest ends at an empty line, which is not to be seen.
 highlight_options = {"pycon": {"stripnl": True}}
+# Copied is what one would run: no output, and nothing that is wrong on purpose.
+copybutton_selector = (
+    "div.cell:not(.wrong) div.cell_input pre, .literal-block-wrapper pre, .doctest pre"
+)
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
@@ -106,8 +112,8 @@ napoleon_custom_sections = [("Source", "notes_style")]
 html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = ["static"]
-html_css_files = ["book.css"]
-html_js_files = ["book.js"]
+html_css_files = ["book.css", "boxes.css"]
+html_js_files = ["book.js", "predict.js"]
 html_domain_indices = False
 html_favicon = "static/mark.svg"
 html_copy_source = False

@@ -29,9 +29,7 @@ OF_ATTENTION = [
     properties.same_answer_twice,
     properties.equals_pytorch,
 ]
-of_attention = pytest.mark.parametrize(
-    "ask", OF_ATTENTION, ids=lambda ask: ask.__name__
-)
+of_attention = pytest.mark.parametrize("ask", OF_ATTENTION, ids=lambda ask: ask.__name__)
 
 
 def with_weights(weights, value):
@@ -53,9 +51,7 @@ def plain_softmax(query, key, value, mask):
 
 
 def added_mask(query, key, value, mask):
-    hidden = torch.zeros(mask.shape, dtype=query.dtype).masked_fill(
-        ~mask, -torch.inf
-    )
+    hidden = torch.zeros(mask.shape, dtype=query.dtype).masked_fill(~mask, -torch.inf)
     scores = query @ key.mT / math.sqrt(query.size(-1)) + hidden
     return with_weights(scores.softmax(-1).nan_to_num(), value)
 
@@ -189,9 +185,7 @@ def test_a_question_leaves_chance_as_it_was(ask):
 
 
 @of_attention
-def test_a_question_gives_the_same_answer_under_another_default_dtype(
-    ask, monkeypatch
-):
+def test_a_question_gives_the_same_answer_under_another_default_dtype(ask, monkeypatch):
     torch.set_default_dtype(torch.float64)
     try:
         assert ask(attend)
@@ -265,9 +259,7 @@ def test_prefixes_keep_what_does_not_look_ahead(model):
         reads(lambda length: None),
         reads(lambda length: causal_mask(length).mT),
         lambda x: x.cumsum(1) / x.size(1),  # causal, but it knows the length
-        lambda x: torch.cat(
-            [x[:, :3], x[:, 3:].flip(1)], 1
-        ),  # the last but one peeks
+        lambda x: torch.cat([x[:, :3], x[:, 3:].flip(1)], 1),  # the last but one peeks
         lambda x: x[:, -1],
         lambda x: x[:, :4],
     ],
@@ -320,9 +312,7 @@ def training(model, trained):
 
 def test_a_step_moves_every_parameter():
     model = nn.Linear(3, 2)
-    assert properties.every_parameter_moves(
-        model, training(model, model.parameters())
-    )
+    assert properties.every_parameter_moves(model, training(model, model.parameters()))
 
 
 def test_a_step_that_leaves_one_behind():

@@ -11,6 +11,7 @@ import textwrap
 from typing import Any, ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.directives.code import container_wrapper
 from sphinx.util.docutils import SphinxDirective
@@ -42,7 +43,7 @@ class Listing(SphinxDirective):
     """Show the source of the object that the argument names in full."""
 
     required_arguments = 1  # for example package.module.Class.method
-    option_spec: ClassVar = {"name": str}
+    option_spec: ClassVar = {"name": str, "again": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Make a numbered code block whose caption links to the reference."""
@@ -58,6 +59,8 @@ class Listing(SphinxDirective):
         self.env.note_dependency(str(file))
         block = nodes.literal_block(source, source, language="python")
         self.set_source_info(block)
+        if "again" in self.options:  # it has its number where it was shown first
+            return [block]
         wrapper = container_wrapper(self, block, caption_of(target))
         self.add_name(wrapper)
         return [wrapper]

@@ -1,8 +1,11 @@
-"""Write pages as their readers want them: pictures, folds, mathematics, the bibliography."""
+"""Write pages as their readers want them: figures, boxes, folds, mathematics, numbers."""
 
 from sphinx.application import Sphinx
 
-PARTS = ("alt_text", "citations", "folds", "mathematics", "punctuation")
+PARTS = (
+    *("alt_text", "boxes", "captions", "citations", "folds"),
+    *("mathematics", "numbers", "punctuation", "wrong"),
+)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

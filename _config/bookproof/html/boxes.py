@@ -1,0 +1,170 @@
+"""Boxes that hold cells: ``{predict}`` with its answer, and ``{versus}`` with wrong beside right.
+
+A directive cannot hold cells that are to run, so that each of these begins with one directive
+and ends with another, as the solutions of sphinx-exercise do:
+
+    :::{predict}                          :::{versus}
+    :choices: more | fewer | none         :::
+    How many words are seen?              (the wrong cell, the right one or a listing,
+    :::                                   then one paragraph on each)
+    (cells and the text that answers)     :::{versus-end}
+    :::{predict-end}                      :::
+    :::
+"""
+
+from hashlib import sha256
+from itertools import count
+from typing import ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
+
+LOGGER = logging.getLogger(__name__)
+
+
+class Tag(nodes.General, nodes.Element):
+    """An element of HTML that docutils has no node for; its attribute ``open`` is written as it is."""
+
+
+class Gate(SphinxDirective):
+    """The beginning or the end of a box, by the name of the directive."""
+
+    has_content = True
+    option_spec: ClassVar = {"choices": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        """Leave the place, with the question and the choices that stand in it."""
+        gate = nodes.container(gate=self.name, question=" ".join(self.content))
+        self.set_source_info(gate)
+        if self.content:
+            gate += self.parse_content_to_nodes()
+        choices = self.options.get("choices", "").split("|")
+        gate["choices"] = [self.parse_inline(text.strip())[0] for text in choices if text.strip()]
+        return [gate]
+
+
+def close_gates(app: Sphinx, doctree: nodes.document) -> None:
+    """Put what stands between two gates into the box, on a page that was just read."""
+    numbers = count(1)
+    for gate in [node for node in doctree.findall(nodes.container) if is_gate(node, *BOXES)]:
+        siblings, place = gate.parent, gate.parent.index(gate)
+        wanted = f"{gate['gate']}-end"
+        ends = (i for i, node in enumerate(siblings) if i > place and is_gate(node, wanted))
+        if (end := next(ends, None)) is None:
+            LOGGER.warning("nothing ends this %s in its section", gate["gate"], location=gate)
+            continue
+        inside = siblings[place + 1 : end]
+        del siblings[place : end + 1]
+        if gate["gate"] == "predict":
+            box = predict(gate, inside, app.env.docname, next(numbers))
+        else:
+            box = versus(gate, inside)
+        siblings.insert(place, box)
+    for gate in doctree.findall(lambda node: is_gate(node, *(f"{name}-end" for name in BOXES))):
+        LOGGER.warning("this %s ends nothing", gate["gate"], location=gate)
+
+
+BOXES = ("predict", "versus")
+
+
+def is_gate(node: nodes.Node, *names: str) -> bool:
+    """Tell whether a node is a gate of one of these names."""
+    return isinstance(node, nodes.container) and node.get("gate") in names
+
+
+def tag(opening: str, *children: nodes.Node) -> Tag:
+    """Make an element of HTML; the first word of what opens it is its name."""
+    return Tag("", *children, open=opening)
+
+
+def text(words: str, classes: str) -> nodes.paragraph:
+    """Make a line of its own class."""
+    return nodes.paragraph("", words, classes=[classes])
+
+
+def predict(gate: nodes.container, answer: list[nodes.Node], page: str, number: int) -> Tag:
+    """Make a box of a question, a place to commit oneself, and one fold with all of the answer.
+
+    A cell whose output was to be hidden belongs to the question; only its output is an answer.
+    """
+    if not answer:
+        LOGGER.warning("this prediction has no answer", location=gate)
+    shown, hidden = question_and_answer(answer)
+    of_which = nodes.inline("", f" to prediction {number}", classes=["visually-hidden"])
+    summary = tag("summary", nodes.Text("See the answer"), of_which)
+    # Under another question an old prediction would make no sense.
+    key = f"{page}/{sha256(gate['question'].encode()).hexdigest()[:12]}"
+    return tag(
+        f'div class="predict" id="predict-{number}" data-prediction="{key}"',
+        text("Predict", "predict-title"),
+        *gate.children,
+        *shown,
+        commitment(f"prediction-{number}", gate["choices"]),
+        tag('details class="answer"', summary, tag("div", *hidden)),
+    )
+
+
+def question_and_answer(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list[nodes.Node]]:
+    """Return what belongs to the question, and what to the answer."""
+    shown, hidden = [], []
+    for part in parts:
+        hides = part.get("hide_mode") if isinstance(part, nodes.Element) else None
+        if hides in ("all", "output"):  # one fold is enough
+            del part["hide_mode"]
+        if hides == "output" and len(part) > 1:
+            output = part.pop(-1)
+            shown.append(part)
+            part = nodes.container("", output, classes=["cell"])
+        hidden.append(part)
+    return shown, hidden
+
+
+def commitment(name: str, choices: list[list[nodes.Node]]) -> Tag:
+    """Make a row of choices, or a line to write on."""
+    if not choices:
+        field = tag('input autocomplete="off" placeholder="before you look"')
+        return tag('label class="commit"', nodes.Text("Your prediction"), field)
+    options = [
+        tag("label", tag(f'input type="radio" name="{name}" value="{value}"'), *choice)
+        for value, choice in enumerate(choices)
+    ]
+    return tag('fieldset class="commit"', tag("legend", nodes.Text("Your prediction")), *options)
+
+
+def versus(gate: nodes.container, parts: list[nodes.Node]) -> Tag:
+    """Put what is wrong beside what is right, each with its verdict beneath."""
+    if len(parts) != 4:
+        rule = "a versus holds four things: wrong, right, and a verdict on each"
+        LOGGER.warning("%s; got %d", rule, len(parts), location=gate)
+    wrong, right = parts[::2], parts[1::2]
+    label = text("Right", "right-label")
+    return tag(
+        'div class="versus"',
+        nodes.container("", *wrong, classes=["side-wrong"]),
+        nodes.container("", label, *right, classes=["side-right"]),
+    )
+
+
+def open_tag(self: HTML5Translator, node: Tag) -> None:
+    """Begin an element."""
+    self.body.append(f"<{node['open']}>")
+
+
+def close_tag(self: HTML5Translator, node: Tag) -> None:
+    """End an element, unless it is one that has no end."""
+    name = node["open"].split()[0]
+    self.body.append("" if name == "input" else f"</{name}>")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directives, and put boxes together before claims and cells are looked at."""
+    for name in BOXES:
+        app.add_directive(name, Gate)
+        app.add_directive(f"{name}-end", Gate)
+    app.add_node(Tag, html=(open_tag, close_tag))
+    app.connect("doctree-read", close_gates, priority=400)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,89 @@
+"""``{caption}``: make the picture of the cell above a numbered figure with a name.
+
+The caption stands in the text and not among the options of the cell: it may hold formulas and
+citations, and whoever improves its wording does not make the chapter run again.
+A picture that a cell computes and nobody describes fails a strict build.
+"""
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+LOGGER = logging.getLogger(__name__)
+
+
+class Caption(SphinxDirective):
+    """Say in a sentence or two what is to be seen; the argument is the figure's name."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Leave the words, until the cell above them is found."""
+        self.assert_has_content()
+        caption = nodes.caption(figure=self.arguments[0])
+        caption += [child for part in self.parse_content_to_nodes() for child in part.children]
+        self.set_source_info(caption)
+        return [caption]
+
+
+class Figures(SphinxTransform):
+    """Put the pictures of a cell and the caption that follows it into one figure."""
+
+    default_priority = 300  # before names become the targets of references
+
+    def apply(self, **_: object) -> None:
+        """Work on a page that was just parsed."""
+        for caption in [node for node in self.document.findall(nodes.caption) if "figure" in node]:
+            above = element_above(caption)
+            output, pictures = pictures_of(above) if above is not None else (None, [])
+            caption.parent.remove(caption)
+            if output is None or not pictures:
+                LOGGER.warning("this caption follows no cell with a picture", location=caption)
+                continue
+            name = caption["figure"]
+            figure = nodes.figure(ids=[nodes.make_id(f"fig-{name}")], names=[name])
+            self.document.note_explicit_target(figure)
+            place = output.index(pictures[0])
+            for picture in pictures:
+                output.remove(picture)
+            figure += [*pictures, caption]
+            output.insert(place, figure)
+
+
+def element_above(node: nodes.Element) -> nodes.Element | None:
+    """Return the node right above another one."""
+    place = node.parent.index(node)
+    above = node.parent[place - 1] if place else None
+    return above if isinstance(above, nodes.Element) else None
+
+
+def pictures_of(cell: nodes.Element) -> tuple[nodes.Element | None, list[nodes.Element]]:
+    """Return the output of a cell, and those of its parts that hold a picture."""
+    output = cell[-1] if cell.get("nb_element") == "cell_code" and len(cell) else None
+    if not isinstance(output, nodes.Element) or output.get("nb_element") != "cell_code_output":
+        return None, []
+    return output, [part for part in output.children if has_picture(part)]
+
+
+def has_picture(node: nodes.Node) -> bool:
+    """Tell whether a node holds an image."""
+    return next(iter(node.findall(nodes.image)), None) is not None
+
+
+def miss_captions(app: Sphinx, doctree: nodes.document) -> None:
+    """Warn of each cell on a page that was just read whose pictures have no caption."""
+    for cell in doctree.findall(nodes.container):
+        _, pictures = pictures_of(cell)
+        if any(not isinstance(part, nodes.figure) for part in pictures):
+            LOGGER.warning("the picture of this cell has no caption", location=cell)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive, and look at each page once its figures are made."""
+    app.add_directive("caption", Caption)
+    app.add_transform(Figures)
+    # Set up when every picture has one: app.connect("doctree-read", miss_captions, priority=300)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

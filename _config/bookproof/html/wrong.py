@@ -1,0 +1,65 @@
+"""Give code that is wrong on purpose a look of its own.
+
+The rule of such a book: whatever is wrong on purpose has a name that begins with ``broken``.
+The lines that define it are marked, and their cell says so in words.
+"""
+
+import ast
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+WHOLE, PARTLY = "Wrong on purpose", "Wrong on purpose: the marked lines"
+
+
+def wrong_lines(code: str) -> list[int]:
+    """Return the numbers of the lines that define something broken."""
+    try:
+        statements = ast.parse(code).body
+    except SyntaxError:  # of a cell that is no Python the other parts speak
+        return []
+    wrong = [statement for statement in statements if any(map(is_broken, defined_by(statement)))]
+    return [line for found in wrong for line in range(first_line(found), found.end_lineno + 1)]
+
+
+def first_line(statement: ast.stmt) -> int:
+    """Return where a statement begins, decorators included."""
+    decorators = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def defined_by(statement: ast.stmt) -> list[str]:
+    """Return the names that a statement defines."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return [statement.name]
+    stored = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+    return [node.id for node in stored if isinstance(node.ctx, ast.Store)]
+
+
+def is_broken(name: str) -> bool:
+    """Tell by its name whether something is wrong on purpose."""
+    return name.lower().lstrip("_").startswith("broken")
+
+
+def mark_wrong_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Mark cells that define something broken, on a page that was just read."""
+    for cell in list(doctree.findall(nodes.container)):
+        if cell.get("nb_element") != "cell_code" or not len(cell):
+            continue
+        for code in list(cell[0].findall(nodes.literal_block)):
+            if not (lines := wrong_lines(code.astext())):
+                continue
+            cell["classes"].append("wrong")
+            written = [n for n, line in enumerate(code.astext().splitlines(), 1) if line.strip()]
+            whole = set(written) <= set(lines)
+            if not whole:
+                code["highlight_args"] = {**code.get("highlight_args", {}), "hl_lines": lines}
+            label = nodes.paragraph("", WHOLE if whole else PARTLY, classes=["wrong-label"])
+            cell[0].insert(0, label)
+            cell["classes"].append("wholly" if whole else "partly")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Look at each page that was just read."""
+    app.connect("doctree-read", mark_wrong_cells, priority=450)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,52 @@
+// A prediction is kept on the reader's own machine, and nowhere else.
+// Printed, answers and solutions stand at the end of the page, each under the question that it belongs to.
+
+const kept = {
+  get: (key) => { try { return localStorage.getItem(`predict:${key}`); } catch { return null; } },
+  set: (key, value) => { try { localStorage.setItem(`predict:${key}`, value); } catch { /* not kept, then */ } },
+};
+
+function keepPrediction(box) {
+  const key = box.dataset.prediction;
+  const fields = [...box.querySelectorAll(".commit input")];
+  const before = kept.get(key);
+  for (const field of fields) {
+    if (field.type === "radio") field.checked = field.value === before;
+    else field.value = before ?? "";
+    field.addEventListener("change", () => kept.set(key, field.value));
+  }
+}
+
+addEventListener("DOMContentLoaded", () => document.querySelectorAll("[data-prediction]").forEach(keepPrediction));
+
+const moved = [];
+
+function gatherAnswers() {
+  const folds = [...document.querySelectorAll("details.answer, details.solution")];
+  if (!folds.length || moved.length) return;
+  const end = document.createElement("section");
+  end.className = "printed-answers";
+  end.append(Object.assign(document.createElement("h2"), { textContent: "Answers and solutions" }));
+  for (const fold of folds) {
+    const place = document.createElement("p");
+    place.className = "printed-place";
+    place.textContent = `Answer ${moved.length + 1}, at the end`;
+    fold.replaceWith(place);
+    const heading = Object.assign(document.createElement("h3"), { textContent: `Answer ${moved.length + 1}` });
+    end.append(heading, fold);
+    moved.push([fold, place, fold.open]);
+    fold.open = true;
+  }
+  document.querySelector(".bd-article").append(end);
+}
+
+function putBack() {
+  for (const [fold, place, open] of moved.splice(0)) {
+    fold.open = open;
+    place.replaceWith(fold);
+  }
+  document.querySelector(".printed-answers")?.remove();
+}
+
+addEventListener("beforeprint", gatherAnswers);
+addEventListener("afterprint", putBack);
