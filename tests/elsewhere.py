@@ -177,7 +177,9 @@ def pages_and_tests(is_quick: bool) -> tuple[list[str], list[str]]:
     files = sorted(path.relative_to(ROOT) for path in TESTS.rglob("test_*.py"))
     files = [file for file in files if NO_NUMBERS.isdisjoint(file.parts)]
     if is_quick:
-        files = [file for file in files if file.stem.removeprefix("test_") in TAUGHT]
+        files = [
+            file for file in files if file.stem.removeprefix("test_") in TAUGHT
+        ]
     return sorted(pages), [*map(str, files), "selfattn_book"]
 
 
@@ -185,7 +187,9 @@ def main(arguments: list[str]) -> int:
     """Ask each machine, print what differs and the margins; 1 if anything differs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="what takes minutes")
-    parser.add_argument("--draws", type=int, default=3, help="of disturbed rounding")
+    parser.add_argument(
+        "--draws", type=int, default=3, help="of disturbed rounding"
+    )
     options = parser.parse_args(arguments)
     asked = machines(arithmetic(), options.draws)
     answers: dict[str, Answers] = {}
@@ -194,7 +198,9 @@ def main(arguments: list[str]) -> int:
         answers[machine.name] = ask(machine, *pages_and_tests(options.quick))
         differs = answers[machine.name].differs
         seconds = time.perf_counter() - start
-        print(f"{machine.name}: {len(differs)} differ ({seconds:.0f} s)", flush=True)
+        print(
+            f"{machine.name}: {len(differs)} differ ({seconds:.0f} s)", flush=True
+        )
         for line in differs:
             print(f"  {line}", flush=True)
     print("\nThe margins, the thinnest first")
@@ -206,7 +212,11 @@ def main(arguments: list[str]) -> int:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Disturb the rounding of a test, and of what it is given."""
-    with nullcontext() if item.name in EXACT else DisturbedRounding(int(os.environ[DRAW])):
+    with (
+        nullcontext()
+        if item.name in EXACT
+        else DisturbedRounding(int(os.environ[DRAW]))
+    ):
         return (yield)
 
 

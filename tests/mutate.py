@@ -129,7 +129,9 @@ def mutants(path: Path) -> Iterator[Mutant]:
     """Give every mutant of a module; docstrings, annotations and messages are left alone."""
     lines = path.read_text("utf-8").splitlines()
     tree = ast.parse("\n".join(lines))
-    module = ".".join(path.relative_to(ROOT / "selfattn_book").with_suffix("").parts)
+    module = ".".join(
+        path.relative_to(ROOT / "selfattn_book").with_suffix("").parts
+    )
     for parent, name, index, node in places(tree):
         for change, new in changes(node):
             put(parent, name, index, ast.copy_location(new, node))
@@ -142,7 +144,9 @@ def mutants(path: Path) -> Iterator[Mutant]:
 
 def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
     """Give every node inside of functions, with where it hangs."""
-    queue: list[ast.AST] = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)]
+    queue: list[ast.AST] = [
+        f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)
+    ]
     skipped = (ast.JoinedStr, ast.FunctionDef, ast.ClassDef)
     while queue:
         parent = queue.pop()
@@ -168,7 +172,11 @@ def is_taste(parent: ast.AST, name: str, index: int) -> bool:
     """Tell whether a child of a node only says what a picture looks like."""
     if isinstance(parent, ast.keyword):
         return parent.arg in LOOKS
-    key = parent.keys[index] if isinstance(parent, ast.Dict) and name == "values" else None
+    key = (
+        parent.keys[index]
+        if isinstance(parent, ast.Dict) and name == "values"
+        else None
+    )
     return isinstance(key, ast.Constant) and key.value in LOOKS
 
 
@@ -204,7 +212,10 @@ def survey(
     for witness in asked.values():
         if witness.is_slow:
             print(f"too slow to be asked: {witness.path}", flush=True)
-    return {name: ordered(name, [asked[w.path] for w in found[name]]) for name in modules}
+    return {
+        name: ordered(name, [asked[w.path] for w in found[name]])
+        for name in modules
+    }
 
 
 def path_of(module: str) -> str:
@@ -265,7 +276,9 @@ def is_own(witness: Witness, module: str) -> bool:
     """Tell whether these are the doctests of a module, or tests that import it."""
     if not witness.is_test:
         return witness.path == f"selfattn_book/{path_of(module)}"
-    return f"selfattn_book.{module}" in imports(Path(witness.path).read_text("utf-8"))
+    return f"selfattn_book.{module}" in imports(
+        Path(witness.path).read_text("utf-8")
+    )
 
 
 def verdict(task: tuple[Mutant, list[Witness]]) -> str:

@@ -14,7 +14,9 @@ def test_integers_pass(number):
     assert check_integer("size", number, least=2) == number
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+)
 def test_floating_tensors_pass(dtype):
     assert check_floating("x", torch.zeros(2, dtype=dtype)) is None
 
@@ -43,7 +45,9 @@ def test_no_integer(number, shown):
 
 @pytest.mark.parametrize(("number", "least"), [(-1, 0), (0, 1), (np.int64(4), 5)])
 def test_integer_too_small(number, least):
-    with pytest.raises(ValueError, match=f"^size must be at least {least}; got {number}$"):
+    with pytest.raises(
+        ValueError, match=f"^size must be at least {least}; got {number}$"
+    ):
         check_integer("size", number, least=least)
 
 
@@ -59,7 +63,9 @@ def test_integer_too_small(number, least):
     ],
 )
 def test_no_floating_tensor(x, got):
-    with pytest.raises(TypeError, match=f"^x must be a floating-point tensor; got {got}$"):
+    with pytest.raises(
+        TypeError, match=f"^x must be a floating-point tensor; got {got}$"
+    ):
         check_floating("x", x)
 
 

@@ -158,7 +158,9 @@ def test_masked_weights_are_exactly_zero(draw, draw_mask, dtype):
 def test_a_mask_of_ones_is_no_mask(problem):
     query, key, _ = problem
     everything = torch.ones(SCORES, dtype=torch.bool)
-    assert torch.equal(attention_weights(query, key, everything), attention_weights(query, key))
+    assert torch.equal(
+        attention_weights(query, key, everything), attention_weights(query, key)
+    )
 
 
 def test_what_a_masked_key_holds_is_of_no_matter(problem):
@@ -224,16 +226,22 @@ def test_all_queries_blind(problem):
 def test_no_keys_at_all(problem, masked):
     query, key, value = problem
     mask = causal_mask(QUERIES, 0) if masked else None
-    context, weights = scaled_dot_product_attention(query, key[..., :0, :], value[..., :0, :], mask)
+    context, weights = scaled_dot_product_attention(
+        query, key[..., :0, :], value[..., :0, :], mask
+    )
     assert weights.shape == (BATCH, HEADS, QUERIES, 0)
-    assert torch.equal(context, torch.zeros(BATCH, HEADS, QUERIES, VALUE_WIDTH).double())
+    assert torch.equal(
+        context, torch.zeros(BATCH, HEADS, QUERIES, VALUE_WIDTH).double()
+    )
 
 
 @pytest.mark.parametrize("masked", [False, True])
 def test_no_queries_at_all(problem, masked):
     query, key, value = problem
     mask = causal_mask(0, KEYS) if masked else None
-    context, weights = scaled_dot_product_attention(query[..., :0, :], key, value, mask)
+    context, weights = scaled_dot_product_attention(
+        query[..., :0, :], key, value, mask
+    )
     assert context.shape == (BATCH, HEADS, 0, VALUE_WIDTH)
     assert weights.shape == (BATCH, HEADS, 0, KEYS)
 
@@ -259,7 +267,9 @@ def test_a_growing_cache_equals_all_at_once(draw, cuts):
 def test_a_padded_sequence_equals_itself_alone(draw, agree):
     lengths = [3, 7, 1, 2, 5]
     query, key, value = (draw(5, HEADS, KEYS, WIDTH, seed=s) for s in range(3))
-    context, weights = scaled_dot_product_attention(query, key, value, padding_mask(lengths))
+    context, weights = scaled_dot_product_attention(
+        query, key, value, padding_mask(lengths)
+    )
     for sample, length in enumerate(lengths):
         alone = (x[sample, :, :length] for x in (query, key, value))
         alone_context, alone_weights = scaled_dot_product_attention(*alone)
@@ -335,7 +345,9 @@ def test_runs_on_meta(problem):
 
 
 def test_compiles(problem, agree):
-    compiled = torch.compile(scaled_dot_product_attention, backend="aot_eager", fullgraph=True)
+    compiled = torch.compile(
+        scaled_dot_product_attention, backend="aot_eager", fullgraph=True
+    )
     mask = MASKS["blind row"]()
     expected = scaled_dot_product_attention(*problem, mask)
     for x, y in zip(compiled(*problem, mask), expected, strict=True):
@@ -504,5 +516,7 @@ def test_value_is_refused(value, error, message):
 @pytest.mark.parametrize("shape", [(3, 2), (1, 2, 2), (5,)])
 def test_attention_refuses_a_mask_that_does_not_fit(shape):
     mask = torch.ones(shape, dtype=torch.bool)
-    with pytest.raises(ValueError, match=r"must broadcast to the scores' shape \(2, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"must broadcast to the scores' shape \(2, 2\)"
+    ):
         scaled_dot_product_attention(X, X, X, mask)

@@ -44,7 +44,9 @@ class Problem:
     mask: Tensor
 
     def solve(self) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(self.query, self.key, self.value, self.mask)
+        return scaled_dot_product_attention(
+            self.query, self.key, self.value, self.mask
+        )
 
 
 @st.composite
@@ -64,7 +66,9 @@ def sequences(draw, length=sizes) -> Tensor:
 
 
 @st.composite
-def attentions(draw, d_model: int, num_heads=sizes, d_head=sizes) -> MultiHeadAttention:
+def attentions(
+    draw, d_model: int, num_heads=sizes, d_head=sizes
+) -> MultiHeadAttention:
     heads, width = draw(num_heads), draw(d_head)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(draw(seeds))
@@ -150,7 +154,9 @@ def test_a_masked_key_equals_a_deleted_key(problem, data):
     kept = torch.arange(len(problem.key)) != masked
     problem.mask[:, masked] = False
     context, weights = problem.solve()
-    shorter = Problem(problem.query, problem.key[kept], problem.value[kept], problem.mask[:, kept])
+    shorter = Problem(
+        problem.query, problem.key[kept], problem.value[kept], problem.mask[:, kept]
+    )
     expected_context, expected_weights = shorter.solve()
     close(context, expected_context)
     close(weights[:, kept], expected_weights)
@@ -175,12 +181,16 @@ def test_the_future_changes_nothing_in_the_past(x, data):
     mask = causal_mask(len(x))
     before = scaled_dot_product_attention(x, x, x, mask)
     after = scaled_dot_product_attention(other, other, other, mask)
-    assert all(torch.equal(a[:now], b[:now]) for a, b in zip(before, after, strict=True))
+    assert all(
+        torch.equal(a[:now], b[:now]) for a, b in zip(before, after, strict=True)
+    )
 
 
 @both_paths
 @given(sequences(st.integers(2, 6)), st.data())
-def test_the_future_changes_nothing_in_the_past_of_many_heads(need_weights, x, data):
+def test_the_future_changes_nothing_in_the_past_of_many_heads(
+    need_weights, x, data
+):
     attention = data.draw(attentions(x.size(-1)))
     positions = PositionalEncoding(x.size(-1), max_len=6)
     now = data.draw(st.integers(1, len(x) - 1))
@@ -263,7 +273,9 @@ def test_one_head_is_plain_attention(need_weights, x, data):
 @given(st.data(), sizes, sizes)
 def test_finite_at_large_scores(dtype, data, rows, keys):
     large = st.sampled_from([-1e4, -5e3, 0.0, 9e3, 1e4])
-    scores = data.draw(tensors(rows, keys, elements=large)).to(dtype).requires_grad_()
+    scores = (
+        data.draw(tensors(rows, keys, elements=large)).to(dtype).requires_grad_()
+    )
     mask = data.draw(masks(rows, keys))
     weights = masked_softmax(scores, mask)
     weights.square().sum().backward()
@@ -315,7 +327,9 @@ def test_gradcheck_of_many_heads(need_weights, x, data):
     def attend(x: Tensor, *parameters: Tensor) -> Tensor:
         named = dict(zip(names, parameters, strict=True))
         options = {"need_weights": need_weights}
-        return torch.func.functional_call(attention, named, (x, x, x, mask), options)[0]
+        return torch.func.functional_call(
+            attention, named, (x, x, x, mask), options
+        )[0]
 
     assert torch.autograd.gradcheck(attend, (x[None].requires_grad_(), *parameters))
 

@@ -95,7 +95,9 @@ def two(monkeypatch):
         (0.79, 2, 1, "fast / slow: 0.800, at most 0.79: MISSED"),
     ],
 )
-def test_a_missed_target_is_said_and_returned(two, tmp_path, capsys, target, threads, code, said):
+def test_a_missed_target_is_said_and_returned(
+    two, tmp_path, capsys, target, threads, code, said
+):
     two(target, threads=threads)
     assert bench.main(["--json", str(tmp_path / "new" / "bench.json")]) == code
     out = capsys.readouterr().out
@@ -104,7 +106,9 @@ def test_a_missed_target_is_said_and_returned(two, tmp_path, capsys, target, thr
     assert out.endswith(last if code else "All targets are met.\n")
 
 
-def test_memory_that_grows_faster_than_the_length_is_said_and_returned(two, tmp_path, capsys):
+def test_memory_that_grows_faster_than_the_length_is_said_and_returned(
+    two, tmp_path, capsys
+):
     two(0.5, linear=False)
     assert bench.main(["--json", str(tmp_path / "bench.json")]) == 1
     out = capsys.readouterr().out

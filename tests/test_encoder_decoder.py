@@ -29,7 +29,9 @@ def test_shapes(draw):
         memory, weights = Encoder(**SIZES)(draw(B, S, 6, dtype=torch.float32))
         assert memory.shape == (B, S, 4)
         assert weights.shape == (B, 2, S, S)
-        output, own, other = Decoder(**SIZES)(draw(B, T, 6, dtype=torch.float32), memory)
+        output, own, other = Decoder(**SIZES)(
+            draw(B, T, 6, dtype=torch.float32), memory
+        )
         assert output.shape == (B, T, 6)
         assert own.shape == (B, 2, T, T)
         assert other.shape == (B, 2, T, S)
@@ -47,7 +49,9 @@ def test_the_cache_changes_nothing(draw, seeded, positions):
 
 def test_a_longer_prediction_begins_with_the_shorter_one(model, draw):
     source = draw(B, S, 6)
-    torch.testing.assert_close(model.predict(source, 9)[:, :4], model.predict(source, 4))
+    torch.testing.assert_close(
+        model.predict(source, 9)[:, :4], model.predict(source, 4)
+    )
 
 
 def test_prediction_is_what_forward_says_of_its_own_points(model, draw):
@@ -59,7 +63,9 @@ def test_prediction_is_what_forward_says_of_its_own_points(model, draw):
 
 def test_another_start(model, draw):
     source, start = draw(B, S, 6), draw(B, 1, 6, seed=2)
-    torch.testing.assert_close(model.predict(source, 1, start=start), model(source, start))
+    torch.testing.assert_close(
+        model.predict(source, 1, start=start), model(source, start)
+    )
 
 
 def test_the_target_s_future_changes_nothing_in_its_past(model, draw):
@@ -93,9 +99,13 @@ def test_a_padded_source_equals_itself_alone(model, draw):
 
 def test_without_positions_the_encoder_sees_no_order(draw):
     encoder, source = Encoder(**SIZES).double(), draw(B, S, 6)
-    torch.testing.assert_close(encoder(source.flip(1))[0], encoder(source)[0].flip(1))
+    torch.testing.assert_close(
+        encoder(source.flip(1))[0], encoder(source)[0].flip(1)
+    )
     encoder = Encoder(**SIZES, positions=True).double()
-    assert not torch.allclose(encoder(source.flip(1))[0], encoder(source)[0].flip(1))
+    assert not torch.allclose(
+        encoder(source.flip(1))[0], encoder(source)[0].flip(1)
+    )
 
 
 def test_a_decoder_without_a_mask_sees_its_future(draw):
@@ -104,7 +114,9 @@ def test_a_decoder_without_a_mask_sees_its_future(draw):
     changed = target.clone()
     changed[:, -1] += 1
     free = [decoder(x, memory)[0][:, 0] for x in (target, changed)]
-    masked = [decoder(x, memory, causal_mask(T))[0][:, 0] for x in (target, changed)]
+    masked = [
+        decoder(x, memory, causal_mask(T))[0][:, 0] for x in (target, changed)
+    ]
     assert not free[0].equal(free[1])
     assert masked[0].equal(masked[1])
 
@@ -204,9 +216,13 @@ def test_a_prediction_begins_with_one_point(model, draw, cached):
         draw(B, 1, 5),
         source[0],
     ):
-        with pytest.raises(ValueError, match=r"start must have shape \(3, 1, 6\); got"):
+        with pytest.raises(
+            ValueError, match=r"start must have shape \(3, 1, 6\); got"
+        ):
             model.predict(source, 3, start=start, cached=cached)
-    with pytest.raises(ValueError, match="at least one point where no start is given"):
+    with pytest.raises(
+        ValueError, match="at least one point where no start is given"
+    ):
         model.predict(source[:, :0], 3, cached=cached)
     alone = model.predict(source[:, :0], 3, start=source[:, -1:], cached=cached)
     assert alone.shape == (B, 3, 6)

@@ -56,7 +56,9 @@ class CausalSelfAttention(torch.nn.Module):
 def test_causal_mask_exports_with_a_free_length(draw):
     module = CausalSelfAttention()
     sizes = ({0: torch.export.Dim("length")},)
-    exported = torch.export.export(module, (draw(LENGTH, WIDTH),), dynamic_shapes=sizes)
+    exported = torch.export.export(
+        module, (draw(LENGTH, WIDTH),), dynamic_shapes=sizes
+    )
     longer = draw(11, WIDTH)
     assert torch.equal(exported.module()(longer), module(longer))
 
@@ -98,7 +100,9 @@ def test_padding_mask_takes_any_collection(lengths):
     assert torch.equal(padding_mask(lengths), padding_mask([3, 1]))
 
 
-@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32, torch.uint8, torch.uint16])
+@pytest.mark.parametrize(
+    "dtype", [torch.int8, torch.int16, torch.int32, torch.uint8, torch.uint16]
+)
 def test_padding_mask_takes_small_integers(dtype):
     lengths = torch.tensor([3, 100], dtype=dtype)
     assert torch.equal(padding_mask(lengths, 300), padding_mask([3, 100], 300))

@@ -133,7 +133,9 @@ def peers(make, seeded):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("bias", [True, False])
 @both_paths
-def test_agrees_with_pytorch(peers, inputs, agree, draw_mask, bias, dtype, need_weights):
+def test_agrees_with_pytorch(
+    peers, inputs, agree, draw_mask, bias, dtype, need_weights
+):
     ours, theirs = peers(bias, dtype)
     given = inputs(NARROW["d_model"], dtype)
     mask = draw_mask(*SCORES)
@@ -153,14 +155,18 @@ def test_gradients_agree_with_pytorch(peers, inputs, draw_mask, need_weights):
     ours_given = [x.requires_grad_() for x in inputs(NARROW["d_model"])]
     theirs_given = [x.requires_grad_() for x in inputs(NARROW["d_model"])]
     ours(*ours_given, mask, need_weights=need_weights)[0].square().sum().backward()
-    theirs(*theirs_given, attn_mask=~mask.flatten(0, 1))[0].square().sum().backward()
+    theirs(*theirs_given, attn_mask=~mask.flatten(0, 1))[
+        0
+    ].square().sum().backward()
     for x, y in zip(ours_given, theirs_given, strict=True):
         torch.testing.assert_close(x.grad, y.grad, rtol=1e-12, atol=1e-14)
 
 
 # Wide heads: against one head after the other.
 @both_paths
-def test_wide_heads_agree_with_a_loop(make, inputs, oracle, agree, mask, need_weights):
+def test_wide_heads_agree_with_a_loop(
+    make, inputs, oracle, agree, mask, need_weights
+):
     attention, given = make(WIDE, seed=7), inputs()
     contexts = [
         oracle(*(m(x) for m, x in zip(maps, given, strict=True)), one_head(mask))
@@ -190,7 +196,9 @@ def one_head(mask):
 # Contract, "mask": broadcastable to (B, H, T, S).
 @pytest.mark.parametrize("shape", BROADCASTABLE, ids=str)
 @both_paths
-def test_any_broadcastable_mask(make, inputs, agree, draw_mask, shape, need_weights):
+def test_any_broadcastable_mask(
+    make, inputs, agree, draw_mask, shape, need_weights
+):
     attention, given = make(), inputs()
     mask = draw_mask(*shape) if shape else torch.tensor(True)
     context, weights = attention(*given, mask, need_weights=need_weights)
@@ -238,7 +246,9 @@ def test_a_blind_query_gets_the_bias_alone(make, inputs, draw_mask, need_weights
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @both_paths
-def test_a_blind_query_has_finite_gradients(make, inputs, draw_mask, dtype, need_weights):
+def test_a_blind_query_has_finite_gradients(
+    make, inputs, draw_mask, dtype, need_weights
+):
     mask = draw_mask(BATCH, HEADS, QUERIES, KEYS)
     mask[1, :, 3] = False  # blind in every head
     mask[0, 2, 1] = False  # blind in one head
@@ -256,7 +266,9 @@ def test_a_blind_query_has_finite_gradients(make, inputs, draw_mask, dtype, need
 @both_paths
 def test_no_keys_at_all(make, inputs, need_weights):
     attention, (query, key, value) = make(), inputs()
-    context, _ = attention(query, key[:, :0], value[:, :0], need_weights=need_weights)
+    context, _ = attention(
+        query, key[:, :0], value[:, :0], need_weights=need_weights
+    )
     assert torch.equal(context, attention.project_output.bias.expand_as(context))
 
 
@@ -264,7 +276,9 @@ def test_no_keys_at_all(make, inputs, need_weights):
 @both_paths
 def test_nothing_in_nothing_out(make, need_weights, batch, length):
     x = torch.ones(batch, length, INPUT_WIDTH).double()
-    context, weights = make()(x, x, x, causal_mask(length), need_weights=need_weights)
+    context, weights = make()(
+        x, x, x, causal_mask(length), need_weights=need_weights
+    )
     assert context.shape == (batch, length, FREE["d_model"])
     if need_weights:
         assert weights.shape == (batch, HEADS, length, length)
@@ -298,7 +312,9 @@ def test_only_the_past_moves_the_output(make, draw, need_weights):
 def test_a_padded_sequence_equals_itself_alone(make, inputs, agree, need_weights):
     attention, (_, x, _) = make(), inputs()
     lengths = [3, 7]
-    context, _ = attention(x, x, x, padding_mask(lengths), need_weights=need_weights)
+    context, _ = attention(
+        x, x, x, padding_mask(lengths), need_weights=need_weights
+    )
     for sample, length in enumerate(lengths):
         alone = x[[sample], :length]
         expected, _ = attention(alone, alone, alone, need_weights=need_weights)
@@ -342,7 +358,9 @@ def test_context_is_that_after_dropout(make, inputs, seeded, agree):
         context, weights = attention(*given)
     with seeded(5):
         dropped = F.dropout(weights, 0.4)
-    values = attention.project_value(given[2]).unflatten(-1, (HEADS, -1)).transpose(1, 2)
+    values = (
+        attention.project_value(given[2]).unflatten(-1, (HEADS, -1)).transpose(1, 2)
+    )
     merged = (dropped @ values).transpose(1, 2).flatten(2)
     agree(context, attention.project_output(merged))
 
@@ -431,7 +449,9 @@ def test_runs_on_meta(need_weights):
     with torch.device("meta"):
         attention = MultiHeadAttention(**FREE)
         x = torch.ones(BATCH, KEYS, INPUT_WIDTH)
-        context, _ = attention(x, x, x, causal_mask(KEYS), need_weights=need_weights)
+        context, _ = attention(
+            x, x, x, causal_mask(KEYS), need_weights=need_weights
+        )
     assert all(p.is_meta for p in attention.parameters())
     assert context.is_meta
     assert context.shape == (BATCH, KEYS, FREE["d_model"])
@@ -519,8 +539,12 @@ def test_copies_give_the_same(make, inputs, duplicate):
 def test_state_dict_holds_four_maps(make):
     maps = ["project_query", "project_key", "project_value", "project_output"]
     names = list(make().state_dict())
-    assert names == [f"{name}.{kind}" for name in maps for kind in ("weight", "bias")]
-    assert list(make(bias=False).state_dict()) == [f"{name}.weight" for name in maps]
+    assert names == [
+        f"{name}.{kind}" for name in maps for kind in ("weight", "bias")
+    ]
+    assert list(make(bias=False).state_dict()) == [
+        f"{name}.weight" for name in maps
+    ]
 
 
 def test_state_dict_restores_a_module(make, inputs):
@@ -582,7 +606,8 @@ def test_repr_shows_the_sizes(make):
         (
             {"d_model": 7, "num_heads": 2},
             ValueError,
-            "d_model must be divisible by num_heads when d_head is left out; got 7 and 2",
+            "d_model must be divisible by num_heads when d_head is left out; "
+            "got 7 and 2",
         ),
         (
             {"d_model": 6, "num_heads": 2, "dropout": -0.1},
@@ -790,7 +815,9 @@ def test_a_cache_of_another_module_is_refused_and_left_alone(make):
             make(options, dtype=dtype)(x, x, x, cache=cache)
         assert cache.keys is kept
     x, there = NEXT.to("meta"), make(FILLED, dtype=torch.float32).to("meta")
-    with pytest.raises(ValueError, match="the device of the cache's, cpu; got meta"):
+    with pytest.raises(
+        ValueError, match="the device of the cache's, cpu; got meta"
+    ):
         there(x, x, x, cache=cache)
 
 

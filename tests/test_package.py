@@ -31,8 +31,14 @@ def functions(module: Path) -> list[ast.FunctionDef]:
 
 @every_module
 def test_nothing_but_the_named_libraries_is_imported(module):
-    foreign = {name.split(".")[0] for name in imported(module)} - set(sys.stdlib_module_names)
-    allowed = LIBRARIES | {"selfattn_book"} | ({"IPython"} if module.stem == "style" else set())
+    foreign = {name.split(".")[0] for name in imported(module)} - set(
+        sys.stdlib_module_names
+    )
+    allowed = (
+        LIBRARIES
+        | {"selfattn_book"}
+        | ({"IPython"} if module.stem == "style" else set())
+    )
     assert foreign <= allowed
 
 
@@ -51,7 +57,9 @@ def test_every_module_has_a_page_in_the_reference(module):
 
 def test_every_page_of_the_reference_is_of_a_module():
     folder = DOCS / "appendix" / "reference"
-    pages = [page.relative_to(folder).with_suffix(".py") for page in folder.rglob("*.md")]
+    pages = [
+        page.relative_to(folder).with_suffix(".py") for page in folder.rglob("*.md")
+    ]
     assert [page for page in pages if not (PACKAGE / page).exists()] == []
 
 
@@ -85,5 +93,7 @@ def positional(function: ast.FunctionDef) -> list[str]:
 @every_module
 def test_code_that_a_page_may_show_is_not_cut(module):
     lines = module.read_text("utf-8").splitlines()
-    code = [line for line in lines if line.strip() and not line.strip()[0].isupper()]
+    code = [
+        line for line in lines if line.strip() and not line.strip()[0].isupper()
+    ]
     assert [line for line in code if len(line) > 105] == []

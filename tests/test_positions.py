@@ -29,24 +29,32 @@ def formula(length, d_model):
 @pytest.mark.parametrize("length", [1, 2, 53])
 def test_table_follows_the_formula(length, d_model):
     table = sinusoidal_encoding(length, d_model, dtype=torch.float64)
-    atol = length * 20 * torch.finfo(torch.float64).eps  # as angles grow, so does their rounding
+    atol = (
+        length * 20 * torch.finfo(torch.float64).eps
+    )  # as angles grow, so does their rounding
     torch.testing.assert_close(table, formula(length, d_model), rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_table_is_rounded_once(dtype):
     table = sinusoidal_encoding(601, WIDTH, dtype=dtype)
-    assert torch.equal(table, sinusoidal_encoding(601, WIDTH, dtype=torch.float64).to(dtype))
+    assert torch.equal(
+        table, sinusoidal_encoding(601, WIDTH, dtype=torch.float64).to(dtype)
+    )
 
 
 def test_table_of_width_one_is_a_sine():
     table = sinusoidal_encoding(3, 1, dtype=torch.float64)
-    expected = torch.tensor([[0.0], [math.sin(1)], [math.sin(2)]], dtype=torch.float64)
+    expected = torch.tensor(
+        [[0.0], [math.sin(1)], [math.sin(2)]], dtype=torch.float64
+    )
     torch.testing.assert_close(table, expected, rtol=0, atol=1e-14)
 
 
 def test_row_printed_by_source_c():
-    printed = torch.tensor([0.8415, 0.5403, 0.0998, 0.9950, 0.0100, 1.0, 0.0010, 1.0])
+    printed = torch.tensor(
+        [0.8415, 0.5403, 0.0998, 0.9950, 0.0100, 1.0, 0.0010, 1.0]
+    )
     table = sinusoidal_encoding(10, 8)
     torch.testing.assert_close(table[1], printed, rtol=0, atol=0.51e-4)
 
@@ -180,7 +188,9 @@ def test_exports_with_free_sizes(draw, agree):
         0: torch.export.Dim("batch"),
         1: torch.export.Dim("length", max=MAX_LEN),
     }
-    exported = torch.export.export(positions, (x,), dynamic_shapes=(sizes,)).module()
+    exported = torch.export.export(
+        positions, (x,), dynamic_shapes=(sizes,)
+    ).module()
     longer = draw(3, MAX_LEN, WIDTH)
     agree(exported(longer), positions(longer))
 

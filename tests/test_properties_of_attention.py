@@ -29,7 +29,9 @@ OF_ATTENTION = [
     properties.same_answer_twice,
     properties.equals_pytorch,
 ]
-of_attention = pytest.mark.parametrize("ask", OF_ATTENTION, ids=lambda ask: ask.__name__)
+of_attention = pytest.mark.parametrize(
+    "ask", OF_ATTENTION, ids=lambda ask: ask.__name__
+)
 
 
 def with_weights(weights, value):
@@ -51,7 +53,9 @@ def plain_softmax(query, key, value, mask):
 
 
 def added_mask(query, key, value, mask):
-    hidden = torch.zeros(mask.shape, dtype=query.dtype).masked_fill(~mask, -torch.inf)
+    hidden = torch.zeros(mask.shape, dtype=query.dtype).masked_fill(
+        ~mask, -torch.inf
+    )
     scores = query @ key.mT / math.sqrt(query.size(-1)) + hidden
     return with_weights(scores.softmax(-1).nan_to_num(), value)
 
@@ -185,7 +189,9 @@ def test_a_question_leaves_chance_as_it_was(ask):
 
 
 @of_attention
-def test_a_question_gives_the_same_answer_under_another_default_dtype(ask, monkeypatch):
+def test_a_question_gives_the_same_answer_under_another_default_dtype(
+    ask, monkeypatch
+):
     torch.set_default_dtype(torch.float64)
     try:
         assert ask(attend)
@@ -259,7 +265,9 @@ def test_prefixes_keep_what_does_not_look_ahead(model):
         reads(lambda length: None),
         reads(lambda length: causal_mask(length).mT),
         lambda x: x.cumsum(1) / x.size(1),  # causal, but it knows the length
-        lambda x: torch.cat([x[:, :3], x[:, 3:].flip(1)], 1),  # the last but one peeks
+        lambda x: torch.cat(
+            [x[:, :3], x[:, 3:].flip(1)], 1
+        ),  # the last but one peeks
         lambda x: x[:, -1],
         lambda x: x[:, :4],
     ],
@@ -312,7 +320,9 @@ def training(model, trained):
 
 def test_a_step_moves_every_parameter():
     model = nn.Linear(3, 2)
-    assert properties.every_parameter_moves(model, training(model, model.parameters()))
+    assert properties.every_parameter_moves(
+        model, training(model, model.parameters())
+    )
 
 
 def test_a_step_that_leaves_one_behind():

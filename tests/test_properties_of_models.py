@@ -91,8 +91,12 @@ def test_a_mask_that_is_too_wide_by_one_is_found(model):
 def test_a_model_that_looks_at_the_length_is_found():
     """No output depends on a later point, and yet the beginning changes with the end."""
     assert not has.prefixes_agree(lambda source, target: target * target.size(1))
-    assert not has.prefixes_agree(lambda source, target: target + (target.size(1) == 1))
-    assert not has.prefixes_agree(lambda source, target: target + (target.size(1) == 4))
+    assert not has.prefixes_agree(
+        lambda source, target: target + (target.size(1) == 1)
+    )
+    assert not has.prefixes_agree(
+        lambda source, target: target + (target.size(1) == 4)
+    )
 
 
 def test_outputs_for_fewer_points_than_asked_are_found():
@@ -104,7 +108,9 @@ def test_outputs_for_fewer_points_than_asked_are_found():
 @pytest.mark.parametrize("decoder_mask", [True, False])
 def test_both_masks_of_the_source_are_needed(model, encoder_mask, decoder_mask):
     run = with_masks(model, encoder_mask=encoder_mask, decoder_mask=decoder_mask)
-    assert bool(has.source_padding_is_silent(run)) == (encoder_mask and decoder_mask)
+    assert bool(has.source_padding_is_silent(run)) == (
+        encoder_mask and decoder_mask
+    )
 
 
 @pytest.mark.parametrize("which", [1, 2])
@@ -141,7 +147,9 @@ def test_a_decoder_that_listens_to_itself_is_deaf(model):
 @pytest.mark.parametrize("place", range(has.SOURCES))
 def test_one_point_that_is_not_heard_is_found(model, place):
     seen = torch.arange(has.SOURCES) != place
-    assert not has.source_is_heard(lambda source, target: model(source, target, seen))
+    assert not has.source_is_heard(
+        lambda source, target: model(source, target, seen)
+    )
 
 
 @pytest.mark.parametrize("place", [0, has.TARGETS - 1])
@@ -189,7 +197,9 @@ def test_a_cache_that_starts_empty_changes_nothing(model):
 
 def test_a_cache_that_outlives_its_sequence_is_found(model):
     old = empty()
-    assert not has.cache_changes_nothing(with_cache(model, lambda: old), anew(model))
+    assert not has.cache_changes_nothing(
+        with_cache(model, lambda: old), anew(model)
+    )
 
 
 def test_a_memory_that_is_kept_for_sources_of_its_length_is_found(model):

@@ -54,7 +54,9 @@ def inputs(draw):
 def test_ours_as_theirs(ours, inputs, agree, bias):
     module = ours(bias=bias)
     context, weights = module(*inputs)
-    expected, expected_weights = to_torch(module)(*inputs, average_attn_weights=False)
+    expected, expected_weights = to_torch(module)(
+        *inputs, average_attn_weights=False
+    )
     agree(expected, context)
     agree(expected_weights, weights)
 
@@ -89,7 +91,9 @@ def test_causal_and_padding_masks_are_inverted(theirs, inputs, agree):
     module, causal = theirs(), causal_mask(QUERIES, KEYS)
     padding = padding_mask([KEYS, 3])
     context, _ = from_torch(module)(*inputs, causal & padding)
-    expected, _ = module(*inputs, attn_mask=~causal, key_padding_mask=~padding[:, 0, 0])
+    expected, _ = module(
+        *inputs, attn_mask=~causal, key_padding_mask=~padding[:, 0, 0]
+    )
     agree(context, expected)
 
 
@@ -104,7 +108,9 @@ def test_dropout_and_mode_are_carried(ours, theirs, training):
     assert all(module.training == training for module in here.modules())
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+)
 def test_the_dtype_is_carried(ours, theirs, dtype):
     for module in (to_torch(ours(dtype=dtype)), from_torch(theirs(dtype=dtype))):
         assert {parameter.dtype for parameter in module.parameters()} == {dtype}
@@ -201,14 +207,20 @@ def test_what_is_frozen_stays_frozen(ours, bias, frozen):
         there = to_torch(module)
         again = from_torch(there)
     learning = {name: p.requires_grad for name, p in module.named_parameters()}
-    assert {name: p.requires_grad for name, p in again.named_parameters()} == learning
+    assert {
+        name: p.requires_grad for name, p in again.named_parameters()
+    } == learning
     assert there.in_proj_weight.requires_grad == (frozen == "out")
     assert there.out_proj.weight.requires_grad == (frozen == "in")
 
 
-@pytest.mark.parametrize(("name", "got"), [("weight", "1 of 6"), ("bias", "1 of 6")])
+@pytest.mark.parametrize(
+    ("name", "got"), [("weight", "1 of 6"), ("bias", "1 of 6")]
+)
 def test_maps_that_do_not_learn_together_are_refused(ours, name, got):
     module = ours()
     getattr(module.project_key, name).requires_grad_(False)
-    with pytest.raises(ValueError, match=f"all be frozen; got {got} tensors frozen"):
+    with pytest.raises(
+        ValueError, match=f"all be frozen; got {got} tensors frozen"
+    ):
         to_torch(module)

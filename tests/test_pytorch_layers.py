@@ -128,7 +128,9 @@ def test_their_decoder_as_ours(layer, x, memory, norm_first):
 
 @both_norms
 @each_way
-def test_there_and_back_is_the_same_to_the_last_bit(block, kind, there, back, norm_first):
+def test_there_and_back_is_the_same_to_the_last_bit(
+    block, kind, there, back, norm_first
+):
     ours = block(kind, norm_first=norm_first, dropout=0.25)
     again = back(there(ours))
     assert repr(again) == repr(ours)

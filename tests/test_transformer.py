@@ -31,7 +31,9 @@ def make(seeded):
     """Make a module of float64, with parameters that hide nothing: biases and gains are drawn."""
 
     def _make(kind, **options):
-        sizes = (LAYERS, WIDTH, HEADS) if "Stack" in kind.__name__ else (WIDTH, HEADS)
+        sizes = (
+            (LAYERS, WIDTH, HEADS) if "Stack" in kind.__name__ else (WIDTH, HEADS)
+        )
         with seeded(0):
             module = kind(*sizes, d_ff=INNER, **options).double()
             for parameter in module.parameters():
@@ -156,7 +158,9 @@ def test_the_future_changes_nothing_in_the_past(make, x, memory, kind, norm_firs
     given = inputs(module, x, memory)
     later = x.clone()
     later[:, 3:] *= -1
-    mask = (causal_mask(LENGTH),) if len(given) == 1 else (memory, causal_mask(LENGTH))
+    mask = (
+        (causal_mask(LENGTH),) if len(given) == 1 else (memory, causal_mask(LENGTH))
+    )
     before, after = module(x, *mask)[0], module(later, *mask)[0]
     assert before[:, :3].equal(after[:, :3])
     assert not before[:, 3:].allclose(after[:, 3:])
@@ -190,7 +194,9 @@ def test_every_parameter_learns(make, x, memory, kind, norm_first):
     loss = (module(*inputs(module, x, memory))[0] - target).square().mean()
     loss.backward()
     for name, parameter in module.named_parameters():
-        if not name.endswith("project_key.bias"):  # adds the same to a row of scores
+        if not name.endswith(
+            "project_key.bias"
+        ):  # adds the same to a row of scores
             assert parameter.grad.abs().max() > 1e-9, name
 
 
@@ -233,7 +239,9 @@ def test_sizes_that_are_left_out(kind):
         if hasattr(part, "d_head"):
             assert part.d_head == 2
             assert part.project_query.bias is not None
-    assert not any(part.norm_first for part in block.modules() if isinstance(part, Residual))
+    assert not any(
+        part.norm_first for part in block.modules() if isinstance(part, Residual)
+    )
 
 
 @each_kind
@@ -274,7 +282,9 @@ def test_one_number_is_normalized_as_well(draw):
     x, change = draw(BATCH, LENGTH, 1), draw(BATCH, LENGTH, 1, seed=1)
     for path in (Residual(1, norm_first=first).double() for first in (True, False)):
         with torch.no_grad():
-            path.norm.bias.fill_(0.5)  # all that is left of a number without its mean
+            path.norm.bias.fill_(
+                0.5
+            )  # all that is left of a number without its mean
         normed = path.before(x) if path.norm_first else path.after(x, change)
         assert normed.equal(torch.full_like(x, 0.5))
 

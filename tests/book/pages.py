@@ -35,7 +35,9 @@ def cells(page: Path) -> list[PageCell]:
     """Return the code cells of a page, in order."""
     text = page.read_text("utf-8")
     lines = text.splitlines()
-    exercises = lines.index("## Exercises") if "## Exercises" in lines else len(lines)
+    exercises = (
+        lines.index("## Exercises") if "## Exercises" in lines else len(lines)
+    )
     found: list[PageCell] = []
     for cell in read_cells(text):
         placed = PageCell(cell.line, cell.code, cell.options, cell.line > exercises)
@@ -55,6 +57,8 @@ def touches(lines: list[str], first: PageCell, second: PageCell) -> bool:
 
 def prose(page: Path) -> str:
     """Return a page without its front matter, cells and other fenced blocks."""
-    text = re.sub(r"\A---\n.*?\n---\n", "", page.read_text("utf-8"), flags=re.DOTALL)
+    text = re.sub(
+        r"\A---\n.*?\n---\n", "", page.read_text("utf-8"), flags=re.DOTALL
+    )
     fence = r"^(`{3,4})\{(code-cell|math|listing|solution-\w+|toctree)\}.*?^\1\s*?$"
     return re.sub(fence, "", text, flags=re.DOTALL | re.MULTILINE)

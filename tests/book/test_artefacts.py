@@ -31,9 +31,13 @@ def test_every_font_that_a_style_sheet_names_is_there(sheet):
 
 
 def test_nothing_served_is_fetched_from_elsewhere():
-    files = [file for file in STATIC.rglob("*") if file.suffix in {".css", ".js", ".svg"}]
+    files = [
+        file for file in STATIC.rglob("*") if file.suffix in {".css", ".js", ".svg"}
+    ]
     foreign = re.compile(r"(?:url\(|src=|href=|import )[\"']?(?:https?:)?//")
-    assert [file.name for file in files if foreign.search(file.read_text("utf-8"))] == []
+    assert [
+        file.name for file in files if foreign.search(file.read_text("utf-8"))
+    ] == []
 
 
 @pytest.mark.parametrize(("name", "pinned"), PINS, ids=[name for name, _ in PINS])

@@ -17,7 +17,9 @@ BUILD_SETTINGS = MdParserConfig(
     enable_extensions={"amsmath", "colon_fence", "deflist", "dollarmath"}
 )
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-every_chapter = pytest.mark.parametrize("page", CHAPTERS, ids=lambda page: page.stem)
+every_chapter = pytest.mark.parametrize(
+    "page", CHAPTERS, ids=lambda page: page.stem
+)
 
 
 def places(page: Path, wrong: list[PageCell]) -> list[str]:
@@ -48,13 +50,19 @@ IMPORT = re.compile(r"(import|from) \w")
 
 @every_page
 def test_no_line_of_code_is_cut_on_the_page(page):
-    wide = [cell for cell in cells(page) if max(map(len, cell.source), default=0) > 84]
+    wide = [
+        cell for cell in cells(page) if max(map(len, cell.source), default=0) > 84
+    ]
     assert places(page, wide) == []
 
 
 @every_page
 def test_functions_are_defined_in_exercises_or_broken_on_purpose(page):
-    stray = [cell for cell in cells(page) if not cell.in_exercises and has_stray_def(cell)]
+    stray = [
+        cell
+        for cell in cells(page)
+        if not cell.in_exercises and has_stray_def(cell)
+    ]
     assert places(page, stray) == []
 
 
@@ -68,7 +76,11 @@ def has_stray_def(cell: PageCell) -> bool:
 @every_page
 def test_a_sentence_stands_between_two_cells(page):
     """Cells that the reader does not see do not count."""
-    seen = [c for c in cells(page) if "remove" not in c.tags and "check" not in c.options]
+    seen = [
+        c
+        for c in cells(page)
+        if "remove" not in c.tags and "check" not in c.options
+    ]
     assert places(page, [cell for cell in seen if cell.follows_cell]) == []
 
 
@@ -128,7 +140,9 @@ def unseeded(code: str) -> list[str]:
         if not (wanted := seeds_of(call)):
             continue
         seeds = [c for c, name in zip(calls, names, strict=True) if name in wanted]
-        if id(call) in inside:  # it runs later: any seed may be meant, or fit_seeds'
+        if (
+            id(call) in inside
+        ):  # it runs later: any seed may be meant, or fit_seeds'
             seeds += [c for c in calls if "seeds" in {k.arg for k in c.keywords}]
         else:
             seeds = [c for c in seeds if place(c) < place(call)]
@@ -224,11 +238,17 @@ def written_seeds(node: ast.AST) -> list[ast.expr]:
     if isinstance(node, ast.Call):
         seeds += [k.value for k in node.keywords if k.arg in ("seed", "seeds")]
         name = ast.unparse(node.func).split(".")[-1]
-        seeds += node.args[:1] * (name in ("manual_seed", "RandomState", "default_rng"))
+        seeds += node.args[:1] * (
+            name in ("manual_seed", "RandomState", "default_rng")
+        )
     elif isinstance(node, ast.Dict):
         named = zip(node.keys, node.values, strict=True)
-        seeds += [v for k, v in named if k and ast.unparse(k) in ("'seed'", "'seeds'")]
-    return [seed for seed in seeds if not re.search(r"seed|moved\(", ast.unparse(seed))]
+        seeds += [
+            v for k, v in named if k and ast.unparse(k) in ("'seed'", "'seeds'")
+        ]
+    return [
+        seed for seed in seeds if not re.search(r"seed|moved\(", ast.unparse(seed))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +275,9 @@ def test_the_search_for_seeds_finds_them(code, count):
 def test_prose_has_one_sentence_a_line(page):
     """A change then shows which sentence has changed."""
     body = prose(page)
-    crowded = re.findall(r"^[A-Z][^|\n]*[a-z`)]\. [A-Z][a-z]+ .*$", body, re.MULTILINE)
+    crowded = re.findall(
+        r"^[A-Z][^|\n]*[a-z`)]\. [A-Z][a-z]+ .*$", body, re.MULTILINE
+    )
     assert crowded == []
 
 
@@ -287,12 +309,17 @@ def test_a_chapter_has_three_quiz_questions_that_explain_every_option(page):
 def test_a_quiz_cannot_be_passed_by_its_looks(page):
     """Each letter is right once, and the right option is the longest at most once."""
     quiz = prose(page).split("## Quiz")[1].split("## Exercises")[0]
-    asked = re.findall(r"^: (.*)\n\n```\{dropdown\} Answer\n\*\*\((\w)\)", quiz, re.M)
+    asked = re.findall(
+        r"^: (.*)\n\n```\{dropdown\} Answer\n\*\*\((\w)\)", quiz, re.M
+    )
     options = [re.split(r" ?\([abc]\) ", line)[1:] for line, _ in asked]
     right = ["abc".index(letter) for _, letter in asked]
     assert sorted(right) == [0, 1, 2]
     longest = [max(three, key=len) for three in options]
-    wins = [three[r] == long for three, r, long in zip(options, right, longest, strict=True)]
+    wins = [
+        three[r] == long
+        for three, r, long in zip(options, right, longest, strict=True)
+    ]
     assert sum(wins) <= 1
 
 
@@ -308,7 +335,9 @@ def test_a_chapter_has_four_graded_exercises_with_solutions(page):
 
 
 @every_chapter
-@pytest.mark.parametrize("section", ["Summary", "Quiz", "Exercises", "Where to read on"])
+@pytest.mark.parametrize(
+    "section", ["Summary", "Quiz", "Exercises", "Where to read on"]
+)
 def test_a_chapter_has_its_sections(page, section):
     assert f"\n## {section}\n" in prose(page)
 
@@ -319,7 +348,9 @@ def test_a_chapter_has_the_length_of_an_assignment(page):
     words = len(re.findall(r"[A-Za-z]{2,}", re.sub(r"\$[^$]*\$|`[^`]*`", "", main)))
     assert 1200 <= words <= 2500
     main_cells = [cell for cell in cells(page) if not cell.in_exercises]
-    shown = [c for c in main_cells if "remove" not in c.tags and "check" not in c.options]
+    shown = [
+        c for c in main_cells if "remove" not in c.tags and "check" not in c.options
+    ]
     assert 8 <= len(shown) <= 25
 
 
@@ -332,6 +363,8 @@ def test_a_chapter_shows_the_tested_code(page):
 def test_the_minutes_of_the_exercises_add_up(page):
     text = page.read_text("utf-8")
     minutes = re.findall(r"Level [1-5] of 5, (\d+) minutes", text)
-    stated = re.search(r"Time\*\* \d+ minutes to read, (\d+) for the exercises", text)
+    stated = re.search(
+        r"Time\*\* \d+ minutes to read, (\d+) for the exercises", text
+    )
     assert stated is not None
     assert int(stated[1]) == sum(map(int, minutes))

@@ -185,7 +185,9 @@ def late(query, key, value, temperature):
         attend,
         lambda q, k, v, t: attend(*(x.float() for x in (q, k, v)), t),
         lambda q, k, v, t: F.scaled_dot_product_attention(q / t, k, v),
-        lambda q, k, v, t: torch.einsum("ij,jk->ik", attend(q, k, torch.eye(len(k)).to(v), t), v),
+        lambda q, k, v, t: torch.einsum(
+            "ij,jk->ik", attend(q, k, torch.eye(len(k)).to(v), t), v
+        ),
     ],
 )
 def test_a_right_temperature_passes(check, answer):

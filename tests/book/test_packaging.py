@@ -98,17 +98,23 @@ def test_what_the_readme_links_to_is_there():
         ),
     ],
 )
-def test_relative_links_lead_to_the_repository_or_become_their_text(repository, expected):
+def test_relative_links_lead_to_the_repository_or_become_their_text(
+    repository, expected
+):
     text = "![Cover](static/cover.png) See [the rules](RULES.md) and [nox](https://nox.example)."
     assert for_an_index(text, repository) == expected
 
 
 def test_only_known_addresses_are_told():
     assert addresses("", "") == {}
-    assert addresses("", "https://book.example") == {"Documentation": "https://book.example"}
+    assert addresses("", "https://book.example") == {
+        "Documentation": "https://book.example"
+    }
     told = addresses("https://host.example/book", "")
     assert set(told) == {"Source", "Issues", "Changelog"}
-    assert all(address.startswith("https://host.example/book") for address in told.values())
+    assert all(
+        address.startswith("https://host.example/book") for address in told.values()
+    )
 
 
 def test_the_wheel_brings_types_and_every_page_that_is_verified(wheel):

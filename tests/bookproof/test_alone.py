@@ -5,7 +5,9 @@ import re
 import pytest
 from small_books import ENGINE, SMALL_BOOK
 
-FILES = sorted((ENGINE / "bookproof").rglob("*.py")) + sorted(SMALL_BOOK.rglob("*.*"))
+FILES = sorted((ENGINE / "bookproof").rglob("*.py")) + sorted(
+    SMALL_BOOK.rglob("*.*")
+)
 OF_THE_BOOK = re.compile("selfattn|attention|transformer|softmax", re.IGNORECASE)
 
 
@@ -28,7 +30,9 @@ def test_small_books_are_built_where_the_large_one_cannot_be_imported(built):
     built.edit("docs/data.md", "It reaches", listing)
     failed = built.build()
     assert not failed.good
-    place = "docs/data.md:10: ERROR: listing: there is no 'selfattn_book.masks' to show"
+    place = (
+        "docs/data.md:10: ERROR: listing: there is no 'selfattn_book.masks' to show"
+    )
     assert f"{place} (the engine knows nothing of this package)" in failed.said
 
 
@@ -47,7 +51,9 @@ def test_the_readme_names_versions_of_others_as_they_are_pinned():
 
 
 def test_the_readme_names_every_setting_and_directive():
-    code = "".join(file.read_text("utf-8") for file in (ENGINE / "bookproof").rglob("*.py"))
+    code = "".join(
+        file.read_text("utf-8") for file in (ENGINE / "bookproof").rglob("*.py")
+    )
     readme = (ENGINE / "bookproof" / "README.md").read_text("utf-8")
     added = re.findall(r'add_(config_value|directive|generic_role)\("(\w+)"', code)
     names = [name for _, name in added]
@@ -56,4 +62,6 @@ def test_the_readme_names_every_setting_and_directive():
         shown = f"`{name}`" if kind == "config_value" else f"{{{name}}}"
         assert shown in readme
     files = re.findall(r"^\| `([\w/]+\.py)`", readme, re.MULTILINE)
-    assert [file for file in files if not (ENGINE / "bookproof" / file).exists()] == []
+    assert [
+        file for file in files if not (ENGINE / "bookproof" / file).exists()
+    ] == []

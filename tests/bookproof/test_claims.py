@@ -16,7 +16,9 @@ def ledger(book):
     """Return the tables of the ledger, row by row, with the HTML of each cell."""
     tables = re.findall(r"(?s)<table.*?</table>", book.html("reference"))
     rows = [re.findall(r"(?s)<tr.*?</tr>", table) for table in tables]
-    return [[re.findall(r"(?s)<td><p>(.*?)</p>", row) for row in part] for part in rows]
+    return [
+        [re.findall(r"(?s)<td><p>(.*?)</p>", row) for row in part] for part in rows
+    ]
 
 
 def words(cell):
@@ -57,7 +59,10 @@ def test_the_ledger_follows_a_claim_on_another_page(built):
 
 
 def test_the_ledger_says_under_how_many_shifts_a_check_held(built):
-    assert "; for those that draw, 2 shifts of all seeds are on record." in built.page("reference")
+    assert (
+        "; for those that draw, 2 shifts of all seeds are on record."
+        in built.page("reference")
+    )
     assert "unseen seeds" in built.page("reference")
     of_number, of_word = ledger(built)
     assert [words(row[2]) for row in of_number[1:]] == ["", ""]  # nothing is drawn

@@ -25,7 +25,9 @@ def test_each_failing_cell_fails_the_build_each_time(book):
     for name, (cell, _) in FAILING.items():
         text = page.replace('print("data", Path("data.txt").read_text())', cell)
         kernel = name if name == "cobol" else "python3"
-        book.write(f"docs/{name}.md", text.replace("name: python3", f"name: {kernel}"))
+        book.write(
+            f"docs/{name}.md", text.replace("name: python3", f"name: {kernel}")
+        )
     book.edit("docs/index.md", "data\n", "\n".join(["data", *FAILING, ""]))
     for expected in (ALL | FAILING.keys(), FAILING.keys()):
         failed = book.build("-Dnb_execution_timeout=5")
@@ -34,13 +36,17 @@ def test_each_failing_cell_fails_the_build_each_time(book):
         for name, (_, says) in FAILING.items():
             place = "the kernel" if name == "cobol" else "cell 2 of 2"
             line = "" if name == "cobol" else ":17"
-            [why] = re.findall(rf"(?ms)^docs/{name}\.md{line}: {place}.*?$.*?^$", failed.said)
+            [why] = re.findall(
+                rf"(?ms)^docs/{name}\.md{line}: {place}.*?$.*?^$", failed.said
+            )
             assert says in why
             assert not (book.root / "_build" / "html" / f"{name}.html").exists()
 
     for name in FAILING:
         book.write(f"docs/{name}.md", page.replace("# Data", f"# {name}"))
-    assert book.build().ran == set(), "it is the same as on the page that it was copied from"
+    assert book.build().ran == set(), (
+        "it is the same as on the page that it was copied from"
+    )
 
 
 def test_a_module_that_is_no_python_fails_the_build_each_time(built):
@@ -77,7 +83,9 @@ def test_a_half_written_result_is_made_again(built):
     lost.unlink()
     cut.write_text(cut.read_text("utf-8")[:-99], "utf-8")
     text = damaged.read_text("utf-8")
-    damaged.write_text(re.sub(r'"execution_count": 2', '"execution_count": null', text))
+    damaged.write_text(
+        re.sub(r'"execution_count": 2', '"execution_count": null', text)
+    )
     shutil.rmtree(built.root / "_build" / "doctrees")
     mended = built.build()
     assert mended.good
@@ -156,7 +164,9 @@ def test_a_module_that_is_loaded_behind_the_back_of_the_key_is_named(built):
     built.edit("docs/data.md", "from pathlib", "import tiny.loader\nfrom pathlib")
     hidden = built.build()
     assert not hidden.good
-    assert "docs/data.md: tiny/numbers.py must be imported by an import" in hidden.said
+    assert (
+        "docs/data.md: tiny/numbers.py must be imported by an import" in hidden.said
+    )
     assert "Traceback" not in hidden.said
 
 

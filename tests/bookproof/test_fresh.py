@@ -59,7 +59,9 @@ def test_a_docstring_or_a_comment_runs_nothing_and_its_listing_is_shown_anew(bui
 
 def read(book, page):
     """Return when a page was read last."""
-    return (book.root / "_build" / "doctrees" / f"{page}.doctree").stat().st_mtime_ns
+    return (
+        (book.root / "_build" / "doctrees" / f"{page}.doctree").stat().st_mtime_ns
+    )
 
 
 def test_another_library_runs_everything(built):

@@ -67,7 +67,9 @@ FAULTS = [
 def test_every_fault_of_a_page_is_named_with_its_place(built):
     """Each on a line that begins so fails a strict build; that of one is tried elsewhere."""
     built.write("docs/dot.svg", '<svg xmlns="http://www.w3.org/2000/svg"/>')
-    built.write("docs/faults.md", "# F\n\n" + "\n\n".join(text for text, _ in FAULTS))
+    built.write(
+        "docs/faults.md", "# F\n\n" + "\n\n".join(text for text, _ in FAULTS)
+    )
     built.write("docs/outside.md", "# Outside of the table of contents\n")
     built.edit("docs/index.md", "data\n", "data\nfaults\n")
     failed = built.build()
@@ -81,14 +83,18 @@ def test_every_fault_of_a_page_is_named_with_its_place(built):
 
 
 def test_a_picture_that_a_cell_computes_needs_a_text_alternative(built):
-    built.edit("tiny/words.py", "<title>A line of {self.points} points.</title>", "")
+    built.edit(
+        "tiny/words.py", "<title>A line of {self.points} points.</title>", ""
+    )
     failed = built.build()
     assert not failed.good
     lines = re.findall(r"word\.md:(\d+): WARNING: this picture has no", failed.said)
     assert lines == ["33", "37"]
 
 
-@pytest.mark.parametrize(("width", "points"), [("612pt", 612), ("100%", 0), ("9cm", 0)])
+@pytest.mark.parametrize(
+    ("width", "points"), [("612pt", 612), ("100%", 0), ("9cm", 0)]
+)
 def test_the_width_of_a_picture_counts_if_it_is_in_points(tmp_path, width, points):
     file = tmp_path / "picture.svg"
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}"><title>A</title></svg>'

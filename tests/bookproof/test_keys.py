@@ -115,7 +115,9 @@ def test_only_what_a_module_does_counts(one, other, same):
         "f.__code__.co_firstlineno",
     ],
 )
-def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(tmp_path, reader):
+def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(
+    tmp_path, reader
+):
     root = tmp_path / "book"
     root.mkdir()
     files = [root / name for name in ("__init__.py", "a.py", "b.py")]

@@ -77,7 +77,9 @@ def open_page(chromium: Browser):
     """
     contexts = []
 
-    def open_page(address, *, width=1280, theme="light", scripts=True, noticed=None):
+    def open_page(
+        address, *, width=1280, theme="light", scripts=True, noticed=None
+    ):
         context = chromium.new_context(
             viewport={"width": width, "height": 900},
             color_scheme=theme,

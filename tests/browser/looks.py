@@ -39,7 +39,9 @@ RUN_AXE = """async ([include, runOnly, contrast]) => {
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
-def wrong(page: Page, noticed: list[str], theme: str, *, every_text: bool) -> list[str]:
+def wrong(
+    page: Page, noticed: list[str], theme: str, *, every_text: bool
+) -> list[str]:
     """Return what is wrong with a page that was opened in a theme, in that and in the other.
 
     With ``every_text``, axe judges the contrast of all texts, not of one of each pair of colours.

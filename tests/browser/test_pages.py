@@ -6,11 +6,15 @@ from tests.book.pages import SITE
 from tests.browser.looks import wrong
 
 FILES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
-PAGES = [name for name in FILES if not name.startswith("_")]  # templates lie in _static
+PAGES = [
+    name for name in FILES if not name.startswith("_")
+]  # templates lie in _static
 
 # One directive makes all pages of the reference: on a desk, where there is room, one stands for all.
 ON_A_DESK = [
-    name for name in PAGES if "/reference/" not in name or name.endswith("/multi_head.html")
+    name
+    for name in PAGES
+    if "/reference/" not in name or name.endswith("/multi_head.html")
 ]
 
 every_page = pytest.mark.parametrize("name", PAGES)

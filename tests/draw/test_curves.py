@@ -93,7 +93,8 @@ def test_a_band_has_the_colour_of_its_curve_and_is_fainter(losses):
 def test_a_band_is_told_by_its_median_and_its_end():
     ax = bands({"a": [[5, 2, 3], [1, 1, 9]]}, x=[10, 30], title="T")
     assert ax.get_label() == (
-        "T. Bands over 10 to 30. a, 3 seeds: median from 3 to 1, at the end between 1 and 9."
+        "T. Bands over 10 to 30. a, 3 seeds: median from 3 to 1, "
+        "at the end between 1 and 9."
     )
     assert ax.lines[0].get_xdata().tolist() == [10, 30]
 

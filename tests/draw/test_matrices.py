@@ -47,7 +47,10 @@ def test_a_table_of_yes_and_no_is_told_with_the_names_of_its_columns():
     yes = np.array([[True, True], [False, True]])
     names = {"rows": ["ours", "theirs"], "columns": ["a", "b"]}
     ax = heatmap(yes, **names, verb="passes")
-    assert ax.get_label() == "Table, 2 rows by 2 columns. ours passes a, b. theirs passes b."
+    assert (
+        ax.get_label()
+        == "Table, 2 rows by 2 columns. ours passes a, b. theirs passes b."
+    )
 
 
 def test_a_missing_number_is_left_blank():
@@ -105,7 +108,11 @@ def test_the_hull_has_all_points_on_its_left_and_no_corner_too_many(draw):
         turns = (u - x) * (points[:, 1] - y) - (v - y) * (points[:, 0] - x)
         assert (turns >= 0).all()
         on_edge = points[turns == 0]  # no corner lies between two others
-        kept = [point for point in on_edge.tolist() if point in np.array(corners).tolist()]
+        kept = [
+            point
+            for point in on_edge.tolist()
+            if point in np.array(corners).tolist()
+        ]
         assert len(kept) == 2
 
 
@@ -179,7 +186,9 @@ def test_the_reader_s_own_settings_are_left_alone():
 
 def test_a_notebook_shows_the_described_picture(monkeypatch):
     shown = []
-    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append((data, raw)))
+    monkeypatch.setattr(
+        "IPython.display.display", lambda data, raw: shown.append((data, raw))
+    )
     ax = heatmap(np.eye(2), title="Identity")
     ax.figure._ipython_display_()
     ((data, raw),) = shown

@@ -20,7 +20,9 @@ def test_points_and_bars_are_the_data(draw):
     ax = ladder(ends, {"a": 0.5, "b\nc": 0.1}, title="T", y_title="height")
     rungs, parts = ax.lines[:2], ax.lines[2:]
     assert [line.get_ydata()[0] for line in rungs] == [0.1, 0.5]
-    for column, (bar, points) in enumerate(zip(parts[::2], parts[1::2], strict=True)):
+    for column, (bar, points) in enumerate(
+        zip(parts[::2], parts[1::2], strict=True)
+    ):
         name = list(ends)[column]
         np.testing.assert_array_equal(points.get_ydata(), ends[name])
         assert (np.abs(points.get_xdata() - column) < 0.3).all()
@@ -38,7 +40,9 @@ def test_models_of_one_floor_share_a_rung():
 
 def test_it_tells_what_it_draws():
     ax = ladder({"a\nb": torch.tensor([0.25, 0.5])}, {"a\nb": 0.125}, title="T")
-    assert ax.get_label() == ("T. a b, 2 seeds: floor 0.125, ends from 0.25 to 0.5.")
+    assert ax.get_label() == (
+        "T. a b, 2 seeds: floor 0.125, ends from 0.25 to 0.5."
+    )
     assert isinstance(ax.figure, DescribedFigure)
 
 
@@ -65,7 +69,9 @@ def test_it_draws_where_it_is_told():
 def test_every_model_needs_a_floor_and_its_values():
     with pytest.raises(ValueError, match="at least one model; got none"):
         ladder({}, {})
-    with pytest.raises(ValueError, match=r"same models as ends, \['a'\]; got \['b'\]"):
+    with pytest.raises(
+        ValueError, match=r"same models as ends, \['a'\]; got \['b'\]"
+    ):
         ladder({"a": [1.0]}, {"b": 1.0})
     with pytest.raises(ValueError, match="a must "):
         ladder({"a": [[1.0]]}, {"a": 1.0})

@@ -14,11 +14,17 @@ POINTS = square_sequences(7, seed=3).points
 def test_each_head_has_its_panel():
     weights = torch.rand(3, 2, 5, generator=torch.Generator().manual_seed(0))
     axes = attention_grid(weights, rows=["a", "b"], title="Weights")
-    assert [ax.get_title() for ax in axes] == [f"Weights, head {h}" for h in (1, 2, 3)]
+    assert [ax.get_title() for ax in axes] == [
+        f"Weights, head {h}" for h in (1, 2, 3)
+    ]
     for ax, head in zip(axes, weights, strict=True):
         np.testing.assert_allclose(ax.images[0].get_array(), head)
         assert ax.images[0].get_clim() == (0, 1)
-    assert axes[0].get_label().startswith("Weights, head 1. Heat map, 2 rows by 5 columns. a:")
+    assert (
+        axes[0]
+        .get_label()
+        .startswith("Weights, head 1. Heat map, 2 rows by 5 columns. a:")
+    )
 
 
 def test_heads_without_a_title_are_named():
@@ -27,7 +33,9 @@ def test_heads_without_a_title_are_named():
 
 
 def test_the_rows_are_named_once():
-    axes = attention_grid(torch.ones(2, 1, 1), row_title="asks", column_title="is asked")
+    axes = attention_grid(
+        torch.ones(2, 1, 1), row_title="asks", column_title="is asked"
+    )
     assert [ax.get_ylabel() for ax in axes] == ["asks", ""]
     assert [ax.get_xlabel() for ax in axes] == ["is asked"] * 2
 
@@ -83,7 +91,9 @@ def test_as_many_names_as_squares():
 
 
 def test_weights_have_three_axes():
-    with pytest.raises(ValueError, match=r"weights must have shape \(H, T, S\); got \(2, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"weights must have shape \(H, T, S\); got \(2, 2\)"
+    ):
         attention_grid(torch.ones(2, 2))
 
 

@@ -75,7 +75,9 @@ def by_hand(x, part_of_block, norm, norm_first, missing):
 
 @both_norms
 @pytest.mark.parametrize("missing", STAND_INS)
-def test_a_block_without_a_part_is_what_is_left(block, draw, agree, norm_first, missing):
+def test_a_block_without_a_part_is_what_is_left(
+    block, draw, agree, norm_first, missing
+):
     x, whole = draw(2, 5, 6), block(norm_first)
     steps = [
         ("attention", lambda y: whole.attention(y, y, y)[0], whole.attention_path),
@@ -90,7 +92,9 @@ def test_a_block_without_a_part_is_what_is_left(block, draw, agree, norm_first, 
 
 def test_parts_are_taken_out_of_a_stack_wherever_they_are(draw):
     x, memory = draw(2, 5, 6), draw(2, 7, 6)
-    stack = without(DecoderStack(3, 6, 2).double(), "attention", "feed-forward", "norm")
+    stack = without(
+        DecoderStack(3, 6, 2).double(), "attention", "feed-forward", "norm"
+    )
     states, *weights = stack(x, memory)
     assert states.equal(x)
     assert weights == [[None] * 3] * 2

@@ -156,11 +156,15 @@ def test_frozen_parameters_stay(draw):
 
 def test_tables_are_read(draw, seeded):
     def make():
-        return nn.Sequential(PositionalEncoding(WIDTH, 7), nn.Linear(WIDTH, 1)).double()
+        return nn.Sequential(
+            PositionalEncoding(WIDTH, 7), nn.Linear(WIDTH, 1)
+        ).double()
 
     x, y = draw(2, 7, WIDTH), draw(2, 7, 1, seed=1)
     sizes = {"epochs": 11, "lr": LR}
-    losses, _ = fit_seeds(make, x, y, mse_loss, seeds=SEEDS, progress=False, **sizes)
+    losses, _ = fit_seeds(
+        make, x, y, mse_loss, seeds=SEEDS, progress=False, **sizes
+    )
     with seeded(SEEDS[1]):
         alone, _ = train_alone(make, x, y, mse_loss, **sizes)
     torch.testing.assert_close(losses[:, 1], alone, rtol=0, atol=1e-12)
@@ -246,7 +250,9 @@ def test_batches_are_dealt_to_each_seed_in_its_own_order(seeded):
             steps = []
             for chosen in torch.randperm(7, generator=chance).split(3):
                 optimizer.zero_grad()
-                steps.append(mse_loss(model(x[chosen], start[chosen]), target[chosen]))
+                steps.append(
+                    mse_loss(model(x[chosen], start[chosen]), target[chosen])
+                )
                 steps[-1].backward()
                 optimizer.step()
             mean = torch.stack(steps).mean()

@@ -94,7 +94,9 @@ def loss_of_states(output, targets):
     return mse_loss(states, targets)
 
 
-@pytest.mark.parametrize(("dtype", "batch_size"), [(torch.float64, None), (torch.float32, 3)])
+@pytest.mark.parametrize(
+    ("dtype", "batch_size"), [(torch.float64, None), (torch.float32, 3)]
+)
 @pytest.mark.parametrize("kind", [*WORDS, *SEQUENCES])
 def test_a_record_changes_no_bit(recipe, monkeypatch, kind, dtype, batch_size):
     make, inputs, targets, loss = recipe(kind)

@@ -24,7 +24,9 @@ def draw():
 
 def test_the_future_changes_nothing(model, draw):
     source = draw(1, S, 2)
-    found = leaks(lambda target: model(source, target[None])[0], draw(T, 2), causal_mask(T))
+    found = leaks(
+        lambda target: model(source, target[None])[0], draw(T, 2), causal_mask(T)
+    )
     assert found == []
 
 
@@ -51,7 +53,9 @@ def test_samples_are_independent(model, draw):
 
 @pytest.mark.parametrize("sizes", [{"d_model": 0}, {"d_input": 0}])
 def test_sizes_are_checked(sizes):
-    with pytest.raises(ValueError, match=f"{next(iter(sizes))} must be at least 1; got 0"):
+    with pytest.raises(
+        ValueError, match=f"{next(iter(sizes))} must be at least 1; got 0"
+    ):
         RecurrentEncoderDecoder(**sizes)
 
 

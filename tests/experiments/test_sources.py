@@ -17,7 +17,9 @@ def one_by_one(attention, d_input, bias=True):
     """Make separate maps in the order of the sources: output, then query, key, value a head."""
     width, heads = attention.d_head, attention.num_heads
     output = nn.Linear(heads * width, attention.project_output.out_features, bias)
-    return output, [[nn.Linear(d_input, width, bias) for _ in range(3)] for _ in range(heads)]
+    return output, [
+        [nn.Linear(d_input, width, bias) for _ in range(3)] for _ in range(heads)
+    ]
 
 
 def assert_equal_to(attention, output, heads):
@@ -27,9 +29,13 @@ def assert_equal_to(attention, output, heads):
         *zip(ours, zip(*heads, strict=True), strict=True),
     ]
     for whole, parts in expected:
-        assert whole.weight.equal(torch.cat([part.weight for part in parts]).to(whole.weight))
+        assert whole.weight.equal(
+            torch.cat([part.weight for part in parts]).to(whole.weight)
+        )
         if whole.bias is not None:
-            assert whole.bias.equal(torch.cat([part.bias for part in parts]).to(whole.bias))
+            assert whole.bias.equal(
+                torch.cat([part.bias for part in parts]).to(whole.bias)
+            )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

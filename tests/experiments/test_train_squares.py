@@ -39,7 +39,9 @@ def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
     kept, picture = folder / "whole.pt", folder / "whole.svg"
     with keeping_threads():
-        train_squares.main([f"--epochs={EPOCHS}", f"--checkpoint={kept}", f"--plot={picture}"])
+        train_squares.main(
+            [f"--epochs={EPOCHS}", f"--checkpoint={kept}", f"--plot={picture}"]
+        )
     return checkpoint.load(kept)
 
 
@@ -65,7 +67,9 @@ def refusal(capsys, *options):
 
 
 def test_it_trains_shows_progress_and_goes_on(tmp_path, capsys):
-    first = subprocess.run([*COMMAND, "--epochs", "2"], capture_output=True, text=True)
+    first = subprocess.run(
+        [*COMMAND, "--epochs", "2"], capture_output=True, text=True
+    )
     assert first.returncode == 0, first.stderr
     assert "2/2" in first.stderr
     assert "After 2 epochs: training loss" in first.stdout
@@ -78,7 +82,9 @@ def test_it_trains_shows_progress_and_goes_on(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
-def test_whatever_ends_it_the_same_command_ends_up_at_the_same_numbers(tmp_path, whole, name):
+def test_whatever_ends_it_the_same_command_ends_up_at_the_same_numbers(
+    tmp_path, whole, name
+):
     process = subprocess.Popen(
         [*COMMAND, f"--epochs={EPOCHS}"],
         stderr=subprocess.PIPE,
@@ -157,7 +163,9 @@ def test_a_wrong_option_is_refused_before_training(tmp_path, capsys, options, ru
         (["--positions"], "'(place): PositionalEncoding("),
     ],
 )
-def test_a_checkpoint_of_another_training_is_refused(tmp_path, capsys, options, told):
+def test_a_checkpoint_of_another_training_is_refused(
+    tmp_path, capsys, options, told
+):
     train_squares.main(["--epochs=1"])
     before = (tmp_path / "squares.pt").read_bytes()
     code, said = refusal(capsys, "--epochs=2", *options)
@@ -216,7 +224,9 @@ def test_what_cannot_be_written_is_named(tmp_path, which):
 
 
 @pytest.mark.parametrize("content", [b"a letter", None])
-def test_interrupted_over_a_foreign_file_it_leaves_it_alone(tmp_path, monkeypatch, capsys, content):
+def test_interrupted_over_a_foreign_file_it_leaves_it_alone(
+    tmp_path, monkeypatch, capsys, content
+):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 

@@ -26,7 +26,9 @@ def task(draw):
 
 def make(seeded, lr=0.05):
     with seeded(0):
-        model = nn.Sequential(nn.Linear(3, 5), nn.Dropout(0.2), nn.ReLU(), nn.Linear(5, 1))
+        model = nn.Sequential(
+            nn.Linear(3, 5), nn.Dropout(0.2), nn.ReLU(), nn.Linear(5, 1)
+        )
     return model, torch.optim.Adam(model.parameters(), lr=lr)
 
 
@@ -76,7 +78,9 @@ def test_a_step_is_what_a_plain_loop_does(seeded, task):
     assert ours.weight.equal(theirs.weight)
 
 
-def test_the_same_seed_trains_the_same_and_global_chance_is_left_alone(seeded, task):
+def test_the_same_seed_trains_the_same_and_global_chance_is_left_alone(
+    seeded, task
+):
     state = torch.get_rng_state()
     first = train(seeded, task)[1].train
     assert torch.get_rng_state().equal(state)
@@ -105,7 +109,9 @@ def test_neighbouring_seeds_and_epochs_shuffle_differently(seeded):
     with seeded(0):
         model = nn.Linear(1, 1)
     still = torch.optim.SGD(model.parameters(), lr=0.0)
-    batches = DataLoader(TensorDataset(numbers, numbers), batch_size=31, shuffle=True)
+    batches = DataLoader(
+        TensorDataset(numbers, numbers), batch_size=31, shuffle=True
+    )
     for seed in range(5):
         fit(model, batches, noted, still, epochs=5, seed=seed, progress=False)
     assert len(set(orders)) == 25
@@ -131,7 +137,9 @@ def test_a_seed_is_not_below_0(seeded, task, seed):
         train(seeded, task, 2, seed=seed)
 
 
-def test_an_interrupted_training_goes_on_as_if_it_had_not_been(seeded, task, tmp_path):
+def test_an_interrupted_training_goes_on_as_if_it_had_not_been(
+    seeded, task, tmp_path
+):
     whole, expected = train(seeded, task, 9, validation=[task[:]])
     file = tmp_path / "model.pt"
     train(seeded, task, 4, validation=[task[:]], file=file)
@@ -144,7 +152,9 @@ def test_an_interrupted_training_goes_on_as_if_it_had_not_been(seeded, task, tmp
         assert history.best_state[name].equal(expected.best_state[name])
 
 
-def test_an_interruption_inside_of_an_epoch_loses_only_that_epoch(seeded, task, tmp_path):
+def test_an_interruption_inside_of_an_epoch_loses_only_that_epoch(
+    seeded, task, tmp_path
+):
     file = tmp_path / "model.pt"
     model, adam = make(seeded)
     batches = list(DataLoader(task, batch_size=7))
@@ -181,7 +191,9 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_old_one(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
 
 
-def test_a_checkpoint_is_on_the_disk_before_it_takes_its_place(tmp_path, monkeypatch):
+def test_a_checkpoint_is_on_the_disk_before_it_takes_its_place(
+    tmp_path, monkeypatch
+):
     file, sizes = tmp_path / "model.pt", []
 
     def fsync(number):
@@ -203,7 +215,9 @@ def test_what_is_no_checkpoint_is_refused(tmp_path, content):
         checkpoint.load(file)
 
 
-def test_a_checkpoint_of_another_training_is_refused_and_left_alone(seeded, task, tmp_path):
+def test_a_checkpoint_of_another_training_is_refused_and_left_alone(
+    seeded, task, tmp_path
+):
     file = tmp_path / "model.pt"
     train(seeded, task, 2, file=file)
     before = file.read_bytes()
@@ -217,7 +231,9 @@ def test_a_checkpoint_of_another_training_is_refused_and_left_alone(seeded, task
     refused("lr: 0.1", "lr: 0.05", make(seeded, lr=0.1))
     refused("validation: True", "validation: False", validation=[task[:]])
     model, _ = make(seeded)
-    refused("SGD (", "Adam (", (model, torch.optim.SGD(model.parameters(), lr=0.05)))
+    refused(
+        "SGD (", "Adam (", (model, torch.optim.SGD(model.parameters(), lr=0.05))
+    )
     double = model.double()
     weights = "0.weight: (5, 3), torch.float"
     refused(
@@ -232,7 +248,9 @@ def test_a_checkpoint_of_another_training_is_refused_and_left_alone(seeded, task
     assert file.read_bytes() == before
 
 
-def test_a_refused_checkpoint_changes_neither_model_nor_optimizer(seeded, task, tmp_path):
+def test_a_refused_checkpoint_changes_neither_model_nor_optimizer(
+    seeded, task, tmp_path
+):
     file = tmp_path / "model.pt"
     train(seeded, task, 2, file=file)
     model, adam = make(seeded)
@@ -252,7 +270,9 @@ def test_a_checkpoint_that_fit_has_not_written_is_refused(seeded, task, tmp_path
         train(seeded, task, 2, file=file)
 
 
-def test_a_missing_folder_is_named_before_anything_is_trained(seeded, task, tmp_path):
+def test_a_missing_folder_is_named_before_anything_is_trained(
+    seeded, task, tmp_path
+):
     model, adam = make(seeded)
     file = tmp_path / "none" / "model.pt"
     with pytest.raises(FileNotFoundError, match=r"in a folder; got no .*none"):
@@ -329,7 +349,9 @@ ALTERED = {
 
 
 @pytest.mark.parametrize("case", ALTERED.values(), ids=ALTERED)
-def test_what_does_not_fit_is_refused_and_changes_nothing(seeded, task, tmp_path, case):
+def test_what_does_not_fit_is_refused_and_changes_nothing(
+    seeded, task, tmp_path, case
+):
     (change, message), file = case, tmp_path / "model.pt"
     told = {"validation": [task[:]], "file": file}
     train(seeded, task, 2, **told)
@@ -347,7 +369,9 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(seeded, task, tmp_path
 def test_without_validation_none_is_expected(seeded, task, tmp_path):
     file = tmp_path / "model.pt"
     train(seeded, task, 2, file=file)
-    checkpoint.save(file, altered(checkpoint.load(file), "history", "validation", value=[1.0]))
+    checkpoint.save(
+        file, altered(checkpoint.load(file), "history", "validation", value=[1.0])
+    )
     with pytest.raises(ValueError, match="got 2 of training, 1 of validation"):
         train(seeded, task, 3, file=file)
 
@@ -356,20 +380,26 @@ def full(number):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_full_disk_is_named_and_loses_nothing(seeded, task, tmp_path, monkeypatch):
+def test_a_full_disk_is_named_and_loses_nothing(
+    seeded, task, tmp_path, monkeypatch
+):
     file = tmp_path / "model.pt"
     train(seeded, task, 2, file=file)
     before = file.read_bytes()
     with monkeypatch.context() as disk:
         disk.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match=r"model\.pt must be a file that can be wri"):
+        with pytest.raises(
+            OSError, match=r"model\.pt must be a file that can be wri"
+        ):
             train(seeded, task, 3, file=file)
     assert file.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
     assert len(train(seeded, task, 3, file=file)[1].train) == 3
 
 
-def test_two_trainings_on_one_file_do_not_write_into_each_other_s(tmp_path, monkeypatch):
+def test_two_trainings_on_one_file_do_not_write_into_each_other_s(
+    tmp_path, monkeypatch
+):
     file, both = tmp_path / "model.pt", [1, 2]
 
     def other_process(number):
@@ -390,7 +420,9 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
     whole = file.read_bytes()
     refused = []
     for place in range(0, len(whole), 13):
-        file.write_bytes(whole[:place] + bytes([whole[place] ^ 64]) + whole[place + 1 :])
+        file.write_bytes(
+            whole[:place] + bytes([whole[place] ^ 64]) + whole[place + 1 :]
+        )
         try:
             assert checkpoint.load(file)["weight"].equal(content["weight"])
         except ValueError as error:
@@ -481,7 +513,9 @@ def test_what_goes_wrong_is_named(seeded, task):
         fit(model, [], mse, adam, epochs=1, seed=0, progress=False)
     with pytest.raises(ValueError, match="at least one batch; got none"):
         measure(model, [], mse)
-    with pytest.raises(ValueError, match="losses must be finite; got nan in training"):
+    with pytest.raises(
+        ValueError, match="losses must be finite; got nan in training"
+    ):
         fit(
             model,
             [task[:]],

@@ -68,7 +68,9 @@ RELATIVE = [("012", 1), ("032", 0), ("432", 1), ("412", 0)]
 )
 def test_data_are_those_of_the_course(data, rows):
     tokens, labels = data()
-    assert ["".join(map(str, row)) for row in tokens.tolist()] == [r[0] for r in rows]
+    assert ["".join(map(str, row)) for row in tokens.tolist()] == [
+        r[0] for r in rows
+    ]
     assert labels.tolist() == [row[1] for row in rows]
     assert tokens.dtype == torch.int64
     assert labels.dtype == torch.get_default_dtype()
@@ -239,7 +241,9 @@ def test_numbers_of_heads_are_refused(num_heads, error, message):
 @pytest.mark.parametrize("shape", [(SENTENCES, 1), (SENTENCES, 5), (LENGTH,)])
 def test_sentences_of_another_length_are_refused(kind, shape):
     got = str(shape).replace("(", r"\(").replace(")", r"\)")
-    with pytest.raises(ValueError, match=rf"^tokens must have shape \(B, 3\); got {got}$"):
+    with pytest.raises(
+        ValueError, match=rf"^tokens must have shape \(B, 3\); got {got}$"
+    ):
         kind()(torch.zeros(shape, dtype=torch.int64))
 
 

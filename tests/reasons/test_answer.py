@@ -84,7 +84,9 @@ def test_weights_are_looked_at_where_they_are_asked_for(weights, kind):
 def test_numbers_that_were_shortened_are_named():
     short = has.equals_pytorch(lambda *x: attend(*(y.to(y.dtype) for y in x)))
     assert short
-    inside = has.equals_pytorch(lambda q, k, v, mask: attend(q.float(), k.float(), v.float(), mask))
+    inside = has.equals_pytorch(
+        lambda q, k, v, mask: attend(q.float(), k.float(), v.float(), mask)
+    )
     assert inside.kind == "dtype"
     assert "got float32" in inside.reason
 

@@ -20,7 +20,10 @@ def from_scores(change, num_heads=1):
     """Return an attention whose weights are made from scores and mask as one likes."""
 
     def attention(query, key, value, mask):
-        q, k, v = (x.unflatten(-1, (num_heads, -1)).transpose(1, 2) for x in (query, key, value))
+        q, k, v = (
+            x.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+            for x in (query, key, value)
+        )
         weights = change(q @ k.mT / q.size(-1) ** 0.5, mask[:, None])
         context = (weights @ v).transpose(1, 2).flatten(2)
         return context, weights[:, 0] if num_heads == 1 else weights
@@ -158,7 +161,9 @@ def test_another_divisor_is_told_from_what_is_no_factor():
     assert "does not follow the width" in typed.misconception
     assert has.scores_have_unit_variance(scaled(lambda d: -0.6)).misconception == ""
     module = MultiHeadAttention(6, 2).double()
-    maps = has.scores_have_unit_variance(lambda q, k, v, m: module(q, k, v, m[:, None]))
+    maps = has.scores_have_unit_variance(
+        lambda q, k, v, m: module(q, k, v, m[:, None])
+    )
     assert (maps.kind, maps.misconception) == ("mathematics", "")
 
 
@@ -307,7 +312,9 @@ def test_chance_is_told_from_memory():
 
 # Models of sequences.
 def reads(diagonal):
-    return lambda x: attend(x, x, x, causal_mask(x.size(1)) | diagonal(x.size(1)))[0]
+    return lambda x: attend(x, x, x, causal_mask(x.size(1)) | diagonal(x.size(1)))[
+        0
+    ]
 
 
 def band(length):
@@ -381,7 +388,10 @@ def test_caches_are_explained():
         return anew(source, length) + len(seen) - 1
 
     def fixed(source, length):
-        return source[:, :1].cumsum(1).expand(-1, length, -1) + anew(source, length) * 0
+        return (
+            source[:, :1].cumsum(1).expand(-1, length, -1)
+            + anew(source, length) * 0
+        )
 
     def first_only(source, length):
         return anew(source, length) + (torch.arange(length)[:, None] > 0)
@@ -443,7 +453,9 @@ def halves(length, d_model):
 TABLES = [
     (
         "Sines and cosines",
-        lambda n, d: sinusoidal_encoding(n, d).unflatten(1, (-1, 2)).flip(2).flatten(1),
+        lambda n, d: (
+            sinusoidal_encoding(n, d).unflatten(1, (-1, 2)).flip(2).flatten(1)
+        ),
     ),
     ("All sines come first", halves),
     ("The positions begin at 1", lambda n, d: sinusoidal_encoding(n + 1, d)[1:]),
@@ -466,7 +478,9 @@ def test_each_table_is_explained_by_one_misconception(start, table, d_model):
     assert answer.misconception[: len(start) or None] == start
     rows = table(13, d_model).double()
     others = named(of_models.of_table(rows, d_model)) - {answer.misconception}
-    assert others <= {"The base is not 10000."}  # as another exponent is another base
+    assert others <= {
+        "The base is not 10000."
+    }  # as another exponent is another base
 
 
 def test_the_right_table_is_explained_by_none():

@@ -44,7 +44,9 @@ def write(tmp_path):
 
 
 def test_cells_are_read_with_lines_and_options():
-    assert read_cells(PAGE)[1] == Cell(14, "assert x.sum() == 3", {"check": "good", "by": "oracle"})
+    assert read_cells(PAGE)[1] == Cell(
+        14, "assert x.sum() == 3", {"check": "good", "by": "oracle"}
+    )
 
 
 def test_an_open_cell_is_refused():
@@ -68,12 +70,16 @@ def test_only_the_cells_of_the_page_itself_are_read():
 
 
 def test_a_chapter_runs_where_its_page_lies(write):
-    page = write("from pathlib import Path\nassert Path('data.txt').read_text() == '7'")
+    page = write(
+        "from pathlib import Path\nassert Path('data.txt').read_text() == '7'"
+    )
     (page.parent / "data.txt").write_text("7", "utf-8")
     assert all(result.holds for result in verify_chapter(page))
 
 
-def test_a_report_without_a_folder_is_refused_before_anything_runs(tmp_path, capsys):
+def test_a_report_without_a_folder_is_refused_before_anything_runs(
+    tmp_path, capsys
+):
     with pytest.raises(SystemExit):
         main(["notation", "--json", str(tmp_path / "none" / "report.json")])
     assert "there is no folder" in capsys.readouterr().err
@@ -141,7 +147,11 @@ def test_the_session_of_a_chapter_leaves_nothing_behind(write):
     import myst_nb
 
     threads, state = torch.get_num_threads(), torch.get_rng_state()
-    list(verify_chapter(write("torch.manual_seed(5); torch.set_grad_enabled(False); 1 / 0")))
+    list(
+        verify_chapter(
+            write("torch.manual_seed(5); torch.set_grad_enabled(False); 1 / 0")
+        )
+    )
     assert torch.get_default_dtype() == torch.float32
     assert torch.is_grad_enabled()
     assert torch.get_num_threads() == threads
@@ -185,7 +195,9 @@ def test_the_command_prints_a_table_and_writes_json(tmp_path, capsys):
 
 def test_a_difference_is_the_exit_code(write, monkeypatch, capsys):
     page = write("assert 1 == 2")
-    monkeypatch.setattr("selfattn_book.verify.command.book_folder", lambda: page.parents[1])
+    monkeypatch.setattr(
+        "selfattn_book.verify.command.book_folder", lambda: page.parents[1]
+    )
     assert main([]) == 1
     assert "DIFFERS" in capsys.readouterr().out
 

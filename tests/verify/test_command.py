@@ -39,7 +39,9 @@ def book(tmp_path, monkeypatch):
         (folder / "pages").mkdir(parents=True, exist_ok=True)
         for name, text in pages.items():
             (folder / "pages" / f"{name}.md").write_text(text, "utf-8")
-        monkeypatch.setattr("selfattn_book.verify.command.book_folder", lambda: folder)
+        monkeypatch.setattr(
+            "selfattn_book.verify.command.book_folder", lambda: folder
+        )
         return folder
 
     return book
@@ -67,7 +69,9 @@ def test_a_page_without_checks_says_so(book, capsys):
 def waiting(book):
     """A book whose second page waits a minute in a check, and the file that says that it does."""
     wait = "import pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(60)"
-    folder = book(a=cell("one", "assert 1 < 2"), b=cell("two", "1") + cell("three", wait))
+    folder = book(
+        a=cell("one", "assert 1 < 2"), b=cell("two", "1") + cell("three", wait)
+    )
     return folder, folder / "pages" / "begun"
 
 
@@ -176,7 +180,11 @@ def test_the_largest_first_seed_works(book):
 
 
 def test_margins_come_the_thinnest_first(book, capsys):
-    book(a=cell("wide", "assert 1.0 < 4") + cell("thin", "assert 3.0 < 4") + cell("none", "1"))
+    book(
+        a=cell("wide", "assert 1.0 < 4")
+        + cell("thin", "assert 3.0 < 4")
+        + cell("none", "1")
+    )
     assert main(["--margins"]) == 0
     lines = capsys.readouterr().out.split("thinnest first\n")[1].splitlines()
     assert [line.split() for line in lines[:3]] == [
@@ -212,7 +220,9 @@ def test_what_held_is_recorded(book, tmp_path, jobs, capsys):
         "a": {"digest": digests["a"], "shifts": {"20": came, "1000": came}},
         "b": {"digest": digests["b"], "shifts": {"20": never, "1000": never}},
     }
-    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["record.json"]
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [
+        "record.json"
+    ]
 
 
 def test_what_was_recorded_of_other_code_is_dropped(book, tmp_path, capsys):
@@ -236,7 +246,9 @@ def test_an_interrupted_page_is_not_recorded(waiting):
     assert list(shifts.read(record)) == ["a"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', '{"a": {"digest": "x"}}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"a": 1}', '{"a": {"digest": "x"}}']
+)
 def test_what_is_no_record_is_refused_before_anything_runs(tmp_path, capsys, text):
     file = tmp_path / "record.json"
     file.write_text(text, "utf-8")

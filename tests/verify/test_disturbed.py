@@ -57,7 +57,9 @@ def test_what_is_exact_stays():
         assert torch.equal(ones @ ones.T, torch.full((3, 3), 4.0))
         assert torch.equal(ones.mean(0), torch.ones(4))
         assert torch.equal((-torch.inf * ones).softmax(-1).isnan(), ones > 0)
-        assert torch.equal(torch.tensor([0.0, -torch.inf]).exp(), torch.tensor([1.0, 0]))
+        assert torch.equal(
+            torch.tensor([0.0, -torch.inf]).exp(), torch.tensor([1.0, 0])
+        )
         assert torch.tensor(torch.inf).exp() == torch.inf
 
 
@@ -70,7 +72,9 @@ def test_single_sums_products_and_quotients_stay(x):
 def test_no_result_crosses_a_power_of_two():
     """What is just below 1 stays below it; the largest number stays finite."""
     below = 1 - torch.finfo(torch.float64).eps / 2
-    edge = torch.tensor([below, 1.7976931348623157e308, 5e-324, -5e-324], dtype=torch.float64)
+    edge = torch.tensor(
+        [below, 1.7976931348623157e308, 5e-324, -5e-324], dtype=torch.float64
+    )
     for draw in range(20):
         with DisturbedRounding(draw):
             moved = edge[:, None].sum(-1)
@@ -107,7 +111,9 @@ def test_what_only_a_gradient_computes_moves(x):
     assert not torch.equal(moved, plain)
 
 
-@pytest.mark.parametrize("transform", [vmap, jacrev, lambda f: vmap(grad(lambda x: f(x).sum()))])
+@pytest.mark.parametrize(
+    "transform", [vmap, jacrev, lambda f: vmap(grad(lambda x: f(x).sum()))]
+)
 def test_transforms_are_reached(transform, draw):
     def f(x):
         return weights(x).sin()

@@ -98,7 +98,9 @@ def test_the_thinnest_of_several_comparisons_counts():
 def test_sides_are_evaluated_once():
     count = "seen = []\ndef f(n):\n    seen.append(n)\n    return n\n"
     assert run(f"{count}assert f(1) < f(2) < f(3)\nassert seen == [1, 2, 3]")[1]
-    assert run(f"{count}assert f(4) > f(3) and not f(2) > f(3)\nassert len(seen) == 4")[1]
+    assert run(
+        f"{count}assert f(4) > f(3) and not f(2) > f(3)\nassert len(seen) == 4"
+    )[1]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,9 @@ def test_assert_close_is_heard(call):
     assert torch.testing.assert_close is real
 
 
-@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "kind", [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+)
 def test_what_assert_close_allows_when_nothing_is_said_is_known(kind):
     """At the very edge of what PyTorch allows, next to nothing is left."""
     rtol, atol = torch.testing._comparison.default_tolerances(kind)
