@@ -20,8 +20,11 @@ extensions = [
 # What the engine asks for.
 bookproof_package = "tiny"
 bookproof_libraries = ["ipykernel"]
+bookproof_preload = []  # none of them is heavy
+bookproof_anew = False
 bookproof_versions = ["ipykernel"]
 bookproof_shifts = "shifts.json"
+bookproof_layers = str(CONFIG.parent / "pyproject.toml")
 
 # What it asks of the others.
 nb_execution_mode = "cache"
