@@ -24,12 +24,16 @@ def read_floors(project: Path) -> tuple[str, list[Floor]]:
     contract = next(c for c in settings["contracts"] if c["type"] == "layers")
     floors = [re.split(r"\s*[|:]\s*", layer) for layer in contract["layers"]]
     root = project.parent / package
-    return package, [[(name, purpose(root, name)) for name in floor] for floor in floors]
+    return package, [[(name, purpose(file_of(root, name))) for name in floor] for floor in floors]
 
 
-def purpose(root: Path, name: str) -> str:
-    """Return the first line of the docstring of a module or of a room."""
-    file = root / name / "__init__.py" if (root / name).is_dir() else root / f"{name}.py"
+def file_of(root: Path, name: str) -> Path:
+    """Return the file of a module or of a room."""
+    return root / name / "__init__.py" if (root / name).is_dir() else root / f"{name}.py"
+
+
+def purpose(file: Path) -> str:
+    """Return the first line of the docstring of a file."""
     text = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
     return text.partition("\n")[0].replace("``", "")
 
@@ -51,8 +55,10 @@ class Layers(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Make a box for each floor."""
         project = Path(self.config.bookproof_layers)
-        self.env.note_dependency(str(project))
         package, floors = read_floors(project)
+        files = [file_of(project.parent / package, name) for floor in floors for name, _ in floor]
+        for file in (project, *files):
+            self.env.note_dependency(str(file))
         house = nodes.container(classes=["layers"])
         for floor in floors:
             box = nodes.container(classes=["floor"])

@@ -2,9 +2,10 @@
 
 import sysconfig
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import TracebackType
 from typing import cast
 
 import torch
@@ -163,12 +164,25 @@ def _runs(function: Callable[..., object], inputs: list[object]) -> bool:
 
 def _place(error: Exception) -> str:
     """Return the innermost line of the reader's code, or nothing where there is none."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not _is_library(Path(frame.filename))]
+    own = [trace for trace in _traces(error) if not _is_library(_file(trace))]
     if not own:
         return ""
-    line = f", `{own[-1].line}`" if own[-1].line else ""
-    return f" in line {own[-1].lineno} of {own[-1].name}{line}"
+    # One line of the reader's is read, and none of a library's or of this package.
+    (frame,) = traceback.extract_tb(own[-1], limit=1)
+    line = f", `{frame.line}`" if frame.line else ""
+    return f" in line {frame.lineno} of {frame.name}{line}"
+
+
+def _traces(error: Exception) -> Iterator[TracebackType]:
+    """Give the calls that an error went through, the outermost first."""
+    trace = error.__traceback__
+    while trace:
+        yield trace
+        trace = trace.tb_next
+
+
+def _file(trace: TracebackType) -> Path:
+    return Path(trace.tb_frame.f_code.co_filename)
 
 
 def _is_library(file: Path) -> bool:

@@ -32,7 +32,7 @@ def test_the_ledger_has_a_table_a_page_in_the_order_of_what_is_checked(built):
     html = html[html.index("3 checks, run") :]
     assert html.index(">A number<") < html.index("twice") < html.index(">A word<")
     assert [words(row[0])[:13] for row in of_number[1:]] == [
-        "equation (1)",
+        "equation (1.1",
         "By definition",
     ]
     assert 'href="number.html#equation-twice"' in of_number[1][0]

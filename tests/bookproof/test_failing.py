@@ -56,7 +56,7 @@ def test_a_module_that_is_no_python_fails_the_build_each_time(built):
         assert not broken.good
         assert broken.ran == {"number", "word"}
         assert "docs/number.md:12: cell 1 of 4" in broken.said
-        assert "docs/word.md:12: cell 1 of 5" in broken.said
+        assert "docs/word.md:12: cell 1 of 9" in broken.said
         assert "tiny/numbers.py" in broken.said
         assert "SyntaxError" in broken.said
 
@@ -168,6 +168,41 @@ def test_a_module_that_is_loaded_behind_the_back_of_the_key_is_named(built):
         "docs/data.md: tiny/numbers.py must be imported by an import" in hidden.said
     )
     assert "Traceback" not in hidden.said
+
+
+PLACE = """
+import traceback
+def place(function):
+    try:
+        function()
+    except TypeError as error:
+        outer = error.__traceback__.tb_next
+        return traceback.extract_tb(outer, limit=1)[0].line
+"""
+
+
+def test_a_module_may_look_at_the_lines_of_a_cell_and_of_no_module(built):
+    """Else what a docstring pushes down would stand on a page that stays."""
+    built.write("tiny/place.py", PLACE)
+    cell = (
+        'from tiny.place import place\nprint(place(lambda: len(42)))\nprint("data"'
+    )
+    built.edit("docs/data.md", 'print("data"', cell)
+    assert built.build().ran == {"data"}
+    assert "print(place(lambda: len(42)))" in built.page("data")
+    built.edit("tiny/numbers.py", '"""Return the answer."""', '"""Give it."""')
+    assert built.build().ran == set()
+
+    built.write("tiny/wrong.py", "def wrong():\n    return len(42)\n")
+    cell = "from tiny.place import place\nfrom tiny.wrong import wrong"
+    built.edit("docs/data.md", "from tiny.place import place", cell)
+    built.edit("docs/data.md", "lambda: len(42)", "wrong")
+    for _ in range(2):
+        looked = built.build()
+        assert not looked.good
+        assert (
+            "docs/data.md: tiny/wrong.py was looked at line by line" in looked.said
+        )
 
 
 REFUSED = [

@@ -57,6 +57,17 @@ def test_a_docstring_or_a_comment_runs_nothing_and_its_listing_is_shown_anew(bui
     assert "return 40 + 2" in built.page("number")
 
 
+def test_a_picture_of_modules_says_what_they_now_say_of_themselves(built):
+    assert "words The answer in a sentence." in built.page("index")
+    built.edit("tiny/words.py", "in a sentence", "in words")
+    assert built.build().said == NOTHING
+    assert "words The answer in words." in built.page("index")
+
+    built.edit("pyproject.toml", '"words", "numbers"', '"words"')
+    assert built.build().said == NOTHING
+    assert "numbers The answer." not in built.page("index")
+
+
 def read(book, page):
     """Return when a page was read last."""
     return (
@@ -158,8 +169,9 @@ def test_what_a_page_shows_is_known_by_its_contents(built):
     for name, text in contents.items():
         built.write(f"docs/{name}", text.replace("{}", "1"))
     built.edit("docs/data.md", "but a file.", f"but a file.{shown}")
-    documented = ".. autofunction:: tiny.words.answer\n\n.. automodule"
-    built.edit("docs/reference.md", ".. automodule", documented)
+    words = ".. automodule:: tiny.words"
+    documented = f".. autofunction:: tiny.words.answer\n\n{words}"
+    built.edit("docs/reference.md", words, documented)
     assert built.build().good
 
     for name, text in contents.items():

@@ -32,8 +32,8 @@ def test_a_formula_keeps_the_mark_that_follows_it(built):
 def test_a_picture_has_the_text_that_it_brings_and_a_wide_one_is_marked(built):
     images = re.findall(r"<img [^>]*_images[^>]*>", built.html("word"))
     texts = [re.search('alt="(.*?)"', image)[1] for image in images]
-    assert texts == ["A line of 300 points.", "A line of 600 points."]
-    assert ["wide" in image for image in images] == [False, True]
+    assert texts == [f"A line of {n} points." for n in (300, 600, 120)]
+    assert ["wide" in image for image in images] == [False, True, False]
 
 
 def test_a_solution_is_folded_and_a_hidden_output_too(built):
@@ -89,7 +89,7 @@ def test_a_picture_that_a_cell_computes_needs_a_text_alternative(built):
     failed = built.build()
     assert not failed.good
     lines = re.findall(r"word\.md:(\d+): WARNING: this picture has no", failed.said)
-    assert lines == ["33", "37"]
+    assert lines == ["33", "41", "68"]
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,10 @@ def test_only_what_a_module_does_counts(one, other, same):
         "import linecache",
         "place = error.__traceback__.tb_lineno",
         "f.__code__.co_firstlineno",
+        "list(f.__code__.co_positions())",
+        "import traceback as t\nt.print_exc()",
+        "from traceback import format_tb",
+        "for frame, line in traceback.walk_tb(trace): print(line)",
     ],
 )
 def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(
@@ -127,7 +131,8 @@ def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(
             file.write_text(text, "utf-8")
         return keys.meanings(root, files)
 
-    plain = "inspect.signature(f)  # no __doc__, no traceback"
+    plain = "inspect.signature(f)  # no __doc__, no getsource"
+    plain += "\ntraceback.extract_tb(error.__traceback__)  # what it looks at is seen later"
     assert meanings(plain, "One.") == meanings(plain, "Two.")
     assert meanings(reader, "One.") != meanings(reader, "Two.")
 

@@ -21,6 +21,7 @@ from sphinx.config import Config
 
 from .execution import CORES, Chapter, circumstances, run_chapters
 from .keys import (
+    any_reads_source,
     cells_digest,
     digest,
     meanings,
@@ -154,8 +155,13 @@ class Freshness:
             file,
             notebook,
             unchanged=lambda: self.key(file, needs) == made.key,
-            unseen=lambda name: self.root in Path(name).parents and Path(name) not in reached,
+            unseen=lambda name: self.has(name) and Path(name) not in reached,
+            unread=lambda name: self.has(name) and not any_reads_source(reached),
         )
+
+    def has(self, file: str) -> bool:
+        """Tell whether a file is one of the package's."""
+        return self.root in Path(file).parents
 
     def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
         """Run the chapters among the pages to be read whose results are not there."""

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import re
+import traceback
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
@@ -13,11 +14,13 @@ import yaml
 from nbformat import NotebookNode
 
 DOCUMENTED = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
-# What makes docstrings or lines of a module part of a result.
+# What makes docstrings or lines of a module part of a result. `extract_tb` is left out: it may
+# look at a caller's lines alone, and whose lines were looked at is seen when a chapter has run.
 READERS = {
-    *("__doc__", "getdoc", "getcomments", "getsource", "getsourcelines"),
-    *("linecache", "traceback", "tb_lineno", "f_lineno", "co_firstlineno"),
-}
+    *("__doc__", "getdoc", "getcomments", "getsource", "getsourcelines", "linecache"),
+    *("tb_lineno", "f_lineno", "co_firstlineno", "co_lines", "co_positions", "getframeinfo"),
+    *traceback.__all__,
+} - {"extract_tb", "format_exception_only"}
 FRONT_MATTER = re.compile(r"---[^\n]*\n(.*?\n)(?=---|\.\.\.)", re.DOTALL)
 
 
@@ -90,13 +93,18 @@ def meanings(root: Path, modules: Iterable[Path]) -> list[str]:
     Where one of them reads docstrings or lines, the text of all of them is what they do.
     """
     texts = {module_name(root, file): file.read_text("utf-8") for file in modules}
-    whole = any(map(reads_source, texts.values()))
+    whole = any_reads_source(modules)
     return [f"{name} {text if whole else meaning(text)}" for name, text in texts.items()]
+
+
+def any_reads_source(modules: Iterable[Path]) -> bool:
+    """Tell whether one of some modules may read the docstrings, the source or the lines of another."""
+    return any(reads_source(file.read_text("utf-8")) for file in modules)
 
 
 @cache
 def reads_source(source: str) -> bool:
-    """Tell whether a module may read the docstrings, the source or the lines of another."""
+    """Tell whether source names what reads the docstrings, the source or the lines of modules."""
     try:
         found = list(ast.walk(ast.parse(source)))
     except SyntaxError:

@@ -85,5 +85,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive, and look at each page once its figures are made."""
     app.add_directive("caption", Caption)
     app.add_transform(Figures)
-    # Set up when every picture has one: app.connect("doctree-read", miss_captions, priority=300)
+    app.connect("doctree-read", miss_captions, priority=300)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

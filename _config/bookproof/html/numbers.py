@@ -6,6 +6,7 @@ Sphinx begins anew at each numbered table of contents, and a part is one.
 from collections import Counter
 from collections.abc import Iterator
 from string import ascii_uppercase
+from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
@@ -16,7 +17,7 @@ from sphinx.environment.collectors.toctree import TocTreeCollector
 count_each_part = TocTreeCollector.assign_section_numbers
 
 
-def chapters(env: BuildEnvironment) -> Iterator[tuple[str, str | int]]:
+def chapters(env: BuildEnvironment) -> Iterator[tuple[str, Any]]:
     """Yield each numbered page in reading order, with its number or its letter."""
     counts: Counter[bool] = Counter()
     trees = env.get_doctree(env.config.root_doc).findall(addnodes.toctree)

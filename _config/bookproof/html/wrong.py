@@ -19,13 +19,18 @@ def wrong_lines(code: str) -> list[int]:
     except SyntaxError:  # of a cell that is no Python the other parts speak
         return []
     wrong = [statement for statement in statements if any(map(is_broken, defined_by(statement)))]
-    return [line for found in wrong for line in range(first_line(found), found.end_lineno + 1)]
+    return [line for found in wrong for line in range(first_line(found), last_line(found) + 1)]
 
 
 def first_line(statement: ast.stmt) -> int:
     """Return where a statement begins, decorators included."""
     decorators = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def last_line(statement: ast.stmt) -> int:
+    """Return where a statement ends."""
+    return statement.end_lineno or statement.lineno
 
 
 def defined_by(statement: ast.stmt) -> list[str]:

@@ -20,8 +20,12 @@ extensions = [
 # What the engine asks for.
 bookproof_package = "tiny"
 bookproof_libraries = ["ipykernel"]
+bookproof_preload = []  # none of them is heavy
+bookproof_anew = False
 bookproof_versions = ["ipykernel"]
+bookproof_lettered = "Behind the book"
 bookproof_shifts = "shifts.json"
+bookproof_layers = str(CONFIG.parent / "pyproject.toml")
 
 # What it asks of the others.
 nb_execution_mode = "cache"
@@ -36,7 +40,8 @@ bibtex_reference_style = "author_year"
 html_theme = "basic"
 html_copy_source = False
 html_use_index = False
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 nb_code_prompt_show = "Show the {type}"
 nb_ipywidgets_js = {}
 numfig = True
+numfig_secnum_depth = 1
