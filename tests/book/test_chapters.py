@@ -293,7 +293,20 @@ def test_a_chapter_opens_with_what_it_does(page):
 
 @every_chapter
 def test_a_chapter_asks_to_predict_three_times(page):
-    assert prose(page).count("{admonition} Predict") >= 3
+    assert prose(page).count(":::{predict}\n") >= 3
+
+
+@every_page
+def test_a_hidden_output_answers_a_prediction(page):
+    """A fold of its own would hide it from a reader who has nothing to predict."""
+    inside = re.findall(
+        r"(?s)^:::\{predict\}\n.*?^:::\{predict-end\}",
+        page.read_text("utf-8"),
+        re.M,
+    )
+    hidden = [cell for cell in cells(page) if "hide-output" in cell.tags]
+    stray = [c.line for c in hidden if not any(c.code in box for box in inside)]
+    assert stray == []
 
 
 @every_chapter

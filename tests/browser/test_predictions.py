@@ -1,0 +1,91 @@
+"""Predictions: no answer outside of its fold, kept on the reader's machine, answered at the end in print."""
+
+import re
+
+import pytest
+
+from tests.book.pages import SITE
+
+CHAPTER = "chapters/masks.html"
+PAGES = sorted(
+    path.relative_to(SITE).as_posix()
+    for path in SITE.rglob("*.html")
+    if 'data-prediction="' in path.read_text("utf-8")
+)
+# What stands on a page besides one answer, where an answer could be given away.
+PRINTED = """box => {
+    const answer = box.querySelector('details.answer');
+    const lines = [...answer.querySelectorAll('.output pre')].flatMap(o => o.innerText.split('\\n'));
+    const rest = document.querySelector('article').cloneNode(true);
+    rest.querySelector(`#${box.id} details.answer`).remove();
+    const seen = rest.textContent.replace(/\\s+/g, ' ');
+    return lines.map(l => l.trim().replace(/\\s+/g, ' ')).filter(l => l.length > 12 && seen.includes(l));
+}"""
+
+
+def test_there_are_predictions():
+    assert CHAPTER in PAGES
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_answers_a_prediction_is_in_a_closed_fold_and_nowhere_else(
+    name, open_page
+):
+    page = open_page((SITE / name).as_uri())
+    folds = page.locator("details.answer")
+    assert folds.count() == page.locator(".predict").count() > 0
+    assert page.locator("details.answer[open]").count() == 0
+    for fold in folds.all():
+        inside = fold.locator("> div")
+        assert not inside.is_visible()
+        assert re.search(r"\w{2}", inside.text_content())
+    page.evaluate(
+        "document.querySelectorAll('details').forEach(d => d.open = true)"
+    )
+    given_away = page.locator(".predict").evaluate_all(
+        f"boxes => boxes.flatMap({PRINTED})"
+    )
+    assert given_away == []
+
+
+def test_a_prediction_is_kept_and_only_there(origin, open_page):
+    page = open_page(f"{origin}/{CHAPTER}")
+    first = page.locator(".predict").first
+    first.locator("label").nth(1).click()
+    page.reload()
+    chosen = page.locator(".predict input:checked")
+    assert chosen.count() == 1
+    assert chosen.get_attribute("value") == "1"
+    assert (
+        page.evaluate(
+            "Object.keys(localStorage).filter(k => k.startsWith('predict:')).length"
+        )
+        == 1
+    )
+
+
+def test_a_prediction_can_be_made_where_nothing_can_be_kept(origin, open_page):
+    raised = []
+    page = open_page("about:blank")
+    page.on("pageerror", lambda error: raised.append(error.stack))
+    refuse = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no'); }})"
+    page.add_init_script(refuse)
+    page.goto(f"{origin}/{CHAPTER}")
+    page.locator(".predict label").first.click()
+    assert page.locator(".predict input:checked").count() == 1
+    assert [stack for stack in raised if "predict.js" in stack] == []
+
+
+def test_in_print_answers_stand_at_the_end(origin, open_page):
+    page = open_page(f"{origin}/{CHAPTER}")
+    folds = page.locator("details.answer, details.solution").count()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    end = page.locator("article > section.printed-answers")
+    assert end.locator("details[open]").count() == folds
+    assert page.locator(".predict details").count() == 0
+    places = page.locator(".printed-place").all_inner_texts()
+    assert places[0] == "Answer 1, at the end"
+    assert len(places) == end.locator("h3").count() == folds
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".predict details.answer:not([open])").count() > 0
+    assert page.locator(".printed-answers, .printed-place").count() == 0
