@@ -112,7 +112,7 @@ napoleon_custom_sections = [("Source", "notes_style")]
 html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = ["static"]
-html_css_files = ["book.css", "boxes.css"]
+html_css_files = ["book.css", "boxes.css", ("print.css", {"media": "print"})]
 html_js_files = ["book.js", "predict.js"]
 html_domain_indices = False
 html_favicon = "static/mark.svg"
@@ -120,18 +120,11 @@ html_copy_source = False
 html_show_sourcelink = False
 html_last_updated_fmt = None
 html_theme_options = {
-    "logo": {
-        "text": project,
-        "image_light": "_static/mark.svg",
-        "image_dark": "_static/mark.svg",
-    },
     "navbar_persistent": [],
-    "home_page_in_toc": True,
-    "show_navbar_depth": 1,
-    "max_navbar_depth": 1,  # the pages of the reference are listed there
+    "secondary_sidebar_items": [],  # sections stand under the name of their page
+    "back_to_top_button": False,
     "use_download_button": False,
     "use_fullscreen_button": False,
-    "toc_title": "On this page",
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }

@@ -4,7 +4,7 @@ from sphinx.application import Sphinx
 
 PARTS = (
     *("alt_text", "boxes", "captions", "citations", "folds"),
-    *("mathematics", "numbers", "punctuation", "wrong"),
+    *("lean", "mathematics", "numbers", "punctuation", "wrong"),
 )
 
 

@@ -1,0 +1,164 @@
+"""After the build, take out of the theme's files what no page of the book uses.
+
+The theme brings a library of two thousand icons, rules for parts that a book does not have, and
+two sets of colours, one of which a script has to choose. What is left is a tenth of it, and its
+colours are pairs, ``light-dark(a, b)``, of which the page's own ``color-scheme`` chooses.
+
+A rule is used if every class that it asks for stands in a page or in a script.
+A file that is lean already is left as it is, so that the work can be done after each build.
+"""
+
+import re
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.util import logging
+
+LOGGER = logging.getLogger(__name__)
+THEME = "pydata_sphinx_theme"
+SHEETS = ("styles/pydata-sphinx-theme.css", "pygments.css")  # those that must be there
+HEAVY = ("scripts/fontawesome.js", "scripts/bootstrap.js", "vendor/fontawesome")
+
+COMMENT = re.compile(r"(?s)/\*(?!!).*?\*/")  # one with an exclamation mark is a licence
+MAP = re.compile(r"\s*(/\*|//)# sourceMappingURL=\S+?\.map(\s*\*/)?\s*$")
+RULE = re.compile(r"(?s)((?:/\*!.*?\*/\s*)*)([^{};]+)\{([^{}]*)\}")
+EMPTY = re.compile(r"@(?:media|supports)[^{}]*\{\s*\}")
+ICON_FONT = re.compile(r"@font-face\s*\{[^}]*Font Awesome[^}]*\}")
+COMMA = re.compile(r",(?![^(]*\))")
+CHOICE = re.compile(r":(?:not|is|where|has)\((?:[^()]|\([^()]*\))*\)")
+CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
+MODE = re.compile(r'html(?:\[data-theme="?(light|dark)"?\]|:not\(\[data-theme\]\))\s*(.*)')
+FACT = re.compile(r"([\w-]+)\s*:\s*((?:[^;()]|\([^)]*\))+)")
+
+
+def make_lean(app: Sphinx, error: Exception | None) -> None:
+    """Work on the files of a site that was built well with the theme."""
+    if error or not uses_theme(app):
+        return
+    site = Path(app.outdir)
+    static = site / "_static"
+    if missing := [name for name in SHEETS if not (static / name).is_file()]:
+        LOGGER.warning("the theme's files are not made lean: %s is not there", missing[0])
+        return
+    pages = [page.read_text("utf-8") for page in pages_of(site)]
+    own = {file.name for path in app.config.html_static_path for file in Path(app.confdir, path).iterdir()}
+    remove(static, pages)
+    words = words_of(pages, static.rglob("*.js"))
+    for sheet in static.rglob("*.css"):
+        if sheet.relative_to(static).parts[0] not in own:
+            rewrite(sheet, lean(sheet.read_text("utf-8"), words))
+    for script in static.glob("scripts/*.js"):
+        rewrite(script, MAP.sub("\n", script.read_text("utf-8")))
+
+
+def uses_theme(app: Sphinx) -> bool:
+    """Tell whether a build makes pages with the theme, or with one that stands on it."""
+    builder = app.builder
+    return isinstance(builder, StandaloneHTMLBuilder) and any(
+        Path(folder).name == THEME for folder in builder.theme.get_theme_dirs()
+    )
+
+
+def pages_of(site: Path) -> Iterator[Path]:
+    """Yield the pages of a site; what lies in ``_static`` are templates."""
+    return (page for page in site.rglob("*.html") if "_static" not in page.parts)
+
+
+def remove(static: Path, pages: list[str]) -> None:
+    """Delete the theme's heavy files that no page asks for, and the maps to its sources."""
+    for name in HEAVY:
+        if not any(f"_static/{name}" in page for page in pages):
+            shutil.rmtree(static / name, ignore_errors=True)
+            for file in static.glob(f"{name}*"):
+                file.unlink()
+    for file in static.rglob("*.map"):
+        file.unlink()
+
+
+def words_of(pages: Iterable[str], scripts: Iterable[Path]) -> set[str]:
+    """Return the classes of all pages, and every word of their scripts."""
+    classes = {name for page in pages for found in re.findall(r'class="([^"]*)"', page) for name in found.split()}
+    icons = {"fa-"} if any(name.startswith("fa-") for name in classes) else set()
+    texts = (script.read_text("utf-8") for script in scripts if "fontawesome" not in script.name)
+    return classes | icons | {word for text in texts for word in re.findall(r"[\w-]+", text)}
+
+
+def rewrite(file: Path, text: str) -> None:
+    """Write a file, unless it says so already."""
+    if file.read_text("utf-8") != text:
+        file.write_text(text, "utf-8")
+
+
+def lean(css: str, words: set[str]) -> str:
+    """Return what is used of a style sheet, with one set of colours."""
+    css = COMMENT.sub("", MAP.sub("", css))
+    if "fa-" not in words:
+        css = ICON_FONT.sub("", css)
+    css = RULE.sub(lambda rule: used(rule, words), css)
+    return joined(EMPTY.sub("", EMPTY.sub("", css)))
+
+
+def used(rule: re.Match[str], words: set[str]) -> str:
+    """Return a rule with those of its selectors that can find something."""
+    licence, selectors, body = rule.groups()
+    finds = [
+        one for one in COMMA.split(selectors) if set(CLASS.findall(CHOICE.sub("", one))) <= words
+    ]
+    return f"{licence}{','.join(finds)}{{{body}}}" if finds else licence
+
+
+def joined(css: str) -> str:
+    """Return a style sheet in which what is said of both modes is said once, in pairs."""
+    sides: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: {"light": {}, "dark": {}})
+    for _, selectors, body in RULE.findall(css):
+        for mode, rest in modes(selectors):
+            sides[rest].get(mode, {}).update((name, value.strip()) for name, value in FACT.findall(body))
+    last = {rest: start for start, rest in places(css) if all(sides[rest].values())}
+
+    def once(rule: re.Match[str]) -> str:
+        found = {rest for _, rest in modes(rule[2])}
+        if not found or not found <= last.keys():
+            return rule[0]
+        here = [rest for rest in sorted(found) if last[rest] == rule.start()]
+        return rule[1] + "".join(f":root {rest}".strip() + pairs(sides[rest]) for rest in here)
+
+    return RULE.sub(once, css)
+
+
+def modes(selectors: str) -> list[tuple[str, str]]:
+    """Return mode and rest of each selector, if all of a rule are about a mode."""
+    found = [MODE.fullmatch(one.strip()) for one in COMMA.split(selectors)]
+    return [(match[1] or "", match[2]) for match in found if match] if all(found) else []
+
+
+def places(css: str) -> Iterator[tuple[int, str]]:
+    """Yield where each rule about a mode stands, and about what."""
+    for rule in RULE.finditer(css):
+        for _, rest in modes(rule[2]):
+            yield rule.start(), rest
+
+
+def pairs(sides: dict[str, dict[str, str]]) -> str:
+    """Return the body of a rule: what both modes say, and pairs of what are colours."""
+    light, dark = sides["light"], sides["dark"]
+    facts = [
+        f"{name}:{value}" if value == dark[name] else f"{name}:light-dark({value},{dark[name]})"
+        for name, value in light.items()
+        if value == dark.get(name) or (name in dark and is_colour(name))
+    ]
+    return f"{{{';'.join(facts)}}}\n"
+
+
+def is_colour(name: str) -> bool:
+    """Tell whether a property is one of colour, by its name."""
+    return ("color" in name and name != "color-scheme") or name in ("background", "fill")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Work when all files are written, after the theme has written its own."""
+    app.connect("build-finished", make_lean, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
