@@ -20,11 +20,12 @@ def outline(path: Path, inside: BboxBase | None = None, *, filled: bool = False)
         >>> outline(Path.unit_rectangle(), Bbox.from_extents(0, 0, 0.5, 2), filled=True)
         'M.5 1h-.5v-1h.5z'
     """
-    if inside is None:
-        return written(path.iter_segments(simplify=True))
-    if filled:
-        return written(path.clip_to_bbox(inside).iter_segments(simplify=True))
-    return written(path.iter_segments(clip=inside.extents, simplify=True))
+    if has_curves(path):
+        return written(path.iter_segments(simplify=False))
+    if filled and inside is not None:
+        path, inside = path.clip_to_bbox(inside), None
+    clip = None if inside is None else inside.extents
+    return written(path.iter_segments(clip=clip, simplify=True))
 
 
 def marker(path: Path) -> str:
@@ -34,7 +35,7 @@ def marker(path: Path) -> str:
         >>> marker(Path.unit_circle()), marker(Path([(0, -2), (0, 2)]))
         ('m-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z', 'm0-2v4')
     """
-    if path.codes is None or Path.CURVE4 not in path.codes:
+    if not has_curves(path):
         return written(path.iter_segments(simplify=False), around=True)
     radius = tenths(np.abs(path.vertices).max())  # of matplotlib's marks, only discs are round
     half = f"a{join(radius, radius)} 0 1 0"
@@ -84,6 +85,11 @@ def written(
         text += _glue(step[1:]) if repeats else step
         last = step[:1] or last
     return text
+
+
+def has_curves(path: Path) -> bool:
+    """Say whether a path has curves; such a one is small, and lies within the axes."""
+    return path.codes is not None and Path.CURVE4 in path.codes
 
 
 def tenths(values: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from sphinx.application import Sphinx
 
-PARTS = ("alt_text", "citations", "folds", "mathematics", "punctuation")
+PARTS = ("citations", "folds", "mathematics", "pictures", "punctuation")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
