@@ -112,7 +112,10 @@ napoleon_custom_sections = [("Source", "notes_style")]
 html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = ["static"]
-html_css_files = ["book.css", "boxes.css", ("print.css", {"media": "print"})]
+html_css_files = [
+    *("book.css", "boxes.css", "figures.css"),
+    ("print.css", {"media": "print"}),
+]
 html_js_files = ["book.js", "predict.js"]
 html_domain_indices = False
 html_favicon = "static/mark.svg"

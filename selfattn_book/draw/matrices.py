@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from torch import Tensor
 
+from selfattn_book.draw.colors import on_shade, shades
 from selfattn_book.draw.style import (
-    INK,
     as_array,
     as_matrix,
     in_book_style,
@@ -104,16 +105,14 @@ def heatmap(
     )
     ax = panels(1, width=4.2, height=3.6)[0] if ax is None else ax
     is_mask = array.dtype == bool
-    low, high = (
-        (0, 1.6) if is_mask else limits or (np.nanmin(array), np.nanmax(array))
-    )
-    ax.imshow(array, cmap="Blues", vmin=low, vmax=high, aspect="equal")
+    low, high = limits or _extent(array)
+    grounds = _draw_cells(ax, array, low, high)
     ax.set_title(title)
     ax.set_xlabel(column_title)
     ax.set_ylabel(row_title)
     _label_lines(ax, rows, columns)
     texts = _mask_texts(array) if is_mask else _number_texts(array, digits)
-    _write_cells(ax, texts, array > low + 0.6 * (high - low))
+    _write_cells(ax, texts, grounds)
     ax.set_label(_describe_matrix(title, array, (rows, columns), texts, verb))
     return ax
 
@@ -184,7 +183,7 @@ def _label_lines(ax: Axes, rows: list[str], columns: list[str]) -> None:
         step = 1 if len(names) <= 16 else -(-len(names) // 8)
         axis.set_ticks(range(0, len(names), step), names[::step])
     if max(map(len, columns), default=0) > 3:
-        ax.tick_params(axis="x", labelrotation=30)
+        ax.tick_params(axis="x", labelrotation=30, labelrotation_mode="xtick")
 
 
 def _number_texts(array: np.ndarray, digits: int | None) -> list[list[str]]:
@@ -207,11 +206,28 @@ def _mask_texts(array: np.ndarray) -> list[list[str]]:
     return [["✓" if value else "·" for value in row] for row in array]
 
 
-def _write_cells(ax: Axes, texts: list[list[str]], dark: np.ndarray) -> None:
+def _extent(array: np.ndarray) -> tuple[float, float]:
+    """Return what the palest and the deepest shade stand for; with signs, as much below zero."""
+    if array.dtype == bool:
+        return 0, 1.25
+    low, high = np.nanmin(array), np.nanmax(array)
+    return (low, high) if low >= 0 else (-max(-low, high), max(-low, high))
+
+
+def _draw_cells(ax: Axes, array: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Draw a square for each number, and return their colours."""
+    y, x = (np.arange(length + 1) - 0.5 for length in array.shape)
+    cmap = shades(signed=low < 0)
+    cells = ax.pcolormesh(x, y, array, cmap=cmap, vmin=low, vmax=high)
+    ax.set(xlim=x[[0, -1]], ylim=y[[-1, 0]], aspect="equal")
+    return cells.to_rgba(array)
+
+
+def _write_cells(ax: Axes, texts: list[list[str]], grounds: np.ndarray) -> None:
     for i, row in enumerate(texts):
         for j, text in enumerate(row):
-            color = "white" if dark[i, j] else INK
-            ax.text(j, i, text, ha="center", va="center", color=color, fontsize=9)
+            color = on_shade(to_hex(grounds[i, j]))
+            ax.text(j, i, text, ha="center", va="center", color=color)
 
 
 def _describe_matrix(

@@ -176,7 +176,7 @@ def ladder(
         _draw_model(ax, column, heights, floor)
         told.append(_describe(name, heights, floor))
     _name_rungs(ax, rungs or {})
-    ax.set_xticks(range(len(ends)), list(ends), fontsize=9)
+    ax.set_xticks(range(len(ends)), list(ends))
     ax.set_title(title)
     ax.set_ylabel(y_title)
     ax.set_label(sentences(title, *told))
@@ -186,7 +186,7 @@ def ladder(
 def _draw_floor(ax: Axes, name: str, height: float) -> str:
     """Draw a line, write its name behind its right end, and say what was drawn."""
     ax.axhline(height, color=INK, linewidth=1, linestyle=(0, (1, 2)))
-    style: Any = {"xytext": (4, 0), "textcoords": "offset points", "fontsize": 9}
+    style: Any = {"xytext": (4, 0), "textcoords": "offset points"}
     end = ("axes fraction", "data")  # outside, since curves end on their floors
     ax.annotate(name, (1, height), xycoords=end, va="center", **style)
     return f"A line at {height:.3g}: {name}"
@@ -213,7 +213,7 @@ def _draw_model(ax: Axes, column: int, heights: np.ndarray, floor: float) -> Non
     bar = [column - 0.38, column + 0.38]
     ax.plot(bar, [floor, floor], color=INK, linewidth=2.5)
     sides = column + np.linspace(-0.25, 0.25, len(heights))
-    look: Any = {"markersize": 4, "markeredgewidth": 0, "alpha": 0.6, "zorder": 3}
+    look: Any = {"markersize": 4, "markeredgewidth": 0, "alpha": 0.75, "zorder": 3}
     ax.plot(sides, heights, "o", color=BLUE, **look)
 
 
@@ -223,7 +223,7 @@ def _name_rungs(ax: Axes, rungs: Mapping[str, float]) -> None:
     for name, height in rungs.items():
         above = [other - height for other in rungs.values() if other > height]
         below = min(above, default=high) < 0.08 * (high - low)
-        style: Any = {"xytext": (3, -3 if below else 3), "fontsize": 9}
+        style: Any = {"xytext": (3, -3 if below else 3)}
         style |= {"textcoords": "offset points", "va": "top" if below else "bottom"}
         ax.annotate(name, (0, height), xycoords=("axes fraction", "data"), **style)
 

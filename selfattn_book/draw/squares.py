@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from torch import Tensor
@@ -10,9 +9,10 @@ from torch import Tensor
 from selfattn_book.draw.style import (
     BLUE,
     GREY,
+    NOTE,
     ORANGE,
-    DescribedFigure,
     as_array,
+    grid,
     in_book_style,
     line_names,
     sentences,
@@ -108,14 +108,10 @@ def _checked(
 def _open_grid(count: int, columns: int, title: str) -> list[Axes]:
     columns = min(columns, count)
     rows = -(-count // columns)
-    figure = plt.figure(
-        FigureClass=DescribedFigure, figsize=(1.7 * columns, 1.85 * rows)
-    )
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    axes = list(grid.flat)
+    axes = grid(rows, columns, width=1.7, height=1.85, sharex=True, sharey=True)
     for ax in axes:
         ax.set_axis_off()
-    figure.suptitle(title)
+    axes[0].get_figure().suptitle(title)
     return axes[:count]
 
 
@@ -133,7 +129,6 @@ def _draw_square(
             textcoords="offset points",
             ha="center",
             va="center",
-            fontsize=9,
         )
     told = f"{name}: corners {_points(walk)}"
     if predicted is not None:
@@ -141,7 +136,7 @@ def _draw_square(
         told += f"; predicted {_points(predicted)}"
     ax.set_aspect("equal")
     ax.margins(0.25)
-    ax.set_title(name, fontsize=9)
+    ax.set_title(name, fontsize=NOTE)
     ax.set_label(f"{told}.")
 
 

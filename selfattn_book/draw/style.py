@@ -1,12 +1,10 @@
 """The book's figures: one quiet style, and a text alternative that travels with the picture.
 
-Colours are those of Okabe and Ito, which colour-blind readers can tell apart,
-and differences of kind are also shown by a marker or a dash, so that they survive grey print.
+Differences of kind are also shown by a marker or a dash, so that they survive grey print.
 """
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from io import StringIO
 from typing import Any, ParamSpec, TypeVar
 
 import matplotlib
@@ -17,27 +15,38 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-INK, GREY = "#222222", "#8a8a8a"
-BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#AA4499"
+from selfattn_book.draw.colors import light
+from selfattn_book.draw.layout import WIDE, picture
+from selfattn_book.draw.sheet import INCH, POINT, SMALL
+
+INK, GREY = light("ink"), light("road")
+BLUE, ORANGE, GREEN, PURPLE = map(light, ("query", "key", "value", "weights"))
 COLORS = [BLUE, ORANGE, GREEN, PURPLE]
 DASHES = ["-", "--", "-.", ":"]
 MARKERS = ["o", "s", "^", "D"]
+TEXT, NOTE = 14 / POINT, SMALL / POINT  # sizes in points, as matplotlib counts
 
 _STYLE: dict[Any, Any] = {
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
+    "axes.labelsize": NOTE,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "axes.titlesize": 11,
+    "axes.titlesize": TEXT,
     "figure.constrained_layout.use": True,
+    "figure.dpi": INCH,
     "figure.facecolor": "none",
+    "figure.titlesize": TEXT,
     "axes.facecolor": "none",
-    "font.size": 10,
+    "font.size": NOTE,
+    "legend.fontsize": NOTE,
+    "path.simplify_threshold": 0.3,  # pixels
     "savefig.facecolor": "none",
-    "svg.hashsalt": "selfattn_book",  # the same picture is the same file
     "text.color": INK,
     "xtick.color": INK,
+    "xtick.labelsize": NOTE,
     "ytick.color": INK,
+    "ytick.labelsize": NOTE,
 }
 
 P = ParamSpec("P")
@@ -62,7 +71,7 @@ def in_book_style(function: Callable[P, R]) -> Callable[P, R]:
 class DescribedFigure(Figure):
     """A figure that carries its text alternative, made from the data of its axes.
 
-    A notebook shows it as SVG whose title is that text, so that no picture is silent.
+    A notebook shows it as SVG that is labelled with that text, so that no picture is silent.
     """
 
     def text_alternative(self) -> str:
@@ -71,11 +80,8 @@ class DescribedFigure(Figure):
 
     @in_book_style
     def to_svg(self) -> str:
-        """Return the picture as SVG with the text alternative as its title."""
-        buffer = StringIO()
-        metadata = {"Title": self.text_alternative(), "Date": None}
-        self.savefig(buffer, format="svg", metadata=metadata, bbox_inches="tight")
-        return buffer.getvalue()
+        """Return the picture as SVG, labelled with its text alternative, in the page's colours."""
+        return picture(self, self.text_alternative())
 
     def _ipython_display_(self) -> None:
         """Show the described SVG, and not the PNG that a notebook would make of a figure."""
@@ -93,26 +99,43 @@ def panels(
 
     Args:
         columns: how many axes.
-        width: of each, in inches.
+        width: of each, in inches; all are smaller where they would not fit on a page.
         height: in inches.
 
     Returns:
         The axes, from left to right.
 
     Example:
-        >>> left, right = panels(2)
+        >>> left, right = panels(2, width=3, height=2)
         >>> left.figure is right.figure, left.figure.get_size_inches()
-        (True, array([8. , 3.2]))
+        (True, array([6., 2.]))
+        >>> panels(2, width=5, height=4)[0].figure.get_size_inches().round(2)
+        array([6.67, 2.67])
         >>> len(panels()), len(left.figure.axes)
         (1, 2)
         >>> _ = left.set_label("On the left."), right.set_label("On the right.")
-        >>> svg = left.figure.to_svg()
-        >>> "<title>On the left. On the right.</title>" in svg
-        True
+        >>> _ = left.plot([1, 2]), right.plot([2, 1])
+        >>> re.findall('aria-label="(.*?)"', left.figure.to_svg())
+        ['On the left. On the right.', 'On the left.', 'On the right.']
     """
-    size = (columns * width, height)
+    return grid(1, columns, width=width, height=height)
+
+
+@in_book_style
+def grid(
+    rows: int, columns: int, *, width: float, height: float, **shared: Any
+) -> list[Axes]:
+    """Open a figure with rows of axes of so many inches each, as far as they fit on a page.
+
+    Example:
+        >>> axes = grid(2, 3, width=1, height=1.5)
+        >>> len(axes), axes[0].figure.get_size_inches()
+        (6, array([3., 3.]))
+    """
+    shrunk = min(1, WIDE / (INCH * columns * width))
+    size = (shrunk * columns * width, shrunk * rows * height)
     figure = plt.figure(FigureClass=DescribedFigure, figsize=size)
-    return list(figure.subplots(1, columns, squeeze=False)[0])
+    return list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
 
 
 def close_figures() -> None:

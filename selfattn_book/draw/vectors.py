@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
@@ -12,11 +11,12 @@ from torch import Tensor
 from selfattn_book.draw.style import (
     BLUE,
     GREY,
+    NOTE,
     ORANGE,
-    DescribedFigure,
     as_array,
     as_matrix,
     as_vector,
+    grid,
     in_book_style,
     line_names,
     panels,
@@ -158,16 +158,13 @@ def dials(
     turns = as_vector("angles", angles)
     names = line_names(names, len(turns))
     columns = -(-len(turns) // rows)
-    figure = plt.figure(
-        FigureClass=DescribedFigure, figsize=(1.1 * columns, 1.35 * rows)
-    )
-    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    axes = grid(rows, columns, width=1.1, height=1.35)
     for ax, angle, name in zip(axes, turns, names, strict=False):
         _draw_dial(ax, angle, name)
     for ax in axes[len(turns) :]:
         ax.set_axis_off()
-    figure.suptitle(title)
     first = axes[0]
+    first.get_figure().suptitle(title)
     first.set_label(sentences(title, str(first.get_label()).rstrip(".")))
     return axes[: len(turns)]
 
@@ -180,7 +177,7 @@ def _draw_dial(ax: Axes, angle: float, name: str) -> None:
     ax.set_aspect("equal")
     ax.set_axis_off()
     ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
-    ax.set_title(name, fontsize=9)
+    ax.set_title(name, fontsize=NOTE)
     ax.set_label(f"{name}: hand at {_point(hand)}.")
 
 

@@ -163,8 +163,8 @@ def test_contents_decide_and_not_the_times_of_files(built):
 
 def test_what_a_page_shows_is_known_by_its_contents(built):
     shown = "\n\n```{include} part.txt\n```\n\n```{literalinclude} code.py\n```\n"
-    shown += "\n```{listing} tiny.words.answer\n```\n![](dot.svg)\n"
-    dot = '<svg xmlns="http://www.w3.org/2000/svg" width="{}pt"><title>.</title></svg>'
+    shown += "\n```{listing} tiny.words.answer\n```\n![A dot](dot.svg)\n"
+    dot = '<svg xmlns="http://www.w3.org/2000/svg" width="{}pt"></svg>'
     contents = {"part.txt": "one part", "code.py": "one = 1", "dot.svg": dot}
     for name, text in contents.items():
         built.write(f"docs/{name}", text.replace("{}", "1"))

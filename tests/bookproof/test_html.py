@@ -2,9 +2,6 @@
 
 import re
 
-import pytest
-from bookproof.html.alt_text import title_and_width
-
 
 def test_a_listing_links_to_the_reference_and_leaves_the_docstring_out(built):
     html = built.html("number")
@@ -29,11 +26,19 @@ def test_a_formula_keeps_the_mark_that_follows_it(built):
     assert ".." not in text.split("halves it")[0]
 
 
-def test_a_picture_has_the_text_that_it_brings_and_a_wide_one_is_marked(built):
-    images = re.findall(r"<img [^>]*_images[^>]*>", built.html("word"))
-    texts = [re.search('alt="(.*?)"', image)[1] for image in images]
-    assert texts == [f"A line of {n} points." for n in (300, 600, 120)]
-    assert ["wide" in image for image in images] == [False, True, False]
+def test_a_picture_stands_in_its_page_with_the_text_that_it_brings(built):
+    one, many, _ = re.findall(
+        r'<div class="picture">(.*?)</div>', built.html("word"), re.DOTALL
+    )
+    assert one.startswith("<svg ")
+    assert re.findall('aria-label="(.*?)"', one) == ["A line of 300 points."]
+    assert '<path d="M0 4h300" />' in one
+    assert (
+        many.count("<svg ") == many.count("</svg>") == 2
+    )  # not a third around them
+    texts = ["A line of 200 points.", "A line of 100 points."]
+    assert re.findall('aria-label="(.*?)"', many) == texts
+    assert list((built.root / "_build" / "html").glob("_images/*.svg")) == []
 
 
 def test_a_solution_is_folded_and_a_hidden_output_too(built):
@@ -83,20 +88,27 @@ def test_every_fault_of_a_page_is_named_with_its_place(built):
 
 
 def test_a_picture_that_a_cell_computes_needs_a_text_alternative(built):
-    built.edit(
-        "tiny/words.py", "<title>A line of {self.points} points.</title>", ""
-    )
+    built.edit("tiny/words.py", "A line of {self.points} points.", " ")
     failed = built.build()
     assert not failed.good
     lines = re.findall(r"word\.md:(\d+): WARNING: this picture has no", failed.said)
     assert lines == ["33", "41", "68"]
 
 
-@pytest.mark.parametrize(
-    ("width", "points"), [("612pt", 612), ("100%", 0), ("9cm", 0)]
-)
-def test_the_width_of_a_picture_counts_if_it_is_in_points(tmp_path, width, points):
-    file = tmp_path / "picture.svg"
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}"><title>A</title></svg>'
-    file.write_text(svg, "utf-8")
-    assert title_and_width(file) == ("A", points)
+def test_a_picture_in_a_page_has_no_ids(built):
+    built.edit("tiny/words.py", "<path d", "<path id='line' d")
+    failed = built.build()
+    assert not failed.good
+    lines = re.findall(
+        r"word\.md:(\d+): WARNING: this picture has ids", failed.said
+    )
+    assert lines == ["33", "41", "68"]
+
+
+def test_what_nobody_needs_to_hear_may_be_silent(built):
+    built.edit(
+        "tiny/words.py",
+        'aria-label="A line of {self.points} points."',
+        'aria-hidden="true"',
+    )
+    assert built.build().good

@@ -1,4 +1,4 @@
-"""Predictions: no answer outside of its fold, kept on the reader's machine, answered at the end in print."""
+"""Predictions: no answer outside its fold, kept on the reader's machine, at the end in print."""
 
 import re
 

@@ -3,8 +3,8 @@
 from sphinx.application import Sphinx
 
 PARTS = (
-    *("alt_text", "boxes", "captions", "citations", "folds"),
-    *("lean", "mathematics", "numbers", "punctuation", "wrong"),
+    *("boxes", "captions", "citations", "folds", "lean", "mathematics"),
+    *("numbers", "pictures", "punctuation", "wrong"),
 )
 
 

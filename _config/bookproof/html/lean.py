@@ -45,7 +45,11 @@ def make_lean(app: Sphinx, error: Exception | None) -> None:
         LOGGER.warning("the theme's files are not made lean: %s is not there", missing[0])
         return
     pages = [page.read_text("utf-8") for page in pages_of(site)]
-    own = {file.name for path in app.config.html_static_path for file in Path(app.confdir, path).iterdir()}
+    own = {
+        file.name
+        for path in app.config.html_static_path
+        for file in Path(app.confdir, path).iterdir()
+    }
     remove(static, pages)
     words = words_of(pages, static.rglob("*.js"))
     for sheet in static.rglob("*.css"):
@@ -81,7 +85,12 @@ def remove(static: Path, pages: list[str]) -> None:
 
 def words_of(pages: Iterable[str], scripts: Iterable[Path]) -> set[str]:
     """Return the classes of all pages, and every word of their scripts."""
-    classes = {name for page in pages for found in re.findall(r'class="([^"]*)"', page) for name in found.split()}
+    classes = {
+        name
+        for page in pages
+        for found in re.findall(r'class="([^"]*)"', page)
+        for name in found.split()
+    }
     icons = {"fa-"} if any(name.startswith("fa-") for name in classes) else set()
     texts = (script.read_text("utf-8") for script in scripts if "fontawesome" not in script.name)
     return classes | icons | {word for text in texts for word in re.findall(r"[\w-]+", text)}
@@ -116,7 +125,9 @@ def joined(css: str) -> str:
     sides: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: {"light": {}, "dark": {}})
     for _, selectors, body in RULE.findall(css):
         for mode, rest in modes(selectors):
-            sides[rest].get(mode, {}).update((name, value.strip()) for name, value in FACT.findall(body))
+            sides[rest].get(mode, {}).update(
+                (name, value.strip()) for name, value in FACT.findall(body)
+            )
     last = {rest: start for start, rest in places(css) if all(sides[rest].values())}
 
     def once(rule: re.Match[str]) -> str:

@@ -10,6 +10,9 @@ def sentence() -> str:
     return f"The answer is {answer()}."
 
 
+SVG = '<svg xmlns="http://www.w3.org/2000/svg"'
+
+
 @dataclass
 class Line:
     """A picture of a line, so many points long."""
@@ -17,6 +20,17 @@ class Line:
     points: int
 
     def _repr_svg_(self) -> str:
-        """Draw it, with its text alternative as the title."""
-        head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.points}pt" height="9pt">'
-        return f"{head}<title>A line of {self.points} points.</title><path d='M0 4h999'/></svg>"
+        """Draw it, and say what it is."""
+        said = f'role="img" aria-label="A line of {self.points} points."'
+        return f"{SVG} {said}><path d='M0 4h{self.points}'/></svg>"
+
+
+@dataclass
+class Lines:
+    """Some lines, which a page may put below each other."""
+
+    points: list[int]
+
+    def _repr_svg_(self) -> str:
+        """Draw each as a picture of its own."""
+        return f"{SVG}>{''.join(Line(each)._repr_svg_() for each in self.points)}</svg>"

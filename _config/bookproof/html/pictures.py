@@ -1,0 +1,91 @@
+"""Write the pictures that cells compute into the page, so that they have its fonts and colours.
+
+A picture in a file of its own has neither, whatever its style sheet says. One that is made of parts,
+SVGs within an SVG, is written as those, side by side, for the page to stack where it is narrow.
+
+The root, or each part, says in ``aria-label`` what it shows; a picture without a text alternative
+fails a strict build, with the page that it stands on. So does one that brings ids, which would meet
+those of other pictures.
+"""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.writers.html5 import HTML5Translator
+
+LOGGER = logging.getLogger(__name__)
+SVG = "http://www.w3.org/2000/svg"
+ElementTree.register_namespace("", SVG)
+BEFORE_IMAGES_ARE_COLLECTED = 400
+
+
+class picture(nodes.General, nodes.Element):
+    """A picture that stands in the page; its ``markup`` is what is written."""
+
+
+def parts(file: Path) -> list[ElementTree.Element]:
+    """Return the pictures that an SVG file is made of, which may be the one that it is."""
+    root = ElementTree.parse(file).getroot()
+    inner = list(root)
+    return inner if inner and all(part.tag == f"{{{SVG}}}svg" for part in inner) else [root]
+
+
+def is_silent(part: ElementTree.Element) -> bool:
+    """Say whether a part neither has a text alternative nor is hidden from who needs one."""
+    return not part.get("aria-label", "").strip() and part.get("aria-hidden") != "true"
+
+
+def has_ids(part: ElementTree.Element) -> bool:
+    """Say whether anything in a part can be referred to."""
+    return any("id" in element.attrib for element in part.iter())
+
+
+def placed(node: nodes.Element) -> nodes.Element:
+    """Return the innermost node around a node that knows its line."""
+    while not node.line and node.parent is not None:
+        node = node.parent
+    return node
+
+
+def is_computed(image: nodes.image) -> bool:
+    """Say whether an image is in the output of a cell."""
+    around: nodes.Node | None = image
+    while around is not None and around.get("nb_element") != "cell_code_output":
+        around = around.parent
+    return around is not None
+
+
+def place_pictures(app: Sphinx, doctree: nodes.document) -> None:
+    """Write computed pictures into a page that was just read, and ask all for their texts."""
+    for image in list(doctree.findall(nodes.image)):
+        file = Path(app.env.relfn2path(image["uri"])[1])
+        if file.suffix == ".svg" and file.is_file() and is_computed(image):
+            image.replace_self(inline(image, parts(file)))
+        elif not image.get("alt"):
+            LOGGER.warning("this picture has no text alternative", location=placed(image))
+
+
+def inline(image: nodes.image, pieces: list[ElementTree.Element]) -> picture:
+    """Return a picture for the page, and warn of what it must not be."""
+    if any(map(is_silent, pieces)):
+        LOGGER.warning("this picture has no text alternative", location=placed(image))
+    if any(map(has_ids, pieces)):
+        LOGGER.warning("this picture has ids", location=placed(image))
+    markup = [ElementTree.tostring(piece, "unicode").strip() for piece in pieces]
+    return picture("", markup="".join(markup).replace(f' xmlns="{SVG}"', ""))
+
+
+def write_picture(writer: HTML5Translator, node: picture) -> None:
+    """Write a picture into the page."""
+    writer.body.append(f'<div class="picture">{node["markup"]}</div>\n')
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Listen to pages as they are read."""
+    app.add_node(picture, html=(write_picture, None))
+    app.connect("doctree-read", place_pictures, priority=BEFORE_IMAGES_ARE_COLLECTED)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

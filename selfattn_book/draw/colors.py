@@ -1,0 +1,167 @@
+"""The colours of the book's pictures: a part to play for each, on light ground and on dark.
+
+One role has one colour in every chapter. The lines of the five roles of attention stay apart for
+red-green-blind eyes (CIE76 difference 19 on light ground, 15 on dark), so plots take theirs from them.
+A page knows each colour by its name; where there is no page, as in a notebook, the light one holds.
+"""
+
+import numpy as np
+from matplotlib.colors import Colormap, ListedColormap, to_hex
+
+# name: on light ground, on dark ground. On a tint, text is ink.
+COLORS = {
+    "paper": ("#fdfcf9", "#15181c"),
+    "ink": ("#24282d", "#e4e1da"),
+    "muted": ("#5a5f66", "#a8adb4"),
+    "road": ("#7c8797", "#8a96a8"),  # the residual path; frames; never text
+    "query": ("#0a70bd", "#5fb0f2"),
+    "query-tint": ("#dcebf7", "#17334a"),
+    "key": ("#bd4a00", "#f08a48"),
+    "key-tint": ("#fce8da", "#452814"),
+    "value": ("#007d5c", "#35bf94"),
+    "value-tint": ("#d9f1e8", "#103a2e"),
+    "weights": ("#6f2a78", "#eab6ec"),
+    "weights-tint": ("#efdff0", "#43293f"),
+    "context": ("#553c00", "#f7dc7a"),
+    "context-tint": ("#f5e9c4", "#40350f"),
+    "mask": ("#6b7078", "#8f959e"),  # always hatched
+    "mask-tint": ("#e6e4de", "#2b3037"),
+    "wrong": ("#b3261e", "#ff9188"),  # always dashed, and says so
+    "wrong-tint": ("#fbe6e3", "#3f1c1a"),
+    # the shades of heat maps: nothing, much, and much below nothing; and the numbers on them
+    "zero": ("#eef2f6", "#20262d"),
+    "plus": ("#113f75", "#64ade9"),
+    "minus": ("#6f3000", "#e29054"),
+    "on-pale": ("#000000", "#ffffff"),
+    "on-deep": ("#ffffff", "#000000"),
+}
+LIGHT, DARK = 0, 1
+STEPS = 20  # from nothing to much
+DEEP = 14  # from this step on, numbers are `on-deep`: each has 4.5 times the light of the other
+
+_LMS = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+_OKLAB = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+
+
+def light(name: str) -> str:
+    """Return the colour of a name on light ground.
+
+    Example:
+        >>> light("query")
+        '#0a70bd'
+    """
+    return COLORS[name][LIGHT]
+
+
+def mix(one: str, other: str, share: float) -> str:
+    """Return a colour on the way from one to the other, in even steps for the eye (OKLab).
+
+    Source: Ottosson (2020), A perceptual color space for image processing.
+
+    Example:
+        >>> mix("#000000", "#ffffff", 0.5), mix("#eef2f6", "#113f75", 0)
+        ('#636363', '#eef2f6')
+    """
+    ends = [_OKLAB @ np.cbrt(_LMS @ linear(color)) for color in (one, other)]
+    middle = (1 - share) * ends[0] + share * ends[1]
+    rgb = np.linalg.solve(_LMS, np.linalg.solve(_OKLAB, middle) ** 3).clip(0, 1)
+    return to_hex(
+        np.where(rgb <= 0.0031308, 12.92 * rgb, 1.055 * rgb ** (1 / 2.4) - 0.055)
+    )
+
+
+def linear(color: str) -> np.ndarray:
+    """Return how much red, green and blue light a colour has.
+
+    Example:
+        >>> linear("#ff8000").round(3)
+        array([1.   , 0.216, 0.   ])
+    """
+    rgb = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(one: str, other: str) -> float:
+    """Return how many times the light of one colour is that of the other, as WCAG 2.2 counts it.
+
+    Example:
+        >>> contrast("#000000", "#ffffff"), round(contrast("#ffffff", light("query")), 1)
+        (21.0, 5.1)
+    """
+    lights = [
+        float([0.2126, 0.7152, 0.0722] @ linear(color)) for color in (one, other)
+    ]
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
+def shade(step: int, ground: int = LIGHT) -> str:
+    """Return one of the shades of heat maps, from ``-STEPS`` to ``STEPS``, on light or dark ground.
+
+    Example:
+        >>> shade(0), shade(STEPS), shade(-STEPS, DARK)
+        ('#eef2f6', '#113f75', '#e29054')
+    """
+    end = COLORS["plus" if step > 0 else "minus"][ground]
+    return mix(COLORS["zero"][ground], end, abs(step) / STEPS)
+
+
+def shades(*, signed: bool) -> Colormap:
+    """Return the shades from nothing to much, or from much below nothing if there are signs.
+
+    Example:
+        >>> shades(signed=False).N, shades(signed=True).N
+        (21, 41)
+    """
+    least = -STEPS if signed else 0
+    return ListedColormap([shade(step) for step in range(least, STEPS + 1)])
+
+
+def on_shade(color: str) -> str:
+    """Return the colour of a number on a shade.
+
+    Example:
+        >>> [on_shade(shade(step)) == light("on-pale") for step in (0, 13, 14, -20)]
+        [True, True, False, False]
+    """
+    return light("on-deep" if color in _DEEP else "on-pale")
+
+
+def on_page(color: str) -> str:
+    """Return how a page calls a colour; what it has no name for, it shows as it is.
+
+    Example:
+        >>> on_page("#0a70bd"), on_page("#123456")
+        ('var(--fig-query,#0a70bd)', '#123456')
+        >>> on_page(shade(-5))
+        'color-mix(in oklab,var(--fig-zero,#eef2f6),var(--fig-minus,#6f3000) 25%)'
+    """
+    return _ON_PAGE.get(color, color)
+
+
+def _names() -> dict[str, str]:
+    named = {
+        tones[LIGHT]: f"var(--fig-{name},{tones[LIGHT]})"
+        for name, tones in COLORS.items()
+    }
+    zero = named[light("zero")]
+    for end, sign in (("plus", 1), ("minus", -1)):
+        for step in range(1, STEPS):
+            share = f"{named[light(end)]} {100 * step // STEPS}%"
+            named[shade(sign * step)] = f"color-mix(in oklab,{zero},{share})"
+    return named
+
+
+_ON_PAGE = _names()
+_DEEP = {shade(sign * step) for sign in (1, -1) for step in range(DEEP, STEPS + 1)}

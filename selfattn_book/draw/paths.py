@@ -1,0 +1,141 @@
+"""What an SVG draws, written short: from point to point, in tenths of a pixel."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from matplotlib.colors import to_hex
+from matplotlib.path import Path
+from matplotlib.transforms import Bbox, BboxBase
+
+LETTERS = {Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: "c"}
+
+
+def outline(
+    path: Path, inside: BboxBase | None = None, *, filled: bool = False
+) -> str:
+    """Write a line or an area, without what lies outside of a box.
+
+    Example:
+        >>> line = Path([(0, 0), (10, 5.25), (10, 20)])
+        >>> outline(line, Bbox.from_extents(0, 0, 30, 10))
+        'M0 0l10 5.2v4.8'
+        >>> outline(Path.unit_rectangle(), Bbox.from_extents(0, 0, 0.5, 2), filled=True)
+        'M.5 1h-.5v-1h.5z'
+    """
+    if has_curves(path):
+        return written(path.iter_segments(simplify=False))
+    if filled and inside is not None:
+        path, inside = path.clip_to_bbox(inside), None
+    clip = None if inside is None else inside.extents
+    return written(path.iter_segments(clip=clip, simplify=True))
+
+
+def marker(path: Path) -> str:
+    """Write a mark around a point, to follow that point.
+
+    Example:
+        >>> marker(Path.unit_circle()), marker(Path([(0, -2), (0, 2)]))
+        ('m-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z', 'm0-2v4')
+    """
+    if not has_curves(path):
+        return written(path.iter_segments(simplify=False), around=True)
+    radius = tenths(
+        np.abs(path.vertices).max()
+    )  # of matplotlib's marks, only discs are round
+    half = f"a{join(radius, radius)} 0 1 0"
+    return f"m{join(-radius, 0)}{half} {join(2 * radius, 0)}{half}{join(-2 * radius, 0)}z"
+
+
+def cells(xs: np.ndarray, ys: np.ndarray, colors: np.ndarray) -> dict[str, str]:
+    """Write the cells of each colour as one path; like neighbours in a row become one cell.
+
+    Example:
+        >>> blank, blue = (0, 0, 0, 0), (0, 0, 1, 1)
+        >>> cells(np.array([0, 10, 20, 30]), np.array([0, 5]), np.array([[blue, blue, blank]]))
+        {'#0000ff': 'M0 0h20v5h-20z'}
+    """
+    drawn: dict[str, str] = {}
+    x, y = tenths(xs), tenths(ys)
+    for i, row in enumerate(colors):
+        height = y[i + 1] - y[i]
+        for start, stop, color in _runs(row):
+            width = x[stop] - x[start]
+            side = f"h{join(width)}v{join(height)}h{join(-width)}z"
+            drawn[color] = f"{drawn.get(color, '')}M{join(x[start], y[i])}{side}"
+    return drawn
+
+
+def written(
+    segments: Iterable[tuple[np.ndarray, np.uint8]], *, around: bool = False
+) -> str:
+    """Write segments as matplotlib gives them; ``around`` a point, not from the corner.
+
+    Example:
+        >>> written(Path([(1, 2), (1, 3), (4.04, 3)], closed=False).iter_segments())
+        'M1 2v1h3'
+    """
+    text, last = "", ""
+    here = start = np.zeros(2, int)
+    for vertices, code in segments:
+        points = tenths(vertices).reshape(-1, 2)
+        if code == Path.CLOSEPOLY:
+            step, here = "z", start
+        elif code == Path.MOVETO:
+            step = (
+                f"m{join(*points[0] - here)}" if around else f"M{join(*points[0])}"
+            )
+            here = start = points[0]
+        else:
+            step, here = _step(code, points - here), points[-1]
+        repeats = step[:1] == last and last in "lqc"
+        text += _glue(step[1:]) if repeats else step
+        last = step[:1] or last
+    return text
+
+
+def has_curves(path: Path) -> bool:
+    """Say whether a path has curves; such a one is small, and lies within the axes."""
+    return path.codes is not None and Path.CURVE4 in path.codes
+
+
+def tenths(values: np.ndarray) -> np.ndarray:
+    """Round to tenths, and return how many there are."""
+    return np.rint(np.multiply(values, 10)).astype(int)
+
+
+def join(*tenths: int) -> str:
+    """Write numbers, given in tenths, with nothing between them that is not needed.
+
+    Example:
+        >>> join(10, -5, 0, 123)
+        '1-.5 0 12.3'
+    """
+    return "".join(_glue(_number(n)) for n in tenths).lstrip()
+
+
+def _glue(number: str) -> str:
+    return number if number.startswith("-") else f" {number}"
+
+
+def _number(tenth: int) -> str:
+    whole, rest = divmod(abs(int(tenth)), 10)
+    text = f"{whole or ''}.{rest}" if rest else str(whole)
+    return f"-{text}" if tenth < 0 else text
+
+
+def _step(code: int, moves: np.ndarray) -> str:
+    """Write one step; one that is too short to be seen is left out."""
+    if not moves.any():
+        return ""
+    if code == Path.LINETO and not moves.all():
+        (dx, dy) = moves[0]
+        return f"h{join(dx)}" if dy == 0 else f"v{join(dy)}"
+    return LETTERS[code] + join(*moves.flat)
+
+
+def _runs(row: np.ndarray) -> Iterator[tuple[int, int, str]]:
+    """Yield where each run of one colour begins and ends; what has no colour is left out."""
+    edges = np.flatnonzero((row[1:] != row[:-1]).any(1)) + 1
+    for start, stop in zip([0, *edges], [*edges, len(row)], strict=True):
+        if row[start][3] > 0:
+            yield int(start), int(stop), to_hex(row[start])

@@ -1,0 +1,219 @@
+"""A sheet that matplotlib draws on, for a page: few marks, text as text, colours by their names.
+
+matplotlib's own SVG outlines text or places it for one font, repeats ids from picture to picture,
+and is several times as long. Sizes are CSS pixels; what is drawn is not scaled.
+"""
+
+import re
+from html import escape
+from typing import Any
+
+import numpy as np
+from matplotlib.backend_bases import GraphicsContextBase, RendererBase
+from matplotlib.colors import to_hex
+from matplotlib.path import Path
+from matplotlib.text import Text
+from matplotlib.transforms import Affine2D, BboxBase, Transform
+
+from selfattn_book.draw.colors import light, on_page
+from selfattn_book.draw.paths import cells, join, marker, outline, tenths
+
+INCH, POINT = 96, 96 / 72  # CSS pixels
+SMALL = 13  # pixels; the size of text that says no other
+SHARES = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "top": 1.0}
+SIDES = {0.0: "start", 0.5: "middle", 1.0: "end"}
+
+
+class Sheet(RendererBase):
+    """Turn what is drawn into the marks of an SVG.
+
+    Example:
+        >>> from matplotlib.lines import Line2D
+        >>> from matplotlib.transforms import IdentityTransform
+        >>> sheet = Sheet(100, 50)
+        >>> line = Line2D([0, 30], [0, 20], color=light("query"), transform=IdentityTransform())
+        >>> line.draw(sheet)
+        >>> print(*sheet.marks())
+        <path d="M0 50l30-20" fill="none" stroke="var(--fig-query,#0a70bd)" stroke-width="2"/>
+    """
+
+    def __init__(self, width: float, height: float) -> None:
+        """Open a sheet of so many CSS pixels."""
+        super().__init__()
+        self.size = width, height
+        self._upright = Affine2D().scale(1, -1).translate(0, height)
+        self._drawn: list[tuple[str, str]] = []  # a path and its looks, or a text
+
+    def marks(self) -> list[str]:
+        """Return what was drawn, in its order."""
+        return [f'<path d="{d}"{look}/>' if look else d for d, look in self._drawn]
+
+    def get_canvas_width_height(self) -> tuple[float, float]:
+        """Return the size."""
+        return self.size
+
+    def flipy(self) -> bool:
+        """Say that y goes down."""
+        return True
+
+    def points_to_pixels(self, points: float) -> float:
+        """Return a length in pixels."""
+        return points * POINT
+
+    def draw_path(
+        self,
+        gc: GraphicsContextBase,
+        path: Path,
+        transform: Transform,
+        rgbFace: Any = None,
+    ) -> None:
+        """Draw a line or an area, as far as it lies within the axes."""
+        path = path.transformed(transform + self._upright)
+        d = outline(path, self._inside(gc), filled=rgbFace is not None)
+        self._draw(d, _look(gc, rgbFace))
+
+    def draw_markers(
+        self,
+        gc: GraphicsContextBase,
+        marker_path: Path,
+        marker_trans: Transform,
+        path: Path,
+        trans: Transform,
+        rgbFace: Any = None,
+    ) -> None:
+        """Draw one mark at each point within the axes, as one path."""
+        mark = marker(
+            marker_path.transformed(marker_trans + Affine2D().scale(1, -1))
+        )
+        points = path.transformed(trans + self._upright).vertices
+        if (box := self._inside(gc)) is not None:
+            points = points[_within(box, points)]
+        drawn = [f"M{join(*point)}{mark}" for point in tenths(points)]
+        self._draw("".join(drawn), _look(gc, rgbFace))
+
+    def draw_quad_mesh(
+        self,
+        gc: GraphicsContextBase,
+        master_transform: Transform,
+        meshWidth: int,
+        meshHeight: int,
+        coordinates: np.ndarray,
+        offsets: Any,
+        offsetTrans: Any,
+        facecolors: np.ndarray,
+        antialiased: Any,
+        edgecolors: Any,
+    ) -> None:
+        """Draw the cells of a heat map, all of one shade as one path."""
+        place = master_transform + self._upright
+        across = place.transform(coordinates[0])[:, 0]
+        down = place.transform(coordinates[:, 0])[:, 1]
+        colors = np.reshape(facecolors, (meshHeight, meshWidth, 4))
+        for color, d in cells(across, down, colors).items():
+            look = f' fill="{on_page(color)}" shape-rendering="crispEdges"'
+            self._draw(d, look)
+
+    def draw_text(
+        self,
+        gc: GraphicsContextBase,
+        x: float,
+        y: float,
+        s: str,
+        prop: Any,
+        angle: float,
+        ismath: Any = False,
+        mtext: Text | None = None,
+    ) -> None:
+        """Write a line of text from where it is anchored, so that in each font it keeps its place."""
+        width, _, _ = self.get_text_width_height_descent(s, prop, ismath)
+        share, turn = _anchor(mtext, angle), np.deg2rad(angle)
+        along = share * width * np.array([np.cos(turn), -np.sin(turn)])
+        across, down = tenths(np.add((x, y), along))
+        look = _text_look(
+            gc, self.points_to_pixels(prop.get_size_in_points()), share
+        )
+        if angle:
+            look += f' transform="rotate({-angle:g} {join(across, down)})"'
+        place = f'x="{join(across)}" y="{join(down)}"'
+        self._drawn.append((f"<text {place}{look}>{_letters(s)}</text>", ""))
+
+    def _inside(self, gc: GraphicsContextBase) -> BboxBase | None:
+        box = gc.get_clip_rectangle()
+        return None if box is None else box.transformed(self._upright)
+
+    def _draw(self, d: str, look: str) -> None:
+        """Add a path; lines that look like the line before them go on with it."""
+        before, same = self._drawn[-1] if self._drawn else ("", "")
+        if look == same and 'fill="none"' in look and "opacity" not in look:
+            self._drawn[-1] = (before + d, look)
+        elif d:
+            self._drawn.append((d, look))
+
+
+def _within(box: BboxBase, points: np.ndarray) -> np.ndarray:
+    """Say which points lie in a box, or on its edge."""
+    x, y = points.T
+    return (
+        (x > box.xmin - 0.5)
+        & (x < box.xmax + 0.5)
+        & (y > box.ymin - 0.5)
+        & (y < box.ymax + 0.5)
+    )
+
+
+def _look(gc: GraphicsContextBase, face: Any) -> str:
+    """Write the fill and the stroke of a path."""
+    look = ' fill="none"'
+    if face is not None and (opacity := _opacity(gc, face)):
+        look = f' fill="{on_page(to_hex(face[:3]))}"' + _attribute(
+            "fill-opacity", opacity, 1
+        )
+    if width := gc.get_linewidth() * POINT:
+        look += f' stroke="{on_page(to_hex(gc.get_rgb()[:3]))}"'
+        look += _attribute("stroke-opacity", _opacity(gc, gc.get_rgb()), 1)
+        look += _attribute("stroke-width", width, 1)
+        dashes = gc.get_dashes()[1]
+        look += "" if dashes is None else f' stroke-dasharray="{_numbers(dashes)}"'
+    return look
+
+
+def _opacity(gc: GraphicsContextBase, color: Any) -> float:
+    return gc.get_alpha() if gc.get_forced_alpha() else ([*color, 1.0][3])
+
+
+def _attribute(name: str, value: float, default: float) -> str:
+    return "" if value == default else f' {name}="{value:.3g}"'
+
+
+def _numbers(points: Any) -> str:
+    return " ".join(f"{length * POINT:.3g}" for length in points)
+
+
+def _anchor(text: Text | None, angle: float) -> float:
+    """Return the share of a line of text that lies before its anchor."""
+    if text is None:  # one of several lines
+        return 0.5
+    if (
+        angle and text.get_rotation_mode() != "anchor"
+    ):  # below an axis, the end is next to it
+        return SHARES[text.get_va()]
+    return SHARES[text.get_ha()]
+
+
+def _text_look(gc: GraphicsContextBase, size: float, share: float) -> str:
+    look = "" if share == 0 else f' text-anchor="{SIDES[share]}"'
+    look += _attribute("font-size", size, SMALL)
+    color = to_hex(gc.get_rgb()[:3])
+    return look if color == light("ink") else f'{look} fill="{on_page(color)}"'
+
+
+def _letters(text: str) -> str:
+    r"""Write text for a page: powers are raised, and a minus is one.
+
+    >>> _letters(r"$\mathdefault{10^{-1}}$"), _letters("-0.5 < x"), _letters("pre-norm")
+    ('10<tspan dy="-4" font-size="11">−1</tspan>', '−0.5 &lt; x', 'pre-norm')
+    """
+    text = re.sub(r"(?<![\w-])-(?=[\d.])", "−", escape(text, quote=False))
+    text = text.replace(r"\mathdefault", "").replace(r"\times", "×")
+    text = re.sub(r"\^\{(.*?)\}", r'<tspan dy="-4" font-size="11">\1</tspan>', text)
+    return re.sub(r"\$\{?(.*?)\}?\$", r"\1", text)

@@ -1,0 +1,118 @@
+"""Pictures in a real browser: they fit a phone, can be read there, and change colour with the page."""
+
+import re
+
+import pytest
+
+from selfattn_book.draw.colors import COLORS
+from tests.book.pages import SITE
+
+PAGES = sorted(
+    page.relative_to(SITE).as_posix()
+    for page in SITE.rglob("*.html")
+    if 'class="picture"' in page.read_text("utf-8")
+)
+PHONES = (400, 320)
+
+SHOWN = "[...document.querySelectorAll('.picture > svg')].filter(s => s.getClientRects().length)"
+TOO_WIDE = f"""() => {SHOWN}
+    .filter(s => s.getBoundingClientRect().right > innerWidth + .5
+              || s.closest('.picture').scrollWidth > s.closest('.picture').clientWidth)
+    .map(s => s.getAttribute('aria-label'))"""
+# A text is as large as the picture is drawn; a power of ten is a part of one.
+TOO_SMALL = f"""() => {SHOWN}.flatMap(s => [...s.querySelectorAll('text')].map(t => {{
+        const m = t.getScreenCTM();
+        return [t.textContent, parseFloat(getComputedStyle(t).fontSize) * Math.hypot(m.a, m.b)];
+    }})).filter(([_, size]) => size < 11)"""
+CLIPPED = f"""() => {SHOWN}.flatMap(s => {{
+    const sheet = s.getBoundingClientRect();
+    return [...s.querySelectorAll('text')].filter(t => {{
+        const b = t.getBoundingClientRect();
+        return b.left < sheet.left - 3 || b.right > sheet.right + 3
+            || b.top < sheet.top - 3 || b.bottom > sheet.bottom + 3;
+    }}).map(t => t.textContent);
+}})"""
+FONTS = f"() => [...new Set({SHOWN}.map(s => getComputedStyle(s).fontFamily.split(',')[0]))]"
+COLOURS = f"""() => [...new Set({SHOWN}.flatMap(s => [...s.querySelectorAll('path, text')])
+    .flatMap(e => [getComputedStyle(e).fill, getComputedStyle(e).stroke]))]"""
+OPEN_FOLDS = "document.querySelectorAll('details').forEach(d => d.open = true)"
+
+
+def rgb(color):
+    return "rgb({}, {}, {})".format(*(int(color[i : i + 2], 16) for i in (1, 3, 5)))
+
+
+def test_pictures_stand_in_the_pages():
+    assert "chapters/masks.html" in PAGES
+    assert len(PAGES) > 15
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pictures_fit_a_phone_and_can_be_read_on_it(name, open_page):
+    page = open_page((SITE / name).as_uri(), width=PHONES[0])
+    page.evaluate(OPEN_FOLDS)
+    for width in PHONES:
+        page.set_viewport_size({"width": width, "height": 800})
+        found = {
+            check: page.evaluate(check) for check in (TOO_WIDE, TOO_SMALL, CLIPPED)
+        }
+        assert not any(found.values()), (width, list(found.values()))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_text_of_a_picture_is_cut_on_a_desk(name, open_page):
+    page = open_page((SITE / name).as_uri(), width=1280)
+    page.evaluate(OPEN_FOLDS)
+    assert page.evaluate(CLIPPED) == []
+
+
+def test_panels_stand_side_by_side_on_a_desk_and_below_each_other_on_a_phone(
+    open_page,
+):
+    page = open_page((SITE / "chapters/masks.html").as_uri(), width=1280)
+    picture = page.locator(".picture:has(> svg:nth-child(2):last-child)").first
+    page.evaluate(OPEN_FOLDS)
+    for width, below in ((1280, False), (320, True)):
+        page.set_viewport_size({"width": width, "height": 800})
+        first, second = (
+            picture.locator("> svg").nth(i).bounding_box() for i in (0, 1)
+        )
+        assert (second["y"] >= first["y"] + first["height"]) == below
+        assert (second["x"] >= first["x"] + first["width"]) != below
+
+
+def test_what_is_wide_is_drawn_narrow_on_a_phone(open_page):
+    page = open_page((SITE / "chapters/why-divide.html").as_uri(), width=1280)
+    page.evaluate(OPEN_FOLDS)
+    wide, narrow = page.locator("svg.wide").first, page.locator("svg.narrow").first
+    assert (wide.is_visible(), narrow.is_visible()) == (True, False)
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert (wide.is_visible(), narrow.is_visible()) == (False, True)
+
+
+def test_pictures_have_the_font_of_the_page(open_page):
+    page = open_page((SITE / "chapters/masks.html").as_uri())
+    (font,) = page.evaluate(FONTS)
+    heading = page.evaluate(
+        "getComputedStyle(document.querySelector('h1')).fontFamily"
+    )
+    assert font == heading.split(",")[0]
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pictures_have_the_colours_of_the_theme(theme, scripts, open_page):
+    page = open_page(
+        (SITE / "chapters/why-divide.html").as_uri(), theme=theme, scripts=scripts
+    )
+    tones = [rgb(tones[theme == "dark"]) for tones in COLORS.values()]
+    colours = page.evaluate(COLOURS)
+    mixed = [colour for colour in colours if colour.startswith("oklab(")]
+    assert rgb(COLORS["ink"][theme == "dark"]) in colours
+    assert {*colours} - {*mixed, *tones, "none"} == set()
+
+
+def test_ids_of_a_page_are_its_own():
+    for name in PAGES:
+        ids = re.findall(r'\sid="([^"]+)"', (SITE / name).read_text("utf-8"))
+        assert len(ids) == len(set(ids)), name

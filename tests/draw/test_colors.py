@@ -1,0 +1,96 @@
+"""What is to be read or told apart can be, on light ground and on dark, by the formula of WCAG 2.2."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from selfattn_book.draw.colors import (
+    COLORS,
+    DARK,
+    LIGHT,
+    STEPS,
+    contrast,
+    light,
+    mix,
+    on_page,
+    on_shade,
+    shade,
+    shades,
+)
+from selfattn_book.draw.style import COLORS as SERIES
+from selfattn_book.draw.style import GREY, INK
+
+STYLE_SHEET = Path(__file__).parents[2] / "_config" / "static" / "figures.css"
+TINTS = [name for name in COLORS if name.endswith("-tint")]
+TEXTS = ["ink", "muted", *(name.removesuffix("-tint") for name in TINTS)]
+both_grounds = pytest.mark.parametrize(
+    "ground", [LIGHT, DARK], ids=["light", "dark"]
+)
+
+
+@both_grounds
+@pytest.mark.parametrize("name", TEXTS)
+def test_text_can_be_read(name, ground):
+    assert contrast(COLORS[name][ground], COLORS["paper"][ground]) >= 4.5
+
+
+@both_grounds
+@pytest.mark.parametrize("tint", TINTS)
+def test_ink_can_be_read_on_each_tint(tint, ground):
+    assert contrast(COLORS["ink"][ground], COLORS[tint][ground]) >= 4.5
+
+
+@both_grounds
+@pytest.mark.parametrize("name", ["road", "plus", "minus"])
+def test_marks_can_be_seen(name, ground):
+    assert contrast(COLORS[name][ground], COLORS["paper"][ground]) >= 3
+
+
+@both_grounds
+@pytest.mark.parametrize("step", range(-STEPS, STEPS + 1))
+def test_a_number_can_be_read_on_each_shade(step, ground):
+    on = {light(name): COLORS[name][ground] for name in ("on-pale", "on-deep")}
+    assert contrast(on[on_shade(shade(step))], shade(step, ground)) >= 4.5
+
+
+def test_shades_go_evenly_away_from_nothing():
+    for ground, end in ((LIGHT, "#000000"), (DARK, "#ffffff")):
+        for sign in (1, -1):
+            far = [contrast(shade(sign * k, ground), end) for k in range(STEPS + 1)]
+            assert far == sorted(far, reverse=True)
+            assert len(set(far)) == STEPS + 1
+
+
+def test_a_map_has_its_shades_in_their_order():
+    assert [shades(signed=True)(k)[:3] for k in range(STEPS, 2 * STEPS + 1)] == [
+        shades(signed=False)(k)[:3] for k in range(STEPS + 1)
+    ]
+
+
+def test_a_colour_halfway_to_itself_is_itself():
+    for tones in COLORS.values():
+        assert mix(tones[LIGHT], tones[LIGHT], 0.5) == tones[LIGHT]
+
+
+def test_the_curves_of_plots_have_the_colours_of_roles():
+    roles = ("query", "key", "value", "weights")
+    assert [light(role) for role in roles] == SERIES
+    assert (light("ink"), light("road")) == (INK, GREY)
+
+
+def test_a_page_can_tell_each_colour_from_the_others():
+    named = [on_page(tones[LIGHT]) for tones in COLORS.values()]
+    mixed = [on_page(shade(step)) for step in range(-STEPS, STEPS + 1)]
+    assert all(name.startswith("var(--fig-") for name in named)
+    assert len({*named, *mixed}) == len(named) + 2 * (STEPS - 1)
+    assert sum(name.startswith("color-mix(") for name in mixed) == 2 * (STEPS - 1)
+
+
+def test_the_style_sheet_has_the_colours_that_were_measured():
+    declared = re.findall(
+        r"--fig-([\w-]+): light-dark\((#\w{6}), (#\w{6})\);",
+        STYLE_SHEET.read_text("utf-8"),
+    )
+    assert {name: (pale, dark) for name, pale, dark in declared} == COLORS
+    assert len(declared) == len(COLORS)

@@ -1,0 +1,179 @@
+"""Each panel is a picture of its own, with its size and its text; what is wide is drawn narrow, too."""
+
+import re
+from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from selfattn_book.draw.colors import COLORS
+from selfattn_book.draw.curves import lines
+from selfattn_book.draw.layout import NARROW, WIDE, balanced
+from selfattn_book.draw.matrices import heatmap
+from selfattn_book.draw.seeds import bands, ladder
+from selfattn_book.draw.style import panels
+from selfattn_book.draw.vectors import dials, vectors
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def parts(ax):
+    return list(ElementTree.fromstring(ax.figure.to_svg()))
+
+
+def size(part):
+    return int(part.get("width")), int(part.get("height"))
+
+
+DRAWN = {
+    "heatmap": lambda: heatmap(np.eye(3), title="A matrix", row_title="row"),
+    "mask": lambda: heatmap(np.eye(3, dtype=bool)),
+    "signed": lambda: heatmap(np.linspace(-1, 1, 60).reshape(6, 10), digits=None),
+    "lines": lambda: lines(
+        [1, 2, 3], {"a": [1, 2, 3], "b": [3, 2, 9]}, log=True, markers=True
+    ),
+    "bands": lambda: bands(
+        {"a": np.eye(4), "b": np.ones((4, 2))}, floors={"ln 2": 0.7}
+    ),
+    "ladder": lambda: ladder(
+        {"a\nb": [1.0, 2.0]}, {"a\nb": 0.5}, rungs={"half": 0.5}
+    ),
+    "vectors": lambda: vectors(
+        np.eye(2), ["a", "b"], moved=np.ones((2, 2)), hull=True
+    ),
+    "dials": lambda: dials([1.0, 2.0], ["a", "b"], title="Two dials")[0],
+}
+every_kind = pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
+
+
+@every_kind
+def test_a_picture_has_only_colours_that_were_measured(draw):
+    svg = draw().figure.to_svg()
+    named = r"var\(--fig-[\w-]+,#\w{6}\)"
+    looks = set(re.findall(r'(?:fill|stroke)="(.*?)"', svg)) - {"none"}
+    known = rf"{named}|color-mix\(in oklab,{named},{named} \d+%\)"
+    assert looks
+    assert [look for look in looks if not re.fullmatch(known, look)] == []
+    assert set(re.findall(r"--fig-([\w-]+),", svg)) <= set(COLORS)
+
+
+@every_kind
+def test_a_picture_brings_no_ids_and_no_tooltips(draw):
+    svg = draw().figure.to_svg()
+    assert [
+        mark
+        for mark in ("id=", "<title", "<style", "clip-path", "href")
+        if mark in svg
+    ] == []
+
+
+@every_kind
+def test_the_same_picture_is_the_same_file(draw):
+    assert draw().figure.to_svg() == draw().figure.to_svg()
+
+
+@every_kind
+def test_a_picture_fits_on_a_page_and_on_a_phone(draw):
+    ax = draw()
+    root = ElementTree.fromstring(ax.figure.to_svg())
+    assert size(root)[0] <= WIDE + 20
+    for part in root:
+        if part.get("class") != "wide":
+            assert size(part)[0] <= NARROW + 8
+        assert part.get("viewBox").split()[2:] == list(map(str, size(part)))
+        assert f"--width:{size(part)[0]}px" in part.get("style")
+
+
+@every_kind
+def test_text_is_not_smaller_than_small(draw):
+    sizes = re.findall(r'font-size="([\d.]+)"', draw().figure.to_svg())
+    powers = 11
+    assert min(map(float, sizes)) >= powers
+
+
+def test_each_panel_says_what_it_shows():
+    left, right = panels(2)
+    heatmap(np.eye(2), title='"Left" & <right>', ax=left)
+    lines([0, 1], {"a": [0, 1]}, title="Up", ax=right)
+    assert [part.get("aria-label") for part in parts(left)] == [
+        left.get_label(),
+        right.get_label(),
+    ]
+    assert {part.get("role") for part in parts(left)} == {"img"}
+
+
+def test_the_picture_says_all():
+    left, right = panels(2)
+    for ax in (left, right):
+        heatmap(np.eye(2), ax=ax)
+    root = ElementTree.fromstring(left.figure.to_svg())
+    assert root.get("aria-label") == f"{left.get_label()} {right.get_label()}"
+    assert root.get("role") == "img"
+
+
+def test_an_axes_with_nothing_in_it_is_no_panel():
+    assert [
+        part.get("class")
+        for part in parts(dials([0, 1, 2], list("abc"), rows=2)[0])
+    ] == [None] * 3
+
+
+def test_what_is_wide_is_drawn_again_for_a_phone():
+    wide, narrow = parts(
+        lines([0, 1], {"a": [0, 1]}, title="A long title, of two lines on a phone")
+    )
+    assert (wide.get("class"), narrow.get("class")) == ("wide", "narrow")
+    assert wide.get("aria-label") == narrow.get("aria-label")
+    assert (wide.get("display"), narrow.get("display")) == (None, "none")
+    titles = [
+        [text.text for text in part.iter(f"{SVG}text")][-2:]
+        for part in (wide, narrow)
+    ]
+    assert titles[0][1:] == ["A long title, of two lines on a phone"]
+    assert titles[1] == ["A long title, of", "two lines on a phone"]
+
+
+def test_the_figure_is_as_it_was():
+    ax = lines([0, 1], {"a": [0, 1]}, title="A long title " * 9)
+    before = ax.get_title(), ax.figure.get_size_inches().tolist()
+    ax.figure.to_svg()
+    assert (ax.get_title(), ax.figure.get_size_inches().tolist()) == before
+
+
+def test_a_lower_panel_is_dropped_as_far_as_it_is_lower():
+    left, right = panels(2)
+    heatmap(np.eye(4), ax=left)
+    heatmap(np.ones((1, 4)), ax=right)
+    high, low = parts(left)
+    drop = int(low.get("y")) - int(high.get("y"))
+    assert drop > 20
+    assert low.get("style").endswith(f"--drop:{drop}px")
+    assert "--drop" not in high.get("style")
+
+
+def test_the_title_of_all_panels_stands_above_them_and_is_said_once():
+    first, *_ = dials([0, 1], ["a", "b"], title="Some & more")
+    heading, dial, _ = parts(first)
+    assert (heading.get("class"), heading.get("aria-hidden")) == ("heading", "true")
+    assert heading[0].text == "Some & more"
+    assert dial.get("aria-label").startswith("Some & more. a: hand")
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "broken"),
+    [
+        ("", 100, []),
+        ("short", 100, ["short"]),
+        ("one two three four", 100, ["one two", "three four"]),
+        ("incomprehensibilities", 50, ["incomprehensibilities"]),
+    ],
+)
+def test_titles_are_broken_into_even_lines(text, width, broken):
+    assert balanced(text, width) == broken

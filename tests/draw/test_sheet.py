@@ -1,0 +1,113 @@
+"""A sheet holds what was drawn: in its place, with its looks, as text where it is text."""
+
+import re
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from selfattn_book.draw.colors import light, on_page
+from selfattn_book.draw.sheet import INCH, Sheet
+from selfattn_book.draw.style import BLUE, panels
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def ax():
+    """Axes of 200 by 100 pixels that fill their sheet; a unit is a pixel, and y goes up."""
+    figure = plt.figure(figsize=(200 / INCH, 100 / INCH), dpi=INCH)
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, 200), ylim=(0, 100))
+    axes.set_axis_off()
+    return axes
+
+
+def marks(ax):
+    sheet = Sheet(200, 100)
+    ax.draw(sheet)
+    return sheet.marks()
+
+
+def test_a_line_is_drawn_from_point_to_point(ax):
+    ax.plot([10, 60, 60], [10, 30, 100], color=BLUE, linewidth=1.5, linestyle="--")
+    (line,) = marks(ax)
+    assert 'd="M10 90l50-20v-70"' in line
+    assert f'fill="none" stroke="{on_page(BLUE)}" stroke-width="2"' in line
+    assert "stroke-dasharray=" in line
+
+
+def test_what_lies_outside_of_the_axes_is_not_written(ax):
+    ax.plot([-100, 300], [50, 50], color=BLUE)
+    ax.plot([-50, 50, 250], [20, 20, 20], "o", color=BLUE)
+    ax.fill_between([-100, 300], [-100, -100], [40, 40], linewidth=0)
+    area, line, points = marks(ax)
+    assert 'd="M0 50h200"' in line
+    assert points.count("M") == 1
+    numbers = map(float, re.findall(r"-?[\d.]+", area.split('"')[1]))
+    assert max(map(abs, numbers)) <= 200
+
+
+def test_a_thousand_points_on_a_line_are_two(ax):
+    ax.plot(np.linspace(0, 200, 1000), np.linspace(0, 100, 1000))
+    (line,) = marks(ax)
+    assert 'd="M0 100l200-100"' in line
+
+
+def test_what_can_be_seen_through_says_how_much(ax):
+    ax.fill_between([0, 10], [0, 0], [5, 5], color=BLUE, alpha=0.25, linewidth=0)
+    (area,) = marks(ax)
+    assert f'fill="{on_page(BLUE)}" fill-opacity="0.25"' in area
+
+
+def test_points_are_one_path_of_discs(ax):
+    ax.plot([10, 20], [10, 20], "o", color=BLUE, markersize=6, markeredgewidth=0)
+    (points,) = marks(ax)
+    assert re.findall(r"M([\d ]+)m-4 0a4 4", points) == ["10 90", "20 80"]
+
+
+def test_cells_of_one_shade_are_one_path_and_a_missing_one_is_none(ax):
+    cells = np.array([[1, 1, np.nan], [0, 1, 1]])
+    ax.pcolormesh([0, 10, 20, 30], [0, 10, 20], cells, cmap="Greys")
+    pale, deep = sorted(marks(ax), key=len)
+    assert 'd="M0 90h10v-10h-10z"' in pale
+    assert deep.count("z") == 2
+
+
+@pytest.mark.parametrize(
+    ("side", "anchor"), [("left", None), ("center", "middle"), ("right", "end")]
+)
+def test_text_keeps_its_anchor_in_each_font(ax, side, anchor):
+    ax.text(50, 40, "a word", ha=side, color=light("query"), fontsize=10.5)
+    (text,) = marks(ax)
+    assert 'x="50"' in text
+    assert re.findall(r'text-anchor="(\w+)"', text) == ([anchor] if anchor else [])
+    assert f'font-size="14" fill="{on_page(light("query"))}"' in text
+    assert text.endswith(">a word</text>")
+
+
+def test_turned_text_ends_at_its_axis(ax):
+    ax.text(50, 40, "a word", rotation=90, va="top", ha="center")
+    (text,) = marks(ax)
+    assert 'text-anchor="end"' in text
+    (x, y) = re.search(r"rotate\(-90 ([\d.]+) ([\d.]+)\)", text).groups()
+    assert (f'x="{x}"' in text, f'y="{y}"' in text) == (True, True)
+    assert float(y) == pytest.approx(60, abs=0.2)
+
+
+def test_letters_are_those_that_were_written(ax):
+    ax.text(50, 40, "a < b & -1")
+    (text,) = marks(ax)
+    assert ">a &lt; b &amp; −1<" in text
+
+
+def test_powers_of_ten_are_raised():
+    (ax,) = panels()
+    ax.plot([1, 100], [1, 100])
+    ax.set_yscale("log")
+    svg = ax.figure.to_svg()
+    assert '>10<tspan dy="-4" font-size="11">2</tspan></text>' in svg
+    assert "$" not in svg
