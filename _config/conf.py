@@ -64,6 +64,8 @@ nb_code_prompt_show = "Show the {type}"
 nb_ipywidgets_js = {}  # would load from two CDNs
 bookproof_package = "selfattn_book"
 bookproof_libraries = ["torch", "numpy", "matplotlib", "ipykernel", "ipython", "myst-nb"]
+# It tells readers in which line of theirs an error arose; a test sees that it reads no other lines.
+bookproof_outside = ["selfattn_book.reasons.calls"]
 bookproof_preload = [
     "matplotlib.pyplot",
     "numpy",

@@ -170,41 +170,6 @@ def test_a_module_that_is_loaded_behind_the_back_of_the_key_is_named(built):
     assert "Traceback" not in hidden.said
 
 
-PLACE = """
-import traceback
-def place(function):
-    try:
-        function()
-    except TypeError as error:
-        outer = error.__traceback__.tb_next
-        return traceback.extract_tb(outer, limit=1)[0].line
-"""
-
-
-def test_a_module_may_look_at_the_lines_of_a_cell_and_of_no_module(built):
-    """Else what a docstring pushes down would stand on a page that stays."""
-    built.write("tiny/place.py", PLACE)
-    cell = (
-        'from tiny.place import place\nprint(place(lambda: len(42)))\nprint("data"'
-    )
-    built.edit("docs/data.md", 'print("data"', cell)
-    assert built.build().ran == {"data"}
-    assert "print(place(lambda: len(42)))" in built.page("data")
-    built.edit("tiny/numbers.py", '"""Return the answer."""', '"""Give it."""')
-    assert built.build().ran == set()
-
-    built.write("tiny/wrong.py", "def wrong():\n    return len(42)\n")
-    cell = "from tiny.place import place\nfrom tiny.wrong import wrong"
-    built.edit("docs/data.md", "from tiny.place import place", cell)
-    built.edit("docs/data.md", "lambda: len(42)", "wrong")
-    for _ in range(2):
-        looked = built.build()
-        assert not looked.good
-        assert (
-            "docs/data.md: tiny/wrong.py was looked at line by line" in looked.said
-        )
-
-
 REFUSED = [
     ("import os\nprint(os.environ['HOME'])", 1, "os.environ is refused: an env"),
     (

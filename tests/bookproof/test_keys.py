@@ -116,7 +116,7 @@ def test_only_what_a_module_does_counts(one, other, same):
         "list(f.__code__.co_positions())",
         "import traceback as t\nt.print_exc()",
         "from traceback import format_tb",
-        "for frame, line in traceback.walk_tb(trace): print(line)",
+        "traceback.extract_tb(error.__traceback__)",
     ],
 )
 def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(
@@ -126,15 +126,18 @@ def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(
     root.mkdir()
     files = [root / name for name in ("__init__.py", "a.py", "b.py")]
 
-    def meanings(code, docstring):
+    def meanings(code, docstring, *outside):
         for file, text in zip(files, ("", code, f'"""{docstring}"""'), strict=True):
             file.write_text(text, "utf-8")
-        return keys.meanings(root, files)
+        return keys.meanings(root, files, outside)
 
     plain = "inspect.signature(f)  # no __doc__, no getsource"
-    plain += "\ntraceback.extract_tb(error.__traceback__)  # what it looks at is seen later"
     assert meanings(plain, "One.") == meanings(plain, "Two.")
     assert meanings(reader, "One.") != meanings(reader, "Two.")
+    one, two = (meanings(reader, said, "book.a") for said in ("One.", "Two."))
+    assert (one == two) is ("extract_tb" in reader)
+    one, two = (meanings(reader, said, "book.b") for said in ("One.", "Two."))
+    assert one != two, "another module is trusted"
 
 
 def test_the_same_code_in_another_module_means_another_thing(tmp_path):

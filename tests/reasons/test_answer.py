@@ -1,5 +1,6 @@
 """An answer says what kind of *no* it is, where, and with which numbers."""
 
+import linecache
 import re
 
 import pytest
@@ -105,6 +106,19 @@ def test_the_innermost_line_of_the_reader_is_named():
     assert "of forward, `return nn.functional.linear(" in answer.reason
     book = has.rows_are_normalized(lambda x: attend(x, x, x, None, 1))
     assert "in line" in book.reason
+
+
+def test_no_line_is_looked_at_but_the_readers_innermost(monkeypatch):
+    """So no docstring of the package is part of what an answer says, nor of a page's key."""
+    looked, getline = set(), linecache.getline
+    monkeypatch.setattr(
+        linecache,
+        "getline",
+        lambda name, *rest: looked.add(name) or getline(name, *rest),
+    )
+    answer = has.rows_are_normalized(lambda x: attend(x, x, x, None, 1))
+    assert "in line" in answer.reason
+    assert looked == {__file__}
 
 
 def test_code_of_nobody_has_no_line():

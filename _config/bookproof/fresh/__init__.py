@@ -19,6 +19,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Take part in the build, from its first event to its last."""
     app.add_config_value("bookproof_anew", False, "", bool)
     app.add_config_value("bookproof_package", "", "", str)
+    app.add_config_value("bookproof_outside", [], "", list)
     app.add_config_value("bookproof_libraries", [], "", list)
     app.add_config_value("bookproof_preload", [], "", list)
     session = Session()

@@ -35,12 +35,6 @@ ENVIRONMENT = {
 # Variables that begin so tell the libraries how to compute.
 ARITHMETIC = re.compile(r"(ATEN|BLIS|DNNL|KMP|MKL|NPY|OMP|ONEDNN|OPENBLAS|PYTORCH|TORCH)_")
 
-# In a kernel: the files of all modules that it has loaded, and those whose lines were looked at.
-MODULES = "list(__import__('sys').modules.values())"
-LOADED = f"[getattr(module, '__dict__', {{}}).get('__file__') or '' for module in {MODULES}]"
-LINES = "list(__import__('linecache').cache.items())"
-READ = f"[file for file, lines in {LINES} if len(lines) > 1]"  # one of length 1 is a promise
-
 
 def circumstances() -> dict[str, str]:
     """Return the variables of the environment that may change what a cell computes."""
@@ -66,7 +60,6 @@ class Chapter:
     notebook: NotebookNode
     unchanged: Callable[[], bool]  # tells whether its results would still be fresh
     unseen: Callable[[str], bool]  # tells whether its key should know of a file, and does not
-    unread: Callable[[str], bool]  # tells whether its key should know a file's lines, and does not
     seconds: float = 0.0  # that the kernel was busy
     failure: str = ""
 
@@ -76,7 +69,7 @@ class Chapter:
 
     async def run(self, timeout: int, folder: Path, server: Server | None) -> None:
         """Run the cells in a kernel of their own; note the failure, if there is one."""
-        begun, loaded, read = -1, list[str](), list[str]()
+        begun, loaded = -1, list[str]()
 
         def begin(cell: NotebookNode, cell_index: int) -> None:
             nonlocal begun
@@ -85,8 +78,7 @@ class Chapter:
         async def end(cell: NotebookNode, execute_reply: Any, **_: Any) -> None:
             good = execute_reply["content"]["status"] == "ok"
             if good and cell is self.last_cell():
-                loaded.extend(await ask_kernel(client.kc, LOADED, timeout))
-                read.extend(await ask_kernel(client.kc, READ, timeout))
+                loaded.extend(await loaded_files(client.kc, timeout))
 
         try:
             client = NotebookClient(
@@ -111,23 +103,20 @@ class Chapter:
             self.failure = f"{self.place(begun)} failed{reason(error)}"
         self.times = [take_seconds(cell) for cell in self.notebook.cells]
         self.seconds = sum(self.times)
-        self.failure = self.failure or self.trouble(loaded, read)
+        self.failure = self.failure or self.trouble(loaded)
 
     def last_cell(self) -> NotebookNode:
         """Return the last cell that runs."""
         cells = self.notebook.cells
         return next(c for c in reversed(cells) if c.cell_type == "code" and c.source.strip())
 
-    def trouble(self, loaded: list[str], read: list[str]) -> str:
+    def trouble(self, loaded: list[str]) -> str:
         """Say why results are not to be kept though nothing failed; nothing, if they are."""
         if left := not_executed(self.notebook):
             return f"{self.place(left[0])} was not executed"
         if unseen := list(filter(self.unseen, loaded)):
             rule = "must be imported by an import statement that its cells reach"
             return f"{self}: {os.path.relpath(unseen[0])} {rule}; it was loaded otherwise"
-        if unread := list(filter(self.unread, read)):
-            rule = "was looked at line by line, and what its lines say is in no page's key"
-            return f"{self}: {os.path.relpath(unread[0])} {rule}"
         changed = f"{self} or what it reaches was changed while it ran"
         return "" if self.unchanged() else changed
 
@@ -140,8 +129,10 @@ class Chapter:
         return f"{self}:{line}: cell {sum(code[: index + 1])} of {sum(code)}"
 
 
-async def ask_kernel(kernel: Any, files: str, timeout: int) -> list[str]:
-    """Ask a kernel for the names of files that an expression gives there."""
+async def loaded_files(kernel: Any, timeout: int) -> list[str]:
+    """Ask a kernel for the files of all modules that it has loaded."""
+    modules = "list(__import__('sys').modules.values())"
+    files = f"[getattr(module, '__dict__', {{}}).get('__file__') or '' for module in {modules}]"
     reply = await kernel.execute_interactive(
         "",
         silent=True,

@@ -21,7 +21,6 @@ from sphinx.config import Config
 
 from .execution import CORES, Chapter, circumstances, run_chapters
 from .keys import (
-    any_reads_source,
     cells_digest,
     digest,
     meanings,
@@ -75,6 +74,7 @@ class Freshness:
             self.root, quiet=2, force=True, invalidation_mode=PycInvalidationMode.CHECKED_HASH
         )
         self.libraries = [f"{n} {version(n)}" for n in config.bookproof_libraries]
+        self.outside: list[str] = config.bookproof_outside
         self.modules = [config.bookproof_package, *config.bookproof_libraries]
 
     # -- Which pages are read again ----------------------------------------------
@@ -106,7 +106,7 @@ class Freshness:
     def key(self, page: Path, needs: Needs) -> str:
         """Return what the results of a page's cells depend on, as a short text."""
         about = [sys.version, sys.platform, repr(circumstances()), *self.libraries, *needs.data]
-        about += meanings(self.root, modules_reached(self.root, needs.names))
+        about += meanings(self.root, modules_reached(self.root, needs.names), self.outside)
         return digest(about, [page.parent / name for name in needs.data])
 
     def shown(self, env: Any, docname: str) -> str:
@@ -150,18 +150,13 @@ class Freshness:
         notebook = read_myst_markdown_notebook(
             text, env.myst_config, add_source_map=True, path=file
         )
-        reached = set(modules_reached(self.root, needs.names))
+        reached, inside = set(modules_reached(self.root, needs.names)), f"{self.root}{os.sep}"
         return text, Chapter(
             file,
             notebook,
             unchanged=lambda: self.key(file, needs) == made.key,
-            unseen=lambda name: self.has(name) and Path(name) not in reached,
-            unread=lambda name: self.has(name) and not any_reads_source(reached),
+            unseen=lambda name: name.startswith(inside) and Path(name) not in reached,
         )
-
-    def has(self, file: str) -> bool:
-        """Tell whether a file is one of the package's."""
-        return self.root in Path(file).parents
 
     def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
         """Run the chapters among the pages to be read whose results are not there."""

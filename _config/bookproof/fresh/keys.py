@@ -4,7 +4,7 @@ import ast
 import hashlib
 import re
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.util import resolve_name
@@ -14,13 +14,14 @@ import yaml
 from nbformat import NotebookNode
 
 DOCUMENTED = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
-# What makes docstrings or lines of a module part of a result. `extract_tb` is left out: it may
-# look at a caller's lines alone, and whose lines were looked at is seen when a chapter has run.
+# What makes docstrings or lines of a module part of a result.
 READERS = {
     *("__doc__", "getdoc", "getcomments", "getsource", "getsourcelines", "linecache"),
     *("tb_lineno", "f_lineno", "co_firstlineno", "co_lines", "co_positions", "getframeinfo"),
     *traceback.__all__,
-} - {"extract_tb", "format_exception_only"}
+} - {"format_exception_only"}
+# What may be asked for the lines of a cell alone, by a module of which that is known.
+LOOKS_OUTSIDE = frozenset({"extract_tb"})
 FRONT_MATTER = re.compile(r"---[^\n]*\n(.*?\n)(?=---|\.\.\.)", re.DOTALL)
 
 
@@ -87,30 +88,29 @@ def modules_reached(root: Path, names: Iterable[str]) -> list[Path]:
     return sorted(found.values())
 
 
-def meanings(root: Path, modules: Iterable[Path]) -> list[str]:
+def meanings(root: Path, modules: Iterable[Path], outside: Sequence[str] = ()) -> list[str]:
     """Return what modules of the package at ``root`` do, each with its name.
 
-    Where one of them reads docstrings or lines, the text of all of them is what they do.
+    Where one of them reads docstrings or lines, the text of all of them is what they do;
+    but those that are ``outside`` may extract tracebacks, to look at lines of cells.
     """
     texts = {module_name(root, file): file.read_text("utf-8") for file in modules}
-    whole = any_reads_source(modules)
+    whole = any(
+        readers_in(text) - (LOOKS_OUTSIDE if name in outside else frozenset())
+        for name, text in texts.items()
+    )
     return [f"{name} {text if whole else meaning(text)}" for name, text in texts.items()]
 
 
-def any_reads_source(modules: Iterable[Path]) -> bool:
-    """Tell whether one of some modules may read the docstrings, the source or the lines of another."""
-    return any(reads_source(file.read_text("utf-8")) for file in modules)
-
-
 @cache
-def reads_source(source: str) -> bool:
-    """Tell whether source names what reads the docstrings, the source or the lines of modules."""
+def readers_in(source: str) -> frozenset[str]:
+    """Return what source names that may read the docstrings, the source or the lines of modules."""
     try:
         found = list(ast.walk(ast.parse(source)))
     except SyntaxError:
-        return False
+        return frozenset()
     names = {getattr(node, kind, "") for node in found for kind in ("id", "attr", "name", "module")}
-    return not READERS.isdisjoint(names)
+    return frozenset(READERS & names)
 
 
 @cache

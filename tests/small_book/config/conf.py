@@ -20,6 +20,7 @@ extensions = [
 # What the engine asks for.
 bookproof_package = "tiny"
 bookproof_libraries = ["ipykernel"]
+bookproof_outside = []  # neither of its modules looks at lines
 bookproof_preload = []  # none of them is heavy
 bookproof_anew = False
 bookproof_versions = ["ipykernel"]
