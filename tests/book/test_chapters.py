@@ -355,9 +355,12 @@ def test_a_chapter_has_its_sections(page, section):
     assert f"\n## {section}\n" in prose(page)
 
 
+CAPTION = re.compile(r"^:::\{caption\}.*?^:::$", re.DOTALL | re.MULTILINE)
+
+
 @every_chapter
 def test_a_chapter_has_the_length_of_an_assignment(page):
-    main = prose(page).split("## Quiz")[0]
+    main = CAPTION.sub("", prose(page).split("## Quiz")[0])
     words = len(re.findall(r"[A-Za-z]{2,}", re.sub(r"\$[^$]*\$|`[^`]*`", "", main)))
     assert 1200 <= words <= 2500
     main_cells = [cell for cell in cells(page) if not cell.in_exercises]
