@@ -23,8 +23,21 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.book.pages import SITE
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-PAGES = ("index", "chapters/masks", "chapters/block", "chapters/squares", "appendix/reference", "appendix/museum-masks")
+NAMES = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+)
+PAGES = (
+    "index",
+    "chapters/masks",
+    "chapters/block",
+    "chapters/squares",
+    "appendix/reference",
+    "appendix/museum-masks",
+)
 VISITS = 5
 SLOWER = 4
 TEXT = (".html", ".css", ".js", ".svg")
@@ -52,7 +65,9 @@ class Visit:
     paint: float
 
 
-AIMS = Visit(shift=0.02, first=350, following=150, blocked=float("inf"), paint=float("inf"))
+AIMS = Visit(
+    shift=0.02, first=350, following=150, blocked=float("inf"), paint=float("inf")
+)
 NAMES_OF_FIGURES = ("shift", "first kB", "next kB", "blocked ms", "LCP ms")
 
 
@@ -82,7 +97,9 @@ class Compressing(SimpleHTTPRequestHandler):
 @contextmanager
 def served(site: Path) -> Iterator[str]:
     """Serve a site, and give its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Compressing, directory=str(site)))
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Compressing, directory=str(site))
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
@@ -103,7 +120,13 @@ def visit(browser: Browser, address: str) -> Visit:
         page.wait_for_timeout(REST)
         following = sum(loaded) - first
     context.close()
-    return Visit(seen["shift"], first / 1000, following / 1000, seen["blocked"], seen["paint"])
+    return Visit(
+        seen["shift"],
+        first / 1000,
+        following / 1000,
+        seen["blocked"],
+        seen["paint"],
+    )
 
 
 def count_bytes(page: Page) -> list[float]:
@@ -112,7 +135,10 @@ def count_bytes(page: Page) -> list[float]:
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
     session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
-    session.on("Network.loadingFinished", lambda event: loaded.append(event["encodedDataLength"]))
+    session.on(
+        "Network.loadingFinished",
+        lambda event: loaded.append(event["encodedDataLength"]),
+    )
     return loaded
 
 
@@ -125,9 +151,14 @@ def measure(browser: Browser, address: str) -> Visit:
 def row(name: str, cost: Visit) -> str:
     """Return a line of the table; a figure that misses its aim has a mark."""
     figures = zip(astuple(cost), astuple(AIMS), strict=True)
-    digits = (f"{value:.3f}" if index == 0 else f"{value:.0f}" for index, value in enumerate(astuple(cost)))
+    digits = (
+        f"{value:.3f}" if index == 0 else f"{value:.0f}"
+        for index, value in enumerate(astuple(cost))
+    )
     marks = ("!" if value > aim else " " for value, aim in figures)
-    return f"{name:34}" + "".join(f"{figure:>11}{mark}" for figure, mark in zip(digits, marks, strict=True))
+    return f"{name:34}" + "".join(
+        f"{figure:>11}{mark}" for figure, mark in zip(digits, marks, strict=True)
+    )
 
 
 def main() -> None:
@@ -137,15 +168,24 @@ def main() -> None:
     parser.add_argument("pages", nargs="*", default=PAGES)
     options = parser.parse_args()
     sites = {"": SITE} | ({" (beside)": options.beside} if options.beside else {})
-    program = next(filter(None, map(shutil.which, NAMES)), None) or sys.exit("No Chromium was found.")
+    program = next(filter(None, map(shutil.which, NAMES)), None) or sys.exit(
+        "No Chromium was found."
+    )
     print(f"{'':34}" + "".join(f"{name:>11} " for name in NAMES_OF_FIGURES))
     print(row("aim", AIMS))
     with sync_playwright() as playwright:
         for name in options.pages:
             for title, site in sites.items():
-                browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+                browser = playwright.chromium.launch(
+                    executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+                )
                 with served(site) as origin:
-                    print(row(name + title, measure(browser, f"{origin}/{name}.html")), flush=True)
+                    print(
+                        row(
+                            name + title, measure(browser, f"{origin}/{name}.html")
+                        ),
+                        flush=True,
+                    )
                 browser.close()
 
 

@@ -39,11 +39,11 @@ RUN_AXE = """async ([include, runOnly, contrast]) => {
 }"""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 # What one presses, less what stands in a line of text; a box may hold what is pressed, as a label does.
-SMALL = """() => [...document.querySelectorAll('button, summary, select, input, nav a, .prev-next-area a')]
+SMALL = """() => [...document.querySelectorAll('button, summary, select, input, nav a')]
     .filter(e => e.checkVisibility({visibilityProperty: true}) && !e.closest('label'))
-    .map(e => [e, e.getBoundingClientRect()])
-    .filter(([e, box]) => box.height > 0 && (box.height < 23.5 || box.width < 23.5))
-    .map(([e, box]) => `${Math.round(box.width)} by ${Math.round(box.height)}: ${e.outerHTML.slice(0, 120)}`)"""
+    .map(e => [e.getBoundingClientRect(), e.outerHTML.slice(0, 120)])
+    .filter(([box]) => box.height > 0 && (box.height < 23.5 || box.width < 23.5))
+    .map(([box, html]) => `${Math.round(box.width)} by ${Math.round(box.height)}: ${html}`)"""
 FOLDS = """() => [...document.querySelectorAll('article details > summary')]
     .map(s => s.textContent.trim().replace(/\\s+/g, ' '))"""
 HEADINGS = """() => [...document.querySelectorAll('main :is(h1, h2, h3, h4, h5, h6)')]
@@ -59,7 +59,11 @@ def wrong(
     """
     page.evaluate(OPEN_FOLDS)
     page.wait_for_load_state("load")
-    found = [*text_and_pictures(page), *names_and_headings(page), *in_theme(page, theme)]
+    found = [
+        *text_and_pictures(page),
+        *names_and_headings(page),
+        *in_theme(page, theme),
+    ]
     found += axe(page, every_text=every_text)
     page.emulate_media(color_scheme=OTHER[theme])
     found += in_theme(page, OTHER[theme])
@@ -77,11 +81,17 @@ def text_and_pictures(page: Page) -> list[str]:
 def names_and_headings(page: Page) -> list[str]:
     """Return the folds of one name, and the headings that leave out a level or are a second title."""
     counts = Counter(page.evaluate(FOLDS))
-    found = [f"{count} folds are called {name!r}" for name, count in counts.items() if count > 1]
+    found = [
+        f"{count} folds are called {name!r}"
+        for name, count in counts.items()
+        if count > 1
+    ]
     above = 0
     for level, text in page.evaluate(HEADINGS):
         if level > above + 1 or (level == 1 and above):
-            found.append(f"a heading of level {level} after one of level {above}: {text}")
+            found.append(
+                f"a heading of level {level} after one of level {above}: {text}"
+            )
         above = level
     return found
 
@@ -109,7 +119,7 @@ def not_in_theme(page: Page, theme: str) -> list[str]:
 
 
 def axe(page: Page, *, every_text: bool) -> list[str]:
-    """Return what axe finds against WCAG 2.2 AA and its best practices; a text that it cannot judge is left to us."""
+    """Return what axe finds against WCAG 2.2 AA and its best practices; contrast it judges of few texts."""
     page.evaluate(AXE_SCRIPT)
     if every_text:
         return page.evaluate(RUN_AXE, ["html", RULES, True])

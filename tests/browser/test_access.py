@@ -10,12 +10,18 @@ FOCUSED = """() => {
             ring: s.outlineStyle === 'none' ? 0 : parseFloat(s.outlineWidth)};
 }"""
 # Every text of the article and its frame, with what decides on its look.
-LOOKS = """() => [...document.querySelectorAll('.bd-article *, .bd-sidebar-primary *, .bd-footer-content *')]
-    .filter(e => e.checkVisibility() && !e.closest('.pst-js-only, noscript, .copybtn, .commit'))
-    .map(e => [e.tagName, e.className.toString().replace(/ ?(here|active)\\b/g, ''), getComputedStyle(e)])
-    .map(([tag, name, s]) => [tag, name, s.color, s.backgroundColor, s.borderLeftColor, s.fontFamily, s.fontSize].join())"""
+LOOKS = """() => {
+    const seen = '.bd-article *, .bd-sidebar-primary *, .bd-footer-content *';
+    const scripted = '.pst-js-only, noscript, .copybtn, .commit';
+    const of = ['color', 'backgroundColor', 'borderLeftColor', 'fontFamily', 'fontSize'];
+    return [...document.querySelectorAll(seen)]
+        .filter(e => e.checkVisibility() && !e.closest(scripted))
+        .map(e => [e, getComputedStyle(e)])
+        .map(([e, style]) => [e.tagName, ...of.map(name => style[name])].join(' '));
+}"""
 THROWS = """
-Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }});
+const no = {get() { throw new DOMException('no', 'SecurityError'); }};
+Object.defineProperty(window, 'localStorage', no);
 """
 
 
@@ -54,7 +60,9 @@ def test_the_theme_is_settled_before_the_first_paint(origin, chromium):
     context.close()
 
 
-def test_a_browser_that_keeps_nothing_shows_the_theme_of_the_system(origin, chromium):
+def test_a_browser_that_keeps_nothing_shows_the_theme_of_the_system(
+    origin, chromium
+):
     context = chromium.new_context(color_scheme="dark")
     page = context.new_page()
     page.add_init_script(THROWS)
@@ -75,7 +83,9 @@ def test_the_first_visit_prints_no_error(origin, chromium):
     assert said == []
 
 
-def test_a_button_changes_the_colours_and_says_that_it_is_pressed(origin, open_page):
+def test_a_button_changes_the_colours_and_says_that_it_is_pressed(
+    origin, open_page
+):
     page = open_page(f"{origin}/{PAGE}", theme="light")
     dark = page.locator(".colours [data-mode=dark]")
     dark.click()
@@ -85,7 +95,9 @@ def test_a_button_changes_the_colours_and_says_that_it_is_pressed(origin, open_p
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-def test_on_a_phone_the_contents_open_lead_to_a_section_and_close(origin, open_page):
+def test_on_a_phone_the_contents_open_lead_to_a_section_and_close(
+    origin, open_page
+):
     page = open_page(f"{origin}/{PAGE}", width=400)
     page.locator("button.primary-toggle").click()
     contents = page.locator("#pst-primary-sidebar-modal")
