@@ -119,7 +119,7 @@ def not_in_theme(page: Page, theme: str) -> list[str]:
 
 
 def axe(page: Page, *, every_text: bool) -> list[str]:
-    """Return what axe finds against WCAG 2.2 AA and its best practices; contrast it judges of few texts."""
+    """Return what axe finds against WCAG 2.2 AA and its best practices; of contrast, little."""
     page.evaluate(AXE_SCRIPT)
     if every_text:
         return page.evaluate(RUN_AXE, ["html", RULES, True])
