@@ -141,12 +141,17 @@ def pages(session: nox.Session) -> None:
     """Open every page of the built site in a headless Chromium, light, dark, wide and narrow.
 
     With `-- --every-text`, axe judges the contrast of each text, and not of one in each pair of colours.
+    With `-- --bench`, print what a first visit costs; with `--beside FOLDER`, beside another site.
     """
     if not (SITE / "index.html").exists():
         session.error(
             "There is no site to look at yet: run the session 'book' first."
         )
-    run(session, "pytest", "tests/browser", *PARALLEL, *session.posargs)
+    if "--bench" in session.posargs:
+        words = [word for word in session.posargs if word != "--bench"]
+        run(session, "python", "-m", "tests.browser.bench", *words)
+    else:
+        run(session, "pytest", "tests/browser", *PARALLEL, *session.posargs)
 
 
 @nox.session

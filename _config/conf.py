@@ -30,7 +30,7 @@ extensions = [
 ]
 
 exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
-templates_path = ["templates"]
+templates_path = ["templates", "templates/components"]  # as the theme has them
 numfig = True
 numfig_secnum_depth = 1  # equation (6.1), Figure 6.2, Listing 6.3
 bookproof_lettered = "Appendix"

@@ -3,12 +3,21 @@
 import re
 
 
-def test_targets_are_marked_and_checks_folded(built):
+def test_a_check_is_folded_under_its_name_and_its_target_leads_to_it(built):
     html = built.html("number")
-    assert html.count('class="check-mark"') == 2
-    assert html.count('<details class="fold check">') == 2
+    folds = re.findall(
+        r'<details class="fold check( beside)?"><summary>(.*?)</summ', html
+    )
+    # One follows its target at once, and is the mark itself; the other one is far from it.
+    assert [beside for beside, _ in folds] == [" beside", ""]
+    assert [re.sub(r"<.*?>", "", name) for _, name in folds] == [
+        "✓Check: double is even against an independent implementation",
+        "✓Check: twice exactly, or to rounding",
+    ]
+    assert re.findall(r'class="check-mark" href="#check-([\w-]+)"', html) == [
+        "twice"
+    ]
     for name in ("twice", "double-is-even"):
-        assert f'href="#check-{name}"' in html
         assert f'id="check-{name}"' in html
 
 

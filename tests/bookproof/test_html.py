@@ -43,9 +43,36 @@ def test_a_picture_stands_in_its_page_with_the_text_that_it_brings(built):
 
 def test_a_solution_is_folded_and_a_hidden_output_too(built):
     html = built.html("word")
-    assert "<summary>Solution</summary>" in html
-    assert "<summary>Show the output</summary>" in html
+    labels = re.findall(r"<summary>(.*?)</summary>", html)
+    whole = [re.sub(r"<.*?>", "", label) for label in labels]
+    assert "Solution to Exercise (Ask)" in whole
+    assert "Show the output of cell 5" in whole
+    assert labels[whole.index("Solution to Exercise (Ask)")].startswith(
+        "Solution<span"
+    )
+    assert len(set(whole)) == len(whole)
     assert 'id="exercise-content"' not in html
+
+
+def test_an_exercise_and_a_question_are_headings_and_options_a_list(built):
+    html = built.html("word")
+    assert re.search(
+        r'<h2 class="admonition-title rubric">Exercise \(Ask\)</h2>', html
+    )
+    [question] = re.findall(r'<h3 class="quiz-question rubric">(.*?)</h3>', html)
+    assert re.sub(r"<.*?>", "", question).startswith("1. What does ")
+    [options] = re.findall(r'(?s)<ol class="[^"]*options[^"]*">(.*?)</ol>', html)
+    texts = [
+        re.sub(r"\s*<.*?>\s*", "", item)
+        for item in re.findall(r"(?s)<li>(.*?)</li>", options)
+    ]
+    assert texts == ["(a) Aword, not (c).", "(b)word", "(c) Nothing."]
+
+
+def test_a_header_of_a_table_says_of_what(built):
+    head = re.findall(r"<th[^>]*>", built.html("word"))
+    assert len(head) == 2
+    assert all('scope="col"' in cell for cell in head)
 
 
 def test_the_bibliography_is_a_list_without_labels(built):

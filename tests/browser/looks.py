@@ -5,6 +5,7 @@ asks every text in every look, and axe one text of each pair of colours that it 
 """
 
 import re
+from collections import Counter
 from pathlib import Path
 
 from axe_playwright_python.base import AXE_SCRIPT
@@ -36,7 +37,17 @@ RUN_AXE = """async ([include, runOnly, contrast]) => {
     const found = await axe.run({include}, {runOnly, rules, preload: false});
     return found.violations.flatMap(v => v.nodes.map(n => v.id + ': ' + n.html.slice(0, 200)));
 }"""
-WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# What one presses, less what stands in a line of text; a box may hold what is pressed, as a label does.
+SMALL = """() => [...document.querySelectorAll('button, summary, select, input, nav a')]
+    .filter(e => e.checkVisibility({visibilityProperty: true}) && !e.closest('label'))
+    .map(e => [e.getBoundingClientRect(), e.outerHTML.slice(0, 120)])
+    .filter(([box]) => box.height > 0 && (box.height < 23.5 || box.width < 23.5))
+    .map(([box, html]) => `${Math.round(box.width)} by ${Math.round(box.height)}: ${html}`)"""
+FOLDS = """() => [...document.querySelectorAll('article details > summary')]
+    .map(s => s.textContent.trim().replace(/\\s+/g, ' '))"""
+HEADINGS = """() => [...document.querySelectorAll('main :is(h1, h2, h3, h4, h5, h6)')]
+    .map(h => [Number(h.tagName[1]), h.textContent.trim().slice(0, 60)])"""
 
 
 def wrong(
@@ -48,7 +59,11 @@ def wrong(
     """
     page.evaluate(OPEN_FOLDS)
     page.wait_for_load_state("load")
-    found = [*text_and_pictures(page), *in_theme(page, theme)]
+    found = [
+        *text_and_pictures(page),
+        *names_and_headings(page),
+        *in_theme(page, theme),
+    ]
     found += axe(page, every_text=every_text)
     page.emulate_media(color_scheme=OTHER[theme])
     found += in_theme(page, OTHER[theme])
@@ -63,12 +78,31 @@ def text_and_pictures(page: Page) -> list[str]:
     return [*markup, *[f"no text alternative: {image}" for image in silent]]
 
 
+def names_and_headings(page: Page) -> list[str]:
+    """Return the folds of one name, and the headings that leave out a level or are a second title."""
+    counts = Counter(page.evaluate(FOLDS))
+    found = [
+        f"{count} folds are called {name!r}"
+        for name, count in counts.items()
+        if count > 1
+    ]
+    above = 0
+    for level, text in page.evaluate(HEADINGS):
+        if level > above + 1 or (level == 1 and above):
+            found.append(
+                f"a heading of level {level} after one of level {above}: {text}"
+            )
+        above = level
+    return found
+
+
 def in_theme(page: Page, theme: str) -> list[str]:
     """Return what is wrong that depends on the theme, or on how wide the page is."""
     found = not_in_theme(page, theme)
     page.evaluate(COLOURS_REST)
     found += [f"contrast {pair}" for pair in page.evaluate(CONTRAST)]
     found += [f"no picture: {image}" for image in page.evaluate(BROKEN_IMAGES)]
+    found += [f"too small to press, {what}" for what in page.evaluate(SMALL)]
     content, window = page.evaluate(WIDTHS)
     if content > window:
         found.append(f"the page is {content} wide where {window} are seen")
@@ -85,9 +119,9 @@ def not_in_theme(page: Page, theme: str) -> list[str]:
 
 
 def axe(page: Page, *, every_text: bool) -> list[str]:
-    """Return what axe finds against WCAG 2.2 AA; a text that it cannot judge is left to us."""
+    """Return what axe finds against WCAG 2.2 AA and its best practices; of contrast, little."""
     page.evaluate(AXE_SCRIPT)
     if every_text:
-        return page.evaluate(RUN_AXE, ["html", WCAG, True])
+        return page.evaluate(RUN_AXE, ["html", RULES, True])
     contrast = page.evaluate(RUN_AXE, ["[data-pair]", ["color-contrast"], True])
-    return [*page.evaluate(RUN_AXE, ["html", WCAG, False]), *contrast]
+    return [*page.evaluate(RUN_AXE, ["html", RULES, False]), *contrast]

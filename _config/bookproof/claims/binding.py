@@ -23,7 +23,11 @@ MARK = (
     '<a class="check-mark" href="#check-{name}" aria-label="How this {kind} is checked"'
     ' title="How this {kind} is checked"><span aria-hidden="true">✓</span></a>'
 )
-FOLD = '<details class="fold check"><summary>Check</summary><div id="check-{name}">'
+# The name of a check is what one reads and hears; right below its target, the fold is the mark.
+FOLD = (
+    '<details class="fold check{beside}"><summary><span class="tick" aria-hidden="true">✓</span>'
+    'Check: {words} <small>{way}</small></summary><div id="check-{name}">'
+)
 
 
 @dataclass
@@ -135,8 +139,18 @@ def add_check(page: Page, cell: nodes.Element, times: list[float]) -> None:
     seconds = times[index] if index < len(times) else 0.0
     page.checks.append(Check(name, way, cell.line or 0, seconds))
     place = cell.parent.index(cell)
+    beside = " beside" if place and unmark(cell.parent[place - 1], name) else ""
+    words, way = name.replace("-", " "), WAYS.get(way, way)
     cell.parent.insert(place + 1, html("</div></details>"))
-    cell.parent.insert(place, html(FOLD, name=name))
+    cell.parent.insert(place, html(FOLD, name=name, words=words, way=way, beside=beside))
+
+
+def unmark(node: nodes.Node, name: str) -> bool:
+    """Take the mark of a check off its target; tell whether this node was the target."""
+    marks = [raw for raw in node.findall(nodes.raw) if f'href="#check-{name}"' in raw.astext()]
+    for mark in marks:
+        mark.parent.remove(mark)
+    return bool(marks)
 
 
 def compare(app: Sphinx, env: BuildEnvironment) -> None:

@@ -3,8 +3,8 @@
 from sphinx.application import Sphinx
 
 PARTS = (
-    *("boxes", "captions", "citations", "folds", "lean", "mathematics"),
-    *("numbers", "pictures", "punctuation", "wrong"),
+    *("boxes", "captions", "citations", "folds", "lean", "mathematics", "numbers"),
+    *("pictures", "punctuation", "questions", "tables", "wrong"),
 )
 
 

@@ -1,7 +1,10 @@
 """Fold solutions and hidden outputs with the browser's own ``<details>``.
 
 It opens without scripts, by mouse and by keyboard, and its label is the text that one sees.
+No two folds of a page have the same name: what a label leaves to its place, a hidden part says.
 """
+
+from html import escape
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
@@ -15,16 +18,24 @@ from sphinx_exercise.nodes import (
 
 
 def open_solution(self: HTML5Translator, node: nodes.Element) -> None:
-    """Begin the fold of a solution; its label replaces the title."""
+    """Begin the fold of a solution; its label replaces the title, which names the exercise."""
     node["classes"] = ["fold", "solution"]
-    node.children = [child for child in node if not isinstance(child, nodes.title)]
-    self.body.append(self.starttag(node, "details") + "<summary>Solution</summary>\n")
+    titles = [child for child in node if isinstance(child, nodes.title)]
+    whose = "".join(title.astext() for title in titles).removeprefix("Solution")
+    node.children = [child for child in node if child not in titles]
+    self.body.append(self.starttag(node, "details") + summary("Solution", whose))
 
 
 def open_output(self: HTML5Translator, node: nodes.Element) -> None:
     """Begin the fold of a cell's code or output."""
-    label = node["prompt_show"]
-    self.body.append(f'<details class="fold hidden-cell"><summary>{label}</summary>\n')
+    label = summary(node["prompt_show"], f" of cell {node['cell']}")
+    self.body.append(f'<details class="fold hidden-cell">{label}')
+
+
+def summary(label: str, which: str) -> str:
+    """Return the label of a fold, of which one reads the first part and hears all."""
+    hidden = f'<span class="visually-hidden">{escape(which)}</span>' if which else ""
+    return f"<summary>{escape(label)}{hidden}</summary>\n"
 
 
 def close_fold(self: HTML5Translator, node: nodes.Element) -> None:
@@ -40,9 +51,19 @@ def tidy(app: Sphinx, doctree: nodes.document, docname: str) -> None:
                 section["ids"] = []
 
 
+def number(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Count the cells of a page that have a fold."""
+    for fold in doctree.findall(HideCodeCellNode):
+        cell: nodes.Element | None = fold
+        while cell is not None and "cell_index" not in cell:
+            cell = cell.parent
+        fold["cell"] = cell["cell_index"] + 1 if cell is not None else 0
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Replace how the two libraries write their folds."""
     app.add_node(solution_node, override=True, html=(open_solution, close_fold))
     app.add_node(HideCodeCellNode, override=True, html=(open_output, close_fold))
     app.connect("doctree-resolved", tidy, priority=900)
+    app.connect("doctree-resolved", number)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,87 @@
+"""Write exercises and the questions of a quiz as headings, and a question's options as a list.
+
+A reader who listens goes from heading to heading. In the text a question is a term whose
+definition are its options, ``(a)``, ``(b)`` and so on; the fold that follows is its answer.
+"""
+
+import re
+from collections.abc import Iterator
+from string import ascii_lowercase
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
+
+
+def head_exercises(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Make the titles of exercises headings of the level below their section's."""
+    for kind in (exercise_node, exercise_enumerable_node):
+        for exercise in doctree.findall(kind):
+            for title in [child for child in exercise if isinstance(child, nodes.title)]:
+                exercise.replace(title, heading(exercise, title.children, "admonition-title"))
+
+
+def heading(place: nodes.Element, words: list[nodes.Node], name: str) -> nodes.rubric:
+    """Make a heading for a place, which is no section of its own."""
+    level = 1
+    while (place := place.parent) is not None:
+        level += isinstance(place, nodes.section)
+    return nodes.rubric("", "", *words, classes=[name], **{"heading-level": min(level, 6)})
+
+
+def head_questions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Make each question of a quiz a heading, its options a list, and name its answer."""
+    quizzes = [found for found in doctree.findall(nodes.definition_list) if is_quiz(found)]
+    for number, quiz in enumerate(quizzes, 1):
+        if title := answer_after(quiz):
+            title += nodes.inline("", f" to question {number}", classes=["visually-hidden"])
+        parts = [part for item in quiz for part in question(item)]
+        quiz.parent[quiz.parent.index(quiz) : quiz.parent.index(quiz) + 1] = parts
+
+
+def is_quiz(found: nodes.definition_list) -> bool:
+    """Tell whether all definitions of a list are options."""
+    return all(item[-1].astext().startswith("(a) ") for item in found)
+
+
+def question(item: nodes.Element) -> list[nodes.Element]:
+    """Make a heading and a list of an item's term and definition."""
+    term, definition = item[0], item[-1]
+    words = definition[0].children
+    return [heading(item, term.children, "quiz-question"), listed(words)]
+
+
+def listed(words: list[nodes.Node]) -> nodes.enumerated_list:
+    """Make a list of a line of options."""
+    options: list[nodes.paragraph] = []
+    for part in pieces(words):
+        letter = f"({ascii_lowercase[len(options)]}) "
+        if isinstance(part, nodes.Text) and part.startswith(letter):
+            options.append(nodes.paragraph())
+        options[-1] += part
+    items = [nodes.list_item("", option) for option in options]
+    return nodes.enumerated_list("", *items, classes=["options", "simple"])
+
+
+def pieces(words: list[nodes.Node]) -> Iterator[nodes.Node]:
+    """Yield the parts of a line, with its text cut before everything that may be an option."""
+    for word in words:
+        if isinstance(word, nodes.Text):
+            yield from map(nodes.Text, re.split(r"(?<=\s)(?=\([a-z]\) )", word))
+        else:
+            yield word
+
+
+def answer_after(quiz: nodes.Element) -> nodes.Element | None:
+    """Return the label of the fold that follows a question, if one does."""
+    after = quiz.next_node(descend=False, siblings=True)
+    if after is None or "sd-dropdown" not in after.get("classes", []):
+        return None
+    return next(iter(after.findall(lambda node: type(node).__name__ == "dropdown_title")), None)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Work on the finished page."""
+    app.connect("doctree-resolved", head_exercises, priority=900)
+    app.connect("doctree-resolved", head_questions, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
