@@ -103,14 +103,14 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def begin(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
-    """Return the link to the first chapter that has a number."""
-    numbered = (doc for tree in trees for doc in tree["includefiles"] if number(app, doc))
-    doc = next(numbered, None)
-    if doc is None:
+    """Return the link to the first chapter."""
+    docs = (doc for tree in trees for doc in tree["includefiles"])
+    first = next((doc for doc in docs if opening_of(app, doc).promise), None)
+    if first is None:
         return ""
-    label = f"Begin with chapter {number(app, doc)}"
-    address = app.builder.get_relative_uri(here, doc)
-    return f'<p class="begin"><a href="{address}"><span>{label}</span> {title(app, doc)}</a></p>'
+    label = f"<span>Begin with chapter {number(app, first)}</span>"
+    address = app.builder.get_relative_uri(here, first)
+    return f'<p class="begin"><a href="{address}">{label} {title(app, first)}</a></p>'
 
 
 def chapters(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
@@ -119,18 +119,18 @@ def chapters(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
 
 
 def part(app: Sphinx, here: str, tree: addnodes.toctree) -> str:
-    """Return a part of the book: with all that is known if it is numbered, else a line of links."""
+    """Return a part of the book: with all that its chapters promise, or a line of links."""
     docs = [doc for doc in tree["includefiles"] if doc in app.env.titles]
-    write = chapter if tree.get("numbered") else link
+    promises = any(opening_of(app, doc).promise for doc in docs)
+    kind, write = ("full", chapter) if promises else ("plain", page)
     items = "".join(f'<li data-page="{doc}">{write(app, here, doc)}</li>' for doc in docs)
     heading = f"<h3>{escape(tree['caption'])}</h3>" if tree["caption"] else ""
-    kind = "numbered" if tree.get("numbered") else "plain"
     return f'<section class="part">{heading}<ol role="list" class="{kind}">{items}</ol></section>'
 
 
 def chapter(app: Sphinx, here: str, doc: str) -> str:
     """Return number, title, sentence, minutes and picture of a chapter."""
-    opening = app.env.metadata[doc].get("opening") or Opening()
+    opening = opening_of(app, doc)
     takes = f"{opening.minutes} minutes" if opening.minutes else ""
     return (
         f'<span class="number">{number(app, doc)}</span>'
@@ -139,6 +139,16 @@ def chapter(app: Sphinx, here: str, doc: str) -> str:
         f'<p class="takes">{takes} <span class="seen"></span></p></div>'
         f'<span class="thumbnail" aria-hidden="true">{opening.picture}</span>'
     )
+
+
+def page(app: Sphinx, here: str, doc: str) -> str:
+    """Return number and title of a page that promises nothing."""
+    return f'<span class="number">{number(app, doc)}</span> {link(app, here, doc)}'
+
+
+def opening_of(app: Sphinx, doc: str) -> Opening:
+    """Return what the cover says of a page."""
+    return app.env.metadata[doc].get("opening", Opening())
 
 
 def link(app: Sphinx, here: str, doc: str) -> str:
@@ -152,7 +162,7 @@ def title(app: Sphinx, doc: str) -> str:
 
 
 def number(app: Sphinx, doc: str) -> str:
-    """Return the number of a chapter, or nothing."""
+    """Return the number or the letter of a page, or nothing."""
     return ".".join(map(str, app.env.toc_secnumbers.get(doc, {}).get("", ())))
 
 
