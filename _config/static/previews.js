@@ -68,11 +68,18 @@ const bookPreviews = {};
     return link.matches(":hover, :focus-visible");
   }
 
+  // The browser would show the title beside the card.
+  function sayQuietly(link) {
+    link.setAttribute("aria-description", link.title);
+    link.removeAttribute("title");
+  }
+
   async function show(link) {
     const url = new URL(link.href);
     const target = await targetOf(url);
     if (!target?.matches(THINGS) || !isWanted(link)) return;
     origin = link;
+    if (link.title) sayQuietly(link);
     card.replaceChildren(copyOf(target, url));
     card.showPopover();
     place();

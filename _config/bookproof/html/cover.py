@@ -108,7 +108,8 @@ def begin(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
     first = next((doc for doc in docs if opening_of(app, doc).promise), None)
     if first is None:
         return ""
-    label = f"<span>Begin with chapter {number(app, first)}</span>"
+    counted = number(app, first)
+    label = f"<span>{f'Begin with chapter {counted}' if counted else 'Begin with'}</span>"
     address = app.builder.get_relative_uri(here, first)
     return f'<p class="begin"><a href="{address}">{label} {title(app, first)}</a></p>'
 
