@@ -47,7 +47,11 @@ def targets(texts: dict[str, str]) -> dict[str, set[str]]:
 def things(text: str, ids: set[str]) -> dict[str, str]:
     """Return what can be shown of a page, by its id."""
     found = {match["id"]: match for match in THING.finditer(text)}
-    return {name: shown(text, found[name]) for name in sorted(ids & found.keys()) if is_thing(found[name])}
+    return {
+        name: shown(text, found[name])
+        for name in sorted(ids & found.keys())
+        if is_thing(found[name])
+    }
 
 
 def is_thing(match: re.Match[str]) -> bool:
