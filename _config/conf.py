@@ -115,10 +115,10 @@ html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = ["static"]
 html_css_files = [
-    *("book.css", "boxes.css", "figures.css"),
+    *("book.css", "boxes.css", "cover.css", "figures.css", "previews.css"),
     ("print.css", {"media": "print"}),
 ]
-html_js_files = ["book.js", "predict.js"]
+html_js_files = ["book.js", "cover.js", "predict.js", "previews.js"]
 html_domain_indices = False
 html_favicon = "static/mark.svg"
 html_copy_source = False

@@ -1,10 +1,11 @@
-"""Write pages as their readers want them: figures, boxes, folds, mathematics, numbers."""
+"""Write pages as their readers want them: figures, boxes, cover, folds, mathematics, numbers."""
 
 from sphinx.application import Sphinx
 
 PARTS = (
-    *("boxes", "captions", "citations", "folds", "lean", "mathematics", "numbers"),
-    *("pictures", "punctuation", "questions", "tables", "wrong"),
+    *("boxes", "captions", "citations", "cover", "folds"),
+    *("lean", "mathematics", "numbers", "pictures", "previews"),
+    *("punctuation", "questions", "route", "tables", "wrong"),
 )
 
 

@@ -1,0 +1,177 @@
+"""The cover: ``{begin}`` leads to the first chapter, ``{chapters}`` shows them all.
+
+Nothing is written twice: order, parts and numbers are those of the tables of contents of the page;
+sentence, minutes and picture are what each chapter says and shows first. A chapter opens with an
+admonition of the class ``opening``, in which **You will** and **Time** begin what is shown here.
+Its picture is its first, or the one within the figure that its front matter calls ``key_figure``.
+"""
+
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
+
+from .thumbnails import key_picture
+
+
+@dataclass
+class Opening:
+    """What the cover says of a page: a sentence, the minutes that it takes, a small picture."""
+
+    promise: str = ""
+    minutes: str = ""
+    picture: str = ""
+
+
+class Cover(SphinxDirective):
+    """Show a part of the cover, which the name of the directive says."""
+
+    def run(self) -> list[nodes.Node]:
+        """Leave the place, to be filled when all pages are read."""
+        return [nodes.container(cover=self.name)]
+
+
+# -- What a page says of itself ----------------------------------------------------
+
+
+def look_inside(app: Sphinx, doctree: nodes.document) -> None:
+    """Note what the cover says of a page that was just read."""
+    opening, metadata = Opening(), app.env.metadata[app.env.docname]
+    for box in doctree.findall(nodes.admonition):
+        if "opening" in box["classes"]:
+            opening.promise = first_sentence(after_label(box, "You will"))
+            opening.minutes = first_number(after_label(box, "Time"))
+            opening.picture = key_picture(app, doctree, metadata.get("key_figure", ""))
+    metadata["opening"] = opening
+
+
+def after_label(box: nodes.Element, label: str) -> str:
+    """Return the text behind a label in bold letters, up to the next one."""
+    strong = next((s for s in box.findall(nodes.strong) if s.astext() == label), None)
+    if strong is None:
+        return ""
+    texts = []
+    for node in strong.findall(include_self=False, descend=False, siblings=True):
+        if isinstance(node, nodes.strong):
+            break
+        texts.append(node.astext())
+    return " ".join("".join(texts).split())
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text, with a capital letter.
+
+    Example:
+        >>> first_sentence("ask, by 2.5 at most, and be told. Or not.")
+        'Ask, by 2.5 at most, and be told.'
+    """
+    sentence = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
+    return sentence[:1].upper() + sentence[1:]
+
+
+def first_number(text: str) -> str:
+    """Return the first number of a text, or nothing."""
+    found = re.search(r"\d+", text)
+    return found[0] if found else ""
+
+
+# -- The cover ---------------------------------------------------------------------
+
+
+def covers(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Return the page of the tables of contents, to be written anew if a page says something else."""
+    openings = {doc: facts.get("opening") for doc, facts in env.metadata.items()}
+    shown = sha256(repr(openings).encode()).hexdigest()
+    if shown == vars(env).get("bookproof_cover"):
+        return []
+    vars(env)["bookproof_cover"] = shown
+    return [env.config.root_doc]
+
+
+def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Write what belongs at each place that a directive has left."""
+    for place in [node for node in doctree.findall(nodes.container) if "cover" in node]:
+        trees = list(app.env.get_doctree(docname).findall(addnodes.toctree))
+        write = {"begin": begin, "chapters": chapters}[place["cover"]]
+        place.replace_self(nodes.raw("", write(app, docname, trees), format="html"))
+
+
+def begin(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
+    """Return the link to the first chapter."""
+    docs = (doc for tree in trees for doc in tree["includefiles"])
+    first = next((doc for doc in docs if opening_of(app, doc).promise), None)
+    if first is None:
+        return ""
+    counted = number(app, first)
+    label = f"<span>{f'Begin with chapter {counted}' if counted else 'Begin with'}</span>"
+    address = app.builder.get_relative_uri(here, first)
+    return f'<p class="begin"><a href="{address}">{label} {title(app, first)}</a></p>'
+
+
+def chapters(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
+    """Return all parts of the book."""
+    return f'<div class="chapters">{"".join(part(app, here, tree) for tree in trees)}</div>'
+
+
+def part(app: Sphinx, here: str, tree: addnodes.toctree) -> str:
+    """Return a part of the book: with all that its chapters promise, or a line of links."""
+    docs = [doc for doc in tree["includefiles"] if doc in app.env.titles]
+    promises = any(opening_of(app, doc).promise for doc in docs)
+    kind, write = ("full", chapter) if promises else ("plain", page)
+    items = "".join(f'<li data-page="{doc}">{write(app, here, doc)}</li>' for doc in docs)
+    heading = f"<h3>{escape(tree['caption'])}</h3>" if tree["caption"] else ""
+    return f'<section class="part">{heading}<ol role="list" class="{kind}">{items}</ol></section>'
+
+
+def chapter(app: Sphinx, here: str, doc: str) -> str:
+    """Return number, title, sentence, minutes and picture of a chapter."""
+    opening = opening_of(app, doc)
+    takes = f"{opening.minutes} minutes" if opening.minutes else ""
+    return (
+        f'<span class="number">{number(app, doc)}</span>'
+        f'<div><p class="title">{link(app, here, doc)}</p>'
+        f'<p class="promise">{escape(opening.promise)}</p>'
+        f'<p class="takes">{takes} <span class="seen"></span></p></div>'
+        f'<span class="thumbnail" aria-hidden="true">{opening.picture}</span>'
+    )
+
+
+def page(app: Sphinx, here: str, doc: str) -> str:
+    """Return number and title of a page that promises nothing."""
+    return f'<span class="number">{number(app, doc)}</span> {link(app, here, doc)}'
+
+
+def opening_of(app: Sphinx, doc: str) -> Opening:
+    """Return what the cover says of a page."""
+    return app.env.metadata[doc].get("opening", Opening())
+
+
+def link(app: Sphinx, here: str, doc: str) -> str:
+    """Return the title of a page as a link to it."""
+    return f'<a href="{app.builder.get_relative_uri(here, doc)}">{title(app, doc)}</a>'
+
+
+def title(app: Sphinx, doc: str) -> str:
+    """Return the title of a page."""
+    return escape(app.env.titles[doc].astext())
+
+
+def number(app: Sphinx, doc: str) -> str:
+    """Return the number or the letter of a page, or nothing."""
+    return ".".join(map(str, app.env.toc_secnumbers.get(doc, {}).get("", ())))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register directives and listeners."""
+    app.add_directive("begin", Cover)
+    app.add_directive("chapters", Cover)
+    app.connect("doctree-read", look_inside, priority=900)  # figures are made by then
+    app.connect("env-get-updated", covers)
+    app.connect("doctree-resolved", fill)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,94 @@
+"""Keep what links of other pages lead to, so that a page can show it where the link stands.
+
+For each page there is a small script, loaded when a reader points at the first link to that page.
+It is a script because a page that is opened from a folder may not read another one.
+"""
+
+import json
+import re
+import shutil
+from collections import defaultdict
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
+
+from sphinx.application import Sphinx
+
+LINK = re.compile(r'href="([^"#:?]+)\.html#([^"]+)"')
+# An equation, a claim, a listing, a figure, an entry of the bibliography, a term.
+THING = re.compile(
+    r'<(?P<tag>div|figure|li|dt)(?= |>)(?=[^>]* id="(?P<id>[^"]+)")(?P<attributes>[^>]*)>'
+)
+KINDS = re.compile(r'class="(math|claim|literal-block-wrapper|citation)\b|id="term-')
+
+
+def write_previews(app: Sphinx, exception: Exception | None) -> None:
+    """Write a script for each page that others refer to, after a build that came to its end."""
+    if exception or app.builder.format != "html":
+        return
+    folder = app.outdir / "_static" / "previews"
+    shutil.rmtree(folder, ignore_errors=True)
+    pages = {page: (app.outdir / f"{page}.html") for page in app.env.found_docs}
+    texts = {page: file.read_text("utf-8") for page, file in pages.items() if file.is_file()}
+    for page, ids in targets(texts).items():
+        write(folder / f"{page}.js", page, things(texts[page], ids))
+
+
+def targets(texts: dict[str, str]) -> dict[str, set[str]]:
+    """Return, for each page, the ids on it that other pages lead to."""
+    found = defaultdict(set)
+    for here, text in texts.items():
+        for path, anchor in set(LINK.findall(text)):
+            page = normpath(PurePosixPath(here).parent / path)
+            if page != here and page in texts:
+                found[page].add(anchor)
+    return found
+
+
+def things(text: str, ids: set[str]) -> dict[str, str]:
+    """Return what can be shown of a page, by its id."""
+    found = {match["id"]: match for match in THING.finditer(text)}
+    return {
+        name: shown(text, found[name])
+        for name in sorted(ids & found.keys())
+        if is_thing(found[name])
+    }
+
+
+def is_thing(match: re.Match[str]) -> bool:
+    """Tell whether what has an id is of a kind that is shown."""
+    return match["tag"] == "figure" or bool(KINDS.search(match["attributes"]))
+
+
+def shown(text: str, match: re.Match[str]) -> str:
+    """Return an element; a term with what is said of it."""
+    if match["tag"] == "dt":
+        return text[match.start() : end_of(text, text.index("<dd", match.end()), "dd")]
+    return text[match.start() : end_of(text, match.start(), match["tag"])]
+
+
+def end_of(text: str, start: int, tag: str) -> int:
+    """Return where the element that starts here ends.
+
+    Example:
+        >>> text = "<p><div>a<div>b</div></div></p>"
+        >>> text[3:end_of(text, 3, "div")]
+        '<div>a<div>b</div></div>'
+    """
+    depth = 0
+    for found in re.compile(rf"<(/?){tag}\b").finditer(text, start):
+        depth += -1 if found[1] else 1
+        if not depth:
+            return text.index(">", found.end()) + 1
+    return len(text)
+
+
+def write(file: Path, page: str, found: dict[str, str]) -> None:
+    """Write the script of a page, also if nothing on it is shown, so that none is asked for in vain."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"bookPreviews[{json.dumps(page)}] = {json.dumps(found)};\n", "utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Listen to the end of a build."""
+    app.connect("build-finished", write_previews, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
