@@ -1,10 +1,10 @@
-"""Write pages as their readers want them: figures, boxes, folds, mathematics, numbers."""
+"""Write pages as their readers want them, and tell machines what they are."""
 
 from sphinx.application import Sphinx
 
 PARTS = (
-    *("boxes", "captions", "citations", "folds", "lean", "mathematics"),
-    *("numbers", "pictures", "punctuation", "wrong"),
+    *("boxes", "captions", "citations", "edition", "folds", "lean", "mathematics"),
+    *("numbers", "outward", "pictures", "punctuation", "search", "wrong"),
 )
 
 

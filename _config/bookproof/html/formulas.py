@@ -1,0 +1,69 @@
+"""Write formulas as plain text, and say the names of their letters and signs.
+
+For places that show no mathematics: descriptions, and the search.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from docutils import nodes
+
+GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau"
+    " upsilon phi chi psi omega"
+).split()
+SIGNS = {
+    "sqrt": "√", "sum": "∑", "prod": "∏", "int": "∫", "partial": "∂", "nabla": "∇", "infty": "∞",
+    "cdot": "·", "times": "×", "odot": "⊙", "pm": "±", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥",
+    "ne": "≠", "neq": "≠", "approx": "≈", "in": "∈", "to": "→", "top": "T", "ell": "ℓ",
+    "dots": "…", "cdots": "…", "ldots": "…", "lVert": "‖", "rVert": "‖", "lvert": "|", "rvert": "|",
+}  # fmt: skip
+FUNCTIONS = "exp ln log max min sin cos tanh arg det dim".split()
+COMMAND = re.compile(r"\\([A-Za-z]+)\s*")
+FRACTION = re.compile(r"\\[td]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+
+
+def letter(name: str) -> str:
+    """Return the Greek letter of a name as TeX has it, or an empty string."""
+    plain = name.removeprefix("var")
+    if plain.lower() not in GREEK:
+        return ""
+    case = "CAPITAL" if plain[0].isupper() else "SMALL"
+    return unicodedata.lookup(f"GREEK {case} LETTER {plain.upper().replace('LAMBDA', 'LAMDA')}")
+
+
+def sign(command: re.Match[str]) -> str:
+    """Return what a command of TeX looks like; what only arranges others looks like nothing."""
+    name = command[1]
+    word = f" {name} " if name in FUNCTIONS else ""
+    return SIGNS.get(name) or letter(name) or word or (" " if "quad" in name else "")
+
+
+def plain(tex: str) -> str:
+    """Return a formula as text: ``d_{\\text{head}}`` becomes ``d_head``."""
+    text = re.sub(r"\\(begin|end)\s*\{\w+\*?\}", " ", tex)
+    text = FRACTION.sub(r"\1 / \2", FRACTION.sub(r"\1 / \2", text))
+    text = COMMAND.sub(sign, re.sub(r"\\[,;:! ]|~|&|\\\\", " ", text))
+    return " ".join(re.sub(r"[{}\\]", "", text).split())
+
+
+def names(tex: str) -> set[str]:
+    """Return the names of the letters and signs of a formula, as one would ask for them."""
+    commands = {found[1] for found in COMMAND.finditer(tex)}
+    named = {name for name in commands if letter(name) or name in SIGNS}
+    return {name.removeprefix("var").lower() for name in named}
+
+
+def prose(node: nodes.Node, skip: Callable[[nodes.Node], bool] = lambda node: False) -> str:
+    """Return the text of a node in one line, its formulas as plain text, without what is skipped."""
+
+    def text(part: nodes.Node) -> str:
+        if isinstance(part, nodes.Text):
+            return str(part)
+        if isinstance(part, nodes.math):
+            return plain(part.astext())
+        between = "" if isinstance(part, nodes.TextElement) else " "
+        return between.join(text(child) for child in part.children if not skip(child))
+
+    return " ".join(text(node).split())
