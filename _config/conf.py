@@ -135,7 +135,7 @@ html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = ["static"]
 html_css_files = [
-    *("book.css", "boxes.css", "figures.css"),
+    *("book.css", "boxes.css", "figures.css", "outward.css"),
     ("print.css", {"media": "print"}),
 ]
 html_js_files = ["book.js", "predict.js"]

@@ -20,6 +20,7 @@ SIGNS = {
     "dots": "…", "cdots": "…", "ldots": "…", "lVert": "‖", "rVert": "‖", "lvert": "|", "rvert": "|",
 }  # fmt: skip
 FUNCTIONS = "exp ln log max min sin cos tanh arg det dim".split()
+BETWEEN = {nodes.row: ", ", nodes.tbody: ". "}  # what stands between the parts of a table
 COMMAND = re.compile(r"\\([A-Za-z]+)\s*")
 FRACTION = re.compile(r"\\[td]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 
@@ -63,7 +64,7 @@ def prose(node: nodes.Node, skip: Callable[[nodes.Node], bool] = lambda node: Fa
             return str(part)
         if isinstance(part, nodes.math):
             return plain(part.astext())
-        between = "" if isinstance(part, nodes.TextElement) else " "
+        between = "" if isinstance(part, nodes.TextElement) else BETWEEN.get(type(part), " ")
         return between.join(text(child) for child in part.children if not skip(child))
 
     return " ".join(text(node).split())

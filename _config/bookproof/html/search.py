@@ -21,8 +21,20 @@ from .formulas import names, plain, prose
 
 SCRIPT = "sections.js"
 NAME = re.compile(r"[A-Za-z_]\w{2,}")
-HIDDEN = ("solution_node", "solution_start_node")
-SILENT = (nodes.title, nodes.raw, nodes.image, nodes.comment, nodes.literal_block, nodes.math_block)
+WORD = re.compile(r"[\w^]+")
+ANSWERS = {"solution_node", "dropdown_main"}  # of sphinx-exercise and sphinx-design
+CODE = (nodes.literal_block, nodes.doctest_block)
+SILENT = (
+    *CODE,
+    addnodes.desc_signature,
+    nodes.comment,
+    nodes.image,
+    nodes.math_block,
+    nodes.raw,
+    nodes.thead,
+    nodes.title,
+)
+FRAMES = {"literal-block-wrapper", "toctree-wrapper"}
 
 
 def begins(node: nodes.Node) -> bool:
@@ -42,14 +54,16 @@ def hidden(node: nodes.Node) -> bool:
     """Tell whether a node is not searched: it checks, or it answers what a reader is asked."""
     if not isinstance(node, nodes.Element):
         return False
-    answers = type(node).__name__ in HIDDEN or node.get("design_component") == "dropdown"
-    return answers or "no-search" in node["classes"] or "check" in node.get("cell_metadata", {})
+    answers = type(node).__name__ in ANSWERS or "no-search" in node["classes"]
+    return answers or "check" in node.get("cell_metadata", {})
 
 
 def unspoken(node: nodes.Node) -> bool:
     """Tell whether a node is no prose of the section around it."""
-    cell = isinstance(node, nodes.Element) and "nb_element" in node
-    return cell or hidden(node) or begins(node) or isinstance(node, SILENT)
+    if isinstance(node, SILENT) or hidden(node) or begins(node):
+        return True
+    inner = isinstance(node, nodes.Element)
+    return inner and ("nb_element" in node or not FRAMES.isdisjoint(node["classes"]))
 
 
 def within(node: nodes.Element) -> Iterator[nodes.Node]:
@@ -67,29 +81,28 @@ def heading(node: nodes.Element) -> str:
     return prose(node[0])
 
 
-def section_words(node: nodes.Element) -> str:
-    """Return the words of a section's formulas and code."""
+def words(node: nodes.Element, text: str) -> str:
+    """Return the words of a section's formulas and code that do not stand in its prose."""
     found: set[str] = set()
     for part in within(node):
         if isinstance(part, nodes.math | nodes.math_block):
-            found |= names(part.astext())
-        if isinstance(part, nodes.math_block):
-            found |= set(plain(part.astext()).split())
-        if isinstance(part, nodes.literal_block) and "output" not in part["classes"]:
+            found |= names(part.astext()) | set(WORD.findall(plain(part.astext())))
+        if isinstance(part, CODE) and "output" not in part["classes"]:
             found |= set(NAME.findall(part.astext())) - set(keyword.kwlist)
-    return " ".join(sorted(found))
+    return " ".join(sorted(found - set(WORD.findall(text))))
 
 
 def defined(node: nodes.Element) -> list[str]:
     """Return the terms that a section defines: those in bold, and that of a glossary."""
     bold = [prose(part) for part in within(node) if isinstance(part, nodes.strong)]
-    return [*bold, heading(node)] if isinstance(node, nodes.definition_list_item) else bold
+    terms = [text for text in bold if text[-1:].isalnum()]  # and no beginning of a paragraph
+    return [*terms, heading(node)] if isinstance(node, nodes.definition_list_item) else terms
 
 
 def section(node: nodes.Element) -> list[Any]:
     """Return what is known of a section: anchor, heading, terms, prose, words."""
     text = prose(node, unspoken)
-    return [anchor(node), heading(node), defined(node), text, section_words(node)]
+    return [anchor(node), heading(node), defined(node), text, words(node, text)]
 
 
 def kept(app: Sphinx, docname: str) -> Path:
