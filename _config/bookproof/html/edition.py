@@ -54,7 +54,8 @@ def add_reports(app: Sphinx, pagename: str, body: str, page: str, titles: dict[s
             return link[0]
         name = f"Report an error in the section {title}"
         target = report(app, pagename, page, link[1], title)
-        return f'{link[0]}<a class="report" href="{target}" aria-label="{escape(name)}">report an error</a>'
+        attributes = f'class="report" href="{target}" aria-label="{escape(name)}"'
+        return f"{link[0]}<a {attributes}>report an error</a>"
 
     return LINK_OF_HEADING.sub(behind, body)
 

@@ -9,40 +9,40 @@ from collections.abc import Callable
 
 from docutils import nodes
 
-GREEK = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau"
-    " upsilon phi chi psi omega"
-).split()
 SIGNS = {
     "sqrt": "√", "sum": "∑", "prod": "∏", "int": "∫", "partial": "∂", "nabla": "∇", "infty": "∞",
     "cdot": "·", "times": "×", "odot": "⊙", "pm": "±", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥",
     "ne": "≠", "neq": "≠", "approx": "≈", "in": "∈", "to": "→", "top": "T", "ell": "ℓ",
     "dots": "…", "cdots": "…", "ldots": "…", "lVert": "‖", "rVert": "‖", "lvert": "|", "rvert": "|",
 }  # fmt: skip
-FUNCTIONS = "exp ln log max min sin cos tanh arg det dim".split()
+FUNCTIONS = {"exp", "ln", "log", "max", "min", "sin", "cos", "tanh", "arg", "det", "dim"}
 BETWEEN = {nodes.row: ", ", nodes.tbody: ". "}  # what stands between the parts of a table
-COMMAND = re.compile(r"\\([A-Za-z]+)\s*")
+COMMAND = re.compile(r"\\([A-Za-z]+)(\s*)")
 FRACTION = re.compile(r"\\[td]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 
 
 def letter(name: str) -> str:
     """Return the Greek letter of a name as TeX has it, or an empty string."""
     plain = name.removeprefix("var")
-    if plain.lower() not in GREEK:
+    case = "CAPITAL" if plain[:1].isupper() else "SMALL"
+    spelled = plain.upper().replace("LAMBDA", "LAMDA")  # codespell:ignore
+    try:
+        return unicodedata.lookup(f"GREEK {case} LETTER {spelled}")
+    except KeyError:
         return ""
-    case = "CAPITAL" if plain[0].isupper() else "SMALL"
-    return unicodedata.lookup(f"GREEK {case} LETTER {plain.upper().replace('LAMBDA', 'LAMDA')}")
 
 
 def sign(command: re.Match[str]) -> str:
     """Return what a command of TeX looks like; what only arranges others looks like nothing."""
-    name = command[1]
-    word = f" {name} " if name in FUNCTIONS else ""
-    return SIGNS.get(name) or letter(name) or word or (" " if "quad" in name else "")
+    name, space = command.groups()
+    if name in FUNCTIONS or "quad" in name:
+        return f" {name if name in FUNCTIONS else ''} "
+    looks = SIGNS.get(name) or letter(name)
+    return looks + space if looks else ""
 
 
 def plain(tex: str) -> str:
-    """Return a formula as text: ``d_{\\text{head}}`` becomes ``d_head``."""
+    r"""Return a formula as text: ``d_{\text{head}}`` becomes ``d_head``."""
     text = re.sub(r"\\(begin|end)\s*\{\w+\*?\}", " ", tex)
     text = FRACTION.sub(r"\1 / \2", FRACTION.sub(r"\1 / \2", text))
     text = COMMAND.sub(sign, re.sub(r"\\[,;:! ]|~|&|\\\\", " ", text))

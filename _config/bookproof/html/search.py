@@ -16,6 +16,7 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from .formulas import names, plain, prose
 
@@ -123,13 +124,15 @@ def inside_hidden(node: nodes.Node | None) -> bool:
     return node is not None and (hidden(node) or inside_hidden(node.parent))
 
 
-def reading_order(app: Sphinx) -> list[str]:
+def reading_order(env: BuildEnvironment) -> list[str]:
     """Return all pages, those of the table of contents first and in its order."""
-    order, queue = {}, [app.config.root_doc]
+    order: list[str] = []
+    queue = [env.config.root_doc]
     while queue:
-        order[queue[0]] = None
-        queue = [*app.env.toctree_includes.get(queue[0], []), *queue[1:]]
-    return [doc for doc in order | dict.fromkeys(sorted(app.env.found_docs)) if doc in app.env.titles]
+        order.append(queue.pop(0))
+        queue = [*env.toctree_includes.get(order[-1], []), *queue]
+    unique = dict.fromkeys([*order, *sorted(env.found_docs)])
+    return [docname for docname in unique if docname in env.found_docs]
 
 
 def write_script(app: Sphinx, exception: Exception | None) -> None:
@@ -137,7 +140,7 @@ def write_script(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
     pages = []
-    for docname in reading_order(app):
+    for docname in reading_order(app.env):
         title = json.dumps(app.env.titles[docname].astext(), ensure_ascii=False)
         uri = json.dumps(app.builder.get_target_uri(docname))
         pages.append(f"[{uri},{title},{kept(app, docname).read_text('utf-8')}]")
