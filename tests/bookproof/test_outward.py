@@ -3,7 +3,7 @@
 import json
 import re
 from html import unescape
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 from xml.etree import ElementTree
 
 import pytest
@@ -45,6 +45,9 @@ def facts(html):
 def test_a_chapter_is_described_by_its_promise(built):
     told = meta(built.html("promise"))
     assert told["description"] == told["og:description"] == PROMISE
+    assert 'content="You will find σ &lt; 2 &amp; more of it."' in built.html(
+        "promise"
+    )
     assert told["og:title"] == "A promise"
     assert told["og:type"] == "article"
 
@@ -163,10 +166,8 @@ def test_an_error_is_reported_with_its_place(known):
     assert 'aria-label="Report an error in the section Its parts"' in html
 
 
-def test_a_link_to_report_leads_where_the_setting_says(known):
-    assert urlsplit(HOST).hostname == "host.example"
-    for page in pages(known):
-        assert reports(known.html(page))
+def test_every_page_takes_reports(known):
+    assert all(reports(known.html(page)) for page in pages(known))
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,7 @@ def test_the_search_knows_code_but_no_checks_and_no_answers(sections):
     script = json.dumps(sections)
     number = sections["number.html"][2][0]
     assert "answer" in number[4].split()
-    assert "assert" not in script
+    assert "endswith" not in script
     assert "Forty-two" not in script
     assert "Nobody knows" not in script
     assert "What is the question?" in script
