@@ -109,7 +109,7 @@
   }
 
   const query = new URLSearchParams(location.search).get("q");
-  if (!query) return;
+  if (!query) return document.querySelector("main input[name=q]").focus();
   for (const field of document.querySelectorAll("input[name=q]")) field.value = query;
   show(query);
 })();

@@ -215,6 +215,9 @@ def test_the_search_knows_code_but_no_checks_and_no_answers(sections):
     assert "endswith" not in script
     assert "Forty-two" not in script
     assert "Nobody knows" not in script
+    assert "Two of them" not in script
+    assert "Your prediction" not in script
+    assert "How many lines does this print?" in script
     assert "What is the question?" in script
 
 

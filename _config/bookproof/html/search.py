@@ -35,6 +35,7 @@ SILENT = (
     nodes.thead,
     nodes.title,
 )
+ASKED = ("details", "fieldset", "label")  # the fold of an answer, and the place to commit oneself
 FRAMES = {"literal-block-wrapper", "toctree-wrapper"}
 
 
@@ -55,8 +56,8 @@ def hidden(node: nodes.Node) -> bool:
     """Tell whether a node is not searched: it checks, or it answers what a reader is asked."""
     if not isinstance(node, nodes.Element):
         return False
-    answers = type(node).__name__ in ANSWERS or "no-search" in node["classes"]
-    return answers or "check" in node.get("cell_metadata", {})
+    answers = type(node).__name__ in ANSWERS or node.get("open", "").startswith(ASKED)
+    return answers or "no-search" in node["classes"] or "check" in node.get("cell_metadata", {})
 
 
 def unspoken(node: nodes.Node) -> bool:
