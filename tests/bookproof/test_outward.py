@@ -77,6 +77,7 @@ def test_the_facts_of_a_chapter(built):
         "isPartOf": {"@type": "Book", "name": "A small book"},
         "author": {"@type": "Organization", "name": "nobody"},
         "inLanguage": "en",
+        "version": "1.0",
         "license": "https://licence.example/free",
         "educationalLevel": "beginner",
         "datePublished": "1979-10-12",
@@ -146,7 +147,7 @@ def test_the_page_of_nowhere_works_at_any_depth(known):
 
 def test_the_foot_of_a_page_names_its_edition(built):
     foot = re.search(r'<p class="edition">(.*?)</p>', built.html("number"))[1]
-    assert foot == 'Version , <time datetime="1979-10-12">12 October 1979</time>'
+    assert foot == 'Version 1.0, <time datetime="1979-10-12">12 October 1979</time>'
 
 
 def reports(html):
@@ -160,7 +161,7 @@ def test_an_error_is_reported_with_its_place(known):
     section, page = reports(html)
     assert section[0] == "Error in: A promise, Its parts"
     assert f"{SITE}/promise.html#its-parts\n" in section[1]
-    assert "Version:  1979-10-12\n" in section[1]
+    assert "Version: 1.0 1979-10-12\n" in section[1]
     assert page[0] == "Error in: A promise"
     assert f"{SITE}/promise.html\n" in page[1]
     assert 'aria-label="Report an error in the section Its parts"' in html

@@ -19,7 +19,7 @@ from .opening import Opening, description, opening
 
 NOWHERE = "404"
 UNLISTED = {NOWHERE, "search"}  # no pages of the book
-RELATIVE = re.compile(r'\b(href|src|action|data-content_root)="(?!#|/|\w+:)(?:\./)?')
+RELATIVE = re.compile(r'\b(href|src|action|data-content_root)( ?= ?)"(?!#|/|\w+:)(?:\./)?')
 Facts = dict[str, Any]
 
 
@@ -142,7 +142,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     sitemap = f'{start}"http://www.sitemaps.org/schemas/sitemap/0.9">\n{places}</urlset>\n'
     (app.outdir / "sitemap.xml").write_text(sitemap, "utf-8")
     nowhere, root = app.outdir / f"{NOWHERE}.html", urlsplit(app.config.html_baseurl).path
-    html = RELATIVE.sub(rf'\1="{root}', nowhere.read_text("utf-8"))
+    html = RELATIVE.sub(rf'\1\2"{root}', nowhere.read_text("utf-8"))
     nowhere.write_text(html, "utf-8")
 
 

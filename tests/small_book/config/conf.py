@@ -9,6 +9,7 @@ sys.path.append(str(CONFIG.parent))  # for the package; better install yours
 
 project = "A small book"
 author = "nobody"
+release = "1.0"
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
