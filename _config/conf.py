@@ -1,7 +1,10 @@
 """Settings of the book, in sections. Run as: sphinx-build -c _config docs _build/html."""
 
 import sys
+import tomllib
 from pathlib import Path
+
+import yaml
 
 import selfattn_book
 
@@ -38,6 +41,23 @@ numfig_format = {
     "code-block": "Listing %s",
     "figure": "Figure %s",
     "table": "Table %s",
+}
+
+# -- The book is found ---------------------------------------------------------
+
+ROOT = CONFIG.parent
+# Where it lives is said in pyproject.toml, and when it was published in CITATION.cff.
+where = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["metadata"]
+html_baseurl = where["hooks"]["custom"]["site"]
+bookproof_repository = where["hooks"]["custom"]["repository"]
+cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+# In the words of schema.org, for search engines.
+bookproof_book = {
+    "license": "https://creativecommons.org/licenses/by/4.0/",
+    "educationalLevel": "undergraduate, second year and above",
+    "about": cited["keywords"][:2],
+    "datePublished": str(cited["date-released"]),
+    "image": "_static/cover.png",
 }
 
 # -- References are checked ----------------------------------------------------
@@ -115,7 +135,8 @@ html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = ["static"]
 html_css_files = [
-    *("book.css", "boxes.css", "cover.css", "figures.css", "previews.css"),
+    *("book.css", "boxes.css", "cover.css", "figures.css"),
+    *("outward.css", "previews.css"),
     ("print.css", {"media": "print"}),
 ]
 html_js_files = ["book.js", "cover.js", "predict.js", "previews.js"]

@@ -82,7 +82,9 @@ def ledger_of(app: Sphinx, here: str, doc: str, checks: list[Check]) -> nodes.se
     title = nodes.title("", "", make_refnode(app.builder, here, doc, "", name))
     rows = [ledger_row(app, here, doc, check) for check in checks]
     heads = ["what", "verified", *(["unseen seeds"] if shifts(app) else []), "seconds", "check"]
-    return nodes.section("", title, table(heads, rows), ids=[f"ledger-{nodes.make_id(doc)}"])
+    place = f"ledger-{nodes.make_id(doc)}"
+    # A search leads to the claims themselves, on their pages.
+    return nodes.section("", title, table(heads, rows), ids=[place], classes=["no-search"])
 
 
 def reading_order(env: BuildEnvironment) -> list[str]:

@@ -1,11 +1,11 @@
-"""Write pages as their readers want them: figures, boxes, cover, folds, mathematics, numbers."""
+"""Write pages as their readers want them, and tell machines what they are."""
 
 from sphinx.application import Sphinx
 
 PARTS = (
-    *("boxes", "captions", "citations", "cover", "folds"),
-    *("lean", "mathematics", "numbers", "pictures", "previews"),
-    *("punctuation", "questions", "route", "tables", "wrong"),
+    *("boxes", "captions", "citations", "cover", "edition", "folds"),
+    *("lean", "mathematics", "numbers", "outward", "pictures", "previews"),
+    *("punctuation", "questions", "route", "search", "tables", "wrong"),
 )
 
 

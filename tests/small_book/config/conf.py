@@ -9,6 +9,7 @@ sys.path.append(str(CONFIG.parent))  # for the package; better install yours
 
 project = "A small book"
 author = "nobody"
+release = "1.0"
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
@@ -27,6 +28,15 @@ bookproof_versions = ["ipykernel"]
 bookproof_lettered = "Behind the book"
 bookproof_shifts = "shifts.json"
 bookproof_layers = str(CONFIG.parent / "pyproject.toml")
+# With `html_baseurl`, pages have addresses; with `bookproof_repository`, a link to report an error.
+html_baseurl = ""
+bookproof_repository = ""
+bookproof_book = {
+    "license": "https://licence.example/free",
+    "educationalLevel": "beginner",
+    "datePublished": "1979-10-12",
+    "image": "_static/cover.png",
+}
 
 # What it asks of the others.
 nb_execution_mode = "cache"

@@ -1,0 +1,162 @@
+"""Tell search engines and link previews what a page is, and where it lives.
+
+Where the book lives is Sphinx's own `html_baseurl`; while it is empty, nothing has an address.
+`bookproof_book` is told of the book as it stands there, in the words of schema.org.
+"""
+
+import json
+import posixpath
+import re
+from html import escape
+from typing import Any
+from urllib.parse import urlsplit
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from .opening import Opening, description, opening
+
+NOWHERE = "404"
+UNLISTED = {NOWHERE, "search"}  # no pages of the book
+RELATIVE = re.compile(r'\b(href|src|action|data-content_root)( ?= ?)"(?!#|/|\w+:)(?:\./)?')
+Facts = dict[str, Any]
+
+
+def address(app: Sphinx, pagename: str) -> str:
+    """Return the address of a page, or an empty string as long as that of the site is not known."""
+    site = app.config.html_baseurl
+    if not site or pagename == NOWHERE:
+        return ""
+    here = "" if pagename == app.config.root_doc else app.builder.get_target_uri(pagename)
+    return posixpath.join(site, here)
+
+
+def known(facts: Facts) -> Facts:
+    """Return those facts that are not empty."""
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def book_facts(app: Sphinx) -> Facts:
+    """Return what a machine is told of the book."""
+    config, site = app.config, app.config.html_baseurl
+    told = dict(config.bookproof_book)
+    image = told.pop("image", "")
+    facts = {
+        "@type": "Book",
+        "name": config.project,
+        "author": {"@type": "Organization", "name": config.author},
+        "inLanguage": config.language,
+        "version": config.release,
+        "url": address(app, config.root_doc),
+        "image": posixpath.join(site, image) if site and image else "",
+    }
+    return known(facts | told)
+
+
+def chapter_facts(app: Sphinx, pagename: str, title: str, begun: Opening) -> Facts:
+    """Return what a machine is told of a chapter."""
+    book = book_facts(app)
+    shared = ("author", "inLanguage", "version", "license", "educationalLevel", "datePublished")
+    facts = {
+        "@type": "LearningResource",
+        "learningResourceType": "chapter",
+        "name": title,
+        "description": begun.promise,
+        "teaches": begun.objectives,
+        "timeRequired": f"PT{begun.minutes}M" if begun.minutes else "",
+        "url": address(app, pagename),
+        "isPartOf": known({name: book.get(name) for name in ("@type", "name", "url")}),
+    }
+    return known(facts | {name: book.get(name) for name in shared})
+
+
+def facts_of(app: Sphinx, pagename: str, title: str, doctree: nodes.document) -> Facts:
+    """Return what a machine is told of a page: the cover and the chapters have something to tell."""
+    if pagename == app.config.root_doc:
+        return book_facts(app) | {"description": description(doctree)}
+    begun = opening(doctree)
+    return chapter_facts(app, pagename, title, begun) if begun else {}
+
+
+def preview(app: Sphinx, pagename: str, title: str, said: str) -> dict[str, str]:
+    """Return what is shown where somebody shares a link, by the names of Open Graph."""
+    book = book_facts(app)
+    cover = pagename == app.config.root_doc
+    told = {
+        "og:title": title,
+        "og:description": said,
+        "og:type": "book" if cover else "article",
+        "og:site_name": app.config.project,
+        "og:url": address(app, pagename),
+        "og:image": book.get("image", ""),
+    }
+    card = {"twitter:card": "summary_large_image"} if "image" in book else {}
+    return known(told) | card
+
+
+def head(app: Sphinx, pagename: str, title: str, doctree: nodes.document) -> str:
+    """Return the lines of a page's head that speak to machines."""
+    said = description(doctree)
+    lines = [f'<meta name="description" content="{escape(said)}" />'] if said else []
+    for name, value in preview(app, pagename, title, said).items():
+        key = "name" if name.startswith("twitter") else "property"
+        lines.append(f'<meta {key}="{name}" content="{escape(value)}" />')
+    if facts := facts_of(app, pagename, title, doctree):
+        told = json.dumps({"@context": "https://schema.org"} | facts, ensure_ascii=False)
+        safe = told.replace("</", "<\\/")
+        lines.append(f'<script type="application/ld+json">{safe}</script>')
+    return "\n".join(["", *lines])
+
+
+def add_head(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
+    """Add to a page's head what machines are told of it."""
+    context["pageurl"] = address(app, pagename)
+    if pagename in UNLISTED:
+        context["metatags"] = '\n<meta name="robots" content="noindex" />'
+    elif doctree is not None:
+        title = app.env.titles[pagename].astext()
+        context["metatags"] = context.get("metatags", "") + head(app, pagename, title, doctree)
+
+
+def page_of_nowhere(app: Sphinx) -> list[tuple[str, dict[str, str], str]]:
+    """Make the page that a server shows where there is none, if it is known where the site lives."""
+    if not app.config.html_baseurl:
+        return []
+    body = (
+        "<h1>There is no such page</h1>\n"
+        "<p>It may have moved, or the address has a slip of the pen in it.\n"
+        f'<a href="{app.builder.get_target_uri(app.config.root_doc)}">The cover</a> lists all chapters,'
+        ' and the <a href="search.html">search</a> knows every page.</p>'
+    )
+    return [(NOWHERE, {"title": "There is no such page", "body": body}, "page.html")]
+
+
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    """Write the sitemap, and make the page of nowhere work at any depth."""
+    if exception or app.builder.format != "html" or not app.config.html_baseurl:
+        return
+    pages = sorted(app.env.found_docs)
+    places = "".join(f"<url><loc>{escape(address(app, page))}</loc></url>\n" for page in pages)
+    start = '<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns='
+    sitemap = f'{start}"http://www.sitemaps.org/schemas/sitemap/0.9">\n{places}</urlset>\n'
+    (app.outdir / "sitemap.xml").write_text(sitemap, "utf-8")
+    nowhere, root = app.outdir / f"{NOWHERE}.html", urlsplit(app.config.html_baseurl).path
+    html = RELATIVE.sub(rf'\1\2"{root}', nowhere.read_text("utf-8"))
+    nowhere.write_text(html, "utf-8")
+
+
+def with_slash(app: Sphinx, config: Config) -> None:
+    """End the address of the site with a slash, as that of a folder."""
+    if config.html_baseurl:
+        config.html_baseurl = config.html_baseurl.rstrip("/") + "/"
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Listen to pages as they are written."""
+    app.add_config_value("bookproof_book", {}, "html")
+    app.connect("config-inited", with_slash)
+    app.connect("html-page-context", add_head)
+    app.connect("html-collect-pages", page_of_nowhere)
+    app.connect("build-finished", finish)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,155 @@
+"""Write what the search page looks through: the prose of each section, as one script.
+
+A script also loads from a folder, where no page may fetch another.
+A section knows its heading, the terms that it defines (in bold), its prose, and words that stand
+in no prose: the names of letters and signs in its formulas, and of things in its code.
+Checks, output, solutions and folds that hide an answer are left out, and what is marked `no-search`.
+"""
+
+import json
+import keyword
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from .formulas import names, plain, prose
+
+SCRIPT = "sections.js"
+NAME = re.compile(r"[A-Za-z_]\w{2,}")
+WORD = re.compile(r"[\w^]+")
+ANSWERS = {"solution_node", "dropdown_main"}  # of sphinx-exercise and sphinx-design
+CODE = (nodes.literal_block, nodes.doctest_block)
+SILENT = (
+    *CODE,
+    addnodes.desc_signature,
+    nodes.comment,
+    nodes.image,
+    nodes.math_block,
+    nodes.raw,
+    nodes.thead,
+    nodes.title,
+)
+ASKED = ("details", "fieldset", "label")  # the fold of an answer, and the place to commit oneself
+FRAMES = {"literal-block-wrapper", "toctree-wrapper"}
+
+
+def begins(node: nodes.Node) -> bool:
+    """Tell whether a node is a place of its own: a section, an object, a term of a glossary."""
+    if isinstance(node, addnodes.desc | nodes.definition_list_item):
+        return bool(anchor(node))
+    return isinstance(node, nodes.section) and bool(node["ids"])
+
+
+def anchor(node: nodes.Element) -> str:
+    """Return the id that leads to a place."""
+    owner = node if isinstance(node, nodes.section) else node[0]
+    return owner["ids"][0] if isinstance(owner, nodes.Element) and owner["ids"] else ""
+
+
+def hidden(node: nodes.Node) -> bool:
+    """Tell whether a node is not searched: it checks, or it answers what a reader is asked."""
+    if not isinstance(node, nodes.Element):
+        return False
+    answers = type(node).__name__ in ANSWERS or node.get("open", "").startswith(ASKED)
+    return answers or "no-search" in node["classes"] or "check" in node.get("cell_metadata", {})
+
+
+def unspoken(node: nodes.Node) -> bool:
+    """Tell whether a node is no prose of the section around it."""
+    if isinstance(node, SILENT) or hidden(node) or begins(node):
+        return True
+    inner = isinstance(node, nodes.Element)
+    return inner and ("nb_element" in node or not FRAMES.isdisjoint(node["classes"]))
+
+
+def within(node: nodes.Element) -> Iterator[nodes.Node]:
+    """Return what stands in a section and not in one of its own sections."""
+    for child in node.children:
+        if not (hidden(child) or begins(child)):
+            yield child
+            yield from within(child) if isinstance(child, nodes.Element) else ()
+
+
+def heading(node: nodes.Element) -> str:
+    """Return what a place is called."""
+    if isinstance(node, addnodes.desc):
+        return str(node[0].get("fullname") or node[0].astext())
+    return prose(node[0])
+
+
+def words(node: nodes.Element, text: str) -> str:
+    """Return the words of a section's formulas and code that do not stand in its prose."""
+    found: set[str] = set()
+    for part in within(node):
+        if isinstance(part, nodes.math | nodes.math_block):
+            found |= names(part.astext()) | set(WORD.findall(plain(part.astext())))
+        if isinstance(part, CODE) and "output" not in part["classes"]:
+            found |= set(NAME.findall(part.astext())) - set(keyword.kwlist)
+    return " ".join(sorted(found - set(WORD.findall(text))))
+
+
+def defined(node: nodes.Element) -> list[str]:
+    """Return the terms that a section defines: those in bold, and that of a glossary."""
+    bold = [prose(part) for part in within(node) if isinstance(part, nodes.strong)]
+    terms = [text for text in bold if text[-1:].isalnum()]  # and no beginning of a paragraph
+    return [*terms, heading(node)] if isinstance(node, nodes.definition_list_item) else terms
+
+
+def section(node: nodes.Element) -> list[Any]:
+    """Return what is known of a section: anchor, heading, terms, prose, words."""
+    text = prose(node, unspoken)
+    return [anchor(node), heading(node), defined(node), text, words(node, text)]
+
+
+def kept(app: Sphinx, docname: str) -> Path:
+    """Return the file that keeps the sections of a page, beside its tree."""
+    return app.doctreedir / f"{docname}.sections"
+
+
+def keep_sections(app: Sphinx, docname: str, template: str, context: Any, tree: Any) -> None:
+    """Keep the sections of a page that is being written."""
+    if tree is not None:
+        found = [section(node) for node in tree.findall(begins) if not inside_hidden(node)]
+        text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        kept(app, docname).write_text(text, "utf-8")
+
+
+def inside_hidden(node: nodes.Node | None) -> bool:
+    """Tell whether a node stands in something that is not searched."""
+    return node is not None and (hidden(node) or inside_hidden(node.parent))
+
+
+def reading_order(env: BuildEnvironment) -> list[str]:
+    """Return all pages, those of the table of contents first and in its order."""
+    order: list[str] = []
+    queue = [env.config.root_doc]
+    while queue:
+        order.append(queue.pop(0))
+        queue = [*env.toctree_includes.get(order[-1], []), *queue]
+    unique = dict.fromkeys([*order, *sorted(env.found_docs)])
+    return [docname for docname in unique if docname in env.found_docs]
+
+
+def write_script(app: Sphinx, exception: Exception | None) -> None:
+    """Join the sections of all pages in one script."""
+    if exception or app.builder.format != "html":
+        return
+    pages = []
+    for docname in reading_order(app.env):
+        title = json.dumps(app.env.titles[docname].astext(), ensure_ascii=False)
+        uri = json.dumps(app.builder.get_target_uri(docname))
+        pages.append(f"[{uri},{title},{kept(app, docname).read_text('utf-8')}]")
+    (app.outdir / SCRIPT).write_text("var PAGES = [\n" + ",\n".join(pages) + "\n];\n", "utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Listen to pages as they are written."""
+    app.connect("html-page-context", keep_sections)
+    app.connect("build-finished", write_script)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,129 @@
+"""The search page as a reader uses it, over a network and from a folder."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+
+from tests.book.pages import SITE
+
+RESULTS = "#search-results li"
+
+
+@pytest.fixture(params=["network", "folder"])
+def search(request, origin, open_page):
+    """Return a function that asks, and gives the results: address, heading and excerpt of each."""
+    root = origin if request.param == "network" else SITE.as_uri()
+
+    def search(query):
+        noticed = []
+        page = open_page(f"{root}/search.html?q={quote(query)}", noticed=noticed)
+        page.wait_for_selector("#search-results [role=status]")
+        page.wait_for_load_state("networkidle")
+        assert noticed == []
+        return [
+            (
+                entry.locator("a").get_attribute("href"),
+                entry.locator("a").inner_text(),
+                entry.locator("p").inner_text(),
+            )
+            for entry in page.locator(RESULTS).all()
+        ]
+
+    return search
+
+
+def addresses(results):
+    return [address for address, _, _ in results]
+
+
+@pytest.mark.parametrize(
+    ("query", "address"),
+    [
+        (
+            "causal mask",
+            "chapters/masks.html#not-before-your-time-the-causal-mask",
+        ),
+        ("softmax", "chapters/attention-without-weights.html#four-words-by-hand"),
+        (
+            "causal_mask",
+            "appendix/reference/masks.html#selfattn_book.masks.causal_mask",
+        ),
+        ("gradient of the softmax", "chapters/why-divide.html#the-gradient"),
+    ],
+)
+def test_what_defines_a_term_comes_first(search, query, address):
+    assert addresses(search(query))[0] == address
+
+
+def test_excerpts_are_prose(search):
+    results = search("rows sum to one")
+    assert "rows sum to one" in results[0][2]
+    for _, _, excerpt in results:
+        assert 0 < len(excerpt) < 260
+        assert not re.search(
+            r"\\[a-z]+|assert |import |Skip to|tensor\(\[", excerpt
+        )
+
+
+@pytest.mark.parametrize("query", ["sigma", "σ"])
+def test_a_letter_is_found_by_its_name_and_by_itself(search, query):
+    results = search(query)
+    found = addresses(results)
+    assert "chapters/notation.html#quantities" in found
+    assert (
+        "chapters/why-divide.html#the-variance-of-a-score" in found or query == "σ"
+    )
+    assert any("σ" in excerpt for _, _, excerpt in results)
+
+
+@pytest.mark.parametrize("query", ["sqrt", "d_head", "W^Q", "alpha", "masked_fill"])
+def test_what_stands_in_formulas_and_code_is_found(search, query):
+    assert len(search(query)) > 3
+
+
+def test_the_ledger_comes_last(search):
+    found = addresses(search("causal mask"))
+    assert len(found) > 10
+    assert not any("ledger" in address for address in found[:-1])
+
+
+def test_every_result_leads_somewhere(search):
+    for address in addresses(search("attention")):
+        name, _, anchor = address.partition("#")
+        html = (SITE / name).read_text("utf-8")
+        assert not anchor or f'id="{anchor}"' in html, address
+
+
+def test_nothing_found_is_said(origin, open_page):
+    page = open_page(f"{origin}/search.html?q=zebra")
+    assert (
+        page.get_by_role("status").inner_text() == "Nothing was found for “zebra”."
+    )
+
+
+def test_a_search_needs_no_mouse(origin, open_page):
+    page = open_page(f"{origin}/search.html")
+    page.keyboard.type("causal mask")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(RESULTS)
+    for _ in range(3):
+        page.keyboard.press("Tab")
+        if page.evaluate(
+            "document.activeElement.closest('#search-results') !== null"
+        ):
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/chapters/masks.html#*")
+
+
+def test_only_the_search_page_loads_what_is_searched(origin, open_page):
+    asked = []
+    page = open_page(f"{origin}/index.html")
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{origin}/chapters/masks.html")
+    page.wait_for_load_state("networkidle")
+    assert not any("sections.js" in url or "search.js" in url for url in asked)
+    page.goto(f"{origin}/search.html?q=mask")
+    page.wait_for_selector(RESULTS)
+    assert any("sections.js" in url for url in asked)
