@@ -60,18 +60,28 @@ def test_passages_of_the_route_are_listed_and_marked(built):
     assert "Next on the" not in second
 
 
-def test_cover_and_route_follow_the_pages(built):
-    """Though nobody has touched the page of the cover, or that of a passage."""
+def test_the_cover_follows_the_chapters(built):
+    """Though nobody has touched its own page."""
     built.edit("docs/word.md", "draw a line", "draw a long line")
-    built.edit(
-        "docs/word.md", "file_format:", "key_figure: long-line\nfile_format:"
-    )
-    built.edit("docs/number.md", "## Its double", "## Its treble")
-    built.edit("docs/index.md", "its-double 2", "its-treble 4")
     assert built.build().good
-    assert "Draw a long line." in " ".join(chapters(built)["word"])
-    assert "Its treble</a> <small>A number, 4 minutes" in built.html("index")
-    assert "Stop 2 of 2 on the 7-minute route" in built.page("word")
+    assert "2 A word Draw a long line." in " ".join(chapters(built)["word"])
+
+
+def test_the_passages_follow_the_route(built):
+    """Though nobody has touched their own pages."""
+    built.edit("docs/index.md", "its-double 2", "its-double 4")
+    assert built.build().good
+    assert "Stop 1 of 2 on the 7-minute route" in built.page("number")
+    built.edit("docs/index.md", "word.md#two-pictures 3\n", "")
+    assert built.build().good
+    assert "Stop 1 of 1 on the 4-minute route" in built.page("number")
+    assert "Stop" not in built.page("word")
+
+
+def test_a_chapter_may_name_its_key_figure(built):
+    built.edit("docs/word.md", "file_format:", "key_figure: a-line\nfile_format:")
+    assert built.build().good
+    assert "M0 4h120" in built.html("index").partition('class="thumbnail"')[2]
 
 
 FAULTS = [
