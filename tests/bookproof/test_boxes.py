@@ -28,6 +28,7 @@ def test_all_of_an_answer_is_in_one_fold_and_the_code_belongs_to_the_question(
     assert "How many lines does this print?" in outside
     assert outside.count("of two lines") == 1  # in the code
     assert "it did not" in re.sub(r"<[^>]+>", "", second)
+    assert "and why" not in re.sub(r"<[^>]+>", "", outside)
     assert "hidden-cell" not in first + second  # no fold in a fold
     assert "to prediction 1" in first
     assert "to prediction 2" in second

@@ -56,7 +56,7 @@ def test_a_module_that_is_no_python_fails_the_build_each_time(built):
         assert not broken.good
         assert broken.ran == {"number", "word"}
         assert "docs/number.md:12: cell 1 of 4" in broken.said
-        assert "docs/word.md:12: cell 1 of 10" in broken.said
+        assert "docs/word.md:12: cell 1 of 11" in broken.said
         assert "tiny/numbers.py" in broken.said
         assert "SyntaxError" in broken.said
 

@@ -89,7 +89,8 @@ def text(words: str, classes: str) -> nodes.paragraph:
 def predict(gate: nodes.container, answer: list[nodes.Node], page: str, number: int) -> Tag:
     """Make a box of a question, a place to commit oneself, and one fold with all of the answer.
 
-    A cell whose output was to be hidden belongs to the question; only its output is an answer.
+    A cell right under the question whose output was to be hidden belongs to it: only the output
+    is an answer.
     """
     if not answer:
         LOGGER.warning("this prediction has no answer", location=gate)
@@ -115,7 +116,7 @@ def question_and_answer(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list
         hides = part.get("hide_mode") if isinstance(part, nodes.Element) else None
         if hides in ("all", "output"):  # one fold is enough
             del part["hide_mode"]
-        if hides == "output" and len(part) > 1:
+        if hides == "output" and len(part) > 1 and not hidden:
             output = part.pop(-1)
             shown.append(part)
             part = nodes.container("", output, classes=["cell"])
