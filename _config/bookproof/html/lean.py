@@ -45,11 +45,7 @@ def make_lean(app: Sphinx, error: Exception | None) -> None:
         LOGGER.warning("the theme's files are not made lean: %s is not there", missing[0])
         return
     pages = [page.read_text("utf-8") for page in pages_of(site)]
-    own = {
-        file.name
-        for path in app.config.html_static_path
-        for file in Path(app.confdir, path).iterdir()
-    }
+    own = {file.name for folder in folders_of(app) for file in folder.iterdir()}
     remove(static, pages)
     words = words_of(pages, static.rglob("*.js"))
     for sheet in static.rglob("*.css"):
@@ -65,6 +61,12 @@ def uses_theme(app: Sphinx) -> bool:
     return isinstance(builder, StandaloneHTMLBuilder) and any(
         Path(folder).name == THEME for folder in builder.theme.get_theme_dirs()
     )
+
+
+def folders_of(app: Sphinx) -> list[Path]:
+    """Return the folders of the book's own files; an extension's may be gone by now."""
+    folders = [Path(app.confdir, path) for path in app.config.html_static_path]
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def pages_of(site: Path) -> Iterator[Path]:
