@@ -1,12 +1,13 @@
 // Whatever can be scrolled by mouse can be scrolled by keyboard:
-// formulas, pictures and tables that are wider than their place become stops of the Tab key.
-function markScrollable() {
-  const boxes = [...document.querySelectorAll("div.math, div.cell_output, .pst-scrollable-table-container")];
+// code, formulas, pictures and tables that are wider than their place become stops of the Tab key.
+function markScrollable(place = document) {
+  const boxes = [...place.querySelectorAll("pre, div.math, div.cell_output, .pst-scrollable-table-container")];
   const wide = boxes.map((box) => box.scrollWidth > box.clientWidth); // all are asked before one is changed
   boxes.forEach((box, i) => (wide[i] ? (box.tabIndex = 0) : box.removeAttribute("tabindex")));
 }
-addEventListener("load", markScrollable);
-addEventListener("resize", markScrollable);
+addEventListener("load", () => markScrollable());
+addEventListener("resize", () => markScrollable());
+document.addEventListener("toggle", (event) => markScrollable(event.target), true); // what was folded had no width
 
 // The section that is being read is marked in the list of sections.
 function followReading() {
