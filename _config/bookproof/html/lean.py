@@ -24,7 +24,7 @@ SHEETS = ("styles/pydata-sphinx-theme.css", "pygments.css")  # those that must b
 HEAVY = ("scripts/fontawesome.js", "scripts/bootstrap.js", "vendor/fontawesome")
 
 COMMENT = re.compile(r"(?s)/\*(?!!).*?\*/")  # one with an exclamation mark is a licence
-MAP = re.compile(r"\s*(/\*|//)# sourceMappingURL=\S+?\.map(\s*\*/)?\s*$")
+MAP = re.compile(r"\s*//# sourceMappingURL=\S+\.map\s*$")  # of a script
 RULE = re.compile(r"(?s)((?:/\*!.*?\*/\s*)*)([^{};]+)\{([^{}]*)\}")
 EMPTY = re.compile(r"@(?:media|supports)[^{}]*\{\s*\}")
 ICON_FONT = re.compile(r"@font-face\s*\{[^}]*Font Awesome[^}]*\}")
@@ -106,7 +106,7 @@ def rewrite(file: Path, text: str) -> None:
 
 def lean(css: str, words: set[str]) -> str:
     """Return what is used of a style sheet, with one set of colours."""
-    css = COMMENT.sub("", MAP.sub("", css))
+    css = COMMENT.sub("", css)
     if "fa-" not in words:
         css = ICON_FONT.sub("", css)
     css = RULE.sub(lambda rule: used(rule, words), css)
