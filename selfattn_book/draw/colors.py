@@ -98,7 +98,7 @@ def contrast(one: str, other: str) -> float:
 
     Example:
         >>> contrast("#000000", "#ffffff"), round(contrast("#ffffff", light("query")), 1)
-        (21.0, 5.1)
+        (21.0, 5.2)
     """
     lights = [
         float([0.2126, 0.7152, 0.0722] @ linear(color)) for color in (one, other)

@@ -10,15 +10,13 @@ from matplotlib.transforms import Bbox, BboxBase
 LETTERS = {Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: "c"}
 
 
-def outline(
-    path: Path, inside: BboxBase | None = None, *, filled: bool = False
-) -> str:
-    """Write a line or an area, without what lies outside of a box.
+def outline(path: Path, inside: BboxBase | None = None, *, filled: bool = False) -> str:
+    """Write a line or an area, without what lies more than a pixel outside of a box.
 
     Example:
         >>> line = Path([(0, 0), (10, 5.25), (10, 20)])
         >>> outline(line, Bbox.from_extents(0, 0, 30, 10))
-        'M0 0l10 5.2v4.8'
+        'M0 0l10 5.2v5.8'
         >>> outline(Path.unit_rectangle(), Bbox.from_extents(0, 0, 0.5, 2), filled=True)
         'M.5 1h-.5v-1h.5z'
     """
@@ -39,9 +37,7 @@ def marker(path: Path) -> str:
     """
     if not has_curves(path):
         return written(path.iter_segments(simplify=False), around=True)
-    radius = tenths(
-        np.abs(path.vertices).max()
-    )  # of matplotlib's marks, only discs are round
+    radius = tenths(np.abs(path.vertices).max())  # of matplotlib's marks, only discs are round
     half = f"a{join(radius, radius)} 0 1 0"
     return f"m{join(-radius, 0)}{half} {join(2 * radius, 0)}{half}{join(-2 * radius, 0)}z"
 
@@ -81,9 +77,7 @@ def written(
         if code == Path.CLOSEPOLY:
             step, here = "z", start
         elif code == Path.MOVETO:
-            step = (
-                f"m{join(*points[0] - here)}" if around else f"M{join(*points[0])}"
-            )
+            step = f"m{join(*points[0] - here)}" if around else f"M{join(*points[0])}"
             here = start = points[0]
         else:
             step, here = _step(code, points - here), points[-1]
