@@ -219,6 +219,7 @@ def _draw_cells(ax: Axes, array: np.ndarray, low: float, high: float) -> np.ndar
     """Draw a square for each number, and return their colours."""
     y, x = (np.arange(length + 1) - 0.5 for length in array.shape)
     cmap = shades(signed=low < 0)
+    array = array.astype(float)
     cells = ax.pcolormesh(x, y, array, cmap=cmap, vmin=low, vmax=high)
     ax.set(xlim=x[[0, -1]], ylim=y[[-1, 0]], aspect="equal")
     return cells.to_rgba(array)

@@ -18,7 +18,7 @@ def outline(path: Path, inside: BboxBase | None = None, *, filled: bool = False)
         >>> outline(line, Bbox.from_extents(0, 0, 30, 10))
         'M0 0l10 5.2v5.8'
         >>> outline(Path.unit_rectangle(), Bbox.from_extents(0, 0, 0.5, 2), filled=True)
-        'M.5 1h-.5v-1h.5z'
+        'M0 0h.5v1h-.5v-1'
     """
     if has_curves(path):
         return written(path.iter_segments(simplify=False))
