@@ -10,7 +10,9 @@ from matplotlib.transforms import Bbox, BboxBase
 LETTERS = {Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: "c"}
 
 
-def outline(path: Path, inside: BboxBase | None = None, *, filled: bool = False) -> str:
+def outline(
+    path: Path, inside: BboxBase | None = None, *, filled: bool = False
+) -> str:
     """Write a line or an area, without what lies more than a pixel outside of a box.
 
     Example:
@@ -37,7 +39,9 @@ def marker(path: Path) -> str:
     """
     if not has_curves(path):
         return written(path.iter_segments(simplify=False), around=True)
-    radius = tenths(np.abs(path.vertices).max())  # of matplotlib's marks, only discs are round
+    radius = tenths(
+        np.abs(path.vertices).max()
+    )  # of matplotlib's marks, only discs are round
     half = f"a{join(radius, radius)} 0 1 0"
     return f"m{join(-radius, 0)}{half} {join(2 * radius, 0)}{half}{join(-2 * radius, 0)}z"
 
@@ -77,7 +81,9 @@ def written(
         if code == Path.CLOSEPOLY:
             step, here = "z", start
         elif code == Path.MOVETO:
-            step = f"m{join(*points[0] - here)}" if around else f"M{join(*points[0])}"
+            step = (
+                f"m{join(*points[0] - here)}" if around else f"M{join(*points[0])}"
+            )
             here = start = points[0]
         else:
             step, here = _step(code, points - here), points[-1]

@@ -16,11 +16,20 @@ from matplotlib.text import Text
 from matplotlib.transforms import Affine2D, Bbox, BboxBase, Transform
 
 from selfattn_book.draw.colors import light, on_page
-from selfattn_book.draw.paths import cells, has_curves, join, marker, outline, tenths
+from selfattn_book.draw.paths import (
+    cells,
+    has_curves,
+    join,
+    marker,
+    outline,
+    tenths,
+)
 
 INCH, POINT = 96, 96 / 72  # CSS pixels
 SMALL = 13  # pixels; the size of text that says no other
-PAGE_WIDTH = 0.9  # of a text, as a share of what it has in matplotlib's own, wide font
+PAGE_WIDTH = (
+    0.9  # of a text, as a share of what it has in matplotlib's own, wide font
+)
 SHARES = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "top": 1.0}
 SIDES = {0.0: "start", 0.5: "middle", 1.0: "end"}
 
@@ -65,7 +74,9 @@ class Sheet(RendererBase):
         self, s: str, prop: Any, ismath: Any
     ) -> tuple[float, float, float]:
         """Measure a line of text about as wide as a page writes it."""
-        width, height, descent = super().get_text_width_height_descent(s, prop, ismath)
+        width, height, descent = super().get_text_width_height_descent(
+            s, prop, ismath
+        )
         return PAGE_WIDTH * width, height, descent
 
     def draw_path(
@@ -77,7 +88,9 @@ class Sheet(RendererBase):
     ) -> None:
         """Draw a line or an area, as far as it lies within the axes."""
         path = path.transformed(transform + self._upright)
-        face = rgbFace if len(path) > 2 else None  # two points have nothing between them
+        face = (
+            rgbFace if len(path) > 2 else None
+        )  # two points have nothing between them
         d = outline(path, self._inside(gc), filled=face is not None)
         self._draw(d, _look(gc, face))
 
@@ -91,10 +104,16 @@ class Sheet(RendererBase):
         rgbFace: Any = None,
     ) -> None:
         """Draw one mark at each point within the axes, as one path."""
-        if len(path.vertices) == 1 and not has_curves(marker_path):  # an area may come so
-            place = marker_trans + Affine2D().translate(*trans.transform(path.vertices)[0])
+        if len(path.vertices) == 1 and not has_curves(
+            marker_path
+        ):  # an area may come so
+            place = marker_trans + Affine2D().translate(
+                *trans.transform(path.vertices)[0]
+            )
             return self.draw_path(gc, marker_path, place, rgbFace)
-        mark = marker(marker_path.transformed(marker_trans + Affine2D().scale(1, -1)))
+        mark = marker(
+            marker_path.transformed(marker_trans + Affine2D().scale(1, -1))
+        )
         points = path.transformed(trans + self._upright).vertices
         if (box := self._inside(gc)) is not None:
             points = points[_within(box, points)]
@@ -139,7 +158,9 @@ class Sheet(RendererBase):
         share, turn = _anchor(mtext, angle), np.deg2rad(angle)
         along = share * width * np.array([np.cos(turn), -np.sin(turn)])
         across, down = tenths(np.add((x, y), along))
-        look = _text_look(gc, self.points_to_pixels(prop.get_size_in_points()), share)
+        look = _text_look(
+            gc, self.points_to_pixels(prop.get_size_in_points()), share
+        )
         if angle:
             look += f' transform="rotate({-angle:g} {join(across, down)})"'
         place = f'x="{join(across)}" y="{join(down)}"'
@@ -150,7 +171,9 @@ class Sheet(RendererBase):
         if (box := gc.get_clip_rectangle()) is None:
             return None
         box = box.transformed(self._upright)
-        return Bbox([box.min, box.max])  # clipping asks for its corners in this order
+        return Bbox(
+            [box.min, box.max]
+        )  # clipping asks for its corners in this order
 
     def _draw(self, d: str, look: str) -> None:
         """Add a path; lines that look like the line before them go on with it."""
@@ -164,14 +187,21 @@ class Sheet(RendererBase):
 def _within(box: BboxBase, points: np.ndarray) -> np.ndarray:
     """Say which points lie in a box, or on its edge."""
     x, y = points.T
-    return (x > box.xmin - 0.5) & (x < box.xmax + 0.5) & (y > box.ymin - 0.5) & (y < box.ymax + 0.5)
+    return (
+        (x > box.xmin - 0.5)
+        & (x < box.xmax + 0.5)
+        & (y > box.ymin - 0.5)
+        & (y < box.ymax + 0.5)
+    )
 
 
 def _look(gc: GraphicsContextBase, face: Any) -> str:
     """Write the fill and the stroke of a path."""
     look = ' fill="none"'
     if face is not None and (opacity := _opacity(gc, face)):
-        look = f' fill="{on_page(to_hex(face[:3]))}"' + _attribute("fill-opacity", opacity, 1)
+        look = f' fill="{on_page(to_hex(face[:3]))}"' + _attribute(
+            "fill-opacity", opacity, 1
+        )
     if width := gc.get_linewidth() * POINT:
         look += f' stroke="{on_page(to_hex(gc.get_rgb()[:3]))}"'
         look += _attribute("stroke-opacity", _opacity(gc, gc.get_rgb()), 1)
@@ -197,7 +227,9 @@ def _anchor(text: Text | None, angle: float) -> float:
     """Return the share of a line of text that lies before its anchor."""
     if text is None:  # one of several lines
         return 0.5
-    if angle and text.get_rotation_mode() != "anchor":  # below an axis, the end is next to it
+    if (
+        angle and text.get_rotation_mode() != "anchor"
+    ):  # below an axis, the end is next to it
         return SHARES[text.get_va()]
     return SHARES[text.get_ha()]
 

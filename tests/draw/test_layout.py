@@ -36,10 +36,18 @@ DRAWN = {
     "heatmap": lambda: heatmap(np.eye(3), title="A matrix", row_title="row"),
     "mask": lambda: heatmap(np.eye(3, dtype=bool)),
     "signed": lambda: heatmap(np.linspace(-1, 1, 60).reshape(6, 10), digits=None),
-    "lines": lambda: lines([1, 2, 3], {"a": [1, 2, 3], "b": [3, 2, 9]}, log=True, markers=True),
-    "bands": lambda: bands({"a": np.eye(4), "b": np.ones((4, 2))}, floors={"ln 2": 0.7}),
-    "ladder": lambda: ladder({"a\nb": [1.0, 2.0]}, {"a\nb": 0.5}, rungs={"half": 0.5}),
-    "vectors": lambda: vectors(np.eye(2), ["a", "b"], moved=np.ones((2, 2)), hull=True),
+    "lines": lambda: lines(
+        [1, 2, 3], {"a": [1, 2, 3], "b": [3, 2, 9]}, log=True, markers=True
+    ),
+    "bands": lambda: bands(
+        {"a": np.eye(4), "b": np.ones((4, 2))}, floors={"ln 2": 0.7}
+    ),
+    "ladder": lambda: ladder(
+        {"a\nb": [1.0, 2.0]}, {"a\nb": 0.5}, rungs={"half": 0.5}
+    ),
+    "vectors": lambda: vectors(
+        np.eye(2), ["a", "b"], moved=np.ones((2, 2)), hull=True
+    ),
     "dials": lambda: dials([1.0, 2.0], ["a", "b"], title="Two dials")[0],
 }
 every_kind = pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
@@ -59,7 +67,11 @@ def test_a_picture_has_only_colours_that_were_measured(draw):
 @every_kind
 def test_a_picture_brings_no_ids_and_no_tooltips(draw):
     svg = draw().figure.to_svg()
-    assert [mark for mark in ("id=", "<title", "<style", "clip-path", "href") if mark in svg] == []
+    assert [
+        mark
+        for mark in ("id=", "<title", "<style", "clip-path", "href")
+        if mark in svg
+    ] == []
 
 
 @every_kind
@@ -90,7 +102,10 @@ def test_each_panel_says_what_it_shows():
     left, right = panels(2)
     heatmap(np.eye(2), title='"Left" & <right>', ax=left)
     lines([0, 1], {"a": [0, 1]}, title="Up", ax=right)
-    assert [part.get("aria-label") for part in parts(left)] == [left.get_label(), right.get_label()]
+    assert [part.get("aria-label") for part in parts(left)] == [
+        left.get_label(),
+        right.get_label(),
+    ]
     assert {part.get("role") for part in parts(left)} == {"img"}
 
 
@@ -104,7 +119,10 @@ def test_the_picture_says_all():
 
 
 def test_an_axes_with_nothing_in_it_is_no_panel():
-    assert [part.get("class") for part in parts(dials([0, 1, 2], list("abc"), rows=2)[0])] == [None] * 3
+    assert [
+        part.get("class")
+        for part in parts(dials([0, 1, 2], list("abc"), rows=2)[0])
+    ] == [None] * 3
 
 
 def test_what_is_wide_is_drawn_again_for_a_phone():
@@ -113,9 +131,15 @@ def test_what_is_wide_is_drawn_again_for_a_phone():
     assert (wide.get("class"), narrow.get("class")) == ("wide", "narrow")
     assert wide.get("aria-label") == narrow.get("aria-label")
     assert (wide.get("display"), narrow.get("display")) == (None, "none")
-    titles = [[text.text for text in part.iter(f"{SVG}text")][-2:] for part in (wide, narrow)]
+    titles = [
+        [text.text for text in part.iter(f"{SVG}text")][-2:]
+        for part in (wide, narrow)
+    ]
     assert titles[0][1:] == [long]
-    assert titles[1] == ["A long title, so long that", "a phone has two lines of it"]
+    assert titles[1] == [
+        "A long title, so long that",
+        "a phone has two lines of it",
+    ]
 
 
 def test_the_figure_is_as_it_was():
