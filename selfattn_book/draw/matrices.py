@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from torch import Tensor
 
-from selfattn_book.draw.colors import light, on_shade, shades
+from selfattn_book.draw.colors import on_shade, shades
 from selfattn_book.draw.style import (
     as_array,
     as_matrix,
@@ -71,8 +71,8 @@ def heatmap(
         >>> ax = heatmap(scores, digits=0, row_title="query", column_title="key")
         >>> ax.get_label(), ax.get_ylabel(), ax.get_xlabel(), ax.collections[0].get_clim()
         ('Heat map, 2 rows by 3 columns. 0: 5, none, 4. 1: 1, 3, 3.', 'query', 'key', (1.0, 5.0))
-        >>> ["deep" if text.get_color() == light("on-deep") else "pale" for text in ax.texts]
-        ['deep', 'pale', 'deep', 'pale', 'pale', 'pale']
+        >>> [text.get_color() for text in ax.texts][:3]   # one that can be read on its cell
+        ['#ffffff', '#000000', '#ffffff']
         >>> heatmap(np.array([[-0.001]]), ax=ax) is ax, ax.texts[-1].get_text()[0]   # no sign
         (True, '0')
         >>> ax = heatmap(scores > 4.5)

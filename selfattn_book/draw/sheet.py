@@ -23,6 +23,7 @@ from selfattn_book.draw.paths import (
     marker,
     outline,
     tenths,
+    vertices,
 )
 
 INCH, POINT = 96, 96 / 72  # CSS pixels
@@ -66,7 +67,7 @@ class Sheet(RendererBase):
         """Say that y goes down."""
         return True
 
-    def points_to_pixels(self, points: float) -> float:
+    def points_to_pixels(self, points: Any) -> Any:
         """Return a length in pixels."""
         return points * POINT
 
@@ -84,7 +85,7 @@ class Sheet(RendererBase):
         gc: GraphicsContextBase,
         path: Path,
         transform: Transform,
-        rgbFace: Any = None,
+        rgbFace: Any = None,  # noqa: N803 (the names are matplotlib's)
     ) -> None:
         """Draw a line or an area, as far as it lies within the axes."""
         path = path.transformed(transform + self._upright)
@@ -101,20 +102,18 @@ class Sheet(RendererBase):
         marker_trans: Transform,
         path: Path,
         trans: Transform,
-        rgbFace: Any = None,
+        rgbFace: Any = None,  # noqa: N803 (the names are matplotlib's)
     ) -> None:
         """Draw one mark at each point within the axes, as one path."""
-        if len(path.vertices) == 1 and not has_curves(
-            marker_path
-        ):  # an area may come so
+        if len(path) == 1 and not has_curves(marker_path):  # an area may come so
             place = marker_trans + Affine2D().translate(
-                *trans.transform(path.vertices)[0]
+                *trans.transform(vertices(path))[0]
             )
             return self.draw_path(gc, marker_path, place, rgbFace)
         mark = marker(
             marker_path.transformed(marker_trans + Affine2D().scale(1, -1))
         )
-        points = path.transformed(trans + self._upright).vertices
+        points = vertices(path.transformed(trans + self._upright))
         if (box := self._inside(gc)) is not None:
             points = points[_within(box, points)]
         drawn = [f"M{join(*point)}{mark}" for point in tenths(points)]
@@ -124,12 +123,12 @@ class Sheet(RendererBase):
         self,
         gc: GraphicsContextBase,
         master_transform: Transform,
-        meshWidth: int,
-        meshHeight: int,
-        coordinates: np.ndarray,
+        meshWidth: int,  # noqa: N803
+        meshHeight: int,  # noqa: N803
+        coordinates: Any,
         offsets: Any,
-        offsetTrans: Any,
-        facecolors: np.ndarray,
+        offsetTrans: Any,  # noqa: N803
+        facecolors: Any,
         antialiased: Any,
         edgecolors: Any,
     ) -> None:
@@ -166,7 +165,7 @@ class Sheet(RendererBase):
         place = f'x="{join(across)}" y="{join(down)}"'
         self._drawn.append((f"<text {place}{look}>{_letters(s)}</text>", ""))
 
-    def _inside(self, gc: GraphicsContextBase) -> BboxBase | None:
+    def _inside(self, gc: GraphicsContextBase) -> Bbox | None:
         """Return the box outside of which nothing is to be seen."""
         if (box := gc.get_clip_rectangle()) is None:
             return None
@@ -230,8 +229,8 @@ def _anchor(text: Text | None, angle: float) -> float:
     if (
         angle and text.get_rotation_mode() != "anchor"
     ):  # below an axis, the end is next to it
-        return SHARES[text.get_va()]
-    return SHARES[text.get_ha()]
+        return SHARES[text.get_verticalalignment()]
+    return SHARES[text.get_horizontalalignment()]
 
 
 def _text_look(gc: GraphicsContextBase, size: float, share: float) -> str:

@@ -75,7 +75,12 @@ class DescribedFigure(Figure):
     """A figure that carries its text alternative, made from the data of its axes.
 
     A notebook shows it as SVG that is labelled with that text, so that no picture is silent.
+
+    Attributes:
+        together: whether its panels are read as one picture, and are not taken apart on a phone.
     """
+
+    together = False
 
     def text_alternative(self) -> str:
         """Join what the axes say of themselves, from left to right."""
@@ -84,7 +89,7 @@ class DescribedFigure(Figure):
     @in_book_style
     def to_svg(self) -> str:
         """Return the picture as SVG, labelled with its text alternative, in the page's colours."""
-        return picture(self, self.text_alternative())
+        return picture(self, self.text_alternative(), together=self.together)
 
     def _ipython_display_(self) -> None:
         """Show the described SVG, and not the PNG that a notebook would make of a figure."""
