@@ -77,9 +77,10 @@ def mix(one: str, other: str, share: float) -> str:
     ends = [_OKLAB @ np.cbrt(_LMS @ linear(color)) for color in (one, other)]
     middle = (1 - share) * ends[0] + share * ends[1]
     rgb = np.linalg.solve(_LMS, np.linalg.solve(_OKLAB, middle) ** 3).clip(0, 1)
-    return to_hex(
-        np.where(rgb <= 0.0031308, 12.92 * rgb, 1.055 * rgb ** (1 / 2.4) - 0.055)
+    parts = np.where(
+        rgb <= 0.0031308, 12.92 * rgb, 1.055 * rgb ** (1 / 2.4) - 0.055
     )
+    return to_hex((parts[0], parts[1], parts[2]))
 
 
 def linear(color: str) -> np.ndarray:
@@ -98,7 +99,7 @@ def contrast(one: str, other: str) -> float:
 
     Example:
         >>> contrast("#000000", "#ffffff"), round(contrast("#ffffff", light("query")), 1)
-        (21.0, 5.1)
+        (21.0, 5.2)
     """
     lights = [
         float([0.2126, 0.7152, 0.0722] @ linear(color)) for color in (one, other)

@@ -4,22 +4,25 @@ Where nobody stacks them, as in a notebook, they stand as matplotlib has placed 
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
+from matplotlib.transforms import Bbox
 
 from selfattn_book.draw.colors import light, on_page
 from selfattn_book.draw.sheet import INCH, SMALL, Sheet
 
 WIDE, NARROW = (
     640,
-    320,
-)  # pixels: the most that a row of panels takes, and one of them
+    312,
+)  # pixels; the most that a figure takes on a desk, on a phone
 LETTER = 7.2  # pixels that a letter of a title takes, generously
+BEHIND = (4, 0)  # points from the end of a line to its name
 LINE = 18  # pixels from one line of a title to the next
 FONTS = "'Source Sans 3','Helvetica Neue',Arial,'Liberation Sans',sans-serif"
 
@@ -32,9 +35,11 @@ class Part:
     top: int
     width: int
     height: int
-    marks: list[str]
-    label: str
-    kind: str = ""  # heading; or wide, with another one that is narrow
+    marks: Sequence[str] = ()
+    label: str = ""
+    kind: str = (
+        ""  # heading; break between rows; or wide, with another one that is narrow
+    )
     drop: int = 0  # pixels by which it is lower than the highest of its row
 
     def svg(self) -> str:
@@ -43,7 +48,10 @@ class Part:
         hidden = ' display="none"' if self.kind == "narrow" else ""
         drop = f";--drop:{self.drop}px" if self.drop else ""
         said = f'role="img" aria-label="{escape(self.label)}"'
-        if self.kind == "heading":  # which the first label begins with
+        if self.kind in (
+            "heading",
+            "break",
+        ):  # the first label begins with the heading
             said = 'aria-hidden="true"'
         return (
             f'<svg{kind} x="{self.left}" y="{self.top}" {_frame(self)} {said}{hidden} '
@@ -51,12 +59,15 @@ class Part:
         )
 
 
-def picture(figure: Figure, text: str) -> str:
-    """Return a figure as SVG, with its text alternative: the same for the same figure."""
-    parts = draw_panels(figure)
+def picture(figure: Figure, text: str, *, together: bool = False) -> str:
+    """Return a figure as SVG, with its text alternative: the same for the same figure.
+
+    Panels that stand ``together`` are one piece, which is not taken apart on a phone.
+    """
+    parts = draw_panels(figure, together=together)
     if len(parts) == 1 and parts[0].width > NARROW:
         parts[0].kind = "wide"
-        parts += draw_narrow(figure)
+        parts += draw_narrow(figure, together=together)
     parts = [*heading(figure), *parts]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" {_frame(whole(parts))} '
@@ -66,43 +77,92 @@ def picture(figure: Figure, text: str) -> str:
     return "\n".join([head, *[part.svg() for part in parts], "</svg>\n"])
 
 
-def draw_narrow(figure: Figure) -> list[Part]:
+def draw_narrow(figure: Figure, *, together: bool) -> list[Part]:
     """Lay out a figure again, for a phone."""
-    size = figure.get_size_inches()
-    figure.set_size_inches(NARROW / INCH, min(size[1], 0.9 * NARROW / INCH))
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(NARROW / INCH, min(height, 0.9 * NARROW / INCH))
     try:
-        parts = draw_panels(figure)
+        with ExitStack() as stack:
+            for ax in figure.axes:
+                stack.enter_context(names_inside(ax))
+                stack.enter_context(upright_names(ax))
+            parts = draw_panels(figure, together=together)
     finally:
-        figure.set_size_inches(size)
+        figure.set_size_inches(width, height)
     for part in parts:
         part.kind = "narrow"
     return parts
 
 
-def draw_panels(figure: Figure) -> list[Part]:
-    """Draw each panel that shows something."""
-    axes = [ax for ax in figure.axes if ax.has_data()]
-    size = tuple(figure.get_size_inches() * INCH)
-    with broken_titles(axes, size[0]):
+def draw_panels(figure: Figure, *, together: bool = False) -> list[Part]:
+    """Draw each panel that shows something, row by row."""
+    rows: dict[int, list[Axes]] = {}
+    for ax in figure.axes:
+        if ax.has_data():
+            rows.setdefault(0 if together else _row(ax), []).append(ax)
+    width, height = figure.get_size_inches() * INCH
+    with broken_titles(figure.axes, width):
         figure.draw_without_rendering()  # this places the axes
-        parts = [draw_panel(ax, size) for ax in axes]
-    rows = [ax.get_subplotspec().rowspan.start for ax in axes]
-    for part, row in zip(parts, rows, strict=True):
-        tops = [
-            other.top for other, at in zip(parts, rows, strict=True) if at == row
+        drawn = [
+            [
+                draw_panel(axes, (width, height))
+                for axes in ([row] if together else [[ax] for ax in row])
+            ]
+            for row in rows.values()
         ]
-        part.drop = part.top - min(tops)
-    return parts
+    for parts in drawn:
+        for part in parts:
+            part.drop = part.top - min(other.top for other in parts)
+    between = Part(0, 0, 0, 0, kind="break")
+    return [part for parts in drawn for part in (between, *parts)][1:]
 
 
-def draw_panel(ax: Axes, size: tuple[float, float]) -> Part:
-    """Draw what lies in an axes and around it, and nothing else of its sheet."""
+def draw_panel(axes: Sequence[Axes], size: tuple[float, float]) -> Part:
+    """Draw what lies in axes and around them, and nothing else of their sheet."""
     sheet = Sheet(*size)
-    ax.draw(sheet)
-    box = ax.get_tightbbox(sheet)
+    for ax in axes:
+        ax.draw(sheet)
+    boxes = [ax.get_tightbbox(sheet) for ax in axes]
+    box = Bbox.union([box for box in boxes if box is not None])
     left, top = int(box.xmin) - 3, int(size[1] - box.ymax) - 4
     width, height = int(box.width) + 7, int(box.height) + 8
-    return Part(left, top, width, height, sheet.marks(), str(ax.get_label()))
+    label = " ".join(str(ax.get_label()) for ax in axes)
+    return Part(left, top, width, height, sheet.marks(), label)
+
+
+@contextmanager
+def names_inside(ax: Axes) -> Iterator[None]:
+    """Write the names that stand behind the ends of lines above these ends, where room is scarce."""
+    names = [
+        text
+        for text in ax.texts
+        if isinstance(text, Annotation) and _is_behind(text)
+    ]
+    for name in names:
+        name.set(
+            position=(0, 2), horizontalalignment="right", verticalalignment="bottom"
+        )
+    yield
+    for name in names:
+        name.set(
+            position=BEHIND, horizontalalignment="left", verticalalignment="center"
+        )
+
+
+@contextmanager
+def upright_names(ax: Axes) -> Iterator[None]:
+    """Turn names below an axes that would run into each other."""
+    names = [label.get_text() for label in ax.get_xticklabels()]
+    room = 0.8 * NARROW / max(len(names), 1)
+    crowded = (
+        any("\n" in name for name in names) and LETTER * _longest(names) > room
+    )
+    if crowded:
+        turned = [" ".join(name.split()) for name in names]
+        ax.set_xticks(ax.get_xticks(), turned, rotation=90)
+    yield
+    if crowded:
+        ax.set_xticks(ax.get_xticks(), names, rotation=0)
 
 
 @contextmanager
@@ -110,8 +170,7 @@ def broken_titles(axes: Sequence[Axes], width: float) -> Iterator[None]:
     """Break titles that are longer than their panel into lines, while they are drawn."""
     titles = [ax.get_title() for ax in axes]
     for ax, title in zip(axes, titles, strict=True):
-        columns = ax.get_subplotspec().get_gridspec().ncols
-        ax.title.set_text("\n".join(balanced(title, width / columns)))
+        ax.title.set_text("\n".join(balanced(title, width / _columns(ax))))
     yield
     for ax, title in zip(axes, titles, strict=True):
         ax.title.set_text(title)
@@ -151,14 +210,33 @@ def heading(figure: Figure) -> list[Part]:
 
 def whole(parts: Sequence[Part]) -> Part:
     """Return the place that parts take together."""
-    shown = [part for part in parts if part.kind != "narrow"]
+    shown = [part for part in parts if part.kind not in ("narrow", "break")]
     left, top = min(part.left for part in shown), min(part.top for part in shown)
     right = max(part.left + part.width for part in shown)
     bottom = max(part.top + part.height for part in shown)
-    return Part(left, top, right - left, bottom - top, [], "")
+    return Part(left, top, right - left, bottom - top)
 
 
 def _frame(part: Part) -> str:
     """Write the size of a part, and what of its sheet it shows."""
     view = f"{part.left} {part.top} {part.width} {part.height}"
     return f'width="{part.width}" height="{part.height}" viewBox="{view}"'
+
+
+def _row(ax: Axes) -> int:
+    place = ax.get_subplotspec()
+    return place.rowspan.start if place else 0
+
+
+def _columns(ax: Axes) -> int:
+    place = ax.get_subplotspec()
+    return place.get_gridspec().ncols if place else 1
+
+
+def _is_behind(name: Annotation) -> bool:
+    """Say whether a name stands behind the right end of its axes, at a height of its data."""
+    return name.xycoords == ("axes fraction", "data") and name.xy[0] == 1
+
+
+def _longest(names: Sequence[str]) -> int:
+    return max(len(line) for name in names for line in name.split("\n"))

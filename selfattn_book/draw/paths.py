@@ -1,26 +1,25 @@
 """What an SVG draws, written short: from point to point, in tenths of a pixel."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from matplotlib.colors import to_hex
 from matplotlib.path import Path
-from matplotlib.transforms import Bbox, BboxBase
+from matplotlib.transforms import Bbox
 
 LETTERS = {Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: "c"}
 
 
-def outline(
-    path: Path, inside: BboxBase | None = None, *, filled: bool = False
-) -> str:
-    """Write a line or an area, without what lies outside of a box.
+def outline(path: Path, inside: Bbox | None = None, *, filled: bool = False) -> str:
+    """Write a line or an area, without what lies more than a pixel outside of a box.
 
     Example:
         >>> line = Path([(0, 0), (10, 5.25), (10, 20)])
         >>> outline(line, Bbox.from_extents(0, 0, 30, 10))
-        'M0 0l10 5.2v4.8'
+        'M0 0l10 5.2v5.8'
         >>> outline(Path.unit_rectangle(), Bbox.from_extents(0, 0, 0.5, 2), filled=True)
-        'M.5 1h-.5v-1h.5z'
+        'M0 0h.5v1h-.5v-1'
     """
     if has_curves(path):
         return written(path.iter_segments(simplify=False))
@@ -40,7 +39,7 @@ def marker(path: Path) -> str:
     if not has_curves(path):
         return written(path.iter_segments(simplify=False), around=True)
     radius = tenths(
-        np.abs(path.vertices).max()
+        np.abs(vertices(path)).max()
     )  # of matplotlib's marks, only discs are round
     half = f"a{join(radius, radius)} 0 1 0"
     return f"m{join(-radius, 0)}{half} {join(2 * radius, 0)}{half}{join(-2 * radius, 0)}z"
@@ -76,8 +75,8 @@ def written(
     """
     text, last = "", ""
     here = start = np.zeros(2, int)
-    for vertices, code in segments:
-        points = tenths(vertices).reshape(-1, 2)
+    for corners, code in segments:
+        points = tenths(corners).reshape(-1, 2)
         if code == Path.CLOSEPOLY:
             step, here = "z", start
         elif code == Path.MOVETO:
@@ -95,7 +94,12 @@ def written(
 
 def has_curves(path: Path) -> bool:
     """Say whether a path has curves; such a one is small, and lies within the axes."""
-    return path.codes is not None and Path.CURVE4 in path.codes
+    return path.codes is not None and Path.CURVE4 in np.asarray(path.codes)
+
+
+def vertices(path: Path) -> np.ndarray:
+    """Return the points of a path, ``(N, 2)``."""
+    return np.asarray(path.vertices)
 
 
 def tenths(values: np.ndarray) -> np.ndarray:
@@ -103,7 +107,7 @@ def tenths(values: np.ndarray) -> np.ndarray:
     return np.rint(np.multiply(values, 10)).astype(int)
 
 
-def join(*tenths: int) -> str:
+def join(*tenths: Any) -> str:
     """Write numbers, given in tenths, with nothing between them that is not needed.
 
     Example:
@@ -123,7 +127,7 @@ def _number(tenth: int) -> str:
     return f"-{text}" if tenth < 0 else text
 
 
-def _step(code: int, moves: np.ndarray) -> str:
+def _step(code: np.uint8, moves: np.ndarray) -> str:
     """Write one step; one that is too short to be seen is left out."""
     if not moves.any():
         return ""

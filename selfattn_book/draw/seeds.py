@@ -15,6 +15,7 @@ from selfattn_book.draw.curves import (
     finish,
     looks,
 )
+from selfattn_book.draw.layout import BEHIND
 from selfattn_book.draw.style import (
     BLUE,
     GREY,
@@ -186,7 +187,7 @@ def ladder(
 def _draw_floor(ax: Axes, name: str, height: float) -> str:
     """Draw a line, write its name behind its right end, and say what was drawn."""
     ax.axhline(height, color=INK, linewidth=1, linestyle=(0, (1, 2)))
-    style: Any = {"xytext": (4, 0), "textcoords": "offset points"}
+    style: Any = {"xytext": BEHIND, "textcoords": "offset points"}
     end = ("axes fraction", "data")  # outside, since curves end on their floors
     ax.annotate(name, (1, height), xycoords=end, va="center", **style)
     return f"A line at {height:.3g}: {name}"

@@ -13,13 +13,24 @@ from matplotlib.backend_bases import GraphicsContextBase, RendererBase
 from matplotlib.colors import to_hex
 from matplotlib.path import Path
 from matplotlib.text import Text
-from matplotlib.transforms import Affine2D, BboxBase, Transform
+from matplotlib.transforms import Affine2D, Bbox, BboxBase, Transform
 
 from selfattn_book.draw.colors import light, on_page
-from selfattn_book.draw.paths import cells, join, marker, outline, tenths
+from selfattn_book.draw.paths import (
+    cells,
+    has_curves,
+    join,
+    marker,
+    outline,
+    tenths,
+    vertices,
+)
 
 INCH, POINT = 96, 96 / 72  # CSS pixels
 SMALL = 13  # pixels; the size of text that says no other
+PAGE_WIDTH = (
+    0.9  # of a text, as a share of what it has in matplotlib's own, wide font
+)
 SHARES = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "top": 1.0}
 SIDES = {0.0: "start", 0.5: "middle", 1.0: "end"}
 
@@ -56,21 +67,33 @@ class Sheet(RendererBase):
         """Say that y goes down."""
         return True
 
-    def points_to_pixels(self, points: float) -> float:
+    def points_to_pixels(self, points: Any) -> Any:
         """Return a length in pixels."""
         return points * POINT
+
+    def get_text_width_height_descent(
+        self, s: str, prop: Any, ismath: Any
+    ) -> tuple[float, float, float]:
+        """Measure a line of text about as wide as a page writes it."""
+        width, height, descent = super().get_text_width_height_descent(
+            s, prop, ismath
+        )
+        return PAGE_WIDTH * width, height, descent
 
     def draw_path(
         self,
         gc: GraphicsContextBase,
         path: Path,
         transform: Transform,
-        rgbFace: Any = None,
+        rgbFace: Any = None,  # noqa: N803 (the names are matplotlib's)
     ) -> None:
         """Draw a line or an area, as far as it lies within the axes."""
         path = path.transformed(transform + self._upright)
-        d = outline(path, self._inside(gc), filled=rgbFace is not None)
-        self._draw(d, _look(gc, rgbFace))
+        face = (
+            rgbFace if len(path) > 2 else None
+        )  # two points have nothing between them
+        d = outline(path, self._inside(gc), filled=face is not None)
+        self._draw(d, _look(gc, face))
 
     def draw_markers(
         self,
@@ -79,28 +102,33 @@ class Sheet(RendererBase):
         marker_trans: Transform,
         path: Path,
         trans: Transform,
-        rgbFace: Any = None,
+        rgbFace: Any = None,  # noqa: N803 (the names are matplotlib's)
     ) -> None:
         """Draw one mark at each point within the axes, as one path."""
+        if len(path) == 1 and not has_curves(marker_path):  # an area may come so
+            place = marker_trans + Affine2D().translate(
+                *trans.transform(vertices(path))[0]
+            )
+            return self.draw_path(gc, marker_path, place, rgbFace)
         mark = marker(
             marker_path.transformed(marker_trans + Affine2D().scale(1, -1))
         )
-        points = path.transformed(trans + self._upright).vertices
+        points = vertices(path.transformed(trans + self._upright))
         if (box := self._inside(gc)) is not None:
             points = points[_within(box, points)]
         drawn = [f"M{join(*point)}{mark}" for point in tenths(points)]
-        self._draw("".join(drawn), _look(gc, rgbFace))
+        return self._draw("".join(drawn), _look(gc, rgbFace))
 
     def draw_quad_mesh(
         self,
         gc: GraphicsContextBase,
         master_transform: Transform,
-        meshWidth: int,
-        meshHeight: int,
-        coordinates: np.ndarray,
+        meshWidth: int,  # noqa: N803
+        meshHeight: int,  # noqa: N803
+        coordinates: Any,
         offsets: Any,
-        offsetTrans: Any,
-        facecolors: np.ndarray,
+        offsetTrans: Any,  # noqa: N803
+        facecolors: Any,
         antialiased: Any,
         edgecolors: Any,
     ) -> None:
@@ -137,16 +165,21 @@ class Sheet(RendererBase):
         place = f'x="{join(across)}" y="{join(down)}"'
         self._drawn.append((f"<text {place}{look}>{_letters(s)}</text>", ""))
 
-    def _inside(self, gc: GraphicsContextBase) -> BboxBase | None:
-        box = gc.get_clip_rectangle()
-        return None if box is None else box.transformed(self._upright)
+    def _inside(self, gc: GraphicsContextBase) -> Bbox | None:
+        """Return the box outside of which nothing is to be seen."""
+        if (box := gc.get_clip_rectangle()) is None:
+            return None
+        box = box.transformed(self._upright)
+        return Bbox(
+            [box.min, box.max]
+        )  # clipping asks for its corners in this order
 
     def _draw(self, d: str, look: str) -> None:
         """Add a path; lines that look like the line before them go on with it."""
         before, same = self._drawn[-1] if self._drawn else ("", "")
         if look == same and 'fill="none"' in look and "opacity" not in look:
             self._drawn[-1] = (before + d, look)
-        elif d:
+        elif d and look != ' fill="none"':
             self._drawn.append((d, look))
 
 
@@ -196,8 +229,8 @@ def _anchor(text: Text | None, angle: float) -> float:
     if (
         angle and text.get_rotation_mode() != "anchor"
     ):  # below an axis, the end is next to it
-        return SHARES[text.get_va()]
-    return SHARES[text.get_ha()]
+        return SHARES[text.get_verticalalignment()]
+    return SHARES[text.get_horizontalalignment()]
 
 
 def _text_look(gc: GraphicsContextBase, size: float, share: float) -> str:

@@ -1,6 +1,7 @@
 """Pictures of square sequences, one panel a square."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,6 +12,7 @@ from selfattn_book.draw.style import (
     GREY,
     NOTE,
     ORANGE,
+    DescribedFigure,
     as_array,
     grid,
     in_book_style,
@@ -111,7 +113,7 @@ def _open_grid(count: int, columns: int, title: str) -> list[Axes]:
     axes = grid(rows, columns, width=1.7, height=1.85, sharex=True, sharey=True)
     for ax in axes:
         ax.set_axis_off()
-    axes[0].get_figure().suptitle(title)
+    cast("DescribedFigure", axes[0].figure).suptitle(title)
     return axes[:count]
 
 

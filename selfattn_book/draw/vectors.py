@@ -1,7 +1,7 @@
 """Pictures of vectors in the plane, and of angles: each says in words what it drew."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,6 +13,7 @@ from selfattn_book.draw.style import (
     GREY,
     NOTE,
     ORANGE,
+    DescribedFigure,
     as_array,
     as_matrix,
     as_vector,
@@ -164,7 +165,9 @@ def dials(
     for ax in axes[len(turns) :]:
         ax.set_axis_off()
     first = axes[0]
-    first.get_figure().suptitle(title)
+    figure = cast("DescribedFigure", first.figure)
+    figure.suptitle(title)
+    figure.together = True
     first.set_label(sentences(title, str(first.get_label()).rstrip(".")))
     return axes[: len(turns)]
 

@@ -146,7 +146,7 @@ def test_the_picture_carries_its_text(losses):
         lines([0, 1], {"a": [2, 3]}, title="T"),
     ):
         assert isinstance(ax.figure, DescribedFigure)
-        assert f"<title>{ax.get_label()}" in ax.figure.to_svg()
+        assert f'aria-label="{ax.get_label()}"' in ax.figure.to_svg()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from selfattn_book.draw.curves import lines
 from selfattn_book.draw.layout import NARROW, WIDE, balanced
 from selfattn_book.draw.matrices import heatmap
 from selfattn_book.draw.seeds import bands, ladder
+from selfattn_book.draw.squares import squares_grid
 from selfattn_book.draw.style import panels
 from selfattn_book.draw.vectors import dials, vectors
 
@@ -118,17 +119,46 @@ def test_the_picture_says_all():
     assert root.get("role") == "img"
 
 
-def test_an_axes_with_nothing_in_it_is_no_panel():
-    assert [
-        part.get("class")
-        for part in parts(dials([0, 1, 2], list("abc"), rows=2)[0])
-    ] == [None] * 3
+def test_rows_of_panels_stay_rows_and_an_axes_with_nothing_in_it_is_no_panel():
+    first, *_ = squares_grid(np.ones((5, 4, 2)), columns=3)
+    kinds = [part.get("class") for part in parts(first)]
+    assert kinds == [None, None, None, "break", None, None]
+
+
+def test_panels_that_stand_together_are_one_piece():
+    axes = dials([0, 1, 2], list("abc"), rows=2)
+    (piece,) = parts(axes[0])
+    assert piece.get("aria-label") == " ".join(ax.get_label() for ax in axes)
+    assert [text.text for text in piece.iter(f"{SVG}text")] == ["a", "b", "c"]
+
+
+def test_the_names_of_floors_stand_above_their_lines_on_a_phone():
+    ax = bands({"a": np.eye(4)}, floors={"a floor": 0.7}, title="Two")
+    before = ax.texts[0].get_position(), ax.texts[0].get_ha()
+    wide, narrow = parts(ax)
+    for part, anchor in ((wide, None), (narrow, "end")):
+        (name,) = (
+            text for text in part.iter(f"{SVG}text") if text.text == "a floor"
+        )
+        assert name.get("text-anchor") == anchor
+    assert (ax.texts[0].get_position(), ax.texts[0].get_ha()) == before
+
+
+def test_names_below_a_ladder_are_turned_where_they_would_touch():
+    names = [f"a model\nwith {k} blocks" for k in range(6)]
+    ax = ladder({name: [1.0] for name in names}, dict.fromkeys(names, 0.5))
+    wide, narrow = parts(ax)
+    said = [
+        [text.text for text in part.iter(f"{SVG}text")] for part in (wide, narrow)
+    ]
+    assert "with 3 blocks" in said[0]
+    assert "a model with 3 blocks" in said[1]
+    assert [label.get_text() for label in ax.get_xticklabels()] == names
 
 
 def test_what_is_wide_is_drawn_again_for_a_phone():
-    wide, narrow = parts(
-        lines([0, 1], {"a": [0, 1]}, title="A long title, of two lines on a phone")
-    )
+    long = "A long title, so long that a phone has two lines of it"
+    wide, narrow = parts(lines([0, 1], {"a": [0, 1]}, title=long))
     assert (wide.get("class"), narrow.get("class")) == ("wide", "narrow")
     assert wide.get("aria-label") == narrow.get("aria-label")
     assert (wide.get("display"), narrow.get("display")) == (None, "none")
@@ -136,8 +166,11 @@ def test_what_is_wide_is_drawn_again_for_a_phone():
         [text.text for text in part.iter(f"{SVG}text")][-2:]
         for part in (wide, narrow)
     ]
-    assert titles[0][1:] == ["A long title, of two lines on a phone"]
-    assert titles[1] == ["A long title, of", "two lines on a phone"]
+    assert titles[0][1:] == [long]
+    assert titles[1] == [
+        "A long title, so long that",
+        "a phone has two lines of it",
+    ]
 
 
 def test_the_figure_is_as_it_was():
@@ -160,7 +193,7 @@ def test_a_lower_panel_is_dropped_as_far_as_it_is_lower():
 
 def test_the_title_of_all_panels_stands_above_them_and_is_said_once():
     first, *_ = dials([0, 1], ["a", "b"], title="Some & more")
-    heading, dial, _ = parts(first)
+    heading, dial = parts(first)
     assert (heading.get("class"), heading.get("aria-hidden")) == ("heading", "true")
     assert heading[0].text == "Some & more"
     assert dial.get("aria-label").startswith("Some & more. a: hand")

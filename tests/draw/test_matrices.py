@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 from matplotlib import rcParams
+from matplotlib.colors import to_hex
 
+from selfattn_book.draw.colors import STEPS, light, shade
 from selfattn_book.draw.matrices import heatmap
-from selfattn_book.draw.style import INK, DescribedFigure, in_book_style, panels
+from selfattn_book.draw.style import DescribedFigure, in_book_style, panels
 from selfattn_book.draw.vectors import dials, vectors
 
 
@@ -21,7 +23,7 @@ def close_figures():
 def test_a_heatmap_shows_its_numbers():
     values = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
     ax = heatmap(values, rows=["a", "b"], columns=["c", "d"], title="T")
-    np.testing.assert_array_equal(ax.images[0].get_array(), values.numpy())
+    np.testing.assert_array_equal(ax.collections[0].get_array(), values.numpy())
     assert [text.get_text() for text in ax.texts] == [
         "0.25",
         "0.75",
@@ -32,9 +34,29 @@ def test_a_heatmap_shows_its_numbers():
     assert ax.get_label().endswith("a: 0.25, 0.75. b: 1.00, 0.00.")
 
 
-def test_dark_cells_have_light_numbers():
-    ax = heatmap(np.array([[0.0, 1.0]]))
-    assert [text.get_color() for text in ax.texts] == [INK, "white"]
+def test_deep_cells_have_other_numbers_than_pale_ones():
+    ax = heatmap(np.array([[0.0, 1.0, 0.6, 0.7]]))
+    pale, deep = light("on-pale"), light("on-deep")
+    assert [text.get_color() for text in ax.texts] == [pale, deep, pale, deep]
+
+
+def test_numbers_with_signs_go_both_ways_from_zero():
+    cells = heatmap(np.array([[-2.0, 0.0, 1.0]])).collections[0]
+    assert cells.get_clim() == (-2, 2)
+    assert [to_hex(color) for color in cells.to_rgba(cells.get_array())[0]] == [
+        shade(-STEPS),
+        shade(0),
+        shade(STEPS // 2),
+    ]
+
+
+def test_a_cell_covers_the_square_around_its_place():
+    ax = heatmap(np.ones((2, 3)))
+    corners = ax.collections[0].get_coordinates()
+    assert corners[0, 0].tolist() == [-0.5, -0.5]
+    assert corners[-1, -1].tolist() == [2.5, 1.5]
+    assert (ax.get_xlim(), ax.get_ylim()) == ((-0.5, 2.5), (1.5, -0.5))
+    assert ax.get_aspect() == 1
 
 
 def test_a_mask_is_told_by_what_each_row_sees():
@@ -69,7 +91,7 @@ def test_a_large_matrix_is_told_by_its_range():
 def test_numbers_may_have_a_gradient_and_any_dtype(dtype):
     values = torch.tensor([[0.25, 2.0]], dtype=dtype, requires_grad=True)
     ax = heatmap(values)
-    assert ax.images[0].get_array().tolist() == [[0.25, 2.0]]
+    assert ax.collections[0].get_array().tolist() == [[0.25, 2.0]]
     ax = vectors(values, ["a"], moved=2 * values)
     assert "a at (0.25, 2.00) moves to (0.50, 4.00)" in ax.get_label()
     (_, ax) = dials(0 * values[0], ["a", "b"])
@@ -170,7 +192,7 @@ def test_what_cannot_be_drawn_is_refused(draw, message):
 
 def test_the_picture_carries_its_text():
     svg = heatmap(np.eye(2), title="Identity").figure.to_svg()
-    assert "<title>Identity. Heat map, 2 rows by 2 columns." in svg
+    assert 'aria-label="Identity. Heat map, 2 rows by 2 columns.' in svg
 
 
 def test_the_same_picture_is_the_same_file():

@@ -18,8 +18,8 @@ def test_each_head_has_its_panel():
         f"Weights, head {h}" for h in (1, 2, 3)
     ]
     for ax, head in zip(axes, weights, strict=True):
-        np.testing.assert_allclose(ax.images[0].get_array(), head)
-        assert ax.images[0].get_clim() == (0, 1)
+        np.testing.assert_allclose(ax.collections[0].get_array(), head)
+        assert ax.collections[0].get_clim() == (0, 1)
     assert (
         axes[0]
         .get_label()

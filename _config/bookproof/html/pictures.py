@@ -22,7 +22,7 @@ ElementTree.register_namespace("", SVG)
 BEFORE_IMAGES_ARE_COLLECTED = 400
 
 
-class picture(nodes.General, nodes.Element):
+class picture(nodes.General, nodes.Element):  # noqa: N801 (as all nodes)
     """A picture that stands in the page; its ``markup`` is what is written."""
 
 
