@@ -111,7 +111,8 @@ def predict(gate: nodes.container, answer: list[nodes.Node], page: str, number: 
 
 def question_and_answer(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list[nodes.Node]]:
     """Return what belongs to the question, and what to the answer."""
-    shown, hidden = [], []
+    shown: list[nodes.Node] = []
+    hidden: list[nodes.Node] = []
     for part in parts:
         hides = part.get("hide_mode") if isinstance(part, nodes.Element) else None
         if hides in ("all", "output"):  # one fold is enough
