@@ -46,7 +46,7 @@ def test_a_solution_is_folded_and_a_hidden_output_too(built):
     labels = re.findall(r"<summary>(.*?)</summary>", html)
     whole = [re.sub(r"<.*?>", "", label) for label in labels]
     assert "Solution to Exercise (Ask)" in whole
-    assert "Show the output of cell 5" in whole
+    assert any(re.fullmatch(r"Show the output of cell \d+", name) for name in whole)
     assert labels[whole.index("Solution to Exercise (Ask)")].startswith(
         "Solution<span"
     )
@@ -57,7 +57,7 @@ def test_a_solution_is_folded_and_a_hidden_output_too(built):
 def test_an_exercise_and_a_question_are_headings_and_options_a_list(built):
     html = built.html("word")
     assert re.search(
-        r'<h2 class="admonition-title rubric">Exercise \(Ask\)</h2>', html
+        r'<h3 class="admonition-title rubric">Exercise \(Ask\)</h2>', html
     )
     [question] = re.findall(r'<h3 class="quiz-question rubric">(.*?)</h3>', html)
     assert re.sub(r"<.*?>", "", question).startswith("1. What does ")
@@ -70,7 +70,7 @@ def test_an_exercise_and_a_question_are_headings_and_options_a_list(built):
 
 
 def test_a_header_of_a_table_says_of_what(built):
-    head = re.findall(r"<th[^>]*>", built.html("word"))
+    head = re.findall(r"<th [^>]*>", built.html("word"))
     assert len(head) == 2
     assert all('scope="col"' in cell for cell in head)
 

@@ -63,8 +63,9 @@ def test_a_chapter_works_without_scripts(open_page):
     assert not fold.locator("pre").first.is_visible()
     fold.locator("summary").click()
     assert fold.locator("pre").first.is_visible()
-    page.locator("article img").first.scroll_into_view_if_needed()
-    assert page.locator("article img").first.bounding_box()["height"] > 50
+    picture = page.locator("article .picture svg:visible").first
+    picture.scroll_into_view_if_needed()
+    assert picture.bounding_box()["height"] > 50
 
 
 def test_search_finds_a_word(origin, open_page):

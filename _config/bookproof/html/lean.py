@@ -20,7 +20,9 @@ from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
 THEME = "pydata_sphinx_theme"
-SHEETS = ("styles/pydata-sphinx-theme.css", "pygments.css")  # those that must be there
+MUST_BE = ("styles/pydata-sphinx-theme.css", "pygments.css")
+# Those that a build writes again. What an extension copies by itself, it would not overwrite.
+SHEETS = ("styles/*.css", "basic.css", "pygments.css", "sphinx-design.min.css")
 HEAVY = ("scripts/fontawesome.js", "scripts/bootstrap.js", "vendor/fontawesome")
 
 COMMENT = re.compile(r"(?s)/\*(?!!).*?\*/")  # one with an exclamation mark is a licence
@@ -41,16 +43,14 @@ def make_lean(app: Sphinx, error: Exception | None) -> None:
         return
     site = Path(app.outdir)
     static = site / "_static"
-    if missing := [name for name in SHEETS if not (static / name).is_file()]:
+    if missing := [name for name in MUST_BE if not (static / name).is_file()]:
         LOGGER.warning("the theme's files are not made lean: %s is not there", missing[0])
         return
     pages = [page.read_text("utf-8") for page in pages_of(site)]
-    own = {file.name for folder in folders_of(app) for file in folder.iterdir()}
     remove(static, pages)
     words = words_of(pages, static.rglob("*.js"))
-    for sheet in static.rglob("*.css"):
-        if sheet.relative_to(static).parts[0] not in own:
-            rewrite(sheet, lean(sheet.read_text("utf-8"), words))
+    for sheet in (file for pattern in SHEETS for file in static.glob(pattern)):
+        rewrite(sheet, lean(sheet.read_text("utf-8"), words))
     for script in static.glob("scripts/*.js"):
         rewrite(script, MAP.sub("\n", script.read_text("utf-8")))
 
@@ -61,12 +61,6 @@ def uses_theme(app: Sphinx) -> bool:
     return isinstance(builder, StandaloneHTMLBuilder) and any(
         Path(folder).name == THEME for folder in builder.theme.get_theme_dirs()
     )
-
-
-def folders_of(app: Sphinx) -> list[Path]:
-    """Return the folders of the book's own files; an extension's may be gone by now."""
-    folders = [Path(app.confdir, path) for path in app.config.html_static_path]
-    return [folder for folder in folders if folder.is_dir()]
 
 
 def pages_of(site: Path) -> Iterator[Path]:
