@@ -109,7 +109,9 @@
   }
 
   const query = new URLSearchParams(location.search).get("q");
-  if (!query) return document.querySelector("main input[name=q]").focus();
+  // From here, Tab leads to the first result.
+  document.querySelector("main input[name=q]").focus();
+  if (!query) return;
   for (const field of document.querySelectorAll("input[name=q]")) field.value = query;
   show(query);
 })();

@@ -54,8 +54,8 @@ def test_a_chapter_is_described_by_its_promise(built):
 def test_another_page_is_described_by_its_first_sentences(built):
     said = meta(built.html("index"))["description"]
     assert said == "Three pages of a few words. They are about very little."
-    said = meta(built.html("number"))["description"]
-    assert said == "It reaches one module. See also A word."
+    said = meta(built.html("data"))["description"]
+    assert said == "It reaches no module, but a file."
 
 
 def test_a_long_paragraph_describes_with_whole_sentences():
@@ -81,7 +81,8 @@ def test_the_facts_of_a_chapter(built):
         "educationalLevel": "beginner",
         "datePublished": "1979-10-12",
     }
-    assert "ld+json" not in built.html("number")
+    assert facts(built.html("word"))["timeRequired"] == "PT7M"
+    assert "ld+json" not in built.html("data")
 
 
 def test_the_facts_of_the_book_stand_on_its_cover(built):
@@ -175,6 +176,7 @@ def test_every_page_takes_reports(known):
     [
         (r"d_{\text{model}}", "d_model", set()),
         (r"W^Q", "W^Q", set()),
+        (r"\sqrt D", "√D", {"sqrt"}),
         (r"\sqrt{2}\,\sigma^2", "√2 σ^2", {"sqrt", "sigma"}),
         (r"\lambda \le \Omega", "λ ≤ Ω", {"lambda", "le", "omega"}),
         (r"\varepsilon", "ε", {"epsilon"}),

@@ -38,7 +38,7 @@ def sign(command: re.Match[str]) -> str:
     if name in FUNCTIONS or "quad" in name:
         return f" {name if name in FUNCTIONS else ''} "
     looks = SIGNS.get(name) or letter(name)
-    return looks + space if looks else ""
+    return looks + space if looks and name != "sqrt" else looks
 
 
 def plain(tex: str) -> str:
@@ -65,6 +65,7 @@ def prose(node: nodes.Node, skip: Callable[[nodes.Node], bool] = lambda node: Fa
         if isinstance(part, nodes.math):
             return plain(part.astext())
         between = "" if isinstance(part, nodes.TextElement) else BETWEEN.get(type(part), " ")
-        return between.join(text(child) for child in part.children if not skip(child))
+        said = [text(child) for child in part.children if not skip(child)]
+        return between.join(filter(None, said))
 
     return " ".join(text(node).split())

@@ -1,7 +1,7 @@
 """Read what a page says of itself: its promise, its objectives, its minutes, its first paragraph.
 
-A chapter begins with an admonition of the class `opening`, whose paragraphs begin with bold words:
-the first says what the reader will do; *Afterwards you can* and *Time* say what their names say.
+A chapter begins with an admonition of the class `opening`, in which bold words begin what is said:
+**You will** the promise, **Afterwards you can** the objectives, **Time** the minutes.
 """
 
 import re
@@ -11,6 +11,7 @@ from docutils import nodes
 
 from .formulas import prose
 
+LABELS = ("You will", "Afterwards you can", "You need", "Time")
 LONGEST = 200  # characters; who shows a link cuts what is longer
 
 
@@ -28,15 +29,23 @@ def opening(doctree: nodes.document) -> Opening | None:
     boxes = [box for box in doctree.findall(nodes.admonition) if "opening" in box["classes"]]
     if not boxes:
         return None
-    said = [prose(line) for line in boxes[0].findall(nodes.paragraph)]
-    time = re.search(r"\d+", after("Time", said))
-    minutes = int(time[0]) if time else 0
-    return Opening(said[0] if said else "", after("Afterwards you can", said), minutes)
+    said = by_label(boxes[0])
+    time = re.search(r"\d+", said.get("Time", ""))
+    promise = first_sentences(f"You will {said.get('You will', '')}")
+    return Opening(promise, said.get("Afterwards you can", ""), int(time[0]) if time else 0)
 
 
-def after(words: str, lines: list[str]) -> str:
-    """Return what follows these words in the line that begins with them."""
-    return next((line[len(words) :].strip() for line in lines if line.startswith(words)), "")
+def by_label(box: nodes.Element) -> dict[str, str]:
+    """Return what is said in an opening, by the bold words that begin it."""
+    said: dict[str, nodes.inline] = {}
+    label = ""
+    for line in box.findall(nodes.paragraph):
+        for part in line:
+            if isinstance(part, nodes.strong) and part.astext() in LABELS:
+                label = part.astext()
+            else:
+                said.setdefault(label, nodes.inline()).append(part.deepcopy())
+    return {label: prose(part) for label, part in said.items()}
 
 
 def description(doctree: nodes.document) -> str:
