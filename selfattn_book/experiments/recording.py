@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor, fx, nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
 
 Results = tuple[Any, ...]  # tensors, or None
 
@@ -91,7 +90,8 @@ class _Recorder(TorchDispatchMode):
         self.playable = True
         self._outside: dict[str, Tensor] = {}
         # The tensors stay here, so that no place is given away while this is entered.
-        self._homes: dict[Hashable, tuple[Tensor, fx.Node]] = {}
+        # One that comes from outside, and is not given, has no node that made it.
+        self._homes: dict[Hashable, tuple[Tensor, fx.Node | None]] = {}
         self._views: dict[Hashable, fx.Node] = {}
         for number, x in enumerate(given):
             self._homes[_place(x)] = x, self.graph.placeholder(f"given_{number}")
@@ -103,25 +103,28 @@ class _Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         written = _written(func, args, kwargs)
+        for x in _tensors((args, kwargs)):
+            self._homes.setdefault(_place(x), (x, None))  # from outside
         tells = not _tensors(result) and bool(_tensors((args, kwargs)))
         self.playable &= not tells and self._keeps_to_itself(func, written)
         if self.playable:
             is_new = any(_place(x) not in self._homes for x in _tensors(result))
             if is_new or written:
-                nodes = tree_map(self._node, (args, kwargs))
+                nodes = _mapped(self._node, (args, kwargs))
                 self._settle(result, self.graph.call_function(func, *nodes))
         return result
 
     def play_back(self, results: Results) -> Callable[..., Results]:
         """Return what calls the same operations again, and gives their results."""
         self.graph.output(tuple(map(self._node, results)))
+        self.graph.eliminate_dead_code()
         forward = fx.GraphModule(nn.Module(), self.graph).forward
         return torch.no_grad()(partial(forward, **self._outside))
 
     def _keeps_to_itself(self, func: Any, written: list[Tensor]) -> bool:
         """Tell whether an operation draws nothing, and writes into nothing from outside."""
-        homes = [self._homes.get(_place(x)) for x in written]
-        own = all(home and home[1].op != "placeholder" for home in homes)
+        nodes = [self._homes[_place(x)][1] for x in written]
+        own = all(node and node.op != "placeholder" for node in nodes)
         return own and torch.Tag.nondeterministic_seeded not in func.tags
 
     def _settle(self, result: Any, node: fx.Node) -> None:
@@ -138,17 +141,20 @@ class _Recorder(TorchDispatchMode):
         if not isinstance(x, Tensor):
             return x
         place, layout = _place(x), _layout(x)
-        if place not in self._homes:
+        if (place, layout) not in self._views:
+            self._views[place, layout] = self._view(x)
+        return self._views[place, layout]
+
+    def _view(self, x: Tensor) -> fx.Node:
+        """Return what looks at a place in the shape of a tensor."""
+        home, node = self._homes.get(_place(x), (x, None))  # a result may be from outside
+        if node is None:  # it stays where it is, and one look is enough for all times
             name = f"outside_{len(self._outside)}"
             self._outside[name] = x
-            self._homes[place] = x, self.graph.placeholder(name)
-        home, node = self._homes[place]
-        if layout == _layout(home):
+            return self.graph.placeholder(name)
+        if _layout(x) == _layout(home):
             return node
-        if (place, layout) not in self._views:
-            view = self.graph.call_method("as_strided", (node, *layout))
-            self._views[place, layout] = view
-        return self._views[place, layout]
+        return self.graph.call_method("as_strided", (node, *_layout(x)))
 
 
 def _place(x: Tensor) -> Hashable:
@@ -161,7 +167,18 @@ def _layout(x: Tensor) -> tuple[Any, ...]:
 
 
 def _tensors(tree: Any) -> list[Tensor]:
-    return [x for x in tree_leaves(tree) if isinstance(x, Tensor)]
+    found: list[Tensor] = []
+    _mapped(lambda x: found.append(x) if isinstance(x, Tensor) else None, tree)
+    return found
+
+
+def _mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+    """Do something with everything that stands in tuples, lists and dictionaries."""
+    if isinstance(tree, tuple | list):
+        return type(tree)([_mapped(function, x) for x in tree])
+    if isinstance(tree, dict):
+        return {key: _mapped(function, x) for key, x in tree.items()}
+    return function(tree)
 
 
 def _written(func: Any, args: Any, kwargs: Any) -> list[Tensor]:

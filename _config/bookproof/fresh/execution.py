@@ -67,7 +67,9 @@ class Chapter:
         """Return the path of the file as one would type it."""
         return os.path.relpath(self.file)
 
-    async def run(self, timeout: int, folder: Path, server: Server | None) -> None:
+    async def run(
+        self, timeout: int, folder: Path, server: Server | None, free: asyncio.Semaphore
+    ) -> None:
         """Run the cells in a kernel of their own; note the failure, if there is one."""
         begun, loaded = -1, list[str]()
 
@@ -95,7 +97,9 @@ class Chapter:
                 on_cell_executed=end,
             )
             try:
-                await client.async_execute(cleanup_kc=True)
+                # A kernel that starts or ends mostly waits, which takes no core from cells.
+                async with client.async_setup_kernel(cleanup_kc=True), free:
+                    await client.async_execute(cleanup_kc=False)
             finally:
                 # After Ctrl-C, nbclient would clean up a second time, and stumble.
                 atexit.unregister(client._cleanup_kernel)
@@ -186,11 +190,11 @@ def run_chapters(
     """
 
     async def run_all(folder: Path, server: Server | None) -> None:
-        free = asyncio.Semaphore(CORES)
+        begun, free = asyncio.Semaphore(CORES + 1), asyncio.Semaphore(CORES)
 
         async def run_one(chapter: Chapter) -> None:
-            async with free:
-                await chapter.run(timeout, folder, server)
+            async with begun:
+                await chapter.run(timeout, folder, server, free)
             done(chapter)
 
         # The longest texts first: what takes long is not left for the end, when other cores are idle.

@@ -50,6 +50,7 @@ def serve(preload: list[str]) -> None:
         if (pid := os.fork()) == 0:
             return become_kernel(**json.loads(request))
         print(pid, flush=True)
+    os._exit(0)  # heavy libraries take a second to leave in order
 
 
 class Server(subprocess.Popen[str]):
