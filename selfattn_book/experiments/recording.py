@@ -147,8 +147,12 @@ class _Recorder(TorchDispatchMode):
 
     def _view(self, x: Tensor) -> fx.Node:
         """Return what looks at a place in the shape of a tensor."""
-        home, node = self._homes.get(_place(x), (x, None))  # a result may be from outside
-        if node is None:  # it stays where it is, and one look is enough for all times
+        home, node = self._homes.get(
+            _place(x), (x, None)
+        )  # a result may be from outside
+        if (
+            node is None
+        ):  # it stays where it is, and one look is enough for all times
             name = f"outside_{len(self._outside)}"
             self._outside[name] = x
             return self.graph.placeholder(name)
