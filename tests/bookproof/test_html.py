@@ -57,7 +57,7 @@ def test_a_solution_is_folded_and_a_hidden_output_too(built):
 def test_an_exercise_and_a_question_are_headings_and_options_a_list(built):
     html = built.html("word")
     assert re.search(
-        r'<h3 class="admonition-title rubric">Exercise \(Ask\)</h2>', html
+        r'<h(\d) class="admonition-title rubric">Exercise \(Ask\)</h\1>', html
     )
     [question] = re.findall(r'<h3 class="quiz-question rubric">(.*?)</h3>', html)
     assert re.sub(r"<.*?>", "", question).startswith("1. What does ")

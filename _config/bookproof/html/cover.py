@@ -17,15 +17,16 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
+from .opening import opening
 from .thumbnails import key_picture
 
 
 @dataclass
-class Opening:
-    """What the cover says of a page: a sentence, the minutes that it takes, a small picture."""
+class Shown:
+    """What the cover shows of a page: a sentence, the minutes that it takes, a small picture."""
 
     promise: str = ""
-    minutes: str = ""
+    minutes: int = 0
     picture: str = ""
 
 
@@ -41,44 +42,18 @@ class Cover(SphinxDirective):
 
 
 def look_inside(app: Sphinx, doctree: nodes.document) -> None:
-    """Note what the cover says of a page that was just read."""
-    opening, metadata = Opening(), app.env.metadata[app.env.docname]
-    for box in doctree.findall(nodes.admonition):
-        if "opening" in box["classes"]:
-            opening.promise = first_sentence(after_label(box, "You will"))
-            opening.minutes = first_number(after_label(box, "Time"))
-            opening.picture = key_picture(app, doctree, metadata.get("key_figure", ""))
-    metadata["opening"] = opening
+    """Note what the cover shows of a page that was just read."""
+    shown, metadata = Shown(), app.env.metadata[app.env.docname]
+    if said := opening(doctree):
+        picture = key_picture(app, doctree, metadata.get("key_figure", ""))
+        shown = Shown(first_sentence(said.promise), said.minutes, picture)
+    metadata["cover"] = shown
 
 
-def after_label(box: nodes.Element, label: str) -> str:
-    """Return the text behind a label in bold letters, up to the next one."""
-    strong = next((s for s in box.findall(nodes.strong) if s.astext() == label), None)
-    if strong is None:
-        return ""
-    texts = []
-    for node in strong.findall(include_self=False, descend=False, siblings=True):
-        if isinstance(node, nodes.strong):
-            break
-        texts.append(node.astext())
-    return " ".join("".join(texts).split())
-
-
-def first_sentence(text: str) -> str:
-    """Return the first sentence of a text, with a capital letter.
-
-    Example:
-        >>> first_sentence("ask, by 2.5 at most, and be told. Or not.")
-        'Ask, by 2.5 at most, and be told.'
-    """
-    sentence = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
+def first_sentence(promise: str) -> str:
+    """Return the first sentence of a promise, without the words that begin them all."""
+    sentence = re.split(r"(?<=[.!?])\s", promise.removeprefix("You will "), maxsplit=1)[0]
     return sentence[:1].upper() + sentence[1:]
-
-
-def first_number(text: str) -> str:
-    """Return the first number of a text, or nothing."""
-    found = re.search(r"\d+", text)
-    return found[0] if found else ""
 
 
 # -- The cover ---------------------------------------------------------------------
@@ -86,8 +61,8 @@ def first_number(text: str) -> str:
 
 def covers(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Return the page of the tables of contents, to be written anew if a page says something else."""
-    openings = {doc: facts.get("opening") for doc, facts in env.metadata.items()}
-    shown = sha256(repr(openings).encode()).hexdigest()
+    all_pages = {doc: facts.get("cover") for doc, facts in env.metadata.items()}
+    shown = sha256(repr(all_pages).encode()).hexdigest()
     if shown == vars(env).get("bookproof_cover"):
         return []
     vars(env)["bookproof_cover"] = shown
@@ -105,7 +80,7 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 def begin(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
     """Return the link to the first chapter."""
     docs = (doc for tree in trees for doc in tree["includefiles"])
-    first = next((doc for doc in docs if opening_of(app, doc).promise), None)
+    first = next((doc for doc in docs if shown_of(app, doc).promise), None)
     if first is None:
         return ""
     counted = number(app, first)
@@ -122,7 +97,7 @@ def chapters(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
 def part(app: Sphinx, here: str, tree: addnodes.toctree) -> str:
     """Return a part of the book: with all that its chapters promise, or a line of links."""
     docs = [doc for doc in tree["includefiles"] if doc in app.env.titles]
-    promises = any(opening_of(app, doc).promise for doc in docs)
+    promises = any(shown_of(app, doc).promise for doc in docs)
     kind, write = ("full", chapter) if promises else ("plain", page)
     items = "".join(f'<li data-page="{doc}">{write(app, here, doc)}</li>' for doc in docs)
     heading = f"<h3>{escape(tree['caption'])}</h3>" if tree["caption"] else ""
@@ -131,14 +106,14 @@ def part(app: Sphinx, here: str, tree: addnodes.toctree) -> str:
 
 def chapter(app: Sphinx, here: str, doc: str) -> str:
     """Return number, title, sentence, minutes and picture of a chapter."""
-    opening = opening_of(app, doc)
-    takes = f"{opening.minutes} minutes" if opening.minutes else ""
+    shown = shown_of(app, doc)
+    takes = f"{shown.minutes} minutes" if shown.minutes else ""
     return (
         f'<span class="number">{number(app, doc)}</span>'
         f'<div><p class="title">{link(app, here, doc)}</p>'
-        f'<p class="promise">{escape(opening.promise)}</p>'
+        f'<p class="promise">{escape(shown.promise)}</p>'
         f'<p class="takes">{takes} <span class="seen"></span></p></div>'
-        f'<span class="thumbnail" aria-hidden="true">{opening.picture}</span>'
+        f'<span class="thumbnail" aria-hidden="true">{shown.picture}</span>'
     )
 
 
@@ -147,9 +122,9 @@ def page(app: Sphinx, here: str, doc: str) -> str:
     return f'<span class="number">{number(app, doc)}</span> {link(app, here, doc)}'
 
 
-def opening_of(app: Sphinx, doc: str) -> Opening:
-    """Return what the cover says of a page."""
-    return app.env.metadata[doc].get("opening", Opening())
+def shown_of(app: Sphinx, doc: str) -> Shown:
+    """Return what the cover shows of a page."""
+    return app.env.metadata[doc].get("cover", Shown())
 
 
 def link(app: Sphinx, here: str, doc: str) -> str:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from xml.etree import ElementTree
 
 from docutils import nodes
@@ -11,9 +10,7 @@ from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
 SVG = "http://www.w3.org/2000/svg"
-# What cannot be read at this size: texts, and axes as matplotlib calls them.
-SAID = {"text", "title", "desc", "metadata"}
-WORDS = re.compile(r"(text|matplotlib\.axis|legend)_\d+")
+WORDS = {"text", "title", "desc", "metadata"}  # what cannot be read at this size
 DRAWN = {"path", "use", "rect", "circle", "line", "polyline", "polygon", "ellipse", "image"}
 
 
@@ -23,17 +20,13 @@ def key_picture(app: Sphinx, doctree: nodes.document, name: str) -> str:
     if name and not named:
         LOGGER.warning("key_figure: no figure is called %r", name, location=app.env.docname)
     around = (named or [doctree])[0]
-    return next(filter(None, map(small, pictures(app, around))), "")
+    return next(filter(None, map(small, pictures(around))), "")
 
 
-def pictures(app: Sphinx, around: nodes.Element) -> Iterator[str]:
-    """Yield the SVGs within a node: those written into the page, and those in files."""
+def pictures(around: nodes.Element) -> Iterator[str]:
+    """Yield the SVGs that are written into the page within a node."""
     for node in around.findall(nodes.Element):
-        markup = node.get("markup", "")
-        if isinstance(node, nodes.image) and node["uri"].endswith(".svg"):
-            file = Path(app.srcdir, node["uri"])
-            markup = file.read_text("utf-8") if file.is_file() else ""
-        yield from re.findall(r"<svg\b.*?</svg>", markup, re.DOTALL)
+        yield from re.findall(r"<svg\b.*?</svg>", node.get("markup", ""), re.DOTALL)
 
 
 def small(svg: str) -> str:
@@ -46,20 +39,14 @@ def small(svg: str) -> str:
         ''
     """
     ElementTree.register_namespace("", SVG)
-    ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
     picture = ElementTree.fromstring(svg)
     for parent in list(picture.iter()):
-        for child in [child for child in parent if is_words(child)]:
+        for child in [child for child in parent if local(child) in WORDS]:
             parent.remove(child)
     for name in ("width", "height", "role", "aria-label", "class", "style"):
         picture.attrib.pop(name, None)
     drawn = any(local(element) in DRAWN for element in picture.iter())
     return ElementTree.tostring(picture, encoding="unicode") if drawn else ""
-
-
-def is_words(element: ElementTree.Element) -> bool:
-    """Tell whether a part of a picture is there to be read."""
-    return local(element) in SAID or bool(WORDS.fullmatch(element.get("id", "")))
 
 
 def local(element: ElementTree.Element) -> str:
