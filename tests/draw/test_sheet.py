@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from selfattn_book.draw.colors import light, on_page
+from selfattn_book.draw.seeds import bands
 from selfattn_book.draw.sheet import INCH, Sheet
 from selfattn_book.draw.style import BLUE, panels
 
@@ -111,3 +112,12 @@ def test_powers_of_ten_are_raised():
     svg = ax.figure.to_svg()
     assert '>10<tspan dy="-4" font-size="11">2</tspan></text>' in svg
     assert "$" not in svg
+
+
+def test_the_shade_between_seeds_is_drawn():
+    ax = bands({"a": np.array([[1.0, 3.0], [2.0, 5.0]])})
+    wide, narrow = re.findall(
+        r'<path d="(M[^"]*)" fill="([^"]*)" fill-opacity="0.18"', ax.figure.to_svg()
+    )
+    assert wide[1] == narrow[1] == on_page(BLUE)
+    assert len(re.findall(r"[\d.]+", wide[0])) >= 8  # four corners
