@@ -8,13 +8,11 @@ Its picture is its first, or the one within the figure that its front matter cal
 
 import re
 from dataclasses import dataclass
-from hashlib import sha256
 from html import escape
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from .opening import opening
@@ -57,16 +55,6 @@ def first_sentence(promise: str) -> str:
 
 
 # -- The cover ---------------------------------------------------------------------
-
-
-def covers(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Return the page of the tables of contents, to be written anew if a page says something else."""
-    all_pages = {doc: facts.get("cover") for doc, facts in env.metadata.items()}
-    shown = sha256(repr(all_pages).encode()).hexdigest()
-    if shown == vars(env).get("bookproof_cover"):
-        return []
-    vars(env)["bookproof_cover"] = shown
-    return [env.config.root_doc]
 
 
 def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -147,6 +135,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("begin", Cover)
     app.add_directive("chapters", Cover)
     app.connect("doctree-read", look_inside, priority=900)  # figures are made by then
-    app.connect("env-get-updated", covers)
     app.connect("doctree-resolved", fill)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

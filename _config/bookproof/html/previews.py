@@ -39,7 +39,7 @@ def targets(texts: dict[str, str]) -> dict[str, set[str]]:
     for here, text in texts.items():
         for path, anchor in set(LINK.findall(text)):
             page = normpath(PurePosixPath(here).parent / path)
-            if page != here and page in texts:
+            if page in texts:
                 found[page].add(anchor)
     return found
 
