@@ -135,7 +135,7 @@ def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(
     assert meanings(plain, "One.") == meanings(plain, "Two.")
     assert meanings(reader, "One.") != meanings(reader, "Two.")
     one, two = (meanings(reader, said, "book.a") for said in ("One.", "Two."))
-    assert (one == two) is ("extract_tb" in reader)
+    assert (one == two) is ("extract_tb" in reader or "tb_lineno" in reader)
     one, two = (meanings(reader, said, "book.b") for said in ("One.", "Two."))
     assert one != two, "another module is trusted"
 

@@ -135,6 +135,19 @@ def test_a_check_that_differs_says_both_numbers(write, check, message):
     assert message in tried.message
 
 
+# It fails in another file, in the line in which the cell has an assertion that holds.
+ELSEWHERE = """assert x.ndim == 1
+import sys
+line = sys._getframe().f_lineno - 2
+exec(compile("\\n" * (line - 1) + "assert False", "module.py", "exec"), {})"""
+
+
+def test_lines_of_modules_are_not_asked_for(write):
+    """So no docstring that moves them is part of a message, nor of a page's key."""
+    *_, tried = verify_chapter(write(ELSEWHERE))
+    assert tried.message == "AssertionError:"
+
+
 def test_a_cell_that_fails_ends_its_chapter(tmp_path):
     page = tmp_path / "chapter.md"
     page.write_text("```{code-cell}\n1 / 0\n```\n" + PAGE, "utf-8")

@@ -20,8 +20,8 @@ READERS = {
     *("tb_lineno", "f_lineno", "co_firstlineno", "co_lines", "co_positions", "getframeinfo"),
     *traceback.__all__,
 } - {"format_exception_only"}
-# What may be asked for the lines of a cell alone, by a module of which that is known.
-LOOKS_OUTSIDE = frozenset({"extract_tb"})
+# What may be asked where in a cell an error arose, by a module that asks nothing else with it.
+LOOKS_OUTSIDE = frozenset({"extract_tb", "tb_lineno"})
 FRONT_MATTER = re.compile(r"---[^\n]*\n(.*?\n)(?=---|\.\.\.)", re.DOTALL)
 
 
@@ -92,7 +92,7 @@ def meanings(root: Path, modules: Iterable[Path], outside: Sequence[str] = ()) -
     """Return what modules of the package at ``root`` do, each with its name.
 
     Where one of them reads docstrings or lines, the text of all of them is what they do;
-    but those that are ``outside`` may extract tracebacks, to look at lines of cells.
+    but those that are ``outside`` may ask tracebacks for lines of cells.
     """
     texts = {module_name(root, file): file.read_text("utf-8") for file in modules}
     whole = any(
