@@ -224,3 +224,10 @@ def test_a_page_may_give_up_a_data_file(built):
     built.edit("docs/data.md", "data_files: [data.txt]\n", "")
     built.edit("docs/data.md", 'Path("data.txt").read_text()', "1")
     assert built.build().ran == {"data"}
+
+
+def test_what_is_kept_of_a_page_is_the_page(built):
+    kept = (built.root / "_build" / "doctrees").rglob("*.doctree")
+    assert [
+        file.stem for file in kept if b"BuildEnvironment" in file.read_bytes()
+    ] == []

@@ -11,6 +11,7 @@ they were: by their contents. The times of files, by which Sphinx goes, decide n
 
 from sphinx.application import Sphinx
 
+from .doctrees import adopt
 from .freshness import Freshness, check_executed
 from .session import Session
 
@@ -31,6 +32,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", freshness.read)
     app.connect("doctree-read", check_executed)
     app.connect("doctree-read", freshness.note_shown, priority=900)
+    app.connect("doctree-read", adopt, priority=999)
     app.connect("env-get-updated", freshness.also_written)
     app.connect("build-finished", session.end)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
