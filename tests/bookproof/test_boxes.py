@@ -67,6 +67,8 @@ def test_wrong_stands_beside_right_each_with_its_verdict(boxes):
     wrong, right = versus.index("side-wrong"), versus.index("side-right")
     order = [versus.index(words) for words in ("forgets", "answer", "keeps it")]
     assert wrong < order[0] < right < order[1] < order[2]
+    one_block = r'right-code[^>]*>\s*<p class="right-label">Right</p>\s*<div class="highlight'
+    assert re.search(one_block, versus), "the two codes would not begin on one line"
 
 
 @pytest.mark.parametrize(

@@ -143,11 +143,12 @@ def versus(gate: nodes.container, parts: list[nodes.Node]) -> Tag:
         rule = "a versus holds four things: wrong, right, and a verdict on each"
         LOGGER.warning("%s; got %d", rule, len(parts), location=gate)
     wrong, right = parts[::2], parts[1::2]
-    label = text("Right", "right-label")
+    # With its label inside, as wrong code has it, so that both codes begin on one line.
+    code = nodes.container("", text("Right", "right-label"), *right[:1], classes=["right-code"])
     return tag(
         'div class="versus"',
         nodes.container("", *wrong, classes=["side-wrong"]),
-        nodes.container("", label, *right, classes=["side-right"]),
+        nodes.container("", code, *right[1:], classes=["side-right"]),
     )
 
 
