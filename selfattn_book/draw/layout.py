@@ -17,11 +17,10 @@ from matplotlib.transforms import Bbox
 from selfattn_book.draw.colors import light, on_page
 from selfattn_book.draw.sheet import INCH, SMALL, Sheet
 
-WIDE, NARROW = (
-    640,
-    312,
-)  # pixels; the most that a figure takes on a desk, on a phone
-LETTER = 7.2  # pixels that a letter of a title takes, generously
+# All in pixels, and generously: the most that a figure takes on a desk, and on a phone;
+# what a letter takes in a title, and elsewhere.
+WIDE, NARROW = 640, 312
+LETTER, TICK_LETTER = 7.2, 6.4
 BEHIND = (4, 0)  # points from the end of a line to its name
 LINE = 18  # pixels from one line of a title to the next
 FONTS = "'Source Sans 3','Helvetica Neue',Arial,'Liberation Sans',sans-serif"
@@ -132,16 +131,20 @@ def draw_panel(axes: Sequence[Axes], size: tuple[float, float]) -> Part:
 
 @contextmanager
 def names_inside(ax: Axes) -> Iterator[None]:
-    """Write the names that stand behind the ends of lines above these ends, where room is scarce."""
+    """Write the names that stand behind the ends of lines above or below these ends.
+
+    Where there is no room for them behind the lines, they stand towards the middle of the picture.
+    """
     names = [
         text
         for text in ax.texts
         if isinstance(text, Annotation) and _is_behind(text)
     ]
     for name in names:
-        name.set(
-            position=(0, 2), horizontalalignment="right", verticalalignment="bottom"
-        )
+        is_high = _share_of_height(ax, name.xy[1]) > 0.5
+        side = {"verticalalignment": "top" if is_high else "bottom"}
+        place = (0, -2 if is_high else 2)
+        name.set(position=place, horizontalalignment="right", **side)
     yield
     for name in names:
         name.set(
@@ -155,7 +158,7 @@ def upright_names(ax: Axes) -> Iterator[None]:
     names = [label.get_text() for label in ax.get_xticklabels()]
     room = 0.8 * NARROW / max(len(names), 1)
     crowded = (
-        any("\n" in name for name in names) and LETTER * _longest(names) > room
+        any("\n" in name for name in names) and TICK_LETTER * _longest(names) > room
     )
     if crowded:
         turned = [" ".join(name.split()) for name in names]
@@ -236,6 +239,15 @@ def _columns(ax: Axes) -> int:
 def _is_behind(name: Annotation) -> bool:
     """Say whether a name stands behind the right end of its axes, at a height of its data."""
     return name.xycoords == ("axes fraction", "data") and name.xy[0] == 1
+
+
+def _share_of_height(ax: Axes, y: float) -> float:
+    """Return how far up in an axes a value lies: 0 is the bottom, and 1 the top."""
+    bottom, top = ax.get_yaxis_transform().transform(
+        [(0, v) for v in ax.get_ylim()]
+    )[:, 1]
+    height = ax.get_yaxis_transform().transform((0, y))[1]
+    return float((height - bottom) / (top - bottom))
 
 
 def _longest(names: Sequence[str]) -> int:

@@ -24,12 +24,13 @@ TOO_SMALL = f"""() => {SHOWN}.flatMap(s => [...s.querySelectorAll('text')].map(t
         const m = t.getScreenCTM();
         return [t.textContent, parseFloat(getComputedStyle(t).fontSize) * Math.hypot(m.a, m.b)];
     }})).filter(([_, size]) => size < 11)"""
+# Pieces are not cut at their edges; a text may lie in the gap between them.
 CLIPPED = f"""() => {SHOWN}.flatMap(s => {{
     const sheet = s.getBoundingClientRect();
     return [...s.querySelectorAll('text')].filter(t => {{
         const b = t.getBoundingClientRect();
-        return b.left < sheet.left - 3 || b.right > sheet.right + 3
-            || b.top < sheet.top - 3 || b.bottom > sheet.bottom + 3;
+        return b.left < sheet.left - 9 || b.right > sheet.right + 9
+            || b.top < sheet.top - 9 || b.bottom > sheet.bottom + 9;
     }}).map(t => t.textContent);
 }})"""
 FONTS = f"() => [...new Set({SHOWN}.map(s => getComputedStyle(s).fontFamily.split(',')[0]))]"

@@ -33,6 +33,10 @@ def size(part):
     return int(part.get("width")), int(part.get("height"))
 
 
+def dotted(path):
+    return (path.get("stroke-dasharray") or "").startswith("1.33")
+
+
 DRAWN = {
     "heatmap": lambda: heatmap(np.eye(3), title="A matrix", row_title="row"),
     "mask": lambda: heatmap(np.eye(3, dtype=bool)),
@@ -142,6 +146,21 @@ def test_the_names_of_floors_stand_above_their_lines_on_a_phone():
         )
         assert name.get("text-anchor") == anchor
     assert (ax.texts[0].get_position(), ax.texts[0].get_ha()) == before
+
+
+def test_such_a_name_stands_towards_the_middle():
+    ax = bands({"a": np.eye(4)}, floors={"high": 0.9, "low": 0.03}, log=True)
+    ax.set_ylim(0.01, 1)
+    _, narrow = parts(ax)
+    heights = {
+        text.text: float(text.get("y")) for text in narrow.iter(f"{SVG}text")
+    }
+    (floors,) = (
+        path.get("d") for path in narrow.iter(f"{SVG}path") if dotted(path)
+    )
+    high, low = map(float, re.findall(r"M[\d.]+ ([\d.]+)h", floors))
+    assert heights["high"] > high + 5
+    assert heights["low"] < low
 
 
 def test_names_below_a_ladder_are_turned_where_they_would_touch():
