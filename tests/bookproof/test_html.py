@@ -73,6 +73,11 @@ def test_a_header_of_a_table_says_of_what(built):
     head = re.findall(r"<th [^>]*>", built.html("word"))
     assert len(head) == 2
     assert all('scope="col"' in cell for cell in head)
+    of_letters = (
+        built.html("promise").partition("<thead>")[2].partition("</thead>")[0]
+    )
+    assert re.findall(r"<(t[hd])\b", of_letters) == ["th", "td", "th"]
+    assert of_letters.count("</td>") == 1
 
 
 def test_the_bibliography_is_a_list_without_labels(built):

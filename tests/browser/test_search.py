@@ -44,7 +44,7 @@ def addresses(results):
             "causal mask",
             "chapters/masks.html#not-before-your-time-the-causal-mask",
         ),
-        ("softmax", "chapters/attention-without-weights.html#four-words-by-hand"),
+        ("softmax", "appendix/glossary.html#term-softmax"),
         (
             "causal_mask",
             "appendix/reference/masks.html#selfattn_book.masks.causal_mask",

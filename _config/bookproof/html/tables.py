@@ -1,4 +1,4 @@
-"""Say of each header of a table whether it is one of a column or of a row."""
+"""Say of each header of a table whether it is one of a column or of a row; an empty one is none."""
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -9,6 +9,9 @@ def open_entry(self: HTML5Translator, node: nodes.entry) -> None:
     """Begin a cell; of a header, name what it is the header of."""
     place = len(self.body)
     HTML5Translator.visit_entry(self, node)
+    if not node.astext().strip():
+        self.body[place] = self.body[place].replace("<th", "<td", 1)
+        self.context[-1] = self.context[-1].replace("</th", "</td")
     scope = "col" if isinstance(node.parent.parent, nodes.thead) else "row"
     self.body[place] = self.body[place].replace("<th", f'<th scope="{scope}"', 1)
 
