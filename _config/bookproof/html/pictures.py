@@ -19,7 +19,7 @@ from sphinx.writers.html5 import HTML5Translator
 LOGGER = logging.getLogger(__name__)
 SVG = "http://www.w3.org/2000/svg"
 ElementTree.register_namespace("", SVG)
-BEFORE_IMAGES_ARE_COLLECTED = 400
+BEFORE_IMAGES_ARE_COLLECTED = 400  # and get other paths
 
 
 class picture(nodes.General, nodes.Element):  # noqa: N801 (as all nodes)
