@@ -38,6 +38,9 @@ def test_chapters_are_counted_through_all_parts_and_behind_them_there_are_letter
         ["Fig.", "2.3", "A"],
     ]
     assert "(1.1)" in built.page("number")
+    assert (
+        built.html("reference").count('class="section-number"') == 1
+    )  # not of each table
 
 
 FAULTS = {

@@ -128,6 +128,7 @@ def test_what_is_printed_is_light_has_no_frame_and_clips_no_code(origin, open_pa
         "['backgroundColor', 'color'].map(name => getComputedStyle(document.body)[name])"
     )
     assert (ground, text) == ("rgb(255, 255, 255)", "rgb(36, 40, 45)")
+    assert page.locator("h1").is_visible()
     for part in (".bd-sidebar-primary", ".bd-header-article", ".prev-next-footer"):
         assert not page.locator(part).first.is_visible()
     clipped = page.evaluate(

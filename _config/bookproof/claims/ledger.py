@@ -83,6 +83,8 @@ def ledger_of(app: Sphinx, here: str, doc: str, checks: list[Check]) -> nodes.se
     rows = [ledger_row(app, here, doc, check) for check in checks]
     heads = ["what", "verified", *(["unseen seeds"] if shifts(app) else []), "seconds", "check"]
     place = f"ledger-{nodes.make_id(doc)}"
+    # Sphinx would give a heading that it has not counted the number of the page.
+    app.env.toc_secnumbers.get(here, {})[f"#{place}"] = ()
     # A search leads to the claims themselves, on their pages.
     return nodes.section("", title, table(heads, rows), ids=[place], classes=["no-search"])
 
