@@ -38,7 +38,7 @@ def test_chapters_are_counted_through_all_parts_and_behind_them_there_are_letter
         ["Fig.", "2.3", "A"],
     ]
     assert "(1.1)" in built.page("number")
-    of_a_table = r'<h2>\s*<span class="section-number">'
+    of_a_table = r'<h[2-6]>\s*<span class="section-number">'
     assert not re.search(of_a_table, built.html("reference"))
 
 
