@@ -1,5 +1,5 @@
 // A prediction is kept on the reader's own machine, and nowhere else.
-// Printed, answers and solutions stand at the end of the page, each under the question that it belongs to.
+// Printed, the answers stand at the end of the page, by number; solutions stay behind their exercises.
 
 const kept = {
   get: (key) => { try { return localStorage.getItem(`predict:${key}`); } catch { return null; } },
@@ -22,11 +22,11 @@ addEventListener("DOMContentLoaded", () => document.querySelectorAll("[data-pred
 const moved = [];
 
 function gatherAnswers() {
-  const folds = [...document.querySelectorAll("details.answer, details.solution")];
+  const folds = [...document.querySelectorAll("details.answer")];
   if (!folds.length || moved.length) return;
   const end = document.createElement("section");
   end.className = "printed-answers";
-  end.append(Object.assign(document.createElement("h2"), { textContent: "Answers and solutions" }));
+  end.append(Object.assign(document.createElement("h2"), { textContent: "Answers to the predictions" }));
   for (const fold of folds) {
     const place = document.createElement("p");
     place.className = "printed-place";

@@ -7,14 +7,8 @@ With a second site, both are visited in turns.
 
 import argparse
 import gzip
-import shutil
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import astuple, dataclass
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
 from urllib.parse import unquote
@@ -22,14 +16,8 @@ from urllib.parse import unquote
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.book.pages import SITE
+from tests.browser.site import NO_BROWSER, QuietHandler, find_chromium, served
 
-NAMES = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-)
 PAGES = (
     "index",
     "chapters/masks",
@@ -71,10 +59,10 @@ AIMS = Visit(
 NAMES_OF_FIGURES = ("shift", "first kB", "next kB", "blocked ms", "LCP ms")
 
 
-class Compressing(SimpleHTTPRequestHandler):
+class Compressing(QuietHandler):
     """Serve files as a good server would: text compressed, and to be kept for an hour."""
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 (the server asks for this name)
         file = Path(self.directory, unquote(self.path).split("?")[0].lstrip("/"))
         if not file.is_file():
             self.send_error(404)
@@ -89,20 +77,6 @@ class Compressing(SimpleHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def served(site: Path) -> Iterator[str]:
-    """Serve a site, and give its address."""
-    server = ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(Compressing, directory=str(site))
-    )
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
 
 
 def visit(browser: Browser, address: str) -> Visit:
@@ -168,9 +142,10 @@ def main() -> None:
     parser.add_argument("pages", nargs="*", default=PAGES)
     options = parser.parse_args()
     sites = {"": SITE} | ({" (beside)": options.beside} if options.beside else {})
-    program = next(filter(None, map(shutil.which, NAMES)), None) or sys.exit(
-        "No Chromium was found."
-    )
+    for name in options.pages:
+        if not (SITE / f"{name}.html").is_file():
+            parser.error(f"a page is named as in {PAGES[1]!r}; got {name!r}")
+    program = find_chromium() or sys.exit(NO_BROWSER)
     print(f"{'':34}" + "".join(f"{name:>11} " for name in NAMES_OF_FIGURES))
     print(row("aim", AIMS))
     with sync_playwright() as playwright:
@@ -179,7 +154,7 @@ def main() -> None:
                 browser = playwright.chromium.launch(
                     executable_path=program, args=["--no-sandbox", "--disable-gpu"]
                 )
-                with served(site) as origin:
+                with served(site, Compressing) as origin:
                     print(
                         row(
                             name + title, measure(browser, f"{origin}/{name}.html")

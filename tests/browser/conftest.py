@@ -1,22 +1,11 @@
 """A headless Chromium, and the built site on a server of its own."""
 
-import shutil
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.book.pages import SITE
+from tests.browser.site import NO_BROWSER, find_chromium, served
 
-NAMES = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-)
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
@@ -35,22 +24,11 @@ def every_text(name, pytestconfig):
     return name == EVERY_TEXT or pytestconfig.getoption("every_text")
 
 
-class QuietHandler(SimpleHTTPRequestHandler):
-    """Serve files, and say nothing about it."""
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture(scope="session")
 def chromium():
-    program = next(filter(None, map(shutil.which, NAMES)), None)
+    program = find_chromium()
     if program is None:
-        pytest.exit(
-            "No Chromium was found. Install one, for example with `apt-get install chromium`, "
-            "and run the session again.",
-            returncode=2,
-        )
+        pytest.exit(NO_BROWSER, returncode=2)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=QUIET)
         yield browser
@@ -60,12 +38,8 @@ def chromium():
 @pytest.fixture(scope="session")
 def origin():
     """The address of the site, served from this machine."""
-    handler = partial(QuietHandler, directory=str(SITE))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with served(SITE) as address:
+        yield address
 
 
 @pytest.fixture

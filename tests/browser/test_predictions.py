@@ -78,11 +78,12 @@ def test_a_prediction_can_be_made_where_nothing_can_be_kept(origin, open_page):
 
 def test_in_print_answers_stand_at_the_end(origin, open_page):
     page = open_page(f"{origin}/{CHAPTER}")
-    folds = page.locator("details.answer, details.solution").count()
+    folds = page.locator("details.answer").count()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     end = page.locator("article > section.printed-answers")
     assert end.locator("details[open]").count() == folds
     assert page.locator(".predict details").count() == 0
+    assert end.locator("details.solution").count() == 0
     places = page.locator(".printed-place").all_inner_texts()
     assert places[0] == "Answer 1, at the end"
     assert len(places) == end.locator("h3").count() == folds

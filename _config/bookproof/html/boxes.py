@@ -24,6 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
 LOGGER = logging.getLogger(__name__)
+BOXES = ("predict", "versus")
 
 
 class Tag(nodes.General, nodes.Element):
@@ -38,7 +39,8 @@ class Gate(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Leave the place, with the question and the choices that stand in it."""
-        gate = nodes.container(gate=self.name, question=" ".join(self.content))
+        asked = "\n".join([*self.content, self.options.get("choices", "")])
+        gate = nodes.container(gate=self.name, asked=asked)
         self.set_source_info(gate)
         if self.content:
             gate += self.parse_content_to_nodes()
@@ -68,9 +70,6 @@ def close_gates(app: Sphinx, doctree: nodes.document) -> None:
         LOGGER.warning("this %s ends nothing", gate["gate"], location=gate)
 
 
-BOXES = ("predict", "versus")
-
-
 def is_gate(node: nodes.Node, *names: str) -> bool:
     """Tell whether a node is a gate of one of these names."""
     return isinstance(node, nodes.container) and node.get("gate") in names
@@ -97,8 +96,8 @@ def predict(gate: nodes.container, answer: list[nodes.Node], page: str, number: 
     shown, hidden = question_and_answer(answer)
     of_which = nodes.inline("", f" to prediction {number}", classes=["visually-hidden"])
     summary = tag("summary", nodes.Text("See the answer"), of_which)
-    # Under another question an old prediction would make no sense.
-    key = f"{page}/{sha256(gate['question'].encode()).hexdigest()[:12]}"
+    # Under another question, or among other choices, an old prediction would make no sense.
+    key = f"{page}/{sha256(gate['asked'].encode()).hexdigest()[:12]}"
     return tag(
         f'div class="predict" id="predict-{number}" data-prediction="{key}"',
         text("Predict", "predict-title"),

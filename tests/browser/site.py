@@ -1,0 +1,47 @@
+"""What the tests of the built site and its measurement share: a browser, and a server."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+NAMES = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+)
+NO_BROWSER = (
+    "No Chromium was found. Install one, for example with `apt-get install chromium`, "
+    "and run the session again."
+)
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serve files, and say nothing about it."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def find_chromium() -> str | None:
+    """Return the path of an installed Chromium, if there is one."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@contextmanager
+def served(
+    site: Path, handler: type[SimpleHTTPRequestHandler] = QuietHandler
+) -> Iterator[str]:
+    """Serve a site from this machine, and give its address."""
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(handler, directory=str(site))
+    )
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
