@@ -11,8 +11,12 @@ SITE = ROOT / "_build" / "html"
 DOCS = ROOT / "docs"
 # Without the pages of the reference, which are made of docstrings.
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "reference" not in page.parts)
-FRONT = {"welcome", "checking", "notation"}
-CHAPTERS = [p for p in PAGES if p.parent.name == "chapters" and p.stem not in FRONT]
+FRONT = {"welcome", "abilities", "checking", "notation"}
+# What grew out of chapters, and has neither quiz nor exercises.
+DEEPER = {"floors", "many-seeds", "repeated-averaging", "stuck-softmax"}
+CHAPTERS = [
+    p for p in PAGES if p.parent.name == "chapters" and p.stem not in FRONT | DEEPER
+]
 
 
 @dataclass
@@ -20,6 +24,7 @@ class PageCell(Cell):
     """A code cell, and where on its page it stands."""
 
     in_exercises: bool = False
+    in_solution: bool = False
     follows_cell: bool = False  # with nothing but blank lines between the two
 
     @property
@@ -35,15 +40,34 @@ def cells(page: Path) -> list[PageCell]:
     """Return the code cells of a page, in order."""
     text = page.read_text("utf-8")
     lines = text.splitlines()
-    exercises = (
-        lines.index("## Exercises") if "## Exercises" in lines else len(lines)
-    )
+    exercises = section(lines, "## Exercises")
+    solutions = [
+        range(start, end)
+        for start, end in zip(
+            (n for n, line in enumerate(lines) if "{solution-start}" in line),
+            (n for n, line in enumerate(lines) if "{solution-end}" in line),
+            strict=True,
+        )
+    ]
     found: list[PageCell] = []
     for cell in read_cells(text):
-        placed = PageCell(cell.line, cell.code, cell.options, cell.line > exercises)
+        placed = PageCell(cell.line, cell.code, cell.options)
+        placed.in_exercises = cell.line in exercises
+        placed.in_solution = any(cell.line in part for part in solutions)
         placed.follows_cell = bool(found) and touches(lines, found[-1], placed)
         found.append(placed)
     return found
+
+
+def section(lines: list[str], heading: str) -> range:
+    """Return the lines of a section of the second level; none where there is no such section."""
+    if heading not in lines:
+        return range(0)
+    start = lines.index(heading)
+    rest = range(start + 1, len(lines))
+    return range(
+        start, next((n for n in rest if lines[n][:3] == "## "), len(lines))
+    )
 
 
 def touches(lines: list[str], first: PageCell, second: PageCell) -> bool:

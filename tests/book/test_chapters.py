@@ -358,36 +358,6 @@ def test_a_chapter_has_its_sections(page, section):
     assert f"\n## {section}\n" in prose(page)
 
 
-CAPTION = re.compile(r"^:::\{caption\}.*?^:::$", re.DOTALL | re.MULTILINE)
-
-
-@every_chapter
-def test_a_chapter_has_the_length_of_an_assignment(page):
-    main = CAPTION.sub("", prose(page).split("## Quiz")[0])
-    words = len(
-        re.findall(
-            r"[A-Za-z]{2,}", re.sub(r"\$[^$]*\$|\{[\w:-]+\}|`[^`]*`", "", main)
-        )
-    )
-    assert 1200 <= words <= 2500
-    main_cells = [cell for cell in cells(page) if not cell.in_exercises]
-    shown = [
-        c for c in main_cells if "remove" not in c.tags and "check" not in c.options
-    ]
-    assert 8 <= len(shown) <= 25
-
-
 @every_chapter
 def test_a_chapter_shows_the_tested_code(page):
     assert "{listing} selfattn_book." in page.read_text("utf-8")
-
-
-@every_chapter
-def test_the_minutes_of_the_exercises_add_up(page):
-    text = page.read_text("utf-8")
-    minutes = re.findall(r"Level [1-5] of 5, (\d+) minutes", text)
-    stated = re.search(
-        r"Time\*\* \d+ minutes to read, (\d+) for the exercises", text
-    )
-    assert stated is not None
-    assert int(stated[1]) == sum(map(int, minutes))
