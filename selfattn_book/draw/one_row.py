@@ -100,12 +100,12 @@ def _on_desk(
     context: Tensor,
 ) -> Axes:
     ax = canvas(640, 106 + 50 * len(x))
-    rows = 108 + 50 * np.arange(len(x))
+    rows = [108 + 50 * i for i in range(len(x))]
     heads = ["compare", "scores", "softmax", "weights", "weighted sum"]
     titles(ax, zip((112, 262, 356, 424, 548), heads, strict=True), 16)
     _compare(ax, x, names, row, rows)
     _scores(ax, scores, rows, 262)
-    middle, high = rows.mean(), rows[-1] - rows[0] + 44
+    middle, high = (rows[0] + rows[-1]) / 2, rows[-1] - rows[0] + 44
     box(ax, (356, middle), (32, high))
     say(ax, (356, middle), "÷ √2,  exp,  ÷ sum", turned=True)
     for y, score in zip(rows, scores.clamp(min=0), strict=True):
@@ -127,7 +127,7 @@ def _on_phone(
 ) -> Axes:
     low = 100 + 38 * len(x)  # where the first half ends
     ax = canvas(NARROW, low + 296)
-    rows = 96 + 38 * np.arange(len(x))
+    rows = [96 + 38 * i for i in range(len(x))]
     titles(ax, [(112, "compare"), (254, "scores")], 14)
     _compare(ax, x, names, row, rows)
     _scores(ax, scores, rows, 252)
@@ -135,7 +135,7 @@ def _on_phone(
     box(ax, (156, low + 44), (300, 34), text="softmax:  ÷ √2,  exp,  ÷ sum")
     wire(ax, [(108, low + 61), (108, low + 84)])
     titles(ax, [(100, "weights"), (226, "weighted sum")], low + 98)
-    shares = low + 136 + 38 * np.arange(len(x))
+    shares = [low + 136 + 38 * i for i in range(len(x))]
     for y, name in zip(shares, names, strict=True):
         say(ax, (70, y), name, align="right", size=SMALL)
     _shares(ax, weights, shares, 78)
@@ -145,7 +145,7 @@ def _on_phone(
 
 
 def _compare(
-    ax: Axes, x: Tensor, names: Sequence[str], row: int, rows: np.ndarray
+    ax: Axes, x: Tensor, names: Sequence[str], row: int, rows: Sequence[float]
 ) -> None:
     """The query stands above the keys, column over column, and its line touches each of them."""
     top, left, trunk = rows[0] - 52, 78, 178
@@ -161,7 +161,7 @@ def _compare(
         node(ax, (trunk, y), "·")
 
 
-def _scores(ax: Axes, scores: Tensor, rows: np.ndarray, zero: float) -> None:
+def _scores(ax: Axes, scores: Tensor, rows: Sequence[float], zero: float) -> None:
     for y, score in zip(rows, scores, strict=True):
         length, side = UNIT * float(score), 1 if score >= 0 else -1
         bar(ax, (zero, y), length, "ink")
@@ -170,7 +170,7 @@ def _scores(ax: Axes, scores: Tensor, rows: np.ndarray, zero: float) -> None:
     line(ax, [(zero, rows[0] - 16), (zero, rows[-1] + 16)])
 
 
-def _shares(ax: Axes, weights: Tensor, rows: np.ndarray, zero: float) -> None:
+def _shares(ax: Axes, weights: Tensor, rows: Sequence[float], zero: float) -> None:
     for y, weight in zip(rows, weights, strict=True):
         bar(ax, (zero, y), SHARE * float(weight), "weights")
         at = (zero + SHARE * float(weight) + 6, y)
