@@ -257,7 +257,7 @@ def encoder_decoder(
     def draw(width: float) -> Axes:
         at = DESK if width == WIDE else PHONE_WITH_TABLES if tables else PHONE
         ax = canvas(width, at.rows[-1] + 58)
-        _whole(ax, at, steps, fed)
+        _whole(ax, at, steps, read, fed)
         for place, table, side in zip(at.tables(), tables, sides, strict=False):
             _table(ax, place, table, *side)
         return tell(ax, *told)
@@ -306,7 +306,11 @@ def _both(model: EncoderDecoder, source: Tensor, shifted: Tensor) -> list[Tensor
 
 
 def _whole(
-    ax: Axes, at: _Places, steps: Sequence[Tensor], fed: Sequence[str]
+    ax: Axes,
+    at: _Places,
+    steps: Sequence[Tensor],
+    read: Sequence[str],
+    fed: Sequence[str],
 ) -> None:
     source, memory, shifted, states, contexts, output = steps
     half, (first, look, small, ask, last) = 16, at.rows
@@ -326,7 +330,7 @@ def _whole(
         text = f"{word} {shape(tensor)}".strip() if tensor is not None else ""
         say(ax, (x + 10, end - 30), text, role, size=SMALL, align="left")
     boxes = [
-        (at.left, first, "source"),
+        (at.left, first, "source: " + ", ".join(read)),
         (at.left, look, "self-attention"),
         (at.left, small, "small network"),
         (at.right, first, "fed: " + ", ".join(fed)),
