@@ -1,5 +1,6 @@
 """Encoder and decoder as drawings: what passes through them, and how a target is shifted by one."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,7 +30,7 @@ from selfattn_book.draw.canvas import (
     vector,
     wire,
 )
-from selfattn_book.draw.layout import WIDE
+from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import line_names
 from selfattn_book.encoder_decoder import Encoder, EncoderDecoder
@@ -45,6 +46,8 @@ STEPS = [
     "small network",
     "states",
 ]
+KINDS = ["self-attention", "causal self-attention", "cross-attention"]
+HALF = 16  # pixels of half a box of encoder and decoder
 
 
 def encoder_steps(
@@ -90,7 +93,20 @@ def encoder_steps(
     if heads > 3 or units > 10:
         rule = "an encoder is drawn with at most 3 heads and 10 units"
         raise ValueError(f"{rule}; got {heads} and {units}")
-    told = [
+
+    def draw(width: float) -> Axes:
+        place = _steps_on_desk if width == WIDE else _steps_on_phone
+        return tell(
+            place(weights, steps, names), *_told_of_steps(weights, steps, names)
+        )
+
+    return for_desk_and_phone(draw)
+
+
+def _told_of_steps(
+    weights: Tensor, steps: Sequence[Tensor], names: Sequence[str]
+) -> list[str]:
+    return [
         "Two points on their way through an encoder, row by row",
         f"The points: {_rows(names, steps[0])}",
         *(
@@ -102,12 +118,6 @@ def encoder_steps(
         _loud(names, steps[3]),
         f"The states, {shape(steps[4])}: {_rows(names, steps[4])}",
     ]
-
-    def draw(width: float) -> Axes:
-        place = _steps_on_desk if width == WIDE else _steps_on_phone
-        return tell(place(weights, steps, names), *told)
-
-    return for_desk_and_phone(draw)
 
 
 def shift_by_one(source: Tensor, target: Tensor) -> Axes:
@@ -136,43 +146,54 @@ def shift_by_one(source: Tensor, target: Tensor) -> Axes:
         Traceback (most recent call last):
         ValueError: source must have shape (S, 2), with S at least 1; got (0, 2)
     """
-    if source.dim() != 2 or len(source) < 1 or source.size(1) != 2:
-        rule = "source must have shape (S, 2), with S at least 1"
-        raise ValueError(f"{rule}; got {tuple(source.shape)}")
-    if target.dim() != 2 or not 1 <= len(target) <= 3 or target.size(1) != 2:
-        rule = "target must have shape (T, 2), with T from 1 to 3"
-        raise ValueError(f"{rule}; got {tuple(target.shape)}")
+    _check_points("source", "S", source)
+    _check_points("target", "T", target, most=3)
     asked = list(zip(_numbered("t", len(target)), target, strict=True))
     fed = [(_numbered("s", len(source))[-1], source[-1]), *asked[:-1]]
     told = [
         f"Position {i} is fed {f}, ({listed(x)}), and asked for {a}, ({listed(y)})"
         for i, ((f, x), (a, y)) in enumerate(zip(fed, asked, strict=True), 1)
     ]
+    return for_desk_and_phone(
+        lambda width: tell(
+            _shift(width, fed, asked), "The target, shifted by one", *told
+        )
+    )
 
-    def draw(width: float) -> Axes:
-        on_desk = width == WIDE
-        wide, left, top = (164, 128, 34) if on_desk else (100, 6, 54)
-        low = top + 124
-        ax = canvas(width, low + (56 if on_desk else 78))
-        middles = [left + (i + 0.5) * wide for i in range(len(target))]
-        for x, (f, point), (a, answer), i in zip(
-            middles, fed, asked, range(4), strict=False
-        ):
-            # One point has one ground, wherever it stands.
-            _corner(ax, (x, top), f"word-{(i - 1) % 4}", f, point)
-            _corner(ax, (x, low), f"word-{i}", a, answer)
-            wire(ax, [(x, top + 27), (x, low - 27)], width=2)
-            say(ax, (x, low + 42), f"position {i + 1}", "muted", size=SMALL)
-        for x, after in pairwise(middles):
-            way = [(x + 24, low - 27), (after - 24, top + 27)]
-            wire(ax, way, "muted", dashed=True)
-        side = "right" if on_desk else "left"
-        places = [(116, top), (116, low)] if on_desk else [(12, 14), (12, low + 66)]
-        for at, words in zip(places, ("is fed", "is asked for"), strict=True):
-            say(ax, at, words, align=side, bold=True)
-        return tell(ax, "The target, shifted by one", *told)
 
-    return for_desk_and_phone(draw)
+def _check_points(
+    name: str, letter: str, points: Tensor, most: float = math.inf
+) -> None:
+    """Raise unless there are some points of the plane, and not too many."""
+    if points.dim() != 2 or points.size(1) != 2 or not 1 <= len(points) <= most:
+        sizes = "at least 1" if most == math.inf else f"from 1 to {most}"
+        rule = f"{name} must have shape ({letter}, 2), with {letter} {sizes}"
+        raise ValueError(f"{rule}; got {tuple(points.shape)}")
+
+
+def _shift(
+    width: float,
+    fed: Sequence[tuple[str, Tensor]],
+    asked: Sequence[tuple[str, Tensor]],
+) -> Axes:
+    on_desk = width == WIDE
+    wide, left, top = (164, 128, 34) if on_desk else (100, 6, 54)
+    low = top + 124
+    ax = canvas(width, low + (56 if on_desk else 78))
+    middles = [left + (i + 0.5) * wide for i in range(len(asked))]
+    for i, x in enumerate(middles):
+        # One point has one ground, wherever it stands.
+        _corner(ax, (x, top), f"word-{(i - 1) % 4}", *fed[i])
+        _corner(ax, (x, low), f"word-{i}", *asked[i])
+        wire(ax, [(x, top + 27), (x, low - 27)], width=2)
+        say(ax, (x, low + 42), f"position {i + 1}", "muted", size=SMALL)
+    for x, after in pairwise(middles):
+        way = [(x + 24, low - 27), (after - 24, top + 27)]
+        wire(ax, way, "muted", dashed=True)
+    places = [(116, top), (116, low)] if on_desk else [(12, 14), (12, low + 66)]
+    for at, words in zip(places, ("is fed", "is asked for"), strict=True):
+        say(ax, at, words, align="right" if on_desk else "left", bold=True)
+    return ax
 
 
 def _numbered(letter: str, count: int) -> list[str]:
@@ -232,37 +253,39 @@ def encoder_decoder(
     heads = model.encoder.attention.num_heads
     if head is not None and not 0 <= head < heads:
         raise ValueError(f"head must be one of 0 to {heads - 1}; got {head}")
-    passed = _both(model, source, shifted)
-    memory, states, contexts, output = passed[:4]
+    steps, weights = _both(model, source, shifted)
     read = _numbered("s", len(source))
     fed = [read[-1], *_numbered("t", len(shifted))[:-1]]
-    tables = [] if head is None else [table[head] for table in passed[4:]]
-    sides = [(read, read), (fed, fed), (fed, [f"m{name[1:]}" for name in read])]
-    told = [
-        "Encoder and decoder whole",
-        f"The encoder reads the source, {shape(source)}, with self-attention and a small network, "
-        f"and leaves the memory, {shape(memory)}",
-        f"The decoder reads the shifted target, {shape(shifted)}, with causal self-attention, whose "
-        f"results, {shape(states)}, are the queries of a cross-attention; its keys and values are "
-        "made from the memory",
-        f"Its contexts, {shape(contexts)}, go through a small network, and come out as the next "
-        f"points, {shape(output)}",
-    ]
-    kinds = ["self-attention", "causal self-attention", "cross-attention"]
-    for kind, table, side in zip(kinds, tables, sides, strict=False):
+    states = _numbered("m", len(source))
+    sides = [(read, read), (fed, fed), (fed, states)]
+    tables = [] if head is None else [table[head] for table in weights]
+    told = _told_of_whole(steps)
+    for kind, table, side in zip(KINDS, tables, sides, strict=False):
         shares = _shares(table, *side)
         told.append(f"Weights in the {kind}, head {(head or 0) + 1}: {shares}")
-    steps = source, memory, shifted, states, contexts, output
 
     def draw(width: float) -> Axes:
         at = DESK if width == WIDE else PHONE_WITH_TABLES if tables else PHONE
-        ax = canvas(width, at.rows[-1] + 58)
-        _whole(ax, at, steps, read, fed)
+        ax = _whole(at, steps, read, fed)
         for place, table, side in zip(at.tables(), tables, sides, strict=False):
             _table(ax, place, table, *side)
         return tell(ax, *told)
 
     return for_desk_and_phone(draw)
+
+
+def _told_of_whole(steps: Sequence[Tensor]) -> list[str]:
+    source, memory, shifted, states, contexts, output = map(shape, steps)
+    return [
+        "Encoder and decoder whole",
+        f"The encoder reads the source, {source}, with self-attention and a small network, "
+        f"and leaves the memory, {memory}",
+        f"The decoder reads the shifted target, {shifted}, with causal self-attention, whose "
+        f"results, {states}, are the queries of a cross-attention; its keys and values are "
+        "made from the memory",
+        f"Its contexts, {contexts}, go through a small network, and come out as the next "
+        f"points, {output}",
+    ]
 
 
 @dataclass
@@ -293,69 +316,81 @@ PHONE_WITH_TABLES = _Places(76, 232, 136, (48, 122, 262, 336, 488))
 
 
 @torch.no_grad()
-def _both(model: EncoderDecoder, source: Tensor, shifted: Tensor) -> list[Tensor]:
-    """Return memory, states, contexts and outputs, then the weights of the three attention layers."""
-    encoder, decoder = model.encoder, model.decoder
-    memory, reads = encoder(source[None])
-    output, back, asks = decoder(shifted[None], memory, causal_mask(len(shifted)))
+def _both(
+    model: EncoderDecoder, source: Tensor, shifted: Tensor
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Return what passes, from the source to the outputs, and the weights of the three layers."""
+    decoder, mask = model.decoder, causal_mask(len(shifted))
+    memory, reads = model.encoder(source[None])
+    output, back, asks = decoder(shifted[None], memory, mask)
     x = decoder.place(shifted[None])
-    states, _ = decoder.self_attention(x, x, x, causal_mask(len(shifted)))
+    states, _ = decoder.self_attention(x, x, x, mask)
     contexts, _ = decoder.cross_attention(states, memory, memory)
-    steps = memory, states, contexts, output, reads, back, asks
-    return [step[0] for step in steps]
+    steps = source[None], memory, shifted[None], states, contexts, output
+    return [step[0] for step in steps], [table[0] for table in (reads, back, asks)]
 
 
 def _whole(
-    ax: Axes,
-    at: _Places,
-    steps: Sequence[Tensor],
-    read: Sequence[str],
-    fed: Sequence[str],
-) -> None:
-    source, memory, shifted, states, contexts, output = steps
-    half, (first, look, small, ask, last) = 16, at.rows
+    at: _Places, steps: Sequence[Tensor], read: Sequence[str], fed: Sequence[str]
+) -> Axes:
+    first, look, small, ask, last = at.rows
+    ax = canvas(WIDE if at is DESK else NARROW, last + 58)
     titles(ax, [(at.left, "encoder"), (at.right, "decoder")], 14)
-    flow = [
-        (at.left, first, look, "ink", "", source),
-        (at.left, look, small, "ink", "", None),
-        (at.left, small, ask, "ink", "", memory),
-        (at.right, first, look, "ink", "", shifted),
-        (at.right, look, ask, "query", "queries", states),
-        (at.right, ask, last, "context", "contexts", contexts),
-        (at.right, last, last + 48, "ink", "", None),
-    ]
-    for x, start, end, role, word, tensor in flow:
-        x -= 0 if at is DESK else 44
-        wire(ax, [(x, start + half), (x, end - half)], role, width=2)
-        text = f"{word} {shape(tensor)}".strip() if tensor is not None else ""
-        say(ax, (x + 10, end - 30), text, role, size=SMALL, align="left")
+    _flow(ax, at, steps)
+    causal = "causal self-attention" if at is DESK else "causal attention"
     boxes = [
-        (at.left, first, "source: " + ", ".join(read)),
+        (at.left, first, f"source: {', '.join(read)}"),
         (at.left, look, "self-attention"),
         (at.left, small, "small network"),
-        (at.right, first, "fed: " + ", ".join(fed)),
-        (
-            at.right,
-            look,
-            "causal self-attention" if at is DESK else "causal attention",
-        ),
+        (at.right, first, f"fed: {', '.join(fed)}"),
+        (at.right, look, causal),
         (at.right, ask, "cross-attention"),
         (at.right, last, "small network"),
     ]
     for x, y, text in boxes:
-        box(ax, (x, y), (at.wide, 2 * half), text=text, bold="attention" in text)
-    box(ax, (at.left, ask), (at.wide, 2 * half), "road", "memory", bold=True)
+        size = (at.wide, 2 * HALF)
+        box(ax, (x, y), size, text=text, bold="attention" in text)
+    box(ax, (at.left, ask), (at.wide, 2 * HALF), "road", "memory", bold=True)
+    _keys_and_values(ax, at)
+    say(ax, (at.right, last + 46), f"next points {shape(steps[-1])}", bold=True)
+    return ax
+
+
+def _flow(ax: Axes, at: _Places, steps: Sequence[Tensor]) -> None:
+    """Draw what flows downwards, with its shape."""
+    source, memory, shifted, states, contexts = map(shape, steps[:5])
+    first, look, small, ask, last = at.rows
+    flow = [
+        (at.left, first, look, "ink", source),
+        (at.left, look, small, "ink", ""),
+        (at.left, small, ask, "ink", memory),
+        (at.right, first, look, "ink", shifted),
+        (at.right, look, ask, "query", f"queries {states}"),
+        (at.right, ask, last, "context", f"contexts {contexts}"),
+        (at.right, last, last + 48, "ink", ""),
+    ]
+    for middle, start, end, role, text in flow:
+        x = middle - (0 if at is DESK else 44)
+        wire(ax, [(x, start + HALF), (x, end - HALF)], role, width=2)
+        say(ax, (x + 10, end - 30), text, role, size=SMALL, align="left")
+
+
+def _keys_and_values(ax: Axes, at: _Places) -> None:
+    """Draw what the memory gives to the cross-attention."""
     start, end = at.left + at.wide / 2, at.right - at.wide / 2
-    for dy, role, word in ((-7, "key", "keys"), (7, "value", "values")):
+    ask, middle = at.rows[3], (start + end) / 2 - 4
+    words: list[tuple[Point, Any]] = [
+        ((middle, ask - 18), "center"),
+        ((middle, ask + 18), "center"),
+    ]
+    if at is not DESK:  # there is no room between the two
+        below = ask + 28
+        words = [((at.left, below), "right"), ((at.left + 8, below), "left")]
+    for dy, role, (place, align) in zip(
+        (-7, 7), ("key", "value"), words, strict=True
+    ):
         wire(ax, [(start, ask + dy), (end, ask + dy)], role, width=2)
-        if at is DESK:
-            say(ax, ((start + end) / 2 - 4, ask + 2.6 * dy), word, role, size=SMALL)
-    if at is not DESK:
-        say(ax, (at.left, ask + 28), "keys", "key", size=SMALL, align="right")
-        say(
-            ax, (at.left + 8, ask + 28), "values", "value", size=SMALL, align="left"
-        )
-    say(ax, (at.right, last + 46), f"next points {shape(output)}", bold=True)
+        say(ax, place, f"{role}s", role, size=SMALL, align=align)
 
 
 @torch.no_grad()
