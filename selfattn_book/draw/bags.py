@@ -127,11 +127,11 @@ def _on_desk(
     corner = (inside + 128, middle - PLANE / 2 + 8)
     titles(ax, [*heads, (corner[0] + PLANE / 2, "one point")], 16)
     for y, sentence in zip((middle - 50, middle + 50), sentences, strict=True):
-        _words(ax, (left, y), (STEP, 0), sentence, bag, words)
+        _words(ax, (left, y), sentence, bag, words)
         wire(ax, [(end + 4, y), (inside - 42, middle)], curved=True)
     box(ax, (inside, middle), (80, CHIP * len(bag) + 10), "muted", filled=False)
     top = middle - CHIP * (len(bag) - 1) / 2
-    _words(ax, (inside, top), (0, CHIP), _mixed(bag), bag, words)
+    _words(ax, (inside, top), _mixed(bag), bag, words, step=(0, CHIP))
     _plane(ax, corner, points, bag, words)
     wire(ax, [(inside + 42, middle), (inside + 86, middle)])
     say(ax, (inside + 62, middle - 14), "mean", size=SMALL)
@@ -149,12 +149,12 @@ def _on_phone(
     end, trunk = left + STEP * (len(bag) - 1) + WORD[0] / 2, 296
     titles(ax, [(138, "two sentences")], 14)
     for y, sentence in zip((46, 88), sentences, strict=True):
-        _words(ax, (left, y), (STEP, 0), sentence, bag, words)
+        _words(ax, (left, y), sentence, bag, words)
         wire(ax, [(end + 2, y), (trunk, y)], head=False)
     titles(ax, [(138, "one bag")], 132)
     wire(ax, [(trunk, 46), (trunk, 168), (end + 8, 168)])
     box(ax, (138, 168), (end - left + WORD[0] / 2 + 12, 44), "muted", filled=False)
-    _words(ax, (left, 168), (STEP, 0), _mixed(bag), bag, words)
+    _words(ax, (left, 168), _mixed(bag), bag, words)
     wire(ax, [(138, 192), (138, 232)])
     say(ax, (146, 210), "mean", size=SMALL, align="left")
     titles(ax, [(40, "one point")], 246)
@@ -165,10 +165,11 @@ def _on_phone(
 def _words(
     ax: Axes,
     first: Point,
-    step: Point,
     some: Sequence[int],
     bag: Sequence[int],
     words: Sequence[str],
+    *,
+    step: Point = (STEP, 0),
 ) -> None:
     """Draw words one after the other, each on its own ground."""
     for i, word in enumerate(some):
