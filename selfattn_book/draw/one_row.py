@@ -90,7 +90,7 @@ class _Drawn:
 def _compute(x: Tensor, names: Sequence[str], row: int) -> _Drawn:
     """Check what is given, and compute what is drawn."""
     if x.dim() != 2 or x.size(1) != 2 or not 2 <= len(x) <= 6:
-        rule = "X must have shape (T, 2), with T from 2 to 6"
+        rule = "x must have shape (T, 2), with T from 2 to 6"
         raise ValueError(f"{rule}; got {tuple(x.shape)}")
     scores = x @ x[row]
     if scores.abs().max() > 2:
