@@ -155,8 +155,8 @@ def _on_desk(
     wire(ax, [(58 + wide + 10, top), (middle - 96, top)], width=BOLD_LINE)
     floor, frame = HEAD + deep + 28, HEAD + deep + 10
     way = [
-        (58 + wide / 2, top + high / 2 + 8),
-        (58 + wide / 2, floor),
+        (58 + 0.75 * wide, top + high / 2 + 6),
+        (58 + 0.75 * wide, floor),
         (bad[0], floor),
     ]
     wire(ax, [*way, (bad[0], frame)], "wrong", dashed=True)
@@ -189,7 +189,11 @@ def _strip(
     (x, y), (count, total) = corner, strip.shape
     titles(ax, [(x + total * CELL[0] / 2, f"strip {shape(strip)}")], y - 32)
     _cells(
-        ax, corner, [[(t, c) for c in range(total)] for t in range(count)], names, names
+        ax,
+        corner,
+        [[(t, c) for c in range(total)] for t in range(count)],
+        names,
+        names,
     )
     wide = total // heads * CELL[0]
     for head in range(heads):
