@@ -113,8 +113,8 @@ class _Ladder:
         for i, (name, values) in enumerate(losses.items()):
             middle = first + (i + 0.5) * wide
             for j, part in enumerate(name.split() if self.narrow else [name]):
-                at = (middle, HIGH + 54 + 16 * j)
-                say(ax, at, part, ROLES[i], size=SMALL, bold=True)
+                under = middle, HIGH + 54 + 16 * j
+                say(ax, under, part, ROLES[i], size=SMALL, bold=True)
             spread = np.linspace(-0.42, 0.42, len(values)) * wide
             for x, loss in zip(middle + spread, values, strict=True):
                 disc(ax, (float(x), self.y(loss)), 5, ROLES[i])
