@@ -171,26 +171,28 @@ class _Strip:
                 at = (x, y - 8 + lower)
                 box(ax, at, (wide, 20), "road", filled=False, dashed=True, width=1)
             return
-        fresh, left = s > t - new, x - wide / 2
-        look = {"filled": fresh, "bold": fresh}
-        for lower, role in ((0, "key"), (24, "value")):
-            name = f"{role[0] if self.narrow else role + ' '}{s + 1}"
-            width = BOLD_LINE if fresh else 1.0
-            at = (x, y - 8 + lower)
-            box(
-                ax,
-                at,
-                (wide, 20),
-                role,
-                name,
-                width=width,
-                text_size=SMALL,
-                **look,
-            )
+        self._kept(s, (x, y - 8), wide, fresh=s > t - new)
+        left = x - wide / 2
         length = (wide if self.narrow else wide - 34) * weight
         bar(ax, (left, y - 26), length, "weights", thick=7)
         at = (left, y - 38) if self.narrow else (left + length + 4, y - 26)
         say(ax, at, number(weight), "weights", size=SMALL, align="left")
+
+    def _kept(self, s: int, at: Point, wide: float, *, fresh: bool) -> None:
+        """Draw the key and the value of a point, bold where they are computed now."""
+        for lower, role in ((0, "key"), (24, "value")):
+            name = f"{role[0] if self.narrow else role + ' '}{s + 1}"
+            box(
+                self.ax,
+                (at[0], at[1] + lower),
+                (wide, 20),
+                role,
+                name,
+                filled=fresh,
+                bold=fresh,
+                text_size=SMALL,
+                width=BOLD_LINE if fresh else 1.0,
+            )
 
     def _paper(self, at: Point, first: int, end: int, role: str) -> None:
         """Draw some of the points on a piece of paper, the last one in the colour of its role."""

@@ -74,12 +74,8 @@ def tiny_squares(
         ValueError: there must be one name for each of 1; got 2
     """
     corners = as_array(walks)
-    if corners.ndim != 3 or corners.shape[1:] != (4, 2) or not 0 < len(corners) < 9:
-        rule = "walks must have shape (N, 4, 2), with N from 1 to 8"
-        raise ValueError(f"{rule}; got {corners.shape}")
     said = None if predicted is None else as_array(predicted)
-    if said is not None and said.shape != (wanted := (len(corners), 2, 2)):
-        raise ValueError(f"predicted must have shape {wanted}; got {said.shape}")
+    _check(corners, said)
     notes = None if notes is None else line_names(notes, len(corners))
 
     def draw(width: float) -> Axes:
@@ -100,6 +96,14 @@ def tiny_squares(
         return tell(ax, *_told(corners, said, notes))
 
     return for_desk_and_phone(draw)
+
+
+def _check(corners: np.ndarray, said: np.ndarray | None) -> None:
+    if corners.ndim != 3 or corners.shape[1:] != (4, 2) or not 0 < len(corners) < 9:
+        rule = "walks must have shape (N, 4, 2), with N from 1 to 8"
+        raise ValueError(f"{rule}; got {corners.shape}")
+    if said is not None and said.shape != (wanted := (len(corners), 2, 2)):
+        raise ValueError(f"predicted must have shape {wanted}; got {said.shape}")
 
 
 def _square(ax: Axes, at: Point, walk: np.ndarray, said: np.ndarray | None) -> None:
