@@ -133,7 +133,7 @@ def _on_desk(pairs: Sequence[tuple[_Row, _Row]]) -> Axes:
 def _on_phone(pairs: Sequence[tuple[_Row, _Row]]) -> Axes:
     """A line for each width, a column for each divisor."""
     ax = canvas(312, 52 + 134 * len(pairs))
-    say(ax, (74, 12), "softmax of q · k", "muted", bold=True)
+    say(ax, (74, 12), "softmax of q · k", "muted", bold=True, size=SMALL)
     say(ax, (236, 12), "softmax of q · k ÷ √D", "muted", bold=True, size=SMALL)
     for i, (plain, divided) in enumerate(pairs):
         y = 84 + 134 * i
