@@ -155,6 +155,12 @@ def pages(session: nox.Session) -> None:
 
 
 @nox.session
+def notebooks(session: nox.Session) -> None:
+    """Run the notebooks of the built site in fresh kernels, or those named, as in `-- masks`."""
+    run(session, "python", "-m", "tests.notebooks", *session.posargs)
+
+
+@nox.session
 def verify(session: nox.Session) -> None:
     """Run every check of the book, and print what holds and what differs."""
     run(session, "python", "-m", "selfattn_book", "verify", *session.posargs)
