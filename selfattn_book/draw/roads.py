@@ -235,10 +235,10 @@ def _side_road_on_phone(
 ) -> None:
     """The same, with the norm above the part."""
     at, begin, plus = places
-    aside, top = at + 61, begin + 21 if norm else begin + 8
+    aside, top = at + 59, begin + 21 if norm else begin + 8
     wire(ax, [(edge, begin - 8), (aside, begin - 8), (aside, top)])
     if norm:
         _norm(ax, (aside, begin + 5))
     middle = (aside, top + 13)
-    box(ax, middle, (92, 25), text=part, text_size=SMALL)
+    box(ax, middle, (88, 25), text=part, text_size=SMALL)
     wire(ax, [(aside, top + 26), (aside, plus), (at + 9, plus)])
