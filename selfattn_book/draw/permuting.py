@@ -89,16 +89,7 @@ def permuting(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
         Traceback (most recent call last):
         ValueError: a name must have at most 6 letters, to fit into its box; got 'somebody'
     """
-    if x.dim() != 2 or x.size(1) != 2 or not 2 <= len(x) <= 3:
-        rule = "x must have shape (T, 2), with T 2 or 3"
-        raise ValueError(f"{rule}; got {tuple(x.shape)}")
-    names, order = line_names(names, len(x)), list(order)
-    if sorted(order) != list(range(len(x))):
-        rule = f"order must hold each of 0 to {len(x) - 1} once"
-        raise ValueError(f"{rule}; got {order}")
-    if len(longest := max(names, key=len)) > LETTERS:
-        rule = f"a name must have at most {LETTERS} letters, to fit into its box"
-        raise ValueError(f"{rule}; got {longest!r}")
+    names, order = _check(x, names, order)
     orders = [list(range(len(x))), order]
     told = [part for words in orders for part in _told(x, names, words)]
 
@@ -118,6 +109,23 @@ def permuting(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
         return tell(ax, opening, *told)
 
     return for_desk_and_phone(draw)
+
+
+def _check(
+    x: Tensor, names: Sequence[str], order: Sequence[int]
+) -> tuple[list[str], list[int]]:
+    """Refuse what does not fit into the drawing."""
+    if x.dim() != 2 or x.size(1) != 2 or not 2 <= len(x) <= 3:
+        rule = "x must have shape (T, 2), with T 2 or 3"
+        raise ValueError(f"{rule}; got {tuple(x.shape)}")
+    names, order = line_names(names, len(x)), list(order)
+    if sorted(order) != list(range(len(x))):
+        rule = f"order must hold each of 0 to {len(x) - 1} once"
+        raise ValueError(f"{rule}; got {order}")
+    if len(longest := max(names, key=len)) > LETTERS:
+        rule = f"a name must have at most {LETTERS} letters, to fit into its box"
+        raise ValueError(f"{rule}; got {longest!r}")
+    return names, order
 
 
 @dataclass
