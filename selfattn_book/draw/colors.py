@@ -12,8 +12,11 @@ from matplotlib.colors import Colormap, ListedColormap, to_hex
 COLORS = {
     "paper": ("#fdfcf9", "#15181c"),
     "ink": ("#24282d", "#e4e1da"),
+    "ink-tint": ("#f4f2ec", "#1e2228"),
     "muted": ("#5a5f66", "#a8adb4"),
+    "muted-tint": ("#f1efe8", "#20242a"),
     "road": ("#7c8797", "#8a96a8"),  # the residual path; frames; never text
+    "road-tint": ("#e9ebef", "#262b33"),
     "query": ("#0a70bd", "#5fb0f2"),
     "query-tint": ("#dcebf7", "#17334a"),
     "key": ("#bd4a00", "#f08a48"),
@@ -28,6 +31,15 @@ COLORS = {
     "mask-tint": ("#e6e4de", "#2b3037"),
     "wrong": ("#b3261e", "#ff9188"),  # always dashed, and says so
     "wrong-tint": ("#fbe6e3", "#3f1c1a"),
+    # words are told apart by their ground; the letters on it are ink
+    "word-0": ("#2a86b8", "#3d8fbe"),
+    "word-0-tint": ("#b9e0f6", "#1d4f6e"),
+    "word-1": ("#94831a", "#a8962a"),
+    "word-1-tint": ("#f7ec9c", "#575012"),
+    "word-2": ("#b85c8e", "#bf6496"),
+    "word-2-tint": ("#f6c3dc", "#6d2f50"),
+    "word-3": ("#7b7f86", "#8d929a"),
+    "word-3-tint": ("#dedfe8", "#3c424a"),
     # the shades of heat maps: nothing, much, and much below nothing; and the numbers on them
     "zero": ("#eef2f6", "#20262d"),
     "plus": ("#113f75", "#64ade9"),

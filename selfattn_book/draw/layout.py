@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
@@ -67,7 +68,30 @@ def picture(figure: Figure, text: str, *, together: bool = False) -> str:
     if len(parts) == 1 and parts[0].width > NARROW:
         parts[0].kind = "wide"
         parts += draw_narrow(figure, together=together)
-    parts = [*heading(figure), *parts]
+    return svg([*heading(figure), *parts], text)
+
+
+def sheets(figure: Figure, text: str, *, phone: Figure | None) -> str:
+    """Return a drawing as SVG in just its size, and beside it the one that a phone shows instead."""
+    parts = [draw_sheet(figure)]
+    if phone is not None:
+        parts = [draw_sheet(figure, "wide"), draw_sheet(phone, "narrow")]
+    return svg(parts, text)
+
+
+def draw_sheet(figure: Figure, kind: str = "") -> Part:
+    """Draw all of a figure that has one axes, which is as large as itself."""
+    (ax,) = figure.axes
+    width, height = np.rint(figure.get_size_inches() * INCH).astype(int)
+    sheet = Sheet(width, height)
+    figure.draw_without_rendering()
+    ax.draw(sheet)
+    label = str(ax.get_label())
+    return Part(0, 0, width, height, sheet.marks(), label, kind)
+
+
+def svg(parts: Sequence[Part], text: str) -> str:
+    """Write a picture of parts, with its text alternative."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" {_frame(whole(parts))} '
         f'role="img" aria-label="{escape(text)}" font-family="{FONTS}" '

@@ -160,6 +160,8 @@ class Sheet(RendererBase):
         look = _text_look(
             gc, self.points_to_pixels(prop.get_size_in_points()), share
         )
+        if prop.get_weight() == "bold":
+            look += ' font-weight="600"'
         if angle:
             look += f' transform="rotate({-angle:g} {join(across, down)})"'
         place = f'x="{join(across)}" y="{join(down)}"'

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from selfattn_book.draw.colors import light
-from selfattn_book.draw.layout import WIDE, picture
+from selfattn_book.draw.layout import WIDE, picture, sheets
 from selfattn_book.draw.sheet import INCH, POINT, SMALL
 
 INK, GREY = light("ink"), light("road")
@@ -78,9 +78,13 @@ class DescribedFigure(Figure):
 
     Attributes:
         together: whether its panels are read as one picture, and are not taken apart on a phone.
+        exact: whether it takes the size that it was drawn for, to the pixel.
+        phone: the same drawing for a phone, where it has one of its own.
     """
 
     together = False
+    exact = False
+    phone: "DescribedFigure | None" = None
 
     def text_alternative(self) -> str:
         """Join what the axes say of themselves, from left to right."""
@@ -89,7 +93,10 @@ class DescribedFigure(Figure):
     @in_book_style
     def to_svg(self) -> str:
         """Return the picture as SVG, labelled with its text alternative, in the page's colours."""
-        return picture(self, self.text_alternative(), together=self.together)
+        text = self.text_alternative()
+        if self.exact:
+            return sheets(self, text, phone=self.phone)
+        return picture(self, text, together=self.together)
 
     def _ipython_display_(self) -> None:
         """Show the described SVG, and not the PNG that a notebook would make of a figure."""

@@ -1,0 +1,396 @@
+"""A sheet in CSS pixels for drawings of the mechanism, and the few marks that they are made of.
+
+``x`` goes right and ``y`` goes down, as on a page, and nothing is scaled: text of 14 has 14 pixels.
+A mark has the colour of its role, in every chapter the same: ``query``, ``key``, ``value``, ``weights``,
+``context``; ``mask``, which is hatched; ``wrong``, which is dashed; ``road``, the residual path; ``ink``
+and ``muted``; ``word-0`` to ``word-3``, grounds that tell words apart. Colour never stands alone: each
+role is also named, or has its place.
+
+A drawing is a function of tensors that tells in words what it shows:
+
+Example:
+    >>> def draw(width):
+    ...     ax = canvas(width, 60)
+    ...     vector(ax, (20, 30), [0.5, -0.25], "query")
+    ...     return tell(ax, "A query")
+    >>> ax = for_desk_and_phone(draw)
+    >>> ax.get_label(), ax.figure.to_svg().count("−0.25")   # once for each width
+    ('A query.', 2)
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon, Rectangle
+from matplotlib.path import Path
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from selfattn_book.draw.colors import light
+from selfattn_book.draw.layout import NARROW, WIDE
+from selfattn_book.draw.sheet import INCH, POINT
+from selfattn_book.draw.style import (
+    DescribedFigure,
+    as_vector,
+    in_book_style,
+    sentences,
+)
+
+Point = tuple[float, float]
+
+TEXT = 14  # pixels; small text has SMALL, and nothing less
+LINE, BOLD_LINE = 1.4, 2.4  # pixels; what matters is drawn with the second
+BELOW_MIDDLE = 0.34  # of the size of a text: its baseline lies so far below the middle of its capitals
+HALO = 6  # pixels that a line keeps free where it crosses others like a bridge
+DASHES = (0, (3, 2))
+
+
+def for_desk_and_phone(draw: Callable[[float], Axes]) -> Axes:
+    """Draw twice, as wide as a page and as wide as a phone, and return what a desk shows.
+
+    Args:
+        draw: makes the drawing on a ``canvas`` of the width that it is given.
+
+    Example:
+        >>> ax = for_desk_and_phone(lambda width: tell(canvas(width, 20), f"{width} pixels"))
+        >>> ax.get_label(), ax.figure.phone.axes[0].get_label()
+        ('640 pixels.', '312 pixels.')
+        >>> plt.gcf() is ax.figure   # the phone's is shown by a page only
+        True
+    """
+    desk = in_book_style(draw)(WIDE)
+    phone = in_book_style(draw)(NARROW).figure
+    plt.close(cast("DescribedFigure", phone))
+    cast("DescribedFigure", desk.figure).phone = cast("DescribedFigure", phone)
+    return desk
+
+
+def canvas(width: float, height: float) -> Axes:
+    """Open a sheet of so many CSS pixels.
+
+    Example:
+        >>> ax = canvas(640, 200)
+        >>> ax.get_ylim() == (200, 0), ax.figure.get_size_inches() * INCH
+        (True, array([640., 200.]))
+        >>> canvas(700, 200)
+        Traceback (most recent call last):
+        ValueError: a sheet must be at most 640 pixels wide, as a page is; got 700
+    """
+    if width > WIDE:
+        rule = f"a sheet must be at most {WIDE} pixels wide, as a page is"
+        raise ValueError(f"{rule}; got {width}")
+    size = (width / INCH, height / INCH)
+    figure = plt.figure(FigureClass=DescribedFigure, figsize=size, layout="none")
+    cast("DescribedFigure", figure).exact = True
+    ax = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
+    ax.set_axis_off()
+    return ax
+
+
+def say(
+    ax: Axes,
+    at: Point,
+    text: str,
+    role: str = "ink",
+    *,
+    size: float = TEXT,
+    align: str = "center",
+    bold: bool = False,
+    turned: bool = False,
+) -> None:
+    """Write a line of text; the middle of its capitals lies at the height of a point.
+
+    Args:
+        ax: a canvas.
+        at: the left end, the middle or the right end of the text, as ``align`` says.
+        text: one line.
+        role: gives the colour.
+        size: in pixels.
+        align: left, center or right.
+        bold: whether it stands out.
+        turned: whether it runs upwards.
+    """
+    lower = BELOW_MIDDLE * size
+    x, y = (at[0] + lower, at[1]) if turned else (at[0], at[1] + lower)
+    look: Any = {"ha": align, "va": "baseline", "rotation_mode": "anchor"}
+    ax.text(
+        x,
+        y,
+        text,
+        color=light(role),
+        fontsize=size / POINT,
+        weight="bold" if bold else "normal",
+        rotation=90 if turned else 0,
+        **look,
+        zorder=6,
+    )
+
+
+def box(
+    ax: Axes,
+    at: Point,
+    size: Point,
+    role: str = "ink",
+    text: str = "",
+    *,
+    filled: bool = True,
+    dashed: bool = False,
+    bold: bool = False,
+    text_size: float = TEXT,
+    width: float = LINE,
+    order: float = 3,
+) -> None:
+    """Draw a box of a size around its middle, on the ground of its role, with a line of text.
+
+    Args:
+        ax: a canvas.
+        at: the middle.
+        size: width and height.
+        role: gives the colours.
+        text: stands in the middle.
+        filled: whether it has the ground of its role, or none.
+        dashed: whether its edge is.
+        bold: whether its text is.
+        text_size: in pixels.
+        width: of its edge.
+        order: what is higher covers what is lower.
+    """
+    (x, y), (w, h) = at, size
+    ax.add_patch(
+        FancyBboxPatch(
+            (x - w / 2, y - h / 2),
+            w,
+            h,
+            boxstyle="round,pad=0,rounding_size=3",
+            linewidth=width / POINT,
+            edgecolor=light(role),
+            facecolor=light(f"{role}-tint") if filled else "none",
+            linestyle=DASHES if dashed else "-",
+            zorder=order,
+        )
+    )
+    if text:
+        say(ax, at, text, size=text_size, bold=bold)
+
+
+def vector(
+    ax: Axes,
+    at: Point,
+    values: ArrayLike | Tensor,
+    role: str,
+    *,
+    cell: Point = (42, 26),
+    digits: int = 2,
+    text_size: float = TEXT,
+    bold: bool = False,
+    width: float = LINE,
+) -> None:
+    """Draw a vector as a row of cells with its numbers.
+
+    Args:
+        ax: a canvas.
+        at: the middle of the left edge.
+        values: ``(N,)``.
+        role: gives the colours.
+        cell: width and height of each cell.
+        digits: of each number.
+        text_size: in pixels.
+        bold: whether the numbers stand out.
+        width: of the edge.
+    """
+    entries, (x, y), (w, h) = as_vector("values", values), at, cell
+    box(ax, (x + w * len(entries) / 2, y), (w * len(entries), h), role, width=width)
+    for i, entry in enumerate(entries):
+        middle = (x + (i + 0.5) * w, y)
+        say(ax, middle, number(entry, digits), size=text_size, bold=bold)
+        if i:
+            line(
+                ax,
+                [(x + i * w, y - h / 2), (x + i * w, y + h / 2)],
+                role,
+                width=0.8,
+            )
+
+
+def bar(
+    ax: Axes, at: Point, length: float, role: str, *, thick: float = 16
+) -> None:
+    """Draw a bar from a point to the right, or to the left if its length is negative."""
+    corner = (min(at[0], at[0] + length), at[1] - thick / 2)
+    ax.add_patch(
+        Rectangle(corner, abs(length), thick, facecolor=light(role), zorder=3)
+    )
+
+
+def column(
+    ax: Axes, at: Point, height: float, role: str, *, thick: float = 16
+) -> None:
+    """Draw a bar that stands on a point, or hangs from it if its height is negative."""
+    corner = (at[0] - thick / 2, min(at[1], at[1] - height))
+    ax.add_patch(
+        Rectangle(corner, thick, abs(height), facecolor=light(role), zorder=3)
+    )
+
+
+def line(
+    ax: Axes,
+    points: Sequence[Point],
+    role: str = "muted",
+    *,
+    width: float = 1,
+    dashed: bool = False,
+) -> None:
+    """Draw a thin line over boxes and bars, such as that from which bars begin."""
+    style = DASHES if dashed else "-"
+    xs, ys = zip(*points, strict=True)
+    ax.plot(
+        xs,
+        ys,
+        color=light(role),
+        linewidth=width / POINT,
+        linestyle=style,
+        zorder=5,
+    )
+
+
+def wire(
+    ax: Axes,
+    points: Sequence[Point],
+    role: str = "ink",
+    *,
+    width: float = LINE,
+    head: bool = True,
+    curved: bool = False,
+    dashed: bool = False,
+    over: bool = False,
+) -> None:
+    """Draw what flows, under boxes: a line through points, or one curve from the first to the last.
+
+    Args:
+        ax: a canvas.
+        points: at least two.
+        role: gives the colour, that of what flows.
+        width: in pixels; a wire may be as thick as much flows.
+        head: whether it ends in an arrow.
+        curved: whether it leaves and arrives level, along one smooth curve.
+        dashed: whether it is.
+        over: whether it cuts those that it crosses, like a bridge.
+    """
+    before = (points[-1][0] - 1, points[-1][1]) if curved else points[-2]
+    end = points[-1]
+    if head:  # the line ends within the head, which is wider
+        size = 7 + width / 2
+        stop = _towards(end, before, size - 1)
+        points = [*points[:-1], stop]
+    codes = [Path.MOVETO] + [Path.LINETO] * (len(points) - 1)
+    if curved:
+        first, last = points[0], points[-1]
+        middle = (first[0] + last[0]) / 2
+        points = [first, (middle, first[1]), (middle, last[1]), last]
+        codes = [Path.MOVETO, *[Path.CURVE4] * 3]
+    # What comes later lies above what came before, and all wires lie below all boxes.
+    look: Any = {"facecolor": "none", "zorder": 2 + len(ax.patches) / 1000}
+    path = Path(points, codes)
+    if over:
+        halo = {"edgecolor": light("paper"), "linewidth": (width + HALO) / POINT}
+        ax.add_patch(PathPatch(path, **halo, **look))
+    style = {"linestyle": DASHES if dashed else "-", "linewidth": width / POINT}
+    ax.add_patch(PathPatch(path, edgecolor=light(role), **style, **look))
+    if head:
+        _head(ax, before, end, role, size)
+
+
+def node(
+    ax: Axes, at: Point, sign: str, role: str = "ink", *, radius: float = 8
+) -> None:
+    """Draw an operation as a small circle with its sign."""
+    ax.add_patch(
+        Circle(
+            at,
+            radius,
+            facecolor=light("paper"),
+            edgecolor=light(role),
+            linewidth=LINE / POINT,
+            zorder=4,
+        )
+    )
+    say(ax, at, sign, role, bold=True)
+
+
+def disc(ax: Axes, at: Point, radius: float, role: str) -> None:
+    """Draw a point that can be seen."""
+    ax.add_patch(Circle(at, radius, facecolor=light(role), zorder=4))
+
+
+def hatch(ax: Axes, at: Point, size: Point) -> None:
+    """Shade what is masked, around its middle, with lines: a pattern would need a name on the page."""
+    (x, y), (w, h) = at, size
+    for c in np.arange(6 - (w + h) / 2, (w + h) / 2, 6):
+        left, right = max(-w / 2, c - h / 2), min(w / 2, c + h / 2)
+        ends = [(x + u, y + c - u) for u in (left, right)]
+        line(ax, ends, "mask", width=0.8)
+
+
+def titles(ax: Axes, named: Iterable[tuple[float, str]], y: float) -> None:
+    """Write what the columns of a drawing are, each over its middle."""
+    for x, text in named:
+        say(ax, (x, y), text, "muted", bold=True)
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Write a number; one that rounds to zero has no sign.
+
+    Example:
+        >>> number(-0.456), number(-0.001), number(3, 0)
+        ('-0.46', '0.00', '3')
+    """
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text
+
+
+def listed(values: ArrayLike | Tensor, digits: int = 2) -> str:
+    """Write the numbers of a vector, one after the other.
+
+    Example:
+        >>> listed([0.5, -1.0])
+        '0.50, -1.00'
+    """
+    return ", ".join(number(value, digits) for value in as_vector("values", values))
+
+
+def shape(x: Tensor) -> str:
+    """Write the shape of a tensor.
+
+    Example:
+        >>> import torch
+        >>> shape(torch.ones(2, 3)), shape(torch.ones(4))
+        ('(2, 3)', '(4)')
+    """
+    return f"({', '.join(map(str, x.shape))})"
+
+
+def tell(ax: Axes, *parts: str) -> Axes:
+    """Give a drawing its text alternative, a sentence for each part, and return it."""
+    ax.set_label(sentences(*parts))
+    return ax
+
+
+def _towards(start: Point, end: Point, distance: float) -> Point:
+    """Return the point at a distance from the start, on the way to the end."""
+    step = np.subtract(end, start)
+    x, y = start + distance * step / max(float(np.hypot(*step)), 1e-9)
+    return float(x), float(y)
+
+
+def _head(ax: Axes, before: Point, tip: Point, role: str, size: float) -> None:
+    along = np.subtract(_towards(before, tip, 1), before)
+    across, base = np.array([-along[1], along[0]]), np.array(tip) - size * along
+    corners = [
+        np.array(tip),
+        base + 0.5 * size * across,
+        base - 0.5 * size * across,
+    ]
+    ax.add_patch(Polygon(corners, facecolor=light(role), zorder=2.9))

@@ -1,0 +1,254 @@
+"""One word forks into query, key and value; its query touches all keys, and all values flow back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from selfattn_book.attention import scaled_dot_product_attention
+from selfattn_book.draw.canvas import (
+    BOLD_LINE,
+    TEXT,
+    bar,
+    box,
+    canvas,
+    for_desk_and_phone,
+    listed,
+    node,
+    number,
+    say,
+    shape,
+    tell,
+    titles,
+    vector,
+    wire,
+)
+from selfattn_book.draw.layout import WIDE
+from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.style import line_names
+
+STEP = 32  # pixels from a key up to its query, and down to its value
+ROW = 116  # pixels from word to word
+
+
+@dataclass
+class _Places:
+    """Where the columns of the drawing lie, in pixels from its left edge."""
+
+    word: float
+    cell: float
+    role: float
+    size: float
+    trunk: float
+    softmax: float
+    share: float
+    unit: float
+    times: float
+    context: float
+
+
+DESK = _Places(14, 28, 212, 96, 284, 360, 388, 90, 490, 586)
+PHONE = _Places(4, 16, 106, 70, 152, 176, 190, 22, 224, 284)
+
+
+def fork(
+    x: Tensor, projections: Sequence[Tensor], names: Sequence[str], row: int = 0
+) -> Axes:
+    r"""Draw how each word becomes a query, a key and a value, and what one query makes of them.
+
+    .. math:: y_i = \sum_j w_{ij} v_j, \qquad
+        w_{ij} = \operatorname{softmax}_j\!\big(q_i \cdot k_j / \sqrt{d_\text{head}}\big)
+
+    Args:
+        x: ``(T, d_model)``, the words; T is 2 to 4, and d_model at most 3.
+        projections: three of ``(d_model, 1)``: for queries, keys and values.
+        names: one per word.
+        row: whose query is followed.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: the words are too many or too wide for the drawing, or what belongs to them does
+            not fit them.
+
+    Example:
+        >>> import torch
+        >>> x = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+        >>> ones = torch.ones(2, 1)
+        >>> ax = fork(x, [0 * ones, ones, torch.tensor([[0.0], [1.0]])], ["it", "fails"])
+        >>> print(ax.get_label())
+        Each word becomes a query, a key and a value. The query of it is 0.00. The key of it is 1.00,
+        the score 0.00, the weight 0.50, the value 0.00. The key of fails is 1.00, the score 0.00,
+        the weight 0.50, the value 1.00. The context of it is 0.50.
+        >>> fork(x, [ones, ones], ["it", "fails"])
+        Traceback (most recent call last):
+        ValueError: projections must be three of shape (2, 1); got (2, 1), (2, 1)
+        >>> fork(torch.ones(5, 2), [ones] * 3, list("abcde"))
+        Traceback (most recent call last):
+        ValueError: x must have shape (T, d_model), with T from 2 to 4 and d_model to 3; got (5, 2)
+    """
+    if x.dim() != 2 or not 2 <= len(x) <= 4 or not 1 <= x.size(1) <= 3:
+        rule = "x must have shape (T, d_model), with T from 2 to 4 and d_model to 3"
+        raise ValueError(f"{rule}; got {tuple(x.shape)}")
+    wanted = (x.size(1), 1)
+    if [tuple(p.shape) for p in projections] != [wanted] * 3:
+        got = ", ".join(str(tuple(p.shape)) for p in projections)
+        raise ValueError(f"projections must be three of shape {wanted}; got {got}")
+    names = line_names(names, len(x))
+    query, key, value = (x @ projection for projection in projections)
+    context, weights = scaled_dot_product_attention(query, key, value)
+    scores, shares = key @ query[row], weights[row]
+
+    def draw(width: float) -> Axes:
+        at = DESK if width == WIDE else PHONE
+        ax = canvas(width, 82 + ROW * len(x) - 20)
+        rows = [104 + ROW * i for i in range(len(x))]
+        _softmax(ax, at, rows)
+        for i, y in enumerate(rows):
+            roles = query[i], key[i], value[i]
+            _three_roles(ax, at, y, names[i], x[i], roles, asks=i == row)
+            start = (at.role + at.size / 2, y + STEP)
+            way = [start, (at.times, y + STEP)]
+            wire(ax, way, "value", width=2, head=False, over=True)
+        _follow_query(ax, at, rows, row)
+        for y, score, share in zip(rows, scores, shares, strict=True):
+            _compare(ax, at, y, float(score), float(share))
+            _flow_back(ax, at, y, rows, float(share))
+        _result(ax, at, (rows[0] + rows[-1]) / 2 + STEP, names[row], context[row])
+        _heads(ax, at, (x, query, weights, context))
+        return tell(ax, *told)
+
+    told = [
+        "Each word becomes a query, a key and a value",
+        f"The query of {names[row]} is {listed(query[row])}",
+        *(
+            f"The key of {name} is {listed(k)}, the score {number(float(score))}, "
+            f"the weight {number(float(share))}, the value {listed(v)}"
+            for name, k, score, share, v in zip(
+                names, key, scores, shares, value, strict=True
+            )
+        ),
+        f"The context of {names[row]} is {listed(context[row])}",
+    ]
+    return for_desk_and_phone(draw)
+
+
+def _three_roles(
+    ax: Axes,
+    at: _Places,
+    y: float,
+    name: str,
+    word: Tensor,
+    roles: Sequence[Tensor],
+    *,
+    asks: bool,
+) -> None:
+    """A word, and what the three projections make of it; only one word's query is followed."""
+    say(ax, (at.word, y - 25), name, align="left", bold=asks)
+    vector(ax, (at.word, y), word, "ink", cell=(at.cell, 26), digits=0)
+    end = at.word + len(word) * at.cell
+    for step, role, entry in zip(
+        (-STEP, 0, STEP), ("query", "key", "value"), roles, strict=True
+    ):
+        idle = role == "query" and not asks
+        color = "muted" if idle else role
+        way = [(end, y), (at.role - at.size / 2, y + step)]
+        wire(ax, way, color, curved=True, width=1 if idle else 2, dashed=idle)
+        place, size = (at.role, y + step), (at.size, 26)
+        text = f"{role} {listed(entry)}"
+        box(
+            ax,
+            place,
+            size,
+            color,
+            text,
+            dashed=idle,
+            filled=not idle,
+            text_size=_size(at),
+        )
+
+
+def _softmax(ax: Axes, at: _Places, rows: Sequence[float]) -> None:
+    """It reaches over all rows, for every share depends on all scores."""
+    high = rows[-1] - rows[0] + 36
+    box(
+        ax,
+        (at.softmax, (rows[0] + rows[-1]) / 2),
+        (26 if at is DESK else 20, high),
+        order=1,
+    )
+    say(ax, (at.softmax, (rows[0] + rows[1]) / 2 + 16), "softmax", turned=True)
+
+
+def _follow_query(ax: Axes, at: _Places, rows: Sequence[float], row: int) -> None:
+    start = (at.role + at.size / 2, rows[row] - STEP)
+    trunk = (at.trunk, rows[row] - STEP)
+    for end in {rows[0], rows[-1]}:
+        way = [start, trunk, (at.trunk, end)]
+        wire(ax, way, "query", width=BOLD_LINE, head=False, over=True)
+
+
+def _compare(ax: Axes, at: _Places, y: float, score: float, share: float) -> None:
+    """A key meets the query in a dot product; the softmax makes a share of it."""
+    left = (at.role + at.size / 2, y)
+    wire(ax, [left, (at.trunk, y)], "key", width=2, head=False)
+    node(ax, (at.trunk, y), "·")
+    half, is_desk = (13, True) if at is DESK else (10, False)
+    if is_desk:
+        say(ax, (at.trunk + 13, y), number(score), align="left")
+    wire(ax, [(at.trunk + (44 if is_desk else 8), y), (at.softmax - half, y)])
+    wire(ax, [(at.softmax + half, y), (at.share - 2, y)], head=is_desk)
+    bar(ax, (at.share, y), at.unit * share, "weights")
+    end = at.share + at.unit * share
+    text = (end + 5, y) if is_desk else (at.share, y - 18)
+    say(ax, text, number(share), "weights", align="left", size=_size(at))
+    way = [
+        (end + (38 if is_desk else 2), y),
+        (at.times, y),
+        (at.times, y + STEP - 8),
+    ]
+    wire(ax, way, "weights")
+
+
+def _flow_back(
+    ax: Axes, at: _Places, y: float, rows: Sequence[float], share: float
+) -> None:
+    """A value flows to the context as broad as its share."""
+    middle = (rows[0] + rows[-1]) / 2
+    edge = at.context - (50 if at is DESK else 28)
+    end = (edge, middle + STEP + 0.1 * (y - middle))
+    way = [(at.times + 8, y + STEP), end]
+    wire(ax, way, "value", width=1 + 14 * share, head=False, curved=True)
+    node(ax, (at.times, y + STEP), "×")
+
+
+def _result(ax: Axes, at: _Places, y: float, name: str, context: Tensor) -> None:
+    size = (100, 46) if at is DESK else (56, 46)
+    box(ax, (at.context, y), size, "context", width=BOLD_LINE)
+    say(ax, (at.context, y - 10), "context", bold=True, size=_size(at))
+    say(ax, (at.context, y + 10), listed(context), bold=True, size=_size(at))
+    say(ax, (at.context, y - 36), f"of {name}", "context", size=_size(at))
+
+
+def _heads(ax: Axes, at: _Places, drawn: Sequence[Tensor]) -> None:
+    """Name the columns, and say of which shape each is."""
+    x, query, weights, context = drawn
+    middle = at.word + x.size(1) * at.cell / 2
+    one_of = f"1 of {shape(weights)}"
+    columns = [
+        (middle, "words", shape(x)),
+        (at.role, "three roles", f"each {shape(query)}"),
+        (at.share + at.unit / 2, "weights", one_of),
+        (at.context, "context", f"1 of {shape(context)}"),
+    ]
+    if at is DESK:
+        columns += [(at.trunk + 30, "scores", one_of)]
+    titles(ax, [(x, title) for x, title, _ in columns], 14)
+    for left, _, text in columns:
+        say(ax, (left, 33), text, "muted", size=SMALL)
+
+
+def _size(at: _Places) -> float:
+    return TEXT if at is DESK else SMALL
