@@ -29,7 +29,7 @@ def test_the_cover_shows_chapters_in_order_with_what_they_promise(built):
     )
     assert " ".join(shown["word"]) == "2 A word Draw a line. 7 minutes"
     assert " ".join(shown["promise"][1:]) == (
-        "A promise Find σ &lt; 2 &amp; more of it. 45 minutes"
+        "A promise Find σ &lt; 2 &amp; more of it. 1 minutes"
     )
     assert shown["data"] == ["A", "Data"]
     assert "<h3>Behind the book</h3>" in built.html("index")

@@ -4,7 +4,7 @@ from sphinx.application import Sphinx
 
 PARTS = (
     *("boxes", "captions", "citations", "cover", "edition", "folds"),
-    *("lean", "mathematics", "numbers", "outward", "pictures", "previews"),
+    *("lean", "mathematics", "minutes", "numbers", "outward", "pictures", "previews"),
     *("punctuation", "questions", "route", "search", "tables", "wrong"),
 )
 

@@ -51,13 +51,15 @@ def tidy(app: Sphinx, doctree: nodes.document, docname: str) -> None:
                 section["ids"] = []
 
 
-def number(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Count the cells of a page that have a fold."""
+def name(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Say of each fold of which cell it is; one that prepares the page is its set-up."""
     for fold in doctree.findall(HideCodeCellNode):
         cell: nodes.Element | None = fold
         while cell is not None and "cell_index" not in cell:
             cell = cell.parent
         fold["cell"] = cell["cell_index"] + 1 if cell is not None else 0
+        if cell is not None and "set-up" in cell["cell_metadata"].get("tags", ()):
+            fold["prompt_show"] = "Set-up"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -65,5 +67,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(solution_node, override=True, html=(open_solution, close_fold))
     app.add_node(HideCodeCellNode, override=True, html=(open_output, close_fold))
     app.connect("doctree-resolved", tidy, priority=900)
-    app.connect("doctree-resolved", number)
+    app.connect("doctree-resolved", name)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

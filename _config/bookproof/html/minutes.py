@@ -1,0 +1,113 @@
+"""``{minutes}`main```: count how long a page takes, so that nobody has to say it.
+
+A reader takes a minute for so many words, one for each figure, and one for each cell whose code is
+in sight. What stands above the section *Summary* is the ``main`` path; ``deeper`` is the section of
+that name; for ``exercises`` the minutes are added up that the exercises themselves say.
+"""
+
+import re
+from collections.abc import Iterator
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxRole
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
+
+LOGGER = logging.getLogger(__name__)
+WORDS = 200  # in a minute
+END, DEEPER = "Summary", "Deeper"
+WORD = re.compile(r"[^\W\d_]{2,}")
+NOT_READ = (nodes.literal_block, nodes.literal, nodes.math, nodes.math_block, nodes.caption)
+FOLDED = ("all", "input")
+BEFORE_FOLDS = 50  # of cells and boxes are made
+
+
+class Minutes(SphinxRole):
+    """Stand for the minutes of a part of the page, ``main``, ``deeper`` or ``exercises``."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Leave the place, to be filled when the page was read."""
+        if self.text not in PARTS:
+            rule = f"minutes are of {', '.join(PARTS)}"
+            LOGGER.warning("%s; got %r", rule, self.text, location=self.get_location())
+            return [], []
+        return [nodes.inline(minutes=self.text)], []
+
+
+def fill(app: Sphinx, doctree: nodes.document) -> None:
+    """Write the minutes where they belong."""
+    for place in [node for node in doctree.findall(nodes.inline) if "minutes" in node]:
+        place.replace_self(nodes.Text(str(PARTS[place["minutes"]](doctree))))
+
+
+def main(doctree: nodes.document) -> int:
+    """Return the minutes of what stands above the summary."""
+    read: list[nodes.Node] = []
+    for part in parts_of(doctree):
+        if title(part) == END:
+            break
+        read.append(part)
+    return minutes(read)
+
+
+def deeper(doctree: nodes.document) -> int:
+    """Return the minutes of what can be skipped."""
+    return minutes([part for part in parts_of(doctree) if title(part) == DEEPER])
+
+
+def exercises(doctree: nodes.document) -> int:
+    """Return the sum of the minutes that exercises say, each as its first."""
+    kinds = (exercise_node, exercise_enumerable_node)
+    found = (exercise for kind in kinds for exercise in doctree.findall(kind))
+    said = (re.search(r"(\d+) minutes", exercise.astext()) for exercise in found)
+    return sum(int(minutes[1]) for minutes in said if minutes)
+
+
+PARTS = {"main": main, "deeper": deeper, "exercises": exercises}
+
+
+def parts_of(doctree: nodes.document) -> list[nodes.Node]:
+    """Return what a page consists of, under its title."""
+    page = next(iter(doctree.findall(nodes.section)), nodes.section())
+    return page.children
+
+
+def title(part: nodes.Node) -> str:
+    """Return the title of a section; what is none has none."""
+    is_section = isinstance(part, nodes.section) and len(part)
+    return part[0].astext() if is_section else ""
+
+
+def minutes(parts: list[nodes.Node]) -> int:
+    """Return how many minutes parts of a page take, at least one."""
+    words = sum(len(WORD.findall(text)) for part in parts for text in read_in(part))
+    figures = sum(len(list(part.findall(nodes.figure))) for part in parts)
+    cells = sum(is_open(cell) for part in parts for cell in part.findall(nodes.container))
+    return max(1, round(words / WORDS + figures + cells))
+
+
+def read_in(node: nodes.Node) -> Iterator[str]:
+    """Yield the texts that one reads in a part of a page; cells and formulas count otherwise."""
+    if isinstance(node, nodes.Text):
+        yield str(node)
+    elif not isinstance(node, NOT_READ) and "nb_element" not in getattr(node, "attributes", {}):
+        for child in node.children:
+            yield from read_in(child)
+
+
+def is_open(cell: nodes.Element) -> bool:
+    """Tell whether the code of a cell is in sight."""
+    if cell.get("nb_element") != "cell_code" or "check" in cell["cell_metadata"]:
+        return False
+    return cell.get("hide_mode") not in FOLDED and any(
+        isinstance(part, nodes.container) and part.get("nb_element") == "cell_code_source"
+        for part in cell
+    )
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the role, and count each page before its parts are put together."""
+    app.add_role("minutes", Minutes())
+    app.connect("doctree-read", fill, priority=BEFORE_FOLDS)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
