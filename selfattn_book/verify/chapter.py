@@ -1,14 +1,13 @@
 """Run the checks of a page on this machine, as ``python -m selfattn_book verify`` does.
 
-A chapter is run from its first cell to its last, as a reader would run it,
-and each cell that carries the id of an equation or a claim gives one result.
+A chapter is run from its first cell to its last, as a reader would run it who copies the cells
+in sight and has this package alone; what only the book's tools need, a reader does not see.
+Each cell that carries the id of an equation or a claim gives one result.
 """
 
 import ast
 import io
-import sys
 import time
-import types
 from collections.abc import Iterator
 from contextlib import (
     AbstractContextManager,
@@ -63,7 +62,9 @@ def verify_chapter(
             without it, numbers are rounded as this machine rounds them.
     """
     namespace: _Namespace = {"__name__": "__main__", NAME: Watch()}
-    cells = read_cells(page.read_text("utf-8"))
+    cells = [
+        cell for cell in read_cells(page.read_text("utf-8")) if _in_sight(cell)
+    ]
     with _reader_session(threads, namespace[NAME]), chdir(page.parent):
         for cell in cells:
             machine = (
@@ -97,6 +98,12 @@ def _run(
         result.message = _told(error, cell, namespace)
     result.seconds = time.perf_counter() - start
     return result
+
+
+def _in_sight(cell: Cell) -> bool:
+    """Tell whether a reader can copy a cell, be it from a fold."""
+    tags = cell.options.get("tags", "")
+    return "remove-cell" not in tags and "remove-input" not in tags
 
 
 def _placed(cell: Cell) -> str:
@@ -159,12 +166,8 @@ def _both_sides(cell: Cell, line: int, watch: Watch) -> str:
 
 @contextmanager
 def _reader_session(threads: int, watch: Watch) -> Iterator[None]:
-    """Give a chapter what a fresh kernel has, and a ``glue`` that needs no book."""
+    """Give a chapter what a fresh kernel has, and take back what it has changed."""
     dtype, before = torch.get_default_dtype(), torch.get_num_threads()
-    real = sys.modules.get("myst_nb")
-    stand_in = types.ModuleType("myst_nb")
-    vars(stand_in)["glue"] = lambda name, value, display=True: None
-    sys.modules["myst_nb"] = stand_in
     torch.set_num_threads(threads)
     try:
         with (
@@ -174,9 +177,6 @@ def _reader_session(threads: int, watch: Watch) -> Iterator[None]:
         ):
             yield
     finally:
-        sys.modules.pop("myst_nb")
-        if real is not None:
-            sys.modules["myst_nb"] = real
         close_figures()
         torch.set_num_threads(before)
         torch.set_default_dtype(dtype)
