@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT))
 from _config.environment import BIN, PYTHON, make_environment  # noqa: E402
 
 SITE = ROOT / "_build" / "html"
+EDITIONS = ("students", "instructors")
 
 try:
     import nox
@@ -67,12 +68,23 @@ def sphinx_arguments(site: Path) -> list[str | Path]:
 def book(session: nox.Session) -> None:
     """Build the site strictly: run what has changed, check every reference.
 
-    With `-- --fresh`, nothing that an earlier build has kept is used.
+    With `-- --fresh`, nothing that an earlier build has kept is used. With `-- --edition students`,
+    the book has no solutions, and with `-- --edition instructors` it has notes for who teaches it.
     """
-    fresh = "--define=bookproof_anew=1"
-    words = [fresh if word == "--fresh" else word for word in session.posargs]
-    run(session, "sphinx-build", "--quiet", *words, *sphinx_arguments(SITE))
-    print(f"\nThe book is built. Open {(SITE / 'index.html').as_uri()}")
+    words, site = list(session.posargs), SITE
+    if "--fresh" in words:
+        words[words.index("--fresh")] = "--define=bookproof_anew=1"
+    if "--edition" in words:
+        place = words.index("--edition")
+        edition = (words[place + 1 : place + 2] or [""])[0]
+        if edition not in EDITIONS:
+            session.error(
+                f"An edition is one of {', '.join(EDITIONS)}; got {edition!r}"
+            )
+        words[place : place + 2] = [f"--define=bookproof_edition={edition}"]
+        site = SITE.with_name(edition)
+    run(session, "sphinx-build", "--quiet", *words, *sphinx_arguments(site))
+    print(f"\nThe book is built. Open {(site / 'index.html').as_uri()}")
 
 
 @nox.session
@@ -152,6 +164,12 @@ def pages(session: nox.Session) -> None:
         run(session, "python", "-m", "tests.browser.bench", *words)
     else:
         run(session, "pytest", "tests/browser", *PARALLEL, *session.posargs)
+
+
+@nox.session
+def notebooks(session: nox.Session) -> None:
+    """Run the notebooks of the built site in fresh kernels, or those named, as in `-- masks`."""
+    run(session, "python", "-m", "tests.notebooks", *session.posargs)
 
 
 @nox.session

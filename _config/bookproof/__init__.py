@@ -2,7 +2,7 @@
 
 from sphinx.application import Sphinx
 
-PARTS = ("claims", "fresh", "listing", "layers", "html")
+PARTS = ("claims", "fresh", "listing", "layers", "html", "notebooks")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.book.pages import CHAPTERS, PageCell, cells, prose
+from tests.book.pages import CHAPTERS, DOCS, PageCell, cells, prose
 
 WORDS, MINUTES, STATEMENTS, OPEN_CELLS = 1500, 25, 10, 8
+BEFORE_QUERIES, WHOLE_WAY = 45, 330  # minutes
 QUESTION = 60  # words, before the picture that opens a chapter
 READING = 200  # words a minute; a figure and an open cell take a minute each
 CAPTION = re.compile(r"^:::\{caption\}.*?^:::$", re.DOTALL | re.MULTILINE)
@@ -58,9 +59,7 @@ def test_the_main_path_is_short(page):
 
 @every_chapter
 def test_the_main_path_fits_one_sitting(page):
-    figures = above(page, "Summary").count(":::{caption}")
-    shown = sum(map(is_open, cells_above(page, "Summary")))
-    assert words_of_main_path(page) / READING + figures + shown <= MINUTES
+    assert minutes(page) <= MINUTES
 
 
 @every_chapter
@@ -151,3 +150,30 @@ def test_the_minutes_are_counted_by_the_build(page):
         "for *Deeper*, {minutes}`exercises` for the exercises."
     )
     assert line in page.read_text("utf-8").splitlines()
+
+
+def minutes(page: Path) -> float:
+    """Count how long the main path takes, as the build does for its readers."""
+    figures = above(page, "Summary").count(":::{caption}")
+    shown = sum(map(is_open, cells_above(page, "Summary")))
+    return words_of_main_path(page) / READING + figures + shown
+
+
+def in_order() -> list[Path]:
+    """Return the chapters that stand before the part *Deeper*, in their order."""
+    contents = (
+        (DOCS / "index.md").read_text("utf-8").partition(":caption: Deeper")[0]
+    )
+    names = re.findall(r"^chapters/([\w-]+)$", contents, re.MULTILINE)
+    pages = {page.stem: page for page in CHAPTERS}
+    return [pages[name] for name in names if name in pages]
+
+
+def test_queries_and_keys_are_met_early():
+    first, second, third = in_order()[:3]
+    assert third.stem == "query-key-value"
+    assert minutes(first) + minutes(second) <= BEFORE_QUERIES
+
+
+def test_the_whole_way_is_a_day_of_reading():
+    assert sum(map(minutes, in_order())) <= WHOLE_WAY

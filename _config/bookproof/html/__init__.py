@@ -3,7 +3,7 @@
 from sphinx.application import Sphinx
 
 PARTS = (
-    *("boxes", "captions", "citations", "cover", "edition", "folds"),
+    *("boxes", "captions", "citations", "cover", "edition", "editions", "folds"),
     *("lean", "mathematics", "minutes", "numbers", "outward", "pictures", "previews"),
     *("punctuation", "questions", "route", "search", "tables", "wrong"),
 )

@@ -24,6 +24,7 @@ bookproof_libraries = ["ipykernel"]
 bookproof_outside = []  # neither of its modules looks at lines
 bookproof_preload = []  # none of them is heavy
 bookproof_anew = False
+bookproof_edition = ""  # with solutions; or "students", "instructors"
 bookproof_versions = ["ipykernel"]
 bookproof_lettered = "Behind the book"
 bookproof_shifts = "shifts.json"

@@ -1,0 +1,55 @@
+"""Build a book for whom it is meant: with solutions, without them, or with notes for who teaches it.
+
+`bookproof_edition` is empty, and the book has its solutions; `students`, and it has none; or
+`instructors`, and it also has what stands between `:::{instructors}` and `:::`.
+Cells run in every edition, and numbers and addresses are the same in all.
+"""
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.errors import ConfigError
+from sphinx.util.docutils import SphinxDirective
+from sphinx_exercise.nodes import solution_node
+
+EDITIONS = ("", "students", "instructors")
+
+
+class Instructors(SphinxDirective):
+    """Hold a note for who teaches this."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Leave the note, to be kept or taken out when the page is written."""
+        self.assert_has_content()
+        note = nodes.admonition(classes=["instructors", "no-search"], teaches=True)
+        note += nodes.title("", "For instructors")
+        note += self.parse_content_to_nodes()
+        return [note]
+
+
+def take_out(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Take out of a page what its edition does not have."""
+    edition = app.config.bookproof_edition
+    for node in list(doctree.findall(nodes.Element)):
+        is_solution = isinstance(node, solution_node) and edition == "students"
+        is_note = node.get("teaches", False) and edition != "instructors"
+        if (is_solution or is_note) and node.parent is not None:
+            node.parent.remove(node)
+
+
+def check(app: Sphinx, config: Config) -> None:
+    """Refuse an edition that there is not."""
+    if config.bookproof_edition not in EDITIONS:
+        rule = f"bookproof_edition must be one of {EDITIONS}"
+        raise ConfigError(f"{rule}; got {config.bookproof_edition!r}")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive, and take out what is not to be read before anything counts it."""
+    app.add_config_value("bookproof_edition", "", "env")
+    app.add_directive("instructors", Instructors)
+    app.connect("config-inited", check)
+    app.connect("doctree-resolved", take_out, priority=100)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,110 @@
+"""Cut a page into the cells of a notebook: what it says, and what it runs."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from docutils import nodes
+from sphinx_exercise.nodes import solution_node
+
+from ..html.boxes import Tag
+from .markdown import block, within, written
+
+Cell = dict[str, Any]
+FOLD = "<details><summary>{}</summary>\n\n{}\n\n</details>"
+
+
+def cells_of(page: nodes.Node) -> Iterator[Cell]:
+    """Yield the cells of a page; texts that follow each other are one."""
+    parts = (part for part in walked(page, 0) if part["source"].strip())
+    for kind, run in groupby(parts, lambda part: part["cell_type"]):
+        if kind == "code":
+            yield from run
+        else:
+            yield text("\n\n".join(part["source"] for part in run))
+
+
+def text(source: str) -> Cell:
+    """Make a cell of Markdown."""
+    return {"cell_type": "markdown", "metadata": {}, "source": source.strip()}
+
+
+def code(source: str, metadata: dict[str, Any]) -> Cell:
+    """Make a cell that has not been run; a check says what it checks, and is folded."""
+    options = {}
+    if name := metadata.get("check"):
+        source = f"# checks: {name.replace('-', ' ')}\n{source}"
+    if name or "hide-input" in metadata.get("tags", ()):
+        options = {"jupyter": {"source_hidden": True}}
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": options,
+        "outputs": [],
+        "source": source,
+    }
+
+
+def walked(node: nodes.Node, level: int) -> Iterator[Cell]:
+    """Yield a part of a page, piece by piece."""
+    if isinstance(node, nodes.section):
+        level += 1
+    if isinstance(node, nodes.title) and isinstance(node.parent, nodes.section):
+        yield text(f"{'#' * level} {within(node)}")
+    elif is_cell(node):
+        yield from cell(node)
+    elif isinstance(node, Tag):
+        yield from box(node, level)
+    elif isinstance(node, solution_node):
+        yield text("**Solution**")
+        yield from inside(node, level)
+    elif "sd-dropdown" in node_classes(node):
+        yield text(FOLD.format("Answer", written(node.children[1:])))
+    elif "claim" in getattr(node, "attributes", {}):
+        yield text(f"> **Claim.** {within(node.children[0])}")
+    elif isinstance(node, (nodes.document, nodes.section)) or holds_cells(node):
+        yield from inside(node, level)
+    else:
+        yield text(block(node))
+
+
+def inside(node: nodes.Node, level: int) -> Iterator[Cell]:
+    """Yield what a node holds."""
+    for child in node.children:
+        yield from walked(child, level)
+
+
+def holds_cells(node: nodes.Node) -> bool:
+    """Tell whether cells stand in a node, or boxes that may hold some."""
+    return any(is_cell(part) or isinstance(part, Tag) for part in node.findall())
+
+
+def node_classes(node: nodes.Node) -> list[str]:
+    """Return the classes of a node; a text has none."""
+    return list(node["classes"]) if isinstance(node, nodes.Element) else []
+
+
+def is_cell(node: nodes.Node) -> bool:
+    """Tell whether a node is a cell of code."""
+    return isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
+
+
+def cell(node: nodes.Element) -> Iterator[Cell]:
+    """Yield the code of a cell, and the captions of the pictures that it draws."""
+    sources = (
+        block
+        for part in node.findall(nodes.container)
+        if part.get("nb_element") == "cell_code_source"
+        for block in part.findall(nodes.literal_block)
+    )
+    for source in sources:
+        yield code(source.astext(), node["cell_metadata"])
+    for figure in node.findall(nodes.figure):
+        yield text(written(part for part in figure if isinstance(part, nodes.caption)))
+
+
+def box(tag: Tag, level: int) -> Iterator[Cell]:
+    """Yield what a box holds; the place to commit oneself needs a page."""
+    if 'class="commit"' in tag["open"] or tag["open"].startswith("summary"):
+        return
+    yield from inside(tag, level)
