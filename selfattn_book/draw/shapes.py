@@ -100,23 +100,23 @@ def shapes(
             name: at.blank.join(_shape(tensor, letters))
             for name, tensor in (tensors | dict(masks)).items()
         }
-        ax = canvas(width, 614 if at is DESK else 724)
+        ax = canvas(width, 560 if at is DESK else 672)
         _flow(ax, at)
         _pictures(ax, at, tensors, named)
-        _hide(ax, (at.scores, 356), list(masks.values())[-1])
+        _hide(ax, (at.scores, 325), list(masks.values())[-1])
         _masks(ax, at, masks, named)
         sizes = f"drawn with {here}".split(", d_model")
         if at is DESK:
             say(
                 ax,
-                (320, 602),
+                (320, 546),
                 f"{sizes[0]}, d_model{sizes[1]}",
                 "muted",
                 size=SMALL,
             )
         else:
-            say(ax, (156, 698), sizes[0], "muted", size=SMALL)
-            say(ax, (156, 714), f"d_model{sizes[1]}", "muted", size=SMALL)
+            say(ax, (156, 646), sizes[0], "muted", size=SMALL)
+            say(ax, (156, 662), f"d_model{sizes[1]}", "muted", size=SMALL)
         return tell(ax, "The shapes of attention", *told, f"Here {here}")
 
     told = [
@@ -190,38 +190,29 @@ def _shape(tensor: Tensor, letters: Mapping[int, str]) -> list[str]:
 def _flow(ax: Axes, at: _Places) -> None:
     """What goes where; pictures are drawn over it."""
     middle = (at.key + at.value) / 2
-    wire(ax, [(at.query, 80), (at.query, 130)], "query")
+    wire(ax, [(at.query, 76), (at.query, 119)], "query")
     for x, role in ((at.key, "key"), (at.value, "value")):
-        wire(ax, [(middle, 88), (middle, 108), (x, 108), (x, 130)], role)
+        wire(ax, [(middle, 84), (middle, 98), (x, 98), (x, 117)], role)
     for x, role in ((at.query, "query"), (at.key, "key")):
-        wire(ax, [(x, 226), (x, 242), (at.scores, 242)], role, head=False)
-    wire(ax, [(at.scores, 242), (at.scores, 264)])
-    wire(ax, [(at.scores, 280), (at.scores, 337)])
-    wire(ax, [(at.mask, 314), (at.scores, 314)], "mask", head=False)
-    wire(
-        ax,
-        [(at.value, 226), (at.value, 402), (at.context, 402)],
-        "value",
-        head=False,
-    )
-    ways = [(at.scores, 356), (at.scores, 402), (at.context, 402)]
-    wire(ax, ways, "weights", head=False)
-    stops = [402, 428, 487, 545]
+        wire(ax, [(x, 208), (x, 222), (at.scores, 222)], role, head=False)
+    wire(ax, [(at.scores, 222), (at.scores, 242)])
+    wire(ax, [(at.scores, 260), (at.scores, 306)])
+    wire(ax, [(at.mask, 288), (at.scores, 288)], "mask", head=False)
+    way = [(at.value, 208), (at.value, 364), (at.context, 364)]
+    wire(ax, way, "value", head=False)
+    way = [(at.scores, 325), (at.scores, 364), (at.context, 364)]
+    wire(ax, way, "weights", head=False)
     for (start, end), role in zip(
-        pairwise(stops), ("context", "context", "ink"), strict=True
+        pairwise([364, 386, 443, 495]), ("context", "context", "ink"), strict=True
     ):
-        wire(ax, [(at.context, start), (at.context, end - 1)], role)
-    node(ax, (at.scores, 242), "·")
-    node(ax, (at.context, 402), "×")
-    box(ax, (at.mask, 314), (52, 24), "mask", "mask")
-    say(
-        ax,
-        (at.scores + 10, 314),
-        "softmax over S",
-        "muted",
-        size=SMALL,
-        align="left",
-    )
+        wire(ax, [(at.context, start), (at.context, end)], role)
+    node(ax, (at.scores, 222), "·")
+    node(ax, (at.context, 364), "×")
+    box(ax, (at.mask, 288), (60, 26), "mask", "mask", bold=True)
+    for side in (-1, 1):  # beside the word
+        hatch(ax, (at.mask + 25 * side, 288), (10, 26))
+    where = (at.scores + 10, 288)
+    say(ax, where, "softmax over S", "muted", size=SMALL, align="left")
     if at is DESK:
         _say_steps(ax, at)
 
@@ -230,12 +221,12 @@ def _say_steps(ax: Axes, at: _Places) -> None:
     """Name what is done on the way, where there is room."""
     right = at.value + 68
     for y, text in (
-        (104, "project, and split into heads"),
-        (242, "dot products, ÷ √d_head"),
-        (314, "hidden keys get the weight 0"),
-        (402, "average the values"),
-        (466, "put the heads side by side"),
-        (524, "multiply by the output matrix"),
+        (98, "project, and split into heads"),
+        (222, "dot products, ÷ √d_head"),
+        (288, "hidden keys get the weight 0"),
+        (364, "average the values"),
+        (424, "put the heads side by side"),
+        (478, "multiply by the output matrix"),
     ):
         say(ax, (right, y), text, "muted", size=SMALL, align="left")
 
@@ -245,16 +236,16 @@ def _pictures(
 ) -> None:
     middle = (at.key + at.value) / 2
     places = {
-        "X": (at.query, 66),
-        "M": (middle, 66),
-        "Q": (at.query, 158),
-        "K": (at.key, 158),
-        "V": (at.value, 158),
-        "scores": (at.scores, 282),
-        "weights": (at.scores, 356),
-        "context": (at.context, 446),
-        "side by side": (at.context, 502),
-        "output": (at.context, 558),
+        "X": (at.query, 62),
+        "M": (middle, 62),
+        "Q": (at.query, 144),
+        "K": (at.key, 144),
+        "V": (at.value, 144),
+        "scores": (at.scores, 258),
+        "weights": (at.scores, 325),
+        "context": (at.context, 404),
+        "side by side": (at.context, 458),
+        "output": (at.context, 510),
     }
     roles = ["ink", "ink", "query", "key", "value", "ink", "weights", "context"]
     roles += ["context", "ink"]
@@ -270,8 +261,8 @@ def _label(ax: Axes, at: Point, name: str, shape: str, tensor: Tensor) -> None:
         say(ax, (x, 12), "X" if name == "X" else "X, or a memory M", bold=True)
         say(ax, (x, 30), shape, "muted", size=SMALL)
     elif name in "QKV":
-        say(ax, (x, 198), name, bold=True)
-        say(ax, (x, 215), shape, "muted", size=SMALL)
+        say(ax, (x, 182), name, bold=True)
+        say(ax, (x, 198), shape, "muted", size=SMALL)
     else:
         left = x + width / 2 + BEHIND + 7
         say(ax, (left, y - 8), name, bold=True, align="left")
@@ -321,11 +312,11 @@ def _masks(
     """Show each mask with its shape: beside the flow on a desk, below it on a phone."""
     count = len(masks)
     if at is DESK:
-        places = [(at.mask, 366.0 + 72 * i) for i in range(count)]
+        places = [(at.mask, 334.0 + 68 * i) for i in range(count)]
     else:
         step = 312 / count
-        places = [(step * (i + 0.5), 626.0) for i in range(count)]
-        say(ax, (156, 596), "masks: what is hatched is hidden", "muted", size=SMALL)
+        places = [(step * (i + 0.5), 578.0) for i in range(count)]
+        say(ax, (156, 550), "masks: what is hatched is hidden", "muted", size=SMALL)
     for (name, mask), place in zip(masks.items(), places, strict=True):
         flat = mask.reshape(-1, *mask.shape[-2:])[0]
         _grid(ax, place, flat, "mask")
