@@ -173,6 +173,12 @@ def notebooks(session: nox.Session) -> None:
 
 
 @nox.session
+def questions(session: nox.Session) -> None:
+    """Write the questions of the built site for learning platforms, in GIFT and in QTI 2.1."""
+    run(session, "python", "_config/course/questions.py")
+
+
+@nox.session
 def verify(session: nox.Session) -> None:
     """Run every check of the book, and print what holds and what differs."""
     run(session, "python", "-m", "selfattn_book", "verify", *session.posargs)

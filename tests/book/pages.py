@@ -71,11 +71,16 @@ def section(lines: list[str], heading: str) -> range:
 
 
 def touches(lines: list[str], first: PageCell, second: PageCell) -> bool:
-    """Tell whether no line of text stands between two cells; hidden cells are no text."""
+    """Tell whether no line of text stands between two cells; hidden cells are no text.
+
+    The set-up of a page is a folded line, and may stand above any cell.
+    """
     after = first.line - 1 + len(first.source) + 1
     before = second.line - 2 - len(second.options)
     between = any(line.strip() for line in lines[after:before])
     hidden = "remove-cell" in first.tags or "check" in first.options
+    if "set-up" in first.tags:
+        return False
     return not between and (first.follows_cell if hidden else True)
 
 

@@ -87,5 +87,6 @@ def write(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any)
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Listen to pages as they are written, before their foot is."""
+    app.setup_extension(f"{__name__}.quiz")
     app.connect("html-page-context", write, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

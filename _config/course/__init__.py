@@ -1,0 +1,1 @@
+"""What is made of the built book for a course: nothing is written twice."""

@@ -1,0 +1,220 @@
+"""The same words in another order: what attention makes of them moves with them, and does not change."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from selfattn_book.attention import scaled_dot_product_attention
+from selfattn_book.draw.canvas import (
+    BOLD_LINE,
+    bar,
+    box,
+    canvas,
+    for_desk_and_phone,
+    listed,
+    number,
+    say,
+    tell,
+    titles,
+    vector,
+    wire,
+)
+from selfattn_book.draw.layout import WIDE
+from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.style import line_names
+
+ROW = 34  # pixels from word to word
+LETTERS = 6  # that a name may have, to fit into its box
+
+
+@dataclass
+class _Places:
+    """Where the columns of the drawing lie, in pixels from its left edge."""
+
+    arc: float  # the way around of a word that keeps its place, and what the others add to it
+    name: float  # the left edge of the words
+    width: float
+    given: float  # the left edge of their vectors; on a phone they are left out
+    table: float
+    cell: float
+    softmax: float
+    made: float  # the left edge of what comes out
+    entry: float
+    is_desk: bool
+
+
+DESK = _Places(10, 46, 70, 124, 222, 46, 394, 432, 52, is_desk=True)
+PHONE = _Places(8, 32, 58, 0, 98, 34, 214, 236, 37, is_desk=False)
+
+
+def permuting(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
+    r"""Draw attention without weights on some words, and below it on the same words in another order.
+
+    .. math:: \operatorname{attend}(\Pi X) = \Pi \operatorname{attend}(X)
+
+    The comparison of the first word with the last one is framed wherever it stands.
+
+    Args:
+        x: ``(T, 2)``, the words; T is 2 or 3.
+        names: one per word.
+        order: ``(T,)``; row i of the second order is row ``order[i]`` of the first one.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: the words are not in the plane or too many, the order is not one of them,
+            or there are not as many names as words, or a name is too long.
+
+    Example:
+        >>> ax = permuting(torch.tensor([[1.0, 0.0], [2.0, 1.0]]), ["Anna", "Ben"], [1, 0])
+        >>> print(ax.get_label())
+        Attention on the same words in two orders, one below the other.
+        Dot products in the order Anna, Ben. Row Anna: 1, 2. Row Ben: 2, 5.
+        Out come Anna (1.67, 0.67), Ben (1.89, 0.89).
+        Dot products in the order Ben, Anna. Row Ben: 5, 2. Row Anna: 2, 1.
+        Out come Ben (1.89, 0.89), Anna (1.67, 0.67).
+        >>> permuting(torch.ones(2, 3), ["a", "b"], [1, 0])
+        Traceback (most recent call last):
+        ValueError: x must have shape (T, 2), with T 2 or 3; got (2, 3)
+        >>> permuting(torch.ones(2, 2), ["a", "b"], [1, 1])
+        Traceback (most recent call last):
+        ValueError: order must hold each of 0 to 1 once; got [1, 1]
+        >>> permuting(torch.ones(2, 2), ["a", "somebody"], [1, 0])
+        Traceback (most recent call last):
+        ValueError: a name must have at most 6 letters, to fit into its box; got 'somebody'
+    """
+    if x.dim() != 2 or x.size(1) != 2 or not 2 <= len(x) <= 3:
+        rule = "x must have shape (T, 2), with T 2 or 3"
+        raise ValueError(f"{rule}; got {tuple(x.shape)}")
+    names, order = line_names(names, len(x)), list(order)
+    if sorted(order) != list(range(len(x))):
+        rule = f"order must hold each of 0 to {len(x) - 1} once"
+        raise ValueError(f"{rule}; got {order}")
+    if len(longest := max(names, key=len)) > LETTERS:
+        rule = f"a name must have at most {LETTERS} letters, to fit into its box"
+        raise ValueError(f"{rule}; got {longest!r}")
+    orders = [list(range(len(x))), order]
+    told = [part for words in orders for part in _told(x, names, words)]
+
+    def draw(width: float) -> Axes:
+        at = DESK if width == WIDE else PHONE
+        high = 62 + ROW * len(x)  # of one order
+        ax = canvas(width, 2 * high + 18)
+        tops = [[78 + high * i + ROW * t for t in range(len(x))] for i in (0, 1)]
+        for words, rows in zip(orders, tops, strict=True):
+            _attend(ax, at, x, names, words, rows)
+        _around(ax, at, order, tops)
+        _heads(ax, at, len(x))
+        opening = "Attention on the same words in two orders, one below the other"
+        return tell(ax, opening, *told)
+
+    return for_desk_and_phone(draw)
+
+
+def _told(x: Tensor, names: Sequence[str], words: Sequence[int]) -> list[str]:
+    """Say what one order shows: the table row by row, and what comes out."""
+    moved, called = x[words], [names[word] for word in words]
+    made, _ = scaled_dot_product_attention(moved, moved, moved)
+    rows = [
+        f"Row {name}: {listed(row, _digits(x))}"
+        for name, row in zip(called, moved @ moved.T, strict=True)
+    ]
+    out = [f"{n} ({listed(row)})" for n, row in zip(called, made, strict=True)]
+    head = f"Dot products in the order {', '.join(called)}"
+    return [head, *rows, f"Out come {', '.join(out)}"]
+
+
+def _attend(
+    ax: Axes,
+    at: _Places,
+    x: Tensor,
+    names: Sequence[str],
+    words: Sequence[int],
+    rows: Sequence[float],
+) -> None:
+    """Draw one order: words, their table of dot products, and the vectors that come out."""
+    moved = x[words]
+    scores, digits = moved @ moved.T, _digits(x)
+    made, _ = scaled_dot_product_attention(moved, moved, moved)
+    end = at.table + at.cell * len(x)
+    middle, high = (rows[0] + rows[-1]) / 2, rows[-1] - rows[0] + 28
+    for y, word, given, out in zip(rows, words, moved, made, strict=True):
+        role, place = f"word-{word}", (at.name + at.width / 2, y)
+        box(ax, place, (at.width, 26), role, names[word], text_size=SMALL)
+        if at.is_desk:
+            vector(ax, (at.given, y), given, role, cell=(38, 26), digits=digits)
+        start = at.given + 76 if at.is_desk else at.name + at.width
+        wire(ax, [(start, y), (at.table, y)], head=at.is_desk)
+        wire(ax, [(end, y), (at.softmax - 12, y)], head=at.is_desk)
+        wire(ax, [(at.softmax + 12, y), (at.made, y)], head=at.is_desk)
+        size = 14 if at.is_desk else SMALL
+        vector(ax, (at.made, y), out, role, cell=(at.entry, 26), text_size=size)
+        if at.is_desk:
+            left = (at.made + 2 * at.entry + 8, y)
+            say(ax, left, f"new {names[word]}", align="left", size=SMALL)
+    box(ax, (at.softmax, middle), (24, high))
+    steps = "softmax, average" if len(x) > 2 else "softmax"
+    say(ax, (at.softmax, middle), steps, size=12, turned=True)
+    for j, word in enumerate(words):
+        head = (at.table + (j + 0.5) * at.cell, rows[0] - 27)
+        say(ax, head, names[word], size=12)
+    for i, y in enumerate(rows):
+        for j, score in enumerate(scores[i]):
+            center = (at.table + (j + 0.5) * at.cell, y)
+            _score(
+                ax,
+                center,
+                at.cell,
+                words[i],
+                words[j],
+                number(float(score), digits),
+            )
+    first, last = words.index(0), words.index(len(x) - 1)
+    center = (at.table + (last + 0.5) * at.cell, rows[first])
+    box(ax, center, (at.cell - 3, ROW - 3), filled=False, width=BOLD_LINE, order=5)
+
+
+def _score(
+    ax: Axes, at: tuple[float, float], cell: float, asks: int, asked: int, text: str
+) -> None:
+    """Draw one comparison: the ground is the word that asks, the foot the one that is asked."""
+    x, y = at
+    box(ax, at, (cell - 3, ROW - 3), f"word-{asks}", width=0)
+    bar(
+        ax, (x - cell / 2 + 5, y + ROW / 2 - 6), cell - 10, f"word-{asked}", thick=4
+    )
+    say(ax, (x, y - 2), text)
+
+
+def _around(
+    ax: Axes, at: _Places, order: Sequence[int], tops: Sequence[Sequence[float]]
+) -> None:
+    """Lead each word from its first place to its second one, the longest way outermost."""
+    moves = [(tops[0][word], tops[1][i], word) for i, word in enumerate(order)]
+    moves.sort(key=lambda move: move[1] - move[0])
+    for number_of, (start, end, word) in enumerate(moves):
+        x = at.name - 8 - at.arc * (number_of + 1 - 0.4)
+        way = [(at.name, start), (x, start), (x, end), (at.name, end)]
+        wire(ax, way, f"word-{word}", width=2)
+
+
+def _heads(ax: Axes, at: _Places, count: int) -> None:
+    words = at.name + at.width / 2 + (40 if at.is_desk else 0)
+    table, made = at.table + at.cell * count / 2, at.made + at.entry
+    ends = (
+        ("what goes in", "what comes out") if at.is_desk else ("words", "outputs")
+    )
+    titles(
+        ax,
+        zip((words, table, made), (ends[0], "dot products", ends[1]), strict=True),
+        14,
+    )
+
+
+def _digits(x: Tensor) -> int:
+    """Return how many digits dot products are written with: none where the words are of integers."""
+    return 0 if torch.equal(x, x.round()) else 2
