@@ -1,8 +1,8 @@
-"""One door to what can be run: ``python -m selfattn_book verify | train``."""
+"""One door to what can be run: ``python -m selfattn_book verify | train | check``."""
 
 import sys
 
-USAGE = "usage: python -m selfattn_book {verify,train} [--help]"
+USAGE = "usage: python -m selfattn_book {verify,train,check} [--help]"
 
 if __name__ == "__main__":
     match sys.argv[1:2]:
@@ -14,5 +14,9 @@ if __name__ == "__main__":
             from selfattn_book.experiments.train_squares import main as train
 
             train(sys.argv[2:])
+        case ["check"]:
+            from selfattn_book.course.command import main as check
+
+            sys.exit(check(sys.argv[2:]))
         case _:
             sys.exit(USAGE)

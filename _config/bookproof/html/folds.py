@@ -29,7 +29,9 @@ def open_solution(self: HTML5Translator, node: nodes.Element) -> None:
 def open_output(self: HTML5Translator, node: nodes.Element) -> None:
     """Begin the fold of a cell's code or output."""
     label = summary(node["prompt_show"], f" of cell {node['cell']}")
-    self.body.append(f'<details class="fold hidden-cell">{label}')
+    kind = node.get("kind", "")
+    kinds = " ".join(filter(None, ("fold", "hidden-cell", kind)))
+    self.body.append(f'<details class="{kinds}">{label}')
 
 
 def summary(label: str, which: str) -> str:
@@ -52,14 +54,26 @@ def tidy(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def name(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Say of each fold of which cell it is; one that prepares the page is its set-up."""
-    for fold in doctree.findall(HideCodeCellNode):
-        cell: nodes.Element | None = fold
-        while cell is not None and "cell_index" not in cell:
-            cell = cell.parent
+    """Say of each fold of which cell it is, and let the code of a figure follow the figure."""
+    for fold in list(doctree.findall(HideCodeCellNode)):
+        cell = cell_around(fold)
         fold["cell"] = cell["cell_index"] + 1 if cell is not None else 0
-        if cell is not None and "set-up" in cell["cell_metadata"].get("tags", ()):
-            fold["prompt_show"] = "Set-up"
+        if cell is None:
+            continue
+        if "set-up" in cell["cell_metadata"].get("tags", ()):
+            fold["prompt_show"], fold["kind"] = "Set-up", "set-up"
+        elif "above-input" in fold["classes"] and next(cell.findall(nodes.figure), None):
+            fold["prompt_show"], fold["kind"] = "Code of this figure", "of-figure"
+            cell.remove(fold)
+            cell.append(fold)
+
+
+def cell_around(node: nodes.Element) -> nodes.Element | None:
+    """Return the cell in which a node stands."""
+    around: nodes.Element | None = node
+    while around is not None and "cell_index" not in around:
+        around = around.parent
+    return around
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
