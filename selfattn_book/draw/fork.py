@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from torch import Tensor
@@ -89,6 +90,52 @@ def fork(
         Traceback (most recent call last):
         ValueError: x must have shape (T, d_model), with T from 2 to 4 and d_model to 3; got (5, 2)
     """
+    drawn = _compute(x, projections, names, row)
+
+    def draw(width: float) -> Axes:
+        at = DESK if width == WIDE else PHONE
+        ax = canvas(width, 62 + ROW * len(x))
+        rows = [104 + ROW * i for i in range(len(x))]
+        _softmax(ax, at, rows)
+        for i, y in enumerate(rows):
+            _three_roles(ax, at, y, drawn, i)
+        _follow_query(ax, at, rows, row)
+        for y, score, share in zip(rows, drawn.scores, drawn.shares, strict=True):
+            _compare(ax, at, y, float(score), float(share))
+            _flow_back(ax, at, y, rows, float(share))
+        _result(ax, at, (rows[0] + rows[-1]) / 2 + STEP, drawn)
+        _heads(ax, at, drawn)
+        return tell(ax, *_told(drawn))
+
+    return for_desk_and_phone(draw)
+
+
+@dataclass
+class _Drawn:
+    """What is drawn: the words, what the projections make of them, and one row of attention."""
+
+    names: list[str]
+    row: int
+    words: Tensor
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    weights: Tensor
+    context: Tensor
+
+    @property
+    def scores(self) -> Tensor:
+        return self.key @ self.query[self.row]
+
+    @property
+    def shares(self) -> Tensor:
+        return self.weights[self.row]
+
+
+def _compute(
+    x: Tensor, projections: Sequence[Tensor], names: Sequence[str], row: int
+) -> _Drawn:
+    """Check what is given, and compute what is drawn."""
     if x.dim() != 2 or not 2 <= len(x) <= 4 or not 1 <= x.size(1) <= 3:
         rule = "x must have shape (T, d_model), with T from 2 to 4 and d_model to 3"
         raise ValueError(f"{rule}; got {tuple(x.shape)}")
@@ -96,78 +143,51 @@ def fork(
     if [tuple(p.shape) for p in projections] != [wanted] * 3:
         got = ", ".join(str(tuple(p.shape)) for p in projections)
         raise ValueError(f"projections must be three of shape {wanted}; got {got}")
-    names = line_names(names, len(x))
     query, key, value = (x @ projection for projection in projections)
     context, weights = scaled_dot_product_attention(query, key, value)
-    scores, shares = key @ query[row], weights[row]
+    return _Drawn(
+        line_names(names, len(x)), row, x, query, key, value, weights, context
+    )
 
-    def draw(width: float) -> Axes:
-        at = DESK if width == WIDE else PHONE
-        ax = canvas(width, 82 + ROW * len(x) - 20)
-        rows = [104 + ROW * i for i in range(len(x))]
-        _softmax(ax, at, rows)
-        for i, y in enumerate(rows):
-            roles = query[i], key[i], value[i]
-            _three_roles(ax, at, y, names[i], x[i], roles, asks=i == row)
-            start = (at.role + at.size / 2, y + STEP)
-            way = [start, (at.times, y + STEP)]
-            wire(ax, way, "value", width=2, head=False, over=True)
-        _follow_query(ax, at, rows, row)
-        for y, score, share in zip(rows, scores, shares, strict=True):
-            _compare(ax, at, y, float(score), float(share))
-            _flow_back(ax, at, y, rows, float(share))
-        _result(ax, at, (rows[0] + rows[-1]) / 2 + STEP, names[row], context[row])
-        _heads(ax, at, (x, query, weights, context))
-        return tell(ax, *told)
 
-    told = [
+def _told(drawn: _Drawn) -> list[str]:
+    """Say what is drawn."""
+    asks = drawn.names[drawn.row]
+    each = zip(
+        drawn.names, drawn.key, drawn.scores, drawn.shares, drawn.value, strict=True
+    )
+    return [
         "Each word becomes a query, a key and a value",
-        f"The query of {names[row]} is {listed(query[row])}",
+        f"The query of {asks} is {listed(drawn.query[drawn.row])}",
         *(
             f"The key of {name} is {listed(k)}, the score {number(float(score))}, "
             f"the weight {number(float(share))}, the value {listed(v)}"
-            for name, k, score, share, v in zip(
-                names, key, scores, shares, value, strict=True
-            )
+            for name, k, score, share, v in each
         ),
-        f"The context of {names[row]} is {listed(context[row])}",
+        f"The context of {asks} is {listed(drawn.context[drawn.row])}",
     ]
-    return for_desk_and_phone(draw)
 
 
-def _three_roles(
-    ax: Axes,
-    at: _Places,
-    y: float,
-    name: str,
-    word: Tensor,
-    roles: Sequence[Tensor],
-    *,
-    asks: bool,
-) -> None:
+def _three_roles(ax: Axes, at: _Places, y: float, drawn: _Drawn, i: int) -> None:
     """A word, and what the three projections make of it; only one word's query is followed."""
-    say(ax, (at.word, y - 25), name, align="left", bold=asks)
-    vector(ax, (at.word, y), word, "ink", cell=(at.cell, 26), digits=0)
-    end = at.word + len(word) * at.cell
-    for step, role, entry in zip(
-        (-STEP, 0, STEP), ("query", "key", "value"), roles, strict=True
-    ):
-        idle = role == "query" and not asks
+    say(ax, (at.word, y - 25), drawn.names[i], align="left", bold=i == drawn.row)
+    vector(ax, (at.word, y), drawn.words[i], "ink", cell=(at.cell, 26), digits=0)
+    end = at.word + drawn.words.size(1) * at.cell
+    roles = {"query": drawn.query, "key": drawn.key, "value": drawn.value}
+    for step, (role, entries) in zip((-STEP, 0, STEP), roles.items(), strict=True):
+        idle = role == "query" and i != drawn.row
         color = "muted" if idle else role
         way = [(end, y), (at.role - at.size / 2, y + step)]
         wire(ax, way, color, curved=True, width=1 if idle else 2, dashed=idle)
         place, size = (at.role, y + step), (at.size, 26)
-        text = f"{role} {listed(entry)}"
-        box(
-            ax,
-            place,
-            size,
-            color,
-            text,
-            dashed=idle,
-            filled=not idle,
-            text_size=_size(at),
-        )
+        look: dict[str, Any] = {
+            "dashed": idle,
+            "filled": not idle,
+            "text_size": _size(at),
+        }
+        box(ax, place, size, color, f"{role} {listed(entries[i])}", **look)
+    way = [(at.role + at.size / 2, y + STEP), (at.times, y + STEP)]
+    wire(ax, way, "value", width=2, head=False, over=True)
 
 
 def _softmax(ax: Axes, at: _Places, rows: Sequence[float]) -> None:
@@ -224,30 +244,30 @@ def _flow_back(
     node(ax, (at.times, y + STEP), "×")
 
 
-def _result(ax: Axes, at: _Places, y: float, name: str, context: Tensor) -> None:
+def _result(ax: Axes, at: _Places, y: float, drawn: _Drawn) -> None:
     size = (100, 46) if at is DESK else (56, 46)
+    context, name = drawn.context[drawn.row], drawn.names[drawn.row]
     box(ax, (at.context, y), size, "context", width=BOLD_LINE)
     say(ax, (at.context, y - 10), "context", bold=True, size=_size(at))
     say(ax, (at.context, y + 10), listed(context), bold=True, size=_size(at))
     say(ax, (at.context, y - 36), f"of {name}", "context", size=_size(at))
 
 
-def _heads(ax: Axes, at: _Places, drawn: Sequence[Tensor]) -> None:
+def _heads(ax: Axes, at: _Places, drawn: _Drawn) -> None:
     """Name the columns, and say of which shape each is."""
-    x, query, weights, context = drawn
-    middle = at.word + x.size(1) * at.cell / 2
-    one_of = f"1 of {shape(weights)}"
+    middle = at.word + drawn.words.size(1) * at.cell / 2
+    one_of = f"1 of {shape(drawn.weights)}"
     columns = [
-        (middle, "words", shape(x)),
-        (at.role, "three roles", f"each {shape(query)}"),
+        (middle, "words", shape(drawn.words)),
+        (at.role, "three roles", f"each {shape(drawn.query)}"),
         (at.share + at.unit / 2, "weights", one_of),
-        (at.context, "context", f"1 of {shape(context)}"),
+        (at.context, "context", f"1 of {shape(drawn.context)}"),
     ]
     if at is DESK:
         columns += [(at.trunk + 30, "scores", one_of)]
     titles(ax, [(x, title) for x, title, _ in columns], 14)
-    for left, _, text in columns:
-        say(ax, (left, 33), text, "muted", size=SMALL)
+    for x, _, text in columns:
+        say(ax, (x, 33), text, "muted", size=SMALL)
 
 
 def _size(at: _Places) -> float:

@@ -1,6 +1,8 @@
 """One row of attention as a machine: vectors go in, are compared, and become one weighted sum."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -64,94 +66,104 @@ def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Axes:
         Traceback (most recent call last):
         ValueError: no score may be beyond 2, or its bar would leave the drawing; got 18.00
     """
+    drawn = _compute(x, names, row)
+
+    def draw(width: float) -> Axes:
+        ax = _on_phone(drawn) if width == NARROW else _on_desk(drawn)
+        return tell(ax, *_told(drawn))
+
+    return for_desk_and_phone(draw)
+
+
+@dataclass
+class _Drawn:
+    """What is drawn: the words, which of them asks, and what comes of it."""
+
+    x: Tensor
+    names: list[str]
+    row: int
+    scores: Tensor
+    weights: Tensor
+    context: Tensor
+
+
+def _compute(x: Tensor, names: Sequence[str], row: int) -> _Drawn:
+    """Check what is given, and compute what is drawn."""
     if x.dim() != 2 or x.size(1) != 2 or not 2 <= len(x) <= 6:
         rule = "x must have shape (T, 2), with T from 2 to 6"
         raise ValueError(f"{rule}; got {tuple(x.shape)}")
-    names = line_names(names, len(x))
     scores = x @ x[row]
     if scores.abs().max() > 2:
         rule = "no score may be beyond 2, or its bar would leave the drawing"
         raise ValueError(f"{rule}; got {number(float(scores.abs().max()))}")
     context, weights = scaled_dot_product_attention(x, x, x)
-    told = [
-        f"{name} scores {number(score)} and weighs {number(weight)}"
-        for name, score, weight in zip(names, scores, weights[row], strict=True)
+    names = line_names(names, len(x))
+    return _Drawn(x, names, row, scores, weights[row], context[row])
+
+
+def _told(drawn: _Drawn) -> list[str]:
+    """Say what is drawn."""
+    asks = drawn.names[drawn.row]
+    each = zip(drawn.names, drawn.scores, drawn.weights, strict=True)
+    return [
+        "One row of attention as a machine",
+        f"The query {asks}, ({listed(drawn.x[drawn.row])}), is compared with each word",
+        *(
+            f"{name} scores {number(score)} and weighs {number(weight)}"
+            for name, score, weight in each
+        ),
+        f"The weighted sum is the new vector of {asks}, ({listed(drawn.context)})",
     ]
-    asked = (
-        f"The query {names[row]}, ({listed(x[row])}), is compared with each word"
-    )
-    became = f"the new vector of {names[row]}, ({listed(context[row])})"
-
-    def draw(width: float) -> Axes:
-        place = _on_phone if width == NARROW else _on_desk
-        ax = place(x, names, row, scores, weights[row], context[row])
-        opening = "One row of attention as a machine"
-        return tell(ax, opening, asked, *told, f"The weighted sum is {became}")
-
-    return for_desk_and_phone(draw)
 
 
-def _on_desk(
-    x: Tensor,
-    names: Sequence[str],
-    row: int,
-    scores: Tensor,
-    weights: Tensor,
-    context: Tensor,
-) -> Axes:
-    ax = canvas(640, 106 + 50 * len(x))
-    rows = [108 + 50 * i for i in range(len(x))]
+def _on_desk(drawn: _Drawn) -> Axes:
+    count = len(drawn.x)
+    ax = canvas(640, 106 + 50 * count)
+    rows = [108 + 50 * i for i in range(count)]
     heads = ["compare", "scores", "softmax", "weights", "weighted sum"]
     titles(ax, zip((112, 262, 356, 424, 548), heads, strict=True), 16)
-    _compare(ax, x, names, row, rows)
-    _scores(ax, scores, rows, 262)
+    _compare(ax, drawn, rows)
+    _scores(ax, drawn.scores, rows, 262)
     middle, high = (rows[0] + rows[-1]) / 2, rows[-1] - rows[0] + 44
     box(ax, (356, middle), (32, high))
     say(ax, (356, middle), "÷ √2,  exp,  ÷ sum", turned=True)
-    for y, score in zip(rows, scores.clamp(min=0), strict=True):
+    for y, score in zip(rows, drawn.scores.clamp(min=0), strict=True):
         wire(ax, [(272 + UNIT * float(score) + 34 * bool(score > 0), y), (340, y)])
         wire(ax, [(372, y), (394, y)])
-    _shares(ax, weights, rows, 398)
-    _tip_to_tail(ax, (478, 92), weights, x, names)
-    _result(ax, (528, rows[-1]), names[row], context)
+    _shares(ax, drawn.weights, rows, 398)
+    _tip_to_tail(ax, (478, 92), drawn)
+    _result(ax, (528, rows[-1]), drawn)
     return ax
 
 
-def _on_phone(
-    x: Tensor,
-    names: Sequence[str],
-    row: int,
-    scores: Tensor,
-    weights: Tensor,
-    context: Tensor,
-) -> Axes:
-    low = 100 + 38 * len(x)  # where the first half ends
+def _on_phone(drawn: _Drawn) -> Axes:
+    count = len(drawn.x)
+    low = 100 + 38 * count  # where the first half ends
     ax = canvas(NARROW, low + 296)
-    rows = [96 + 38 * i for i in range(len(x))]
+    rows = [96 + 38 * i for i in range(count)]
     titles(ax, [(112, "compare"), (254, "scores")], 14)
-    _compare(ax, x, names, row, rows)
-    _scores(ax, scores, rows, 252)
+    _compare(ax, drawn, rows)
+    _scores(ax, drawn.scores, rows, 252)
     wire(ax, [(252, rows[-1] + 20), (252, low + 26)])
     box(ax, (156, low + 44), (300, 34), text="softmax:  ÷ √2,  exp,  ÷ sum")
     wire(ax, [(108, low + 61), (108, low + 84)])
     titles(ax, [(100, "weights"), (226, "weighted sum")], low + 98)
-    shares = [low + 136 + 38 * i for i in range(len(x))]
-    for y, name in zip(shares, names, strict=True):
+    shares = [low + 136 + 38 * i for i in range(count)]
+    for y, name in zip(shares, drawn.names, strict=True):
         say(ax, (70, y), name, align="right", size=SMALL)
-    _shares(ax, weights, shares, 78)
-    _tip_to_tail(ax, (152, low + 150), weights, x, names)
-    _result(ax, (196, low + 274), names[row], context)
+    _shares(ax, drawn.weights, shares, 78)
+    _tip_to_tail(ax, (152, low + 150), drawn)
+    _result(ax, (196, low + 274), drawn)
     return ax
 
 
-def _compare(
-    ax: Axes, x: Tensor, names: Sequence[str], row: int, rows: Sequence[float]
-) -> None:
+def _compare(ax: Axes, drawn: _Drawn, rows: Sequence[float]) -> None:
     """The query stands above the keys, column over column, and its line touches each of them."""
     top, left, trunk = rows[0] - 52, 78, 178
-    say(ax, (left - 8, top), names[row], "query", align="right", bold=True)
-    vector(ax, (left, top), x[row], "query", width=BOLD_LINE)
-    for y, name, key in zip(rows, names, x, strict=True):
+    asks = drawn.names[drawn.row]
+    say(ax, (left - 8, top), asks, "query", align="right", bold=True)
+    vector(ax, (left, top), drawn.x[drawn.row], "query", width=BOLD_LINE)
+    for y, name, key in zip(rows, drawn.names, drawn.x, strict=True):
         say(ax, (left - 8, y), name, align="right", size=SMALL)
         vector(ax, (left, y), key, "key")
         wire(ax, [(left + 84, y), (trunk, y)], "key", head=False)
@@ -178,17 +190,15 @@ def _shares(ax: Axes, weights: Tensor, rows: Sequence[float], zero: float) -> No
     line(ax, [(zero, rows[0] - 16), (zero, rows[-1] + 16)])
 
 
-def _tip_to_tail(
-    ax: Axes, corner: Point, weights: Tensor, x: Tensor, names: Sequence[str]
-) -> None:
+def _tip_to_tail(ax: Axes, corner: Point, drawn: _Drawn) -> None:
     """Each vector, as short as its share, begins where the last one ended; the sum leads across."""
-    steps = (weights[:, None] * x).detach().cpu().numpy()
+    steps = (drawn.weights[:, None] * drawn.x).detach().cpu().numpy()
     tips = np.vstack([np.zeros(2), steps.cumsum(0)])
     tips = (tips - tips.min(0)) * PLANE / np.ptp(tips, axis=0).max()
     places = [(corner[0] + across, corner[1] + PLANE - up) for across, up in tips]
     short = []
     for start, end, name, weight in zip(
-        places, places[1:], names, weights, strict=False
+        places, places[1:], drawn.names, drawn.weights, strict=False
     ):
         wire(ax, [start, end], "value", width=2)
         part = f"{number(float(weight))} {name}"
@@ -203,6 +213,8 @@ def _tip_to_tail(
     wire(ax, [places[0], places[-1]], "context", width=3.6)
 
 
-def _result(ax: Axes, at: Point, name: str, context: Tensor) -> None:
-    say(ax, (at[0] - 8, at[1]), f"new {name}", "context", align="right", bold=True)
-    vector(ax, at, context, "context", cell=(48, 28), bold=True, width=BOLD_LINE)
+def _result(ax: Axes, at: Point, drawn: _Drawn) -> None:
+    text = f"new {drawn.names[drawn.row]}"
+    say(ax, (at[0] - 8, at[1]), text, "context", align="right", bold=True)
+    look: dict[str, Any] = {"cell": (48, 28), "bold": True, "width": BOLD_LINE}
+    vector(ax, at, drawn.context, "context", **look)
