@@ -1,0 +1,328 @@
+"""A mask laid over scores, and what reaches an output through several masked layers."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from selfattn_book.attention import masked_softmax
+from selfattn_book.draw.canvas import (
+    BOLD_LINE,
+    Point,
+    bar,
+    box,
+    canvas,
+    for_desk_and_phone,
+    hatch,
+    number,
+    say,
+    tell,
+    titles,
+    wire,
+)
+from selfattn_book.draw.layout import NARROW, WIDE
+from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.style import line_names
+
+HEIGHT = 38  # pixels of a cell
+
+
+def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
+    r"""Draw scores, the mask laid over them, and the weights that are left, with the sum of each row.
+
+    .. math:: w_{ij} = \frac{m_{ij}\,e^{s_{ij}}}{\sum_k m_{ik}\,e^{s_{ik}}}
+
+    Args:
+        scores: ``(T, T)``, of every query for every key; T is 2 to 4.
+        mask: ``(T, T)``, boolean, ``True`` = may attend.
+        names: one per word, of six letters at most.
+
+    Returns:
+        The axes.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: the scores are no square of a size that can be drawn, the mask is not of their
+            shape, or the names do not fit.
+
+    Example:
+        >>> import torch
+        >>> seen = torch.tensor([[True, False], [True, True]])
+        >>> ax = with_mask(torch.zeros(2, 2), seen, ["a", "cat"])
+        >>> print(ax.get_label())
+        A mask laid over scores. Row a: scores 0.00, 0.00; the mask leaves a; weights 1.00, 0.00.
+        Row cat: scores 0.00, 0.00; the mask leaves a, cat; weights 0.50, 0.50.
+        >>> [text.get_text() for text in ax.texts].count("−∞")
+        1
+        >>> with_mask(torch.zeros(2, 2), ~seen, ["a", "cat"]).get_label()[25:]
+        'Row a: scores 0.00, 0.00; the mask leaves cat; weights 0.00, 1.00. Row cat: scores 0.00, 0.00;
+        the mask leaves nothing; weights 0.00, 0.00.'
+        >>> with_mask(torch.zeros(5, 5), seen, ["a", "cat"])
+        Traceback (most recent call last):
+        ValueError: scores must have shape (T, T), with T from 2 to 4; got (5, 5)
+        >>> with_mask(torch.zeros(2, 2), seen[:1], ["a", "cat"])
+        Traceback (most recent call last):
+        ValueError: mask must have the shape of the scores, (2, 2); got (1, 2)
+        >>> with_mask(torch.zeros(2, 2), seen, ["a", "flowers"])
+        Traceback (most recent call last):
+        ValueError: a name may have at most 6 letters; got 'flowers'
+    """
+    if (
+        scores.dim() != 2
+        or len(scores) != scores.size(1)
+        or not 2 <= len(scores) <= 4
+    ):
+        rule = "scores must have shape (T, T), with T from 2 to 4"
+        raise ValueError(f"{rule}; got {tuple(scores.shape)}")
+    if mask.shape != scores.shape:
+        rule = f"mask must have the shape of the scores, {tuple(scores.shape)}"
+        raise ValueError(f"{rule}; got {tuple(mask.shape)}")
+    names = _short_names(names, len(scores), letters=6)
+    weights = masked_softmax(scores, mask)
+    told = [
+        f"Row {name}: scores {_row(s)}; the mask leaves {_seen(m, names)}; weights {_row(w)}"
+        for name, s, m, w in zip(names, scores, mask, weights, strict=True)
+    ]
+
+    def draw(width: float) -> Axes:
+        ax, corners, side = _sheet_of_tables(width, len(names))
+        tables = zip(corners, ("scores", "masked", "weights"), strict=True)
+        for corner, title in tables:
+            _frame(ax, corner, side, names, title, first=corner == corners[0])
+        for i, query in enumerate(zip(scores, mask, weights, strict=True)):
+            for j, (score, seen, weight) in enumerate(zip(*query, strict=True)):
+                step = ((j + 0.5) * side, (i + 0.5) * HEIGHT)
+                at = [(x + step[0], y + step[1]) for x, y in corners]
+                _cell(ax, at[0], side, "ink", number(float(score)))
+                _masked_cell(ax, at[1:], side, score, weight, seen=bool(seen))
+            x, y = corners[-1]
+            total = f"sum {number(float(query[2].sum()))}"
+            place = (x + len(names) * side + 8, y + (i + 0.5) * HEIGHT)
+            say(ax, place, total, "weights", align="left", size=SMALL)
+        return tell(ax, "A mask laid over scores", *told)
+
+    return for_desk_and_phone(draw)
+
+
+def _sheet_of_tables(width: float, count: int) -> tuple[Axes, list[Point], float]:
+    """Place three tables beside each other, or below each other, and the steps between them."""
+    high = count * HEIGHT
+    if width == NARROW:
+        side, below = 168 / count, high + 84
+        corners = [(74.0, 52.0 + i * below) for i in range(3)]
+        ax = canvas(width, 52 + 2 * below + high + 8)
+        for (x, y), name in zip(corners, ("mask", "softmax"), strict=False):
+            middle = x + count * side / 2
+            wire(ax, [(middle, y + high + 8), (middle, y + high + 36)])
+            say(ax, (middle + 12, y + high + 20), name, align="left", bold=True)
+        return ax, corners, side
+    gap, side = 62, 366 / (3 * count)
+    corners = [(66 + i * (count * side + gap), 52.0) for i in range(3)]
+    ax = canvas(width, 52 + high + 8)
+    for (x, y), name in zip(corners, ("mask", "softmax"), strict=False):
+        left, middle = x + count * side, y + high / 2
+        wire(ax, [(left + 8, middle), (left + gap - 8, middle)])
+        say(ax, (left + gap / 2, middle - 14), name, size=SMALL, bold=True)
+    return ax, corners, side
+
+
+def _frame(
+    ax: Axes,
+    corner: Point,
+    side: float,
+    names: Sequence[str],
+    title: str,
+    *,
+    first: bool,
+) -> None:
+    """Name a table, its columns, and its rows where these do not stand beside it already."""
+    (x, y), count = corner, len(names)
+    titles(ax, [(x + count * side / 2, title)], y - 38)
+    for i, name in enumerate(names):
+        say(ax, (x + (i + 0.5) * side, y - 15), name, "key")
+        if first or ax.get_xlim()[1] == NARROW:
+            say(ax, (x - 8, y + (i + 0.5) * HEIGHT), name, "query", align="right")
+    if first:
+        middle = y + count * HEIGHT / 2
+        say(ax, (12, middle), "queries", "query", size=SMALL, turned=True)
+        say(ax, (x - 8, y - 15), "keys", "key", size=SMALL, align="right")
+
+
+def _cell(ax: Axes, at: Point, side: float, role: str, text: str = "") -> None:
+    box(ax, at, (side - 3, HEIGHT - 3), role, text, width=1)
+
+
+def _masked_cell(
+    ax: Axes,
+    at: Sequence[Point],
+    side: float,
+    score: Tensor,
+    weight: Tensor,
+    *,
+    seen: bool,
+) -> None:
+    """Draw a pair with the mask laid over its score, and after the softmax."""
+    if seen:
+        _cell(ax, at[0], side, "ink", number(float(score)))
+        _cell(ax, at[1], side, "weights")
+        x, y = at[1]
+        say(ax, (x, y - 6), number(float(weight)))
+        long = side - 14
+        bar(ax, (x - long / 2, y + 10), long * float(weight), "weights", thick=6)
+        return
+    for place, text in zip(at, ("−∞", "0"), strict=True):
+        _cell(ax, place, side, "mask")
+        hatch(ax, place, (side - 3, HEIGHT - 3))
+        box(ax, place, (24, 20), "mask", text, width=0, order=5.5)
+
+
+def what_reaches(
+    flows: Sequence[Tensor], names: Sequence[str], output: int = -1
+) -> Axes:
+    """Draw what flows to one output through layers that follow each other, from the inputs upwards.
+
+    Args:
+        flows: for each layer ``(T, T)``: ``True``, or a number other than 0, where something flows
+            from the column's word to the row's; one to three layers, and T is 2 to 6.
+        names: one per word, of four letters at most.
+        output: whose inputs are traced.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: there are too many layers or words for the drawing, or a flow is no square of
+            that size, or the names do not fit.
+
+    Example:
+        >>> import torch
+        >>> near = torch.ones(4, 4).tril().triu(-1)   # itself and its left neighbour
+        >>> ax = what_reaches([near, near], ["a", "cat", "sat", "on"])
+        >>> print(ax.get_label())
+        What reaches the output on through 2 layers. After layer 1: sat, on. Of the inputs: cat, sat,
+        on. Nothing else does.
+        >>> what_reaches([near], ["a", "cat", "sat", "on"], output=0).get_label()
+        'What reaches the output a through 1 layer. Of the inputs: a. Nothing else does.'
+        >>> what_reaches([near] * 4, ["a", "cat", "sat", "on"])
+        Traceback (most recent call last):
+        ValueError: flows must be of one to three layers; got 4
+        >>> what_reaches([near[:2]], ["a", "cat"])
+        Traceback (most recent call last):
+        ValueError: each flow must have shape (T, T), with one T from 2 to 6; got (2, 4)
+        >>> what_reaches([near], ["a", "cat", "sat", "under"])
+        Traceback (most recent call last):
+        ValueError: a name may have at most 4 letters; got 'under'
+    """
+    if not 1 <= len(flows) <= 3:
+        raise ValueError(f"flows must be of one to three layers; got {len(flows)}")
+    count = len(flows[0])
+    for flow in flows:
+        if flow.shape != (count, count) or not 2 <= count <= 6:
+            rule = "each flow must have shape (T, T), with one T from 2 to 6"
+            raise ValueError(f"{rule}; got {tuple(flow.shape)}")
+    names = _short_names(names, count, letters=4)
+    used = _used(flows, output % count)
+    layers = f"{len(flows)} layer{'s' * (len(flows) > 1)}"
+    told = [f"What reaches the output {names[output]} through {layers}"]
+    for level in range(len(flows) - 1, -1, -1):
+        place = f"After layer {level}" if level else "Of the inputs"
+        told.append(f"{place}: {', '.join(names[i] for i in used[level])}")
+
+    def draw(width: float) -> Axes:
+        left, size = (88.0, (58.0, 30.0)) if width == WIDE else (56.0, (36.0, 28.0))
+        pitch = min((width - left) / count, 1.6 * size[0])
+        floor = 24 + 74 * len(flows)
+        ax = canvas(width, floor + 22)
+        at = [
+            [(left + (i + 0.5) * pitch, floor - 74 * level) for i in range(count)]
+            for level in range(len(flows) + 1)
+        ]
+        for level, flow in enumerate(flows):
+            _layer(ax, at[level], at[level + 1], flow, used[level + 1], size[1] / 2)
+        for level, places in enumerate(at):
+            name = f"layer {level}" if level else "inputs"
+            say(
+                ax,
+                (4, places[0][1]),
+                name,
+                "muted",
+                align="left",
+                bold=True,
+                size=SMALL,
+            )
+            for i, place in enumerate(places):
+                is_used = i in used[level]
+                role = "value" if is_used else "muted"
+                if level == len(flows) and is_used:
+                    role = "context"
+                wide = BOLD_LINE if is_used else 1
+                box(
+                    ax,
+                    place,
+                    size,
+                    role,
+                    names[i],
+                    filled=is_used,
+                    dashed=not is_used,
+                    width=wide,
+                    bold=is_used,
+                )
+        return tell(ax, *told, "Nothing else does")
+
+    return for_desk_and_phone(draw)
+
+
+def _used(flows: Sequence[Tensor], output: int) -> list[list[int]]:
+    """Return for each level, from the inputs up to the output, whose vectors reach the output.
+
+    >>> import torch
+    >>> _used([torch.ones(3, 3).tril()] * 2, 1)
+    [[0, 1], [0, 1], [1]]
+    """
+    levels = [[output]]
+    for flow in reversed(flows):
+        rows = flow[levels[0]] != 0
+        levels.insert(0, rows.any(dim=0).nonzero().flatten().tolist())
+    return levels
+
+
+def _layer(
+    ax: Axes,
+    below: Sequence[Point],
+    above: Sequence[Point],
+    flow: Tensor,
+    used: Sequence[int],
+    half: float,
+) -> None:
+    """Draw what flows in one layer; what goes on to the output is thick, and drawn last."""
+    pairs = [(int(i), int(j)) for i, j in (flow != 0).nonzero()]
+    for i, j in sorted(pairs, key=lambda pair: pair[0] in used):
+        way = [(below[j][0], below[j][1] - half), (above[i][0], above[i][1] + half)]
+        if i in used:
+            wire(ax, way, "value", width=BOLD_LINE)
+        else:
+            wire(ax, way, "muted", width=1, dashed=True, head=False)
+
+
+def _short_names(names: Sequence[str], count: int, *, letters: int) -> list[str]:
+    """Return the names, or raise unless each has its place in the drawing.
+
+    >>> _short_names(["a"], 2, letters=4)
+    Traceback (most recent call last):
+    ValueError: there must be one name for each of 2; got 1
+    """
+    names = line_names(names, count)
+    for name in names:
+        if len(name) > letters:
+            rule = f"a name may have at most {letters} letters"
+            raise ValueError(f"{rule}; got {name!r}")
+    return names
+
+
+def _row(values: Tensor) -> str:
+    return ", ".join(number(float(value)) for value in values)
+
+
+def _seen(mask: Tensor, names: Sequence[str]) -> str:
+    kept = [name for name, seen in zip(names, mask, strict=True) if seen]
+    return ", ".join(kept) or "nothing"
