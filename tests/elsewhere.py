@@ -35,7 +35,7 @@ ARITHMETIC = {"default": "COMPATIBLE", "avx2": "AVX2", "avx512": "AVX512"}
 # Pages of more than ten seconds, and tests of more than a few, or of no numbers.
 SLOW_PAGES = {
     "block", "case-study", "many-heads", "museum-sequences", "order", "query-key-value",
-    "squares", "what-a-mean-forgets", "why-divide",
+    "squares", "stuck-softmax", "what-a-mean-forgets",
 }  # fmt: skip
 TAUGHT = [
     "attention", "certificates", "encoder_decoder", "floors", "flow", "lookup", "masks", "multi_head",

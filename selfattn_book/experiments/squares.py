@@ -11,7 +11,9 @@ from torch import Tensor
 from torch.utils.data import TensorDataset
 
 from selfattn_book._arguments import check_integer
-from selfattn_book.masks import padding_mask
+from selfattn_book.attention import scaled_dot_product_attention
+from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.positions import sinusoidal_encoding
 
 CORNERS = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
 NOISE = 0.1  # standard deviation of each coordinate
@@ -181,3 +183,31 @@ def opposite_corners(source: Tensor) -> Tensor:
         0.01
     """
     return -source.sign()
+
+
+def walk_on(points: Tensor) -> tuple[Tensor, Tensor]:
+    r"""Say of each corner of a walk which one comes next, with one attention that nobody trained.
+
+    .. math:: \hat x_{t+1} = - \sum_{s \le t} w_{ts}\, x_s , \qquad w_{t,\, t-1} \approx 1
+
+    Each query looks for the corner before its own, and takes home what lies opposite to it.
+
+    Args:
+        points: ``(..., T, 2)``, corners in their order; the first of them has none before it.
+
+    Returns:
+        The outputs ``(..., T, 2)``, each for the corner after its own, and the weights ``(T, T)``.
+
+    Example:
+        >>> corners = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
+        >>> outputs, weights = walk_on(corners)
+        >>> outputs[1:].round(decimals=3), weights.round(decimals=3) + 0.0
+        (tensor([[ 1.,  1.],
+                [ 1., -1.]]), tensor([[1., 0., 0.],
+                [1., 0., 0.],
+                [0., 1., 0.]]))
+    """
+    length = points.size(-2)
+    codes = 10 * sinusoidal_encoding(length + 1, 16, dtype=points.dtype)
+    queries, keys = codes[:-1], codes[1:]
+    return scaled_dot_product_attention(queries, keys, -points, causal_mask(length))

@@ -1,0 +1,173 @@
+"""Kinds of squares as tiny squares: what is given, what is asked for, and what a model says."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from selfattn_book.draw.canvas import (
+    LINE,
+    Point,
+    box,
+    canvas,
+    disc,
+    for_desk_and_phone,
+    line,
+    listed,
+    say,
+    tell,
+    wire,
+)
+from selfattn_book.draw.layout import NARROW
+from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.style import as_array, line_names
+
+SIDE = 36  # pixels of a square
+CELL, NOTE, KEY = (
+    90,
+    20,
+    26,
+)  # pixels: of a row, of a line below it, of the key to the marks
+ACROSS = 4  # on a phone
+
+
+def tiny_squares(
+    walks: Tensor | np.ndarray,
+    predicted: Tensor | np.ndarray | None = None,
+    *,
+    notes: Sequence[str] | None = None,
+) -> Axes:
+    """Draw walks around squares, each a thumb's nail wide: an arrow for the side that is given.
+
+    The corners that are given are filled, and those that are asked for are open, with their numbers.
+    What a model says is a cross, tied to the corner that it should have been.
+
+    Args:
+        walks: ``(N, 4, 2)``, the corners in their order; N is 1 to 8.
+        predicted: ``(N, 2, 2)``, what a model says of the third corner and of the fourth.
+        notes: a short line under each square.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: the walks or the predicted corners have another shape,
+            or there are not as many notes as walks.
+
+    Example:
+        >>> walks = np.array([[[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]])
+        >>> ax = tiny_squares(walks, np.array([[[1.0, 0.0], [1.0, 0.0]]]), notes=["0.50"])
+        >>> print(ax.get_label())
+        1 square. Square 1, 0.50: from (-1, -1) to (-1, 1), then (1, 1) and (1, -1);
+        the model says (1.00, 0.00) and (1.00, 0.00).
+        >>> print(tiny_squares(walks).get_label())
+        1 square. Square 1: from (-1, -1) to (-1, 1), then (1, 1) and (1, -1).
+        >>> tiny_squares(walks[0])
+        Traceback (most recent call last):
+        ValueError: walks must have shape (N, 4, 2), with N from 1 to 8; got (4, 2)
+        >>> tiny_squares(walks, walks)
+        Traceback (most recent call last):
+        ValueError: predicted must have shape (1, 2, 2); got (1, 4, 2)
+        >>> tiny_squares(walks, notes=["a", "b"])
+        Traceback (most recent call last):
+        ValueError: there must be one name for each of 1; got 2
+    """
+    corners = as_array(walks)
+    said = None if predicted is None else as_array(predicted)
+    _check(corners, said)
+    notes = None if notes is None else line_names(notes, len(corners))
+
+    def draw(width: float) -> Axes:
+        across = ACROSS if width == NARROW else max(ACROSS, len(corners))
+        rows = -(-len(corners) // across)
+        high = CELL + (NOTE if notes else 0)
+        ax = canvas(width, rows * high + KEY)
+        for i, walk in enumerate(corners):
+            at = (
+                (i % across + 0.5) * width / across,
+                i // across * high + CELL / 2,
+            )
+            _square(ax, at, walk, None if said is None else said[i])
+            if notes:
+                below = (at[0], at[1] + CELL / 2 + 4)
+                say(ax, below, notes[i], size=SMALL)
+        _key(ax, (width / 2, rows * high + KEY / 2), predicted=said is not None)
+        return tell(ax, *_told(corners, said, notes))
+
+    return for_desk_and_phone(draw)
+
+
+def _check(corners: np.ndarray, said: np.ndarray | None) -> None:
+    if corners.ndim != 3 or corners.shape[1:] != (4, 2) or not 0 < len(corners) < 9:
+        rule = "walks must have shape (N, 4, 2), with N from 1 to 8"
+        raise ValueError(f"{rule}; got {corners.shape}")
+    if said is not None and said.shape != (wanted := (len(corners), 2, 2)):
+        raise ValueError(f"predicted must have shape {wanted}; got {said.shape}")
+
+
+def _square(ax: Axes, at: Point, walk: np.ndarray, said: np.ndarray | None) -> None:
+    place = [_on_sheet(at, corner) for corner in walk]
+    wire(ax, [*place[1:], place[0]], "road", width=1, head=False)
+    wire(ax, [place[0], _short_of(place[1], place[0])], "ink", width=2)
+    for number, (corner, spot) in enumerate(zip(walk, place, strict=True), start=1):
+        if number < 3:
+            disc(ax, spot, 5, "ink")
+        else:
+            box(ax, spot, (10, 10), "query", width=LINE, order=4)
+        away = 12 * np.sign(corner)
+        say(ax, (spot[0] + away[0], spot[1] - away[1]), str(number), size=SMALL)
+    if said is None:
+        return
+    for spot, told in zip(place[2:], said, strict=True):
+        x, y = cross = _on_sheet(at, told)
+        if np.hypot(x - spot[0], y - spot[1]) > 8:
+            line(ax, [spot, cross], "wrong", width=1.4, dashed=True)
+        for way in (-5, 5):
+            line(ax, [(x - 5, y - way), (x + 5, y + way)], "context", width=2.4)
+
+
+def _on_sheet(at: Point, corner: np.ndarray) -> Point:
+    return at[0] + SIDE / 2 * float(corner[0]), at[1] - SIDE / 2 * float(corner[1])
+
+
+def _short_of(end: Point, start: Point) -> Point:
+    """Return a point that a disc at the end leaves free."""
+    step = np.subtract(end, start)
+    x, y = end - 5 * step / max(float(np.hypot(*step)), 1e-9)
+    return float(x), float(y)
+
+
+def _key(ax: Axes, at: Point, *, predicted: bool) -> None:
+    """Say what the marks are."""
+    names = ["given", "asked for"] + (["the model's answer"] if predicted else [])
+    widths = [30 + 6.2 * len(name) for name in names]
+    x = at[0] - sum(widths) / 2
+    for i, (name, wide) in enumerate(zip(names, widths, strict=True)):
+        spot = x + 6, at[1]
+        if i == 0:
+            disc(ax, spot, 5, "ink")
+        elif i == 1:
+            box(ax, spot, (10, 10), "query", width=LINE)
+        else:
+            for way in (-5, 5):
+                ends = [(x + 1, at[1] - way), (x + 11, at[1] + way)]
+                line(ax, ends, "context", width=2.4)
+        say(ax, (x + 16, at[1]), name, "muted", size=SMALL, align="left")
+        x += wide
+
+
+def _told(
+    walks: np.ndarray, said: np.ndarray | None, notes: Sequence[str] | None
+) -> list[str]:
+    count = len(walks)
+    told = [f"{count} squares" if count > 1 else "1 square"]
+    for i, walk in enumerate(walks):
+        first, second, third, fourth = (f"({listed(c, 0)})" for c in walk)
+        name = f"Square {i + 1}" + (f", {notes[i]}" if notes else "")
+        way = f"{name}: from {first} to {second}, then {third} and {fourth}"
+        if said is not None:
+            one, other = (f"({listed(answer)})" for answer in said[i])
+            way += f"; the model says {one} and {other}"
+        told.append(way)
+    return told
