@@ -45,11 +45,12 @@ class _Places:
     softmax: float
     made: float  # the left edge of what comes out
     entry: float
+    letters: float  # the size of the numbers that come out
     is_desk: bool
 
 
-DESK = _Places(10, 46, 70, 124, 222, 46, 394, 432, 52, is_desk=True)
-PHONE = _Places(8, 32, 58, 0, 98, 34, 214, 236, 37, is_desk=False)
+DESK = _Places(10, 46, 70, 124, 222, 46, 394, 432, 52, 14, is_desk=True)
+PHONE = _Places(8, 32, 58, 0, 98, 34, 214, 236, 37, SMALL, is_desk=False)
 
 
 def permuting(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
@@ -187,14 +188,13 @@ def _attend(ax: Axes, drawn: _Order) -> None:
             (at.softmax + 12, at.made),
         ):
             wire(ax, [(way[0], y), (way[1], y)], head=at.is_desk)
-        size = 14 if at.is_desk else SMALL
         vector(
             ax,
             (at.made, y),
             drawn.made[i],
             role,
             cell=(at.entry, 26),
-            text_size=size,
+            text_size=at.letters,
         )
         if at.is_desk:
             given: dict[str, Any] = {"cell": (38, 26), "digits": _digits(drawn.x)}
