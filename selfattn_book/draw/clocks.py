@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,6 +34,7 @@ FINE = 12  # points of a wave from one position to the next
 class _Places:
     """Sizes in pixels."""
 
+    first: float  # how far down the first position is
     left: float  # the room for the numbers of the positions
     row: float
     face: float  # the radius of a clock
@@ -41,8 +43,8 @@ class _Places:
     text: float
 
 
-DESK = _Places(74, 30, 12, 40, 46, 14)
-PHONE = _Places(24, 24, 9, 20, 35, 12)
+DESK = _Places(88, 74, 30, 12, 40, 46, 14)
+PHONE = _Places(102, 24, 24, 9, 20, 35, 12)
 
 
 def clocks(angles: Tensor, names: Sequence[str], *, row: int = 1) -> Axes:
@@ -77,70 +79,102 @@ def clocks(angles: Tensor, names: Sequence[str], *, row: int = 1) -> Axes:
         Traceback (most recent call last):
         ValueError: row must be one of the positions 0 to 1; got 2
     """
-    if (
-        angles.dim() != 2
-        or not 2 <= len(angles) <= 12
-        or not 1 <= angles.size(1) <= 4
-    ):
+    drawn = _check(angles, names, row)
+
+    def draw(width: float) -> Axes:
+        at = DESK if width == WIDE else PHONE
+        count, names = drawn.angles.shape[0], drawn.names
+        ax = canvas(width, at.row * count + (142 if at is DESK else 180))
+        rows = [at.first + at.row * p for p in range(count)]
+        _legend(ax, width)
+        box(ax, (width / 2, rows[row]), (width - 2, at.row - 2), width=1, order=1)
+        for p, y in enumerate(rows):
+            says = f"position {p}" if at is DESK and p in (0, row) else f"{p}"
+            look: dict[str, Any] = {
+                "align": "right",
+                "size": SMALL,
+                "bold": p == row,
+            }
+            say(ax, (at.left - 8, y), says, **look)
+        room = (width - at.left) / len(names)
+        for c in range(len(names)):
+            _clock(ax, at, (at.left + c * room, room), rows, drawn=drawn, c=c)
+        _code(ax, at, width, row)
+        return tell(ax, *_told(drawn))
+
+    return for_desk_and_phone(draw)
+
+
+@dataclass
+class _Drawn:
+    """What is drawn: the angles of clocks at positions, and which position is marked."""
+
+    angles: Tensor
+    names: list[str]
+    row: int
+
+    @property
+    def pairs(self) -> Tensor:
+        """Sine and cosine, ``(T, C, 2)``."""
+        return torch.stack([self.angles.sin(), self.angles.cos()], dim=2)
+
+    @property
+    def speeds(self) -> list[str]:
+        turns = (self.angles[1] - self.angles[0]).tolist()
+        return [f"{turn:.3g}" for turn in turns]
+
+
+def _check(angles: Tensor, names: Sequence[str], row: int) -> _Drawn:
+    """Refuse what does not fit into the drawing."""
+    is_table = angles.dim() == 2
+    if not (is_table and 2 <= len(angles) <= 12 and 1 <= angles.size(1) <= 4):
         rule = (
             "angles must have shape (T, C), with T from 2 to 12 and C from 1 to 4"
         )
         raise ValueError(f"{rule}; got {tuple(angles.shape)}")
-    names = line_names(names, angles.size(1))
     if row not in range(len(angles)):
         rule = f"row must be one of the positions 0 to {len(angles) - 1}"
         raise ValueError(f"{rule}; got {row}")
-    pairs = torch.stack([angles.sin(), angles.cos()], dim=2)  # (T, C, 2)
-    speeds = [f"{speed:.3g}" for speed in (angles[1] - angles[0]).tolist()]
-    told = [
-        f"The hand of {name} turns by {speed} rad per step"
-        for name, speed in zip(names, speeds, strict=True)
-    ]
-    told += [
-        f"Position {p} is ({listed(c.flatten())})" for p, c in enumerate(pairs)
+    return _Drawn(angles, line_names(names, angles.size(1)), row)
+
+
+def _told(drawn: _Drawn) -> list[str]:
+    """Say what is drawn."""
+    count, clocks = drawn.angles.shape
+    opening = f"Positions 0 to {count - 1} on {clocks} clocks"
+    return [
+        f"{opening}, one position below the other",
+        *(
+            f"The hand of {name} turns by {speed} rad per step"
+            for name, speed in zip(drawn.names, drawn.speeds, strict=True)
+        ),
+        *(
+            f"Position {p} is ({listed(code.flatten())})"
+            for p, code in enumerate(drawn.pairs)
+        ),
     ]
 
-    def draw(width: float) -> Axes:
-        at = DESK if width == WIDE else PHONE
-        high = at.row * len(angles)
-        room = (width - at.left) / len(names)
-        ax = canvas(width, high + (142 if width == WIDE else 180))
-        first = 88 if width == WIDE else 102
-        rows = [first + at.row * p for p in range(len(angles))]
-        _legend(ax, width)
-        middle = (width / 2, rows[row])
-        box(ax, middle, (width - 2, at.row - 2), width=1, order=1)
-        for p, y in enumerate(rows):
-            says = f"position {p}" if width == WIDE and p in (0, row) else f"{p}"
-            say(
-                ax, (at.left - 8, y), says, align="right", size=SMALL, bold=p == row
-            )
-        for c, name in enumerate(names):
-            left = at.left + c * room
-            unit = "rad per step" if width == WIDE else "rad"
-            _head(
-                ax, (left + room / 2, rows[0] - 42), name, f"{speeds[c]} {unit}", at
-            )
-            _dials(ax, at, (left + at.face + 4, rows), angles[:, c])
-            zero = left + (2 * at.face + 8 + room) / 2
-            _waves(ax, at, (zero, rows), angles[:, c])
-            cells = (
-                left + room / 2 - at.cell,
-                ax.get_ylim()[0] - 46 + 2 * (width != WIDE),
-            )
-            vector(
-                ax,
-                cells,
-                pairs[row, c],
-                "ink",
-                cell=(at.cell, 26),
-                text_size=at.text,
-            )
-        _code(ax, at, width, row)
-        opening = f"Positions 0 to {len(angles) - 1} on {len(names)} clocks"
-        return tell(ax, f"{opening}, one position below the other", *told)
 
-    return for_desk_and_phone(draw)
+def _clock(
+    ax: Axes,
+    at: _Places,
+    span: Point,
+    rows: Sequence[float],
+    *,
+    drawn: _Drawn,
+    c: int,
+) -> None:
+    """Draw one clock at every position, its waves, and its numbers in the code of the marked one."""
+    (left, room), angles = span, drawn.angles[:, c]
+    unit = "rad per step" if at is DESK else "rad"
+    head, speed = (left + room / 2, rows[0] - 42), f"{drawn.speeds[c]} {unit}"
+    say(ax, head, drawn.names[c], bold=True, size=at.text)
+    say(ax, (head[0], head[1] + 16), speed, "muted", size=12)
+    _dials(ax, at, (left + at.face + 4, rows), angles)
+    _waves(ax, at, (left + (2 * at.face + 8 + room) / 2, rows), angles)
+    low = ax.get_ylim()[0] - 46 + 2 * (at is PHONE)
+    code: dict[str, Any] = {"cell": (at.cell, 26), "text_size": at.text}
+    vector(ax, (head[0] - at.cell, low), drawn.pairs[drawn.row, c], "ink", **code)
 
 
 def _legend(ax: Axes, width: float) -> None:
@@ -158,11 +192,6 @@ def _legend(ax: Axes, width: float) -> None:
 
 def _role(dashed: bool) -> str:
     return "muted" if dashed else "ink"
-
-
-def _head(ax: Axes, at: Point, name: str, speed: str, places: _Places) -> None:
-    say(ax, at, name, bold=True, size=places.text)
-    say(ax, (at[0], at[1] + 16), speed, "muted", size=12)
 
 
 def _dials(

@@ -1,30 +1,170 @@
-"""How a strip of words is cut into heads, beside what one `view` makes of it."""
+"""One word that looks twice, and how a strip is cut into heads, beside what one `view` makes of it."""
 
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from torch import Tensor
 
+from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
     Point,
+    bar,
     box,
     canvas,
     for_desk_and_phone,
     line,
+    listed,
+    number,
     say,
     shape,
     tell,
     titles,
+    vector,
     wire,
 )
-from selfattn_book.draw.layout import WIDE
+from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import line_names
 
 CELL = (34, 24)  # pixels
 PILE = 28  # pixels between two heads, for the name of the lower one
 HEAD = 90  # pixels for what stands above the first head
+
+
+def looks_twice(
+    x: Tensor,
+    names: Sequence[str],
+    columns: Sequence[str],
+    questions: Sequence[str],
+    row: int = 0,
+) -> Axes:
+    r"""Draw a word that looks at all words with two heads, each of which sees one column.
+
+    .. math:: c_h = \sum_j w_{hj}\,x_{jh}, \qquad w_{hj} \propto e^{x_{ih}\,x_{jh}}
+
+    Args:
+        x: ``(T, 2)``; a head takes its column for query, key and value; T is 2 to 4.
+        names: one per word, of five letters at most.
+        columns: what the two columns are called, in eight letters at most.
+        questions: what the two heads ask, in twenty letters at most.
+        row: which word looks.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: the words do not have two columns, or they or what they are called do not fit.
+
+    Example:
+        >>> import torch
+        >>> x = torch.tensor([[1.0, 1.0], [1.0, -1.0]])
+        >>> asked = ["Where?", "What?"]
+        >>> ax = looks_twice(x, ["tree", "rock"], ["outdoors", "alive"], asked)
+        >>> print(ax.get_label())
+        The word tree looks twice. Head 1, where?, by the column outdoors: weights tree 0.50, rock
+        0.50; average 1.00. Head 2, what?, by the column alive: weights tree 0.88, rock 0.12; average
+        0.76. Side by side: 1.00, 0.76.
+        >>> [text.get_text() for text in ax.texts].count("0.88")
+        1
+        >>> looks_twice(x[:, :1], ["tree", "rock"], ["outdoors", "alive"], asked)
+        Traceback (most recent call last):
+        ValueError: x must have shape (T, 2), with T from 2 to 4; got (2, 1)
+        >>> looks_twice(x, ["tree", "flower"], ["outdoors", "alive"], asked)
+        Traceback (most recent call last):
+        ValueError: a name may have at most 5 letters; got 'flower'
+    """
+    if x.dim() != 2 or x.size(1) != 2 or not 2 <= len(x) <= 4:
+        rule = "x must have shape (T, 2), with T from 2 to 4"
+        raise ValueError(f"{rule}; got {tuple(x.shape)}")
+    names = _called("name", names, len(x), 5)
+    columns = _called("column", columns, 2, 8)
+    questions = _called("question", questions, 2, 20)
+    heads = [scaled_dot_product_attention(*[c] * 3) for c in x.split(1, dim=1)]
+    weights = [table[row] for _, table in heads]
+    averages = [float(context[row]) for context, _ in heads]
+    told = [f"The word {names[row]} looks twice"]
+    for h, (asked, column) in enumerate(zip(questions, columns, strict=True)):
+        each = zip(names, map(float, weights[h]), strict=True)
+        seen = ", ".join(f"{name} {number(weight)}" for name, weight in each)
+        told.append(
+            f"Head {h + 1}, {asked.lower()}, by the column {column}: weights {seen}; "
+            f"average {number(averages[h])}"
+        )
+    told.append(f"Side by side: {listed(averages)}")
+
+    def draw(width: float) -> Axes:
+        phone, count = width == NARROW, len(x)
+        step, long = (26, 56) if phone else (32, 150)  # of a row; of a weight of 1
+        first = 62 + step / 2
+        low = first + (count * step + 76) * phone  # where the bars begin
+        ax = canvas(width, low + count * step + 62)
+        _two_columns(ax, (56, first), step, x, names, columns, row)
+        zeros = (62, 204) if phone else (236, 440)
+        for h, zero in enumerate(zeros):
+            rows = [low + i * step for i in range(count)]
+            middle = zero + long / 2 + 12
+            titles(ax, [(middle, f"head {h + 1}")], rows[0] - step / 2 - 46)
+            say(ax, (middle, rows[0] - step / 2 - 24), questions[h], size=SMALL)
+            for y, name, weight in zip(
+                rows, names, weights[h].tolist(), strict=True
+            ):
+                bar(ax, (zero, y), long * weight, "weights")
+                at = (zero + long * weight + 6, y)
+                say(ax, at, number(weight), "weights", align="left")
+                if phone:
+                    say(ax, (zero - 6, y), name, align="right", size=SMALL)
+            line(ax, [(zero, rows[0] - 14), (zero, rows[-1] + 14)])
+        floor, centre = low + count * step + 38, sum(zeros) / 2 + long / 2 + 12
+        vector(ax, (centre - 42, floor), averages, "context", width=BOLD_LINE)
+        for zero, side in zip(zeros, (-1, 1), strict=True):
+            x0 = zero + long / 2 + 12
+            way = [(x0, low + (count - 0.5) * step + 2), (x0, floor)]
+            wire(ax, [*way, (centre + 44 * side, floor)], "context")
+        middle = low + count * step + 10
+        say(ax, (centre, middle), "two averages", "context", size=SMALL, bold=True)
+        return tell(ax, *told)
+
+    return for_desk_and_phone(draw)
+
+
+def _two_columns(
+    ax: Axes,
+    corner: Point,
+    step: float,
+    x: Tensor,
+    names: Sequence[str],
+    columns: Sequence[str],
+    row: int,
+) -> None:
+    """Draw the words with their two columns; the one that looks stands out."""
+    (left, first), cell = corner, (62, 24)
+    for c, column in enumerate(columns):
+        at = (left + (c + 0.5) * cell[0], first - step / 2 - 12)
+        say(ax, at, column, size=SMALL)
+    for i, (name, entries) in enumerate(zip(names, x, strict=True)):
+        role, y = (
+            ("query", first + i * step) if i == row else ("key", first + i * step)
+        )
+        look = {"bold": i == row}
+        say(ax, (left - 8, y), name, role, align="right", size=SMALL, **look)
+        wide = BOLD_LINE if i == row else 1
+        vector(ax, (left, y), entries, role, cell=cell, digits=0, width=wide)
+
+
+def _called(what: str, given: Sequence[str], count: int, letters: int) -> list[str]:
+    """Return what is written, or raise unless each has its place.
+
+    >>> _called("column", ["out of doors"], 1, 8)
+    Traceback (most recent call last):
+    ValueError: a column may have at most 8 letters; got 'out of doors'
+    """
+    texts = line_names(given, count)
+    for text in texts:
+        if len(text) > letters:
+            rule = f"a {what} may have at most {letters} letters"
+            raise ValueError(f"{rule}; got {text!r}")
+    return texts
 
 
 def cut_into_heads(

@@ -1,6 +1,7 @@
 """A mask laid over scores, and what reaches an output through several masked layers."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from torch import Tensor
@@ -33,9 +34,9 @@ def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
     .. math:: w_{ij} = \frac{m_{ij}\,e^{s_{ij}}}{\sum_k m_{ik}\,e^{s_{ik}}}
 
     Args:
-        scores: ``(T, T)``, of every query for every key; T is 2 to 4.
+        scores: ``(T, T)``, of every query for every key; T is 2 or 3.
         mask: ``(T, T)``, boolean, ``True`` = may attend.
-        names: one per word, of six letters at most.
+        names: one per word, of four letters at most.
 
     Returns:
         The axes.
@@ -59,25 +60,25 @@ def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
         the mask leaves nothing; weights 0.00, 0.00.'
         >>> with_mask(torch.zeros(5, 5), seen, ["a", "cat"])
         Traceback (most recent call last):
-        ValueError: scores must have shape (T, T), with T from 2 to 4; got (5, 5)
+        ValueError: scores must have shape (T, T), with T 2 or 3; got (5, 5)
         >>> with_mask(torch.zeros(2, 2), seen[:1], ["a", "cat"])
         Traceback (most recent call last):
         ValueError: mask must have the shape of the scores, (2, 2); got (1, 2)
-        >>> with_mask(torch.zeros(2, 2), seen, ["a", "flowers"])
+        >>> with_mask(torch.zeros(2, 2), seen, ["a", "trees"])
         Traceback (most recent call last):
-        ValueError: a name may have at most 6 letters; got 'flowers'
+        ValueError: a name may have at most 4 letters; got 'trees'
     """
     if (
         scores.dim() != 2
         or len(scores) != scores.size(1)
-        or not 2 <= len(scores) <= 4
+        or len(scores) not in (2, 3)
     ):
-        rule = "scores must have shape (T, T), with T from 2 to 4"
+        rule = "scores must have shape (T, T), with T 2 or 3"
         raise ValueError(f"{rule}; got {tuple(scores.shape)}")
     if mask.shape != scores.shape:
         rule = f"mask must have the shape of the scores, {tuple(scores.shape)}"
         raise ValueError(f"{rule}; got {tuple(mask.shape)}")
-    names = _short_names(names, len(scores), letters=6)
+    names = _short_names(names, len(scores), letters=4)
     weights = masked_softmax(scores, mask)
     told = [
         f"Row {name}: scores {_row(s)}; the mask leaves {_seen(m, names)}; weights {_row(w)}"
@@ -85,95 +86,103 @@ def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
     ]
 
     def draw(width: float) -> Axes:
-        ax, corners, side = _sheet_of_tables(width, len(names))
-        tables = zip(corners, ("scores", "masked", "weights"), strict=True)
-        for corner, title in tables:
-            _frame(ax, corner, side, names, title, first=corner == corners[0])
+        place = _on_phone if width == NARROW else _on_desk
+        ax, tables = place(len(names))
+        titled = zip(tables, ("scores", "masked", "weights"), strict=True)
+        for table, title in titled:
+            _frame(ax, table, names, title)
         for i, query in enumerate(zip(scores, mask, weights, strict=True)):
             for j, (score, seen, weight) in enumerate(zip(*query, strict=True)):
-                step = ((j + 0.5) * side, (i + 0.5) * HEIGHT)
-                at = [(x + step[0], y + step[1]) for x, y in corners]
-                _cell(ax, at[0], side, "ink", number(float(score)))
-                _masked_cell(ax, at[1:], side, score, weight, seen=bool(seen))
-            x, y = corners[-1]
+                at = [table.middle(i, j) for table in tables]
+                sizes = [(table.side - 3, HEIGHT - 3) for table in tables]
+                box(ax, at[0], sizes[0], "ink", number(float(score)), width=1)
+                if seen:
+                    box(ax, at[1], sizes[1], "ink", number(float(score)), width=1)
+                    _weight(ax, at[2], sizes[2], float(weight))
+                else:
+                    _hidden(ax, at[1], sizes[1], "−∞")
+                    _hidden(ax, at[2], sizes[2], "0")
+            x, y = tables[2].middle(i, len(names) - 1)
             total = f"sum {number(float(query[2].sum()))}"
-            place = (x + len(names) * side + 8, y + (i + 0.5) * HEIGHT)
-            say(ax, place, total, "weights", align="left", size=SMALL)
+            place_of_sum = (x + tables[2].side / 2 + 8, y)
+            say(ax, place_of_sum, total, "weights", align="left", size=SMALL)
         return tell(ax, "A mask laid over scores", *told)
 
     return for_desk_and_phone(draw)
 
 
-def _sheet_of_tables(width: float, count: int) -> tuple[Axes, list[Point], float]:
-    """Place three tables beside each other, or below each other, and the steps between them."""
-    high = count * HEIGHT
-    if width == NARROW:
-        side, below = 168 / count, high + 84
-        corners = [(74.0, 52.0 + i * below) for i in range(3)]
-        ax = canvas(width, 52 + 2 * below + high + 8)
-        for (x, y), name in zip(corners, ("mask", "softmax"), strict=False):
-            middle = x + count * side / 2
-            wire(ax, [(middle, y + high + 8), (middle, y + high + 36)])
-            say(ax, (middle + 12, y + high + 20), name, align="left", bold=True)
-        return ax, corners, side
-    gap, side = 62, 366 / (3 * count)
-    corners = [(66 + i * (count * side + gap), 52.0) for i in range(3)]
-    ax = canvas(width, 52 + high + 8)
-    for (x, y), name in zip(corners, ("mask", "softmax"), strict=False):
-        left, middle = x + count * side, y + high / 2
+@dataclass
+class _Table:
+    """Where a table stands: its upper left corner, and the width of its cells."""
+
+    corner: Point
+    side: float
+    named: bool = True  # whether the names of its rows stand beside it
+
+    def middle(self, row: float, column: float) -> Point:
+        x, y = self.corner
+        return x + (column + 0.5) * self.side, y + (row + 0.5) * HEIGHT
+
+
+def _on_desk(count: int) -> tuple[Axes, list[_Table]]:
+    """Place three tables beside each other, and the steps between them."""
+    high, gap, side = count * HEIGHT, 62, 366 / (3 * count)
+    ax, middle = canvas(WIDE, 52 + high + 8), 52 + high / 2
+    tables = [
+        _Table((66 + i * (count * side + gap), 52), side, named=not i)
+        for i in range(3)
+    ]
+    for table, name in zip(tables, ("mask", "softmax"), strict=False):
+        left = table.corner[0] + count * side
         wire(ax, [(left + 8, middle), (left + gap - 8, middle)])
         say(ax, (left + gap / 2, middle - 14), name, size=SMALL, bold=True)
-    return ax, corners, side
+    return ax, tables
 
 
-def _frame(
-    ax: Axes,
-    corner: Point,
-    side: float,
-    names: Sequence[str],
-    title: str,
-    *,
-    first: bool,
-) -> None:
+def _on_phone(count: int) -> tuple[Axes, list[_Table]]:
+    """Place two tables beside each other and the third below, so that one screen holds them."""
+    high, side, wide = count * HEIGHT, 108 / count, 144
+    ax, middle, low = canvas(NARROW, 140 + 2 * high), 52 + high / 2, 132 + high
+    tables = [
+        _Table((56, 52), side),
+        _Table((202, 52), side, named=False),
+        _Table((104, low), wide / count),
+    ]
+    wire(ax, [(170, middle), (198, middle)])
+    say(ax, (183, middle - 14), "mask", size=SMALL, bold=True)
+    wire(ax, [(226, 52 + high + 8), (226, low - 26)])
+    say(ax, (236, 52 + high + 24), "softmax", align="left", size=SMALL, bold=True)
+    return ax, tables
+
+
+def _frame(ax: Axes, table: _Table, names: Sequence[str], title: str) -> None:
     """Name a table, its columns, and its rows where these do not stand beside it already."""
-    (x, y), count = corner, len(names)
-    titles(ax, [(x + count * side / 2, title)], y - 38)
+    (x, y), count = table.corner, len(names)
+    titles(ax, [(x + count * table.side / 2, title)], y - 38)
     for i, name in enumerate(names):
-        say(ax, (x + (i + 0.5) * side, y - 15), name, "key")
-        if first or ax.get_xlim()[1] == NARROW:
-            say(ax, (x - 8, y + (i + 0.5) * HEIGHT), name, "query", align="right")
-    if first:
+        say(ax, (table.middle(0, i)[0], y - 15), name, "key")
+        if table.named:
+            place = (x - 8, table.middle(i, 0)[1])
+            say(ax, place, name, "query", align="right")
+    if title == "scores":
         middle = y + count * HEIGHT / 2
         say(ax, (12, middle), "queries", "query", size=SMALL, turned=True)
         say(ax, (x - 8, y - 15), "keys", "key", size=SMALL, align="right")
 
 
-def _cell(ax: Axes, at: Point, side: float, role: str, text: str = "") -> None:
-    box(ax, at, (side - 3, HEIGHT - 3), role, text, width=1)
+def _weight(ax: Axes, at: Point, size: Point, weight: float) -> None:
+    """Draw a weight as a number and as a bar."""
+    box(ax, at, size, "weights", width=1)
+    (x, y), long = at, size[0] - 11
+    say(ax, (x, y - 6), number(weight))
+    bar(ax, (x - long / 2, y + 10), long * weight, "weights", thick=6)
 
 
-def _masked_cell(
-    ax: Axes,
-    at: Sequence[Point],
-    side: float,
-    score: Tensor,
-    weight: Tensor,
-    *,
-    seen: bool,
-) -> None:
-    """Draw a pair with the mask laid over its score, and after the softmax."""
-    if seen:
-        _cell(ax, at[0], side, "ink", number(float(score)))
-        _cell(ax, at[1], side, "weights")
-        x, y = at[1]
-        say(ax, (x, y - 6), number(float(weight)))
-        long = side - 14
-        bar(ax, (x - long / 2, y + 10), long * float(weight), "weights", thick=6)
-        return
-    for place, text in zip(at, ("−∞", "0"), strict=True):
-        _cell(ax, place, side, "mask")
-        hatch(ax, place, (side - 3, HEIGHT - 3))
-        box(ax, place, (24, 20), "mask", text, width=0, order=5.5)
+def _hidden(ax: Axes, at: Point, size: Point, text: str) -> None:
+    """Draw a pair that the mask forbids."""
+    box(ax, at, size, "mask", width=1)
+    hatch(ax, at, size)
+    box(ax, at, (24, 20), "mask", text, width=0, order=5.5)
 
 
 def what_reaches(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from matplotlib.axes import Axes
@@ -10,6 +11,7 @@ from torch import Tensor
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
+    Point,
     bar,
     box,
     canvas,
@@ -43,11 +45,12 @@ class _Places:
     softmax: float
     made: float  # the left edge of what comes out
     entry: float
+    letters: float  # the size of the numbers that come out
     is_desk: bool
 
 
-DESK = _Places(10, 46, 70, 124, 222, 46, 394, 432, 52, is_desk=True)
-PHONE = _Places(8, 32, 58, 0, 98, 34, 214, 236, 37, is_desk=False)
+DESK = _Places(10, 46, 70, 124, 222, 46, 394, 432, 52, 14, is_desk=True)
+PHONE = _Places(8, 32, 58, 0, 98, 34, 214, 236, 37, SMALL, is_desk=False)
 
 
 def permuting(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
@@ -87,6 +90,32 @@ def permuting(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
         Traceback (most recent call last):
         ValueError: a name must have at most 6 letters, to fit into its box; got 'somebody'
     """
+    names, order = _check(x, names, order)
+    orders = [list(range(len(x))), order]
+    told = [part for words in orders for part in _told(x, names, words)]
+
+    def draw(width: float) -> Axes:
+        at = DESK if width == WIDE else PHONE
+        high = 62 + ROW * len(x)  # of one order
+        ax = canvas(width, 2 * high + 18)
+        tops = [[78 + high * i + ROW * t for t in range(len(x))] for i in (0, 1)]
+        for words, rows in zip(orders, tops, strict=True):
+            drawn = _Order(x, names, words, at, rows)
+            _attend(ax, drawn)
+            _softmax(ax, drawn)
+            _compare(ax, drawn)
+        _around(ax, at, order, tops)
+        _heads(ax, at, len(x))
+        opening = "Attention on the same words in two orders, one below the other"
+        return tell(ax, opening, *told)
+
+    return for_desk_and_phone(draw)
+
+
+def _check(
+    x: Tensor, names: Sequence[str], order: Sequence[int]
+) -> tuple[list[str], list[int]]:
+    """Refuse what does not fit into the drawing."""
     if x.dim() != 2 or x.size(1) != 2 or not 2 <= len(x) <= 3:
         rule = "x must have shape (T, 2), with T 2 or 3"
         raise ValueError(f"{rule}; got {tuple(x.shape)}")
@@ -97,22 +126,39 @@ def permuting(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
     if len(longest := max(names, key=len)) > LETTERS:
         rule = f"a name must have at most {LETTERS} letters, to fit into its box"
         raise ValueError(f"{rule}; got {longest!r}")
-    orders = [list(range(len(x))), order]
-    told = [part for words in orders for part in _told(x, names, words)]
+    return names, order
 
-    def draw(width: float) -> Axes:
-        at = DESK if width == WIDE else PHONE
-        high = 62 + ROW * len(x)  # of one order
-        ax = canvas(width, 2 * high + 18)
-        tops = [[78 + high * i + ROW * t for t in range(len(x))] for i in (0, 1)]
-        for words, rows in zip(orders, tops, strict=True):
-            _attend(ax, at, x, names, words, rows)
-        _around(ax, at, order, tops)
-        _heads(ax, at, len(x))
-        opening = "Attention on the same words in two orders, one below the other"
-        return tell(ax, opening, *told)
 
-    return for_desk_and_phone(draw)
+@dataclass
+class _Order:
+    """The words in one order, what attention makes of them, and where that is drawn."""
+
+    x: Tensor
+    names: list[str]
+    words: list[int]
+    at: _Places
+    rows: Sequence[float]
+
+    @property
+    def moved(self) -> Tensor:
+        return self.x[self.words]
+
+    @property
+    def scores(self) -> Tensor:
+        return self.moved @ self.moved.mT
+
+    @property
+    def made(self) -> Tensor:
+        return scaled_dot_product_attention(self.moved, self.moved, self.moved)[0]
+
+    @property
+    def end(self) -> float:
+        """The right edge of the table."""
+        return self.at.table + self.at.cell * len(self.x)
+
+    def center(self, i: int, j: int) -> Point:
+        """The middle of an entry of the table."""
+        return self.at.table + (j + 0.5) * self.at.cell, self.rows[i]
 
 
 def _told(x: Tensor, names: Sequence[str], words: Sequence[int]) -> list[str]:
@@ -128,65 +174,66 @@ def _told(x: Tensor, names: Sequence[str], words: Sequence[int]) -> list[str]:
     return [head, *rows, f"Out come {', '.join(out)}"]
 
 
-def _attend(
-    ax: Axes,
-    at: _Places,
-    x: Tensor,
-    names: Sequence[str],
-    words: Sequence[int],
-    rows: Sequence[float],
-) -> None:
-    """Draw one order: words, their table of dot products, and the vectors that come out."""
-    moved = x[words]
-    scores, digits = moved @ moved.T, _digits(x)
-    made, _ = scaled_dot_product_attention(moved, moved, moved)
-    end = at.table + at.cell * len(x)
-    middle, high = (rows[0] + rows[-1]) / 2, rows[-1] - rows[0] + 28
-    for y, word, given, out in zip(rows, words, moved, made, strict=True):
-        role, place = f"word-{word}", (at.name + at.width / 2, y)
-        box(ax, place, (at.width, 26), role, names[word], text_size=SMALL)
+def _attend(ax: Axes, drawn: _Order) -> None:
+    """Draw the words of one order, and the vectors that come out."""
+    at, rows, end = drawn.at, drawn.rows, drawn.end
+    start = at.given + 76 if at.is_desk else at.name + at.width
+    for i, (word, y) in enumerate(zip(drawn.words, rows, strict=True)):
+        role, name = f"word-{word}", drawn.names[word]
+        place = (at.name + at.width / 2, y)
+        box(ax, place, (at.width, 26), role, name, text_size=SMALL)
+        for way in (
+            (start, at.table),
+            (end, at.softmax - 12),
+            (at.softmax + 12, at.made),
+        ):
+            wire(ax, [(way[0], y), (way[1], y)], head=at.is_desk)
+        vector(
+            ax,
+            (at.made, y),
+            drawn.made[i],
+            role,
+            cell=(at.entry, 26),
+            text_size=at.letters,
+        )
         if at.is_desk:
-            vector(ax, (at.given, y), given, role, cell=(38, 26), digits=digits)
-        start = at.given + 76 if at.is_desk else at.name + at.width
-        wire(ax, [(start, y), (at.table, y)], head=at.is_desk)
-        wire(ax, [(end, y), (at.softmax - 12, y)], head=at.is_desk)
-        wire(ax, [(at.softmax + 12, y), (at.made, y)], head=at.is_desk)
-        size = 14 if at.is_desk else SMALL
-        vector(ax, (at.made, y), out, role, cell=(at.entry, 26), text_size=size)
-        if at.is_desk:
+            given: dict[str, Any] = {"cell": (38, 26), "digits": _digits(drawn.x)}
+            vector(ax, (at.given, y), drawn.moved[i], role, **given)
             left = (at.made + 2 * at.entry + 8, y)
-            say(ax, left, f"new {names[word]}", align="left", size=SMALL)
+            say(ax, left, f"new {name}", align="left", size=SMALL)
+
+
+def _softmax(ax: Axes, drawn: _Order) -> None:
+    """It reaches over all rows, and is named for what follows it, too."""
+    at, rows = drawn.at, drawn.rows
+    middle, high = (rows[0] + rows[-1]) / 2, rows[-1] - rows[0] + 28
     box(ax, (at.softmax, middle), (24, high))
-    steps = "softmax, average" if len(x) > 2 else "softmax"
+    steps = "softmax, average" if len(drawn.x) > 2 else "softmax"
     say(ax, (at.softmax, middle), steps, size=12, turned=True)
+
+
+def _compare(ax: Axes, drawn: _Order) -> None:
+    """Draw the table of one order; the first word's comparison with the last one is framed."""
+    words, cell, digits = drawn.words, drawn.at.cell, _digits(drawn.x)
     for j, word in enumerate(words):
-        head = (at.table + (j + 0.5) * at.cell, rows[0] - 27)
-        say(ax, head, names[word], size=12)
-    for i, y in enumerate(rows):
-        for j, score in enumerate(scores[i]):
-            center = (at.table + (j + 0.5) * at.cell, y)
-            _score(
-                ax,
-                center,
-                at.cell,
-                words[i],
-                words[j],
-                number(float(score), digits),
-            )
-    first, last = words.index(0), words.index(len(x) - 1)
-    center = (at.table + (last + 0.5) * at.cell, rows[first])
-    box(ax, center, (at.cell - 3, ROW - 3), filled=False, width=BOLD_LINE, order=5)
+        x, _ = drawn.center(0, j)
+        say(ax, (x, drawn.rows[0] - 27), drawn.names[word], size=12)
+    for i, row in enumerate(drawn.scores.tolist()):
+        for j, score in enumerate(row):
+            both = (words[i], words[j])
+            _score(ax, drawn.center(i, j), cell, both, number(score, digits))
+    center = drawn.center(words.index(0), words.index(len(words) - 1))
+    box(ax, center, (cell - 3, ROW - 3), filled=False, width=BOLD_LINE, order=5)
 
 
 def _score(
-    ax: Axes, at: tuple[float, float], cell: float, asks: int, asked: int, text: str
+    ax: Axes, at: Point, cell: float, words: tuple[int, int], text: str
 ) -> None:
     """Draw one comparison: the ground is the word that asks, the foot the one that is asked."""
-    x, y = at
+    (x, y), (asks, asked) = at, words
     box(ax, at, (cell - 3, ROW - 3), f"word-{asks}", width=0)
-    bar(
-        ax, (x - cell / 2 + 5, y + ROW / 2 - 6), cell - 10, f"word-{asked}", thick=4
-    )
+    foot = (x - cell / 2 + 5, y + ROW / 2 - 6)
+    bar(ax, foot, cell - 10, f"word-{asked}", thick=4)
     say(ax, (x, y - 2), text)
 
 
