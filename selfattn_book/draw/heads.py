@@ -68,6 +68,8 @@ def looks_twice(
         0.76. Side by side: 1.00, 0.76.
         >>> [text.get_text() for text in ax.texts].count("0.88")
         1
+        >>> [text.get_text() for text in ax.texts if "head" in text.get_text()]
+        ['head 1: outdoors', 'head 2: alive']
         >>> looks_twice(x[:, :1], ["tree", "rock"], ["outdoors", "alive"], asked)
         Traceback (most recent call last):
         ValueError: x must have shape (T, 2), with T from 2 to 4; got (2, 1)
@@ -173,7 +175,7 @@ def _head(ax: Axes, drawn: _Looks, head: int, at: _Bars, low: float) -> None:
     """Draw what one head asks, and its weights as bars."""
     rows = [low + i * at.step for i in range(len(drawn.x))]
     zero, middle, top = at.zeros[head], at.middle(head), rows[0] - at.step / 2
-    titles(ax, [(middle, f"head {head + 1}")], top - 46)
+    titles(ax, [(middle, f"head {head + 1}: {drawn.columns[head]}")], top - 46)
     say(ax, (middle, top - 24), drawn.questions[head], size=SMALL)
     weights = drawn.weights[head].tolist()
     for y, name, weight in zip(rows, drawn.names, weights, strict=True):
