@@ -1,6 +1,7 @@
 """LayerNorm of three numbers, seen along (1, 1, 1): every point moves to one circle."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -24,10 +25,10 @@ from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.sheet import POINT, SMALL
 from selfattn_book.draw.style import line_names
 
-ACROSS = np.array([1.0, -1.0, 0.0]) / np.sqrt(
-    2
-)  # the plane that (1, 1, 1) stands on
+# Two directions of the plane that (1, 1, 1) stands on.
+ACROSS = np.array([1.0, -1.0, 0.0]) / np.sqrt(2)
 UP = np.array([1.0, 1.0, -2.0]) / np.sqrt(6)
+RADIUS = np.sqrt(3)  # of the circle that the outputs of a norm lie on
 ROOM = 26  # pixels around the outermost point
 
 
@@ -65,80 +66,101 @@ def norm_circle(x: Tensor, normed: Tensor, names: Sequence[str]) -> Axes:
         Traceback (most recent call last):
         ValueError: x and normed must have shape (N, 3), with N from 1 to 9; got (2, 2) and (2, 3)
     """
-    if (
-        x.shape != normed.shape
-        or x.dim() != 2
-        or x.size(1) != 3
-        or not 1 <= len(x) <= 9
-    ):
+    drawn = _project(x, normed, names)
+
+    def draw(width: float) -> Axes:
+        return tell(_draw(width, drawn), *_told(drawn))
+
+    return for_desk_and_phone(draw)
+
+
+@dataclass
+class _Drawn:
+    """What is drawn: the points before and after the norm, as one sees them along (1, 1, 1)."""
+
+    before: np.ndarray
+    after: np.ndarray
+    names: list[str]
+
+
+@dataclass
+class _View:
+    """How the plane lies on the sheet."""
+
+    middle: Point
+    unit: float  # pixels of a length of 1
+
+    def place(self, point: np.ndarray) -> Point:
+        """Return where a point of the plane lies on the sheet, whose y goes down."""
+        across, up = self.unit * float(point[0]), self.unit * float(point[1])
+        return self.middle[0] + across, self.middle[1] - up
+
+
+def _project(x: Tensor, normed: Tensor, names: Sequence[str]) -> _Drawn:
+    """Check what is given, and look at it along (1, 1, 1)."""
+    is_table = x.dim() == 2 and x.size(1) == 3 and 1 <= len(x) <= 9
+    if not is_table or x.shape != normed.shape:
         rule = "x and normed must have shape (N, 3), with N from 1 to 9"
         raise ValueError(f"{rule}; got {tuple(x.shape)} and {tuple(normed.shape)}")
     names = line_names(names, len(x))
     plane = np.stack([ACROSS, UP], axis=1)
     before, after = (y.detach().cpu().double().numpy() @ plane for y in (x, normed))
-    far, ends = np.hypot(*before.T), np.hypot(*after.T)
-    if np.abs(ends - np.sqrt(3)).max() > 0.02:
+    ends = np.hypot(*after.T)
+    if np.abs(ends - RADIUS).max() > 0.02:
         rule = "what is normed must lie at distance √3 from the middle"
         found = f"{number(ends.min())} to {number(ends.max())}"
         raise ValueError(f"{rule}; got distances {found}")
-    told = [
-        f"{name} moves {'in' if away > end else 'out'}, from distance {number(away)}"
-        for name, away, end in zip(names, far, ends, strict=True)
-    ]
+    return _Drawn(before, after, names)
+
+
+def _told(drawn: _Drawn) -> list[str]:
+    """Say what is drawn."""
+    far, ends = np.hypot(*drawn.before.T), np.hypot(*drawn.after.T)
     seen = "Points of three numbers, seen along (1, 1, 1)"
-    opening = (
-        f"{seen}, and a circle of radius {number(np.sqrt(3))} around the middle"
-    )
+    return [
+        f"{seen}, and a circle of radius {number(RADIUS)} around the middle",
+        *(
+            f"{name} moves {'in' if away > end else 'out'}, from distance {number(away)}"
+            for name, away, end in zip(drawn.names, far, ends, strict=True)
+        ),
+    ]
 
-    def draw(width: float) -> Axes:
-        return tell(_draw(width, before, after, names), opening, *told)
 
-    return for_desk_and_phone(draw)
-
-
-def _draw(
-    width: float, before: np.ndarray, after: np.ndarray, names: Sequence[str]
-) -> Axes:
-    largest = np.abs(np.vstack([before, after])).max(axis=0)
+def _draw(width: float, drawn: _Drawn) -> Axes:
+    largest = np.abs(np.vstack([drawn.before, drawn.after])).max(axis=0)
     unit = min((width / 2 - ROOM) / largest[0], 52 if width > NARROW else 40)
-    high = 2 * (unit * max(largest[1], np.sqrt(3)) + ROOM)
+    high = 2 * (unit * max(largest[1], RADIUS) + ROOM)
+    view = _View((width / 2, high / 2), unit)
     ax = canvas(width, high + 40)
-    middle = (width / 2, high / 2)
-    look = {"facecolor": "none", "edgecolor": light("muted"), "zorder": 1}
-    ax.add_patch(Circle(middle, unit * np.sqrt(3), linewidth=1.6 / POINT, **look))
-    _radius(ax, middle, unit, after)
-    for name, start, end in zip(names, before, after, strict=True):
-        _point(ax, name, *(_place(p, middle, unit) for p in (start, end)))
-    y = high + 22
-    disc(ax, (middle[0] - 104, y), 5, "ink")
-    say(ax, (middle[0] - 94, y), "before the norm", align="left", size=SMALL)
-    box(ax, (middle[0] + 40, y), (9, 9), order=4)
-    say(ax, (middle[0] + 50, y), "after it", align="left", size=SMALL)
+    _circle(ax, view)
+    _radius(ax, view, drawn.after)
+    for name, start, end in zip(
+        drawn.names, drawn.before, drawn.after, strict=True
+    ):
+        _point(ax, name, view.place(start), view.place(end))
+    _legend(ax, width / 2, high + 22)
     return ax
 
 
-def _place(point: np.ndarray, middle: Point, unit: float) -> Point:
-    return middle[0] + unit * float(point[0]), middle[1] - unit * float(point[1])
+def _circle(ax: Axes, view: _View) -> None:
+    look = {"facecolor": "none", "edgecolor": light("muted"), "zorder": 1}
+    width = 1.6 / POINT
+    ax.add_patch(Circle(view.middle, view.unit * RADIUS, linewidth=width, **look))
 
 
-def _radius(ax: Axes, middle: Point, unit: float, after: np.ndarray) -> None:
+def _radius(ax: Axes, view: _View, after: np.ndarray) -> None:
     """Draw the radius where it is furthest from all points."""
     turns = np.arange(0, 2 * np.pi, np.pi / 36)
     taken = np.arctan2(after[:, 1], after[:, 0])
-    apart = np.abs((turns[:, None] - taken + np.pi) % (2 * np.pi) - np.pi).min(
-        axis=1
-    )
-    turn = turns[apart.argmax()]
+    around = (turns[:, None] - taken + np.pi) % (2 * np.pi) - np.pi
+    turn = turns[np.abs(around).min(axis=1).argmax()]
     way = np.array([np.cos(turn), -np.sin(turn)])
-    tip = np.array(middle) + unit * np.sqrt(3) * way
-    line(ax, [middle, (tip[0], tip[1])], "muted", dashed=True)
-    beside = (
-        np.array(middle)
-        + 0.55 * unit * np.sqrt(3) * way
-        + 13 * np.array([-way[1], way[0]])
-    )
+    tip = np.array(view.middle) + view.unit * RADIUS * way
+    line(ax, [view.middle, (tip[0], tip[1])], "muted", dashed=True)
+    aside = 13 * np.array([-way[1], way[0]])
+    beside = np.array(view.middle) + 0.55 * view.unit * RADIUS * way + aside
     say(ax, (beside[0], beside[1]), "√3", "muted")
-    disc(ax, middle, 2.5, "muted")
+    disc(ax, view.middle, 2.5, "muted")
 
 
 def _point(ax: Axes, name: str, start: Point, end: Point) -> None:
@@ -153,3 +175,11 @@ def _point(ax: Axes, name: str, start: Point, end: Point) -> None:
     box(ax, end, (9, 9), order=4)
     behind = np.subtract(start, 14 * step)
     say(ax, (behind[0], behind[1]), name, bold=True)
+
+
+def _legend(ax: Axes, middle: float, y: float) -> None:
+    """Say which mark is which, below the points."""
+    disc(ax, (middle - 104, y), 5, "ink")
+    say(ax, (middle - 94, y), "before the norm", align="left", size=SMALL)
+    box(ax, (middle + 40, y), (9, 9), order=4)
+    say(ax, (middle + 50, y), "after it", align="left", size=SMALL)

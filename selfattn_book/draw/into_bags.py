@@ -1,6 +1,7 @@
 """Sentences on their way into bags: what a model sees that does not see the order of words."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from torch import Tensor
@@ -17,13 +18,25 @@ from selfattn_book.draw.canvas import (
     titles,
     wire,
 )
-from selfattn_book.draw.layout import NARROW
+from selfattn_book.draw.layout import WIDE
 from selfattn_book.draw.sheet import SMALL
 
 TILE = 26  # pixels of a word
 ROW = 40  # pixels from a sentence to the next
 TOP = 60  # pixels above the middle of the first
 GROUNDS = ["word-0", "word-1", "word-2", "word-3", "muted"]
+
+
+@dataclass
+class _Places:
+    """The middles of the columns, in pixels from the left edge."""
+
+    sentence: float
+    bag: float
+
+
+DESK = _Places(210, 470)
+PHONE = _Places(66, 250)
 
 
 def into_bags(tokens: Tensor, labels: Tensor) -> Axes:
@@ -57,53 +70,83 @@ def into_bags(tokens: Tensor, labels: Tensor) -> Axes:
         Traceback (most recent call last):
         ValueError: labels must be 0 or 1, one for each of 3 sentences; got [1.0, 1.0]
     """
-    if tokens.dim() != 2 or tokens.size(1) != 3 or not 2 <= len(tokens) <= 10:
-        raise ValueError(f"{RULE}; got shape {tuple(tokens.shape)}")
-    if tokens.min() < 0 or tokens.max() > 4:
-        found = f"with words from {int(tokens.min())} to {int(tokens.max())}"
-        raise ValueError(f"{RULE}; got shape {tuple(tokens.shape)}, {found}")
-    if labels.shape != tokens.shape[:1] or not set(labels.tolist()) <= {0, 1}:
-        rule = f"labels must be 0 or 1, one for each of {len(tokens)} sentences"
-        raise ValueError(f"{rule}; got {labels.tolist()}")
-    inside: dict[tuple[int, ...], list[tuple[list[int], int]]] = {}
-    for sentence, label in zip(tokens.tolist(), labels.int().tolist(), strict=True):
-        inside.setdefault(tuple(sorted(sentence)), []).append((sentence, label))
-    told = [_told(bag, fallen) for bag, fallen in inside.items()]
-    opening = f"{len(tokens)} sentences and their bags of words"
+    bags = _gather(tokens, labels)
 
     def draw(width: float) -> Axes:
+        at = DESK if width == WIDE else PHONE
         ax = canvas(width, TOP + ROW * len(tokens))
-        narrow = width == NARROW
-        left, right = (66, 250) if narrow else (210, 470)
-        heads = [(left, "sentence, label"), (right, "its bag")]
-        titles(ax, heads, 16)
-        row = 0
-        for bag, fallen in inside.items():
-            rows = [TOP + ROW * (row + i) for i in range(len(fallen))]
-            row += len(fallen)
-            for y, (sentence, label) in zip(rows, fallen, strict=True):
-                _tiles(ax, (left - 18, y), sentence)
-                say(ax, (left + 38, y), str(label), bold=True)
-            _bag(ax, (right, sum(rows) / len(rows)), bag, fallen, rows, left + 52)
-        return tell(ax, opening, *told)
+        titles(ax, [(at.sentence, "sentence, label"), (at.bag, "its bag")], 16)
+        top = TOP
+        for bag in bags:  # its sentences stand one below the other
+            rows = [top + ROW * i for i in range(len(bag.fallen))]
+            _sentences(ax, at, bag, rows)
+            _bag(ax, at, bag, rows)
+            top += ROW * len(rows)
+        opening = f"{len(tokens)} sentences and their bags of words"
+        return tell(ax, opening, *map(_told, bags))
 
     return for_desk_and_phone(draw)
 
 
-RULE = "tokens must have shape (B, 3), with B from 2 to 10, and words from 0 to 4"
+@dataclass
+class _Bag:
+    """A bag of words, and the sentences that fall into it, each with its label."""
+
+    words: tuple[int, ...]
+    fallen: list[tuple[list[int], int]]
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether sentences with different labels fall into it."""
+        return len({label for _, label in self.fallen}) > 1
 
 
-def _told(bag: Sequence[int], fallen: list[tuple[list[int], int]]) -> str:
-    each = " and ".join(
-        f"{' '.join(map(str, words))} with label {label}" for words, label in fallen
+def _gather(tokens: Tensor, labels: Tensor) -> list[_Bag]:
+    """Check what is given, and put each sentence into its bag."""
+    _check(tokens, labels)
+    bags: dict[tuple[int, ...], _Bag] = {}
+    for sentence, label in zip(tokens.tolist(), labels.int().tolist(), strict=True):
+        words = tuple(sorted(sentence))
+        bags.setdefault(words, _Bag(words, [])).fallen.append((sentence, label))
+    return list(bags.values())
+
+
+def _check(tokens: Tensor, labels: Tensor) -> None:
+    """Refuse what does not fit into the drawing."""
+    rule = (
+        "tokens must have shape (B, 3), with B from 2 to 10, and words from 0 to 4"
     )
-    verb = "falls" if len(fallen) == 1 else "fall"
-    both = ": both labels in one bag" if _is_torn(fallen) else ""
-    return f"Into the bag {' '.join(map(str, bag))} {verb} {each}{both}"
+    found = f"got shape {tuple(tokens.shape)}"
+    if tokens.dim() != 2 or tokens.size(1) != 3 or not 2 <= len(tokens) <= 10:
+        raise ValueError(f"{rule}; {found}")
+    low, high = tokens.min(), tokens.max()
+    if low < 0 or high > 4:
+        found = f"{found}, with words from {int(low)} to {int(high)}"
+        raise ValueError(f"{rule}; {found}")
+    if labels.shape != tokens.shape[:1] or not set(labels.tolist()) <= {0, 1}:
+        rule = f"labels must be 0 or 1, one for each of {len(tokens)} sentences"
+        raise ValueError(f"{rule}; got {labels.tolist()}")
 
 
-def _is_torn(fallen: list[tuple[list[int], int]]) -> bool:
-    return len({label for _, label in fallen}) > 1
+def _told(bag: _Bag) -> str:
+    """Say which sentences fall into a bag."""
+    each = " and ".join(
+        f"{_spaced(words)} with label {label}" for words, label in bag.fallen
+    )
+    verb = "falls" if len(bag.fallen) == 1 else "fall"
+    both = ": both labels in one bag" if bag.is_torn else ""
+    return f"Into the bag {_spaced(bag.words)} {verb} {each}{both}"
+
+
+def _spaced(words: Sequence[int]) -> str:
+    return " ".join(map(str, words))
+
+
+def _sentences(ax: Axes, at: _Places, bag: _Bag, rows: Sequence[float]) -> None:
+    """Draw the sentences that fall into one bag, each with its label."""
+    for y, (sentence, label) in zip(rows, bag.fallen, strict=True):
+        _tiles(ax, (at.sentence - 18, y), sentence)
+        say(ax, (at.sentence + 38, y), str(label), bold=True)
 
 
 def _tiles(ax: Axes, at: Point, words: Sequence[int]) -> None:
@@ -112,22 +155,15 @@ def _tiles(ax: Axes, at: Point, words: Sequence[int]) -> None:
         box(ax, middle, (TILE - 2, TILE - 2), GROUNDS[word], str(word))
 
 
-def _bag(
-    ax: Axes,
-    at: Point,
-    bag: Sequence[int],
-    fallen: list[tuple[list[int], int]],
-    rows: Sequence[float],
-    start: float,
-) -> None:
+def _bag(ax: Axes, at: _Places, bag: _Bag, rows: Sequence[float]) -> None:
     """Draw a bag, and a wire from each sentence that falls into it."""
-    (x, y), torn = at, _is_torn(fallen)
-    wide = 3 * TILE + 12
-    for row, (_, label) in zip(rows, fallen, strict=True):
-        ends = [(start, row), (x - wide / 2 - 1, y)]
+    y, wide = sum(rows) / len(rows), 3 * TILE + 12
+    for row, (_, label) in zip(rows, bag.fallen, strict=True):
+        ends = [(at.sentence + 52, row), (at.bag - wide / 2 - 1, y)]
         wire(ax, ends, "ink" if label else "muted", curved=True, dashed=not label)
-    role, edge = ("ink", BOLD_LINE) if torn else ("road", LINE)
-    box(ax, at, (wide, TILE + 7), role, filled=False, width=edge)
-    _tiles(ax, at, bag)
-    if torn:
-        say(ax, (x, y + TILE / 2 + 16), "both labels", size=SMALL, bold=True)
+    role, edge = ("ink", BOLD_LINE) if bag.is_torn else ("road", LINE)
+    box(ax, (at.bag, y), (wide, TILE + 7), role, filled=False, width=edge)
+    _tiles(ax, (at.bag, y), bag.words)
+    if bag.is_torn:
+        below = (at.bag, y + TILE / 2 + 16)
+        say(ax, below, "both labels", size=SMALL, bold=True)

@@ -1,11 +1,11 @@
 """Which chapter builds on which: a list with lines beside it, that lead down from what is needed."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
 from selfattn_book.draw.canvas import (
-    Point,
     box,
     canvas,
     disc,
@@ -19,10 +19,8 @@ from selfattn_book.draw.sheet import SMALL
 
 ROW, PART = 32, 28  # pixels from chapter to chapter, and more above a new part
 BOX = 280  # pixels, the width of a box where there is room
-HIGH, HALF = (
-    24,
-    5,
-)  # pixels of a box; how far above its middle lines arrive, and below leave
+HIGH = 24  # pixels, the height of a box
+HALF = 5  # pixels above its middle, where lines arrive; as far below, they leave
 MOST = 6  # lines that stand side by side
 
 Trunk = tuple[int, list[int]]  # a chapter, and those that need it
@@ -61,46 +59,75 @@ def prerequisites(
         Traceback (most recent call last):
         ValueError: there must be one set of numbers for each of 2 chapters; got 1
     """
-    if len(builds_on) != len(chapters):
-        rule = (
-            f"there must be one set of numbers for each of {len(chapters)} chapters"
-        )
-        raise ValueError(f"{rule}; got {len(builds_on)}")
-    for number, needed in enumerate(builds_on, start=1):
+    drawn = _Drawn(chapters, builds_on, parts)
+    _check(drawn)
+
+    def draw(width: float) -> Axes:
+        step = 22 if width == WIDE else 11  # from line to line
+        left = max(step * (drawn.last_lane + 1.5), (width - BOX) / 2)
+        ax = canvas(width, drawn.rows[-1] + ROW / 2)
+        _parts(ax, left, drawn)
+        _chapters(ax, left, min(BOX, width - left - 1), drawn)
+        _lines(ax, left, step, drawn)
+        return tell(ax, *_told(drawn))
+
+    return for_desk_and_phone(draw)
+
+
+@dataclass
+class _Drawn:
+    """What is drawn: the chapters by their parts, and which of them builds on which."""
+
+    chapters: Sequence[str]
+    builds_on: Sequence[Collection[int]]
+    parts: Mapping[str, int]
+
+    @property
+    def direct(self) -> list[set[int]]:
+        """What has a line of its own."""
+        return _direct(self.builds_on)
+
+    @property
+    def lanes(self) -> dict[int, int]:
+        return _lanes(self.direct)
+
+    @property
+    def last_lane(self) -> int:
+        """The one furthest from the titles."""
+        return max(self.lanes.values(), default=0)
+
+    @property
+    def rows(self) -> list[float]:
+        """The heights of the middles of the chapters."""
+        return _rows(len(self.chapters), self.parts)
+
+
+def _check(drawn: _Drawn) -> None:
+    """Refuse what does not fit into the drawing."""
+    count, sets = len(drawn.chapters), len(drawn.builds_on)
+    if sets != count:
+        rule = f"there must be one set of numbers for each of {count} chapters"
+        raise ValueError(f"{rule}; got {sets}")
+    for number, needed in enumerate(drawn.builds_on, start=1):
         for other in needed:
             if not 1 <= other < number:
                 rule = "a chapter must build on earlier ones"
                 raise ValueError(f"{rule}; got {other} for chapter {number}")
-    direct = _direct(builds_on)
-    lanes = _lanes(direct)
-    if max(lanes.values(), default=0) >= MOST:
+    if drawn.last_lane >= MOST:
         rule = f"at most {MOST} lines may stand side by side"
-        raise ValueError(f"{rule}; got {max(lanes.values()) + 1}")
+        raise ValueError(f"{rule}; got {drawn.last_lane + 1}")
 
-    def draw(width: float) -> Axes:
-        step = 22 if width == WIDE else 11  # from line to line
-        beside = step * (max(lanes.values(), default=0) + 1.5)
-        left = max(beside, (width - BOX) / 2)
-        rows = _rows(len(chapters), parts)
-        ax = canvas(width, rows[-1] + ROW / 2)
-        for name, first in parts.items():
-            at = (left, rows[first - 1] - 25)
-            say(ax, at, name, "muted", size=SMALL, align="left", bold=True)
-        for number, (title, y) in enumerate(zip(chapters, rows, strict=True), 1):
-            size = (min(BOX, width - left - 1), HIGH)
-            box(ax, (left + size[0] / 2, y), size)
-            say(ax, (left + 24, y), str(number), "muted", align="right")
-            say(ax, (left + 32, y), title, align="left")
-        _lines(ax, (left, step), direct, lanes, rows)
-        return tell(ax, "Which chapter builds on which", *told)
 
-    told = [
-        f"{number} {title} builds on {_listed(needed)}"
-        for number, (title, needed) in enumerate(
-            zip(chapters, builds_on, strict=True), 1
-        )
+def _told(drawn: _Drawn) -> list[str]:
+    """Say what each chapter builds on, also by way of another one."""
+    each = enumerate(zip(drawn.chapters, drawn.builds_on, strict=True), 1)
+    return [
+        "Which chapter builds on which",
+        *(
+            f"{number} {title} builds on {_listed(needed)}"
+            for number, (title, needed) in each
+        ),
     ]
-    return for_desk_and_phone(draw)
 
 
 def _listed(numbers: Collection[int]) -> str:
@@ -172,25 +199,34 @@ def _rows(count: int, parts: Mapping[str, int]) -> list[float]:
     return rows
 
 
-def _lines(
-    ax: Axes,
-    at: Point,
-    builds_on: Sequence[Collection[int]],
-    lanes: Mapping[int, int],
-    rows: Sequence[float],
-) -> None:
+def _parts(ax: Axes, left: float, drawn: _Drawn) -> None:
+    """Write the name of each part above its first chapter."""
+    for name, first in drawn.parts.items():
+        at = (left, drawn.rows[first - 1] - 25)
+        say(ax, at, name, "muted", size=SMALL, align="left", bold=True)
+
+
+def _chapters(ax: Axes, left: float, wide: float, drawn: _Drawn) -> None:
+    """Draw a box for each chapter, with its number and its title."""
+    for number, (title, y) in enumerate(
+        zip(drawn.chapters, drawn.rows, strict=True), 1
+    ):
+        box(ax, (left + wide / 2, y), (wide, HIGH))
+        say(ax, (left + 24, y), str(number), "muted", align="right")
+        say(ax, (left + 32, y), title, align="left")
+
+
+def _lines(ax: Axes, left: float, step: float, drawn: _Drawn) -> None:
     """Lead a line down from each chapter; a dot where another one takes from it."""
-    left, step = at
+    rows, lanes = drawn.rows, drawn.lanes
     across = {number: left - step * (lane + 1.5) for number, lane in lanes.items()}
-    for number, needed in enumerate(builds_on, 1):
+    for y, needed in zip(rows, drawn.direct, strict=True):
         if needed:
             far = min(across[other] for other in needed)
-            y = rows[number - 1] - HALF
-            wire(ax, [(far, y), (left, y)])
-    for number, others in _trunks(builds_on):
+            wire(ax, [(far, y - HALF), (left, y - HALF)])
+    for number, others in _trunks(drawn.direct):
         x, start = across[number], rows[number - 1] + HALF
-        end = rows[others[-1] - 1] - HALF
-        way = [(left, start), (x, start), (x, end)]
-        wire(ax, way, head=False)
-        for other in others:
-            disc(ax, (x, rows[other - 1] - HALF), 3, "ink")
+        ends = [rows[other - 1] - HALF for other in others]
+        wire(ax, [(left, start), (x, start), (x, ends[-1])], head=False)
+        for y in ends:
+            disc(ax, (x, y), 3, "ink")

@@ -1,6 +1,7 @@
 """Stacks of blocks as roads: what each part makes of a vector is added to the residual path."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import cast
 
 from matplotlib.axes import Axes
@@ -19,7 +20,7 @@ from selfattn_book.draw.canvas import (
     tell,
     wire,
 )
-from selfattn_book.draw.layout import NARROW
+from selfattn_book.draw.layout import WIDE
 from selfattn_book.draw.sheet import SMALL
 from selfattn_book.transformer import EncoderBlock, EncoderStack, Residual
 
@@ -27,6 +28,21 @@ UNIT = 7  # pixels of a road on which the vectors have size 1
 TOP = 52  # pixels above the first block
 END = 62  # pixels behind the last block
 NOTE = 24  # pixels of what the numbers are
+LARGEST = 4  # size of vectors whose road still covers nothing
+
+
+@dataclass
+class _Places:
+    """Where things lie, in pixels from the left edge of a stack, and from the top of a part."""
+
+    road: float
+    begin: float  # where the part reads from the road
+    plus: float  # where what it makes is added
+    part: float  # how high a part is, with its norm
+
+
+DESK = _Places(82, 17, 45, 76)
+PHONE = _Places(44, 4, 43, 75)
 
 
 def roads(stacks: Mapping[str, EncoderStack], x: Tensor) -> Axes:
@@ -66,36 +82,68 @@ def roads(stacks: Mapping[str, EncoderStack], x: Tensor) -> Axes:
         Traceback (most recent call last):
         ValueError: there must be two stacks of equally many blocks, 1 to 3; got 1 block in 1 stack
     """
-    depths = [len(stack.blocks) for stack in stacks.values()]
-    if len(depths) != 2 or len(set(depths)) != 1 or not 1 <= depths[0] <= 3:
-        rule = "there must be two stacks of equally many blocks, 1 to 3"
-        said = " and ".join(map(str, depths)) or "0"
-        many = "" if depths == [1] else "s"
-        found = f"{said} block{many} in {len(depths)} stack" + "s" * (
-            len(depths) != 1
-        )
-        raise ValueError(f"{rule}; got {found}")
-    sizes = {name: _sizes(stack, x) for name, stack in stacks.items()}
-    largest = max(size for steps in sizes.values() for size in steps)
-    if largest > 4:
-        rule = "no vectors may be larger than 4, or their road covers what stands beside"
-        raise ValueError(f"{rule}; got {number(largest)}")
-    told = [_told(name, stack, sizes[name]) for name, stack in stacks.items()]
-    many = "block" if depths[0] == 1 else "blocks"
-    opening = f"Two stacks of {depths[0]} {many}, each with its residual path as a straight road"
+    measured = _measure(stacks, x)
+    depth = measured[0].depth
 
     def draw(width: float) -> Axes:
-        stage = 75 if width == NARROW else 76  # pixels of a part, with its norm
-        end = TOP + 2 * stage * depths[0] + END
+        at = DESK if width == WIDE else PHONE
+        end, wide = TOP + 2 * at.part * depth + END, width / 2
         ax = canvas(width, end + NOTE)
         note = "numbers and width: size of the vectors on the road"
         say(ax, (width / 2, end + 12), note, "muted", size=SMALL)
-        for i, (name, stack) in enumerate(stacks.items()):
-            left = i * width / 2
-            _road(ax, left, width / 2, stage, name, stack, sizes[name])
-        return tell(ax, opening, *told)
+        for i, road in enumerate(measured):
+            _road(ax, at, (i * wide, wide), road)
+        blocks = f"{depth} {'block' if depth == 1 else 'blocks'}"
+        opening = f"Two stacks of {blocks}, each with its residual path as a straight road"
+        return tell(ax, opening, *map(_told, measured))
 
     return for_desk_and_phone(draw)
+
+
+@dataclass
+class _Road:
+    """A stack as a road, and the sizes along it: of what comes in, and behind each sum and norm."""
+
+    name: str
+    depth: int
+    is_pre_norm: bool
+    sizes: list[float]
+
+    @property
+    def sums(self) -> list[float]:
+        """The sizes behind the sums, one for each part."""
+        return self.sizes[1:-1] if self.is_pre_norm else self.sizes[1::2]
+
+    @property
+    def between(self) -> list[float]:
+        """The sizes from part to part, before the first one and behind the last one, too."""
+        return self.sizes[:-1] if self.is_pre_norm else self.sizes[::2]
+
+
+def _measure(stacks: Mapping[str, EncoderStack], x: Tensor) -> list[_Road]:
+    """Check what is given, and measure what is drawn."""
+    _check(stacks)
+    measured = [
+        _Road(name, len(stack.blocks), _is_pre_norm(stack), _sizes(stack, x))
+        for name, stack in stacks.items()
+    ]
+    largest = max(size for road in measured for size in road.sizes)
+    if largest > LARGEST:
+        rule = f"no vectors may be larger than {LARGEST}"
+        why = "or their road covers what stands beside"
+        raise ValueError(f"{rule}, {why}; got {number(largest)}")
+    return measured
+
+
+def _check(stacks: Mapping[str, EncoderStack]) -> None:
+    """Refuse stacks that do not fit side by side."""
+    depths = [len(stack.blocks) for stack in stacks.values()]
+    if len(depths) != 2 or len(set(depths)) != 1 or not 1 <= depths[0] <= 3:
+        rule = "there must be two stacks of equally many blocks, 1 to 3"
+        blocks = "block" if depths == [1] else "blocks"
+        many = "stack" if len(depths) == 1 else "stacks"
+        said = " and ".join(map(str, depths)) or "0"
+        raise ValueError(f"{rule}; got {said} {blocks} in {len(depths)} {many}")
 
 
 def _sizes(stack: EncoderStack, x: Tensor) -> list[float]:
@@ -126,66 +174,65 @@ def _size(x: Tensor) -> float:
     return float(x.detach().square().mean().sqrt())
 
 
-def _told(name: str, stack: EncoderStack, sizes: list[float]) -> str:
-    if _is_pre_norm(stack):
-        way = f"{listed(sizes[:-1])}, behind the last norm {number(sizes[-1])}"
-        return (
-            f"{name}: each norm stands on a side road. Size along the road: {way}"
-        )
-    pairs = zip(sizes[1::2], sizes[2::2], strict=True)
-    way = ", ".join(
-        f"{number(sum_)}, behind the norm {number(normed)}"
-        for sum_, normed in pairs
-    )
-    begin = f"{name}: each norm stands on the road. Size along the road: {number(sizes[0])}"
-    return f"{begin}, {way}"
+def _told(road: _Road) -> str:
+    """Say where the norms of a stack stand, and how large the vectors are along its road."""
+    start, last = number(road.sizes[0]), number(road.sizes[-1])
+    if road.is_pre_norm:
+        stand = "on a side road"
+        way = f"{start}, {listed(road.sums)}, behind the last norm {last}"
+    else:
+        stand = "on the road"
+        pairs = zip(road.sums, road.between[1:], strict=True)
+        steps = [f"{number(y)}, behind the norm {number(z)}" for y, z in pairs]
+        way = ", ".join([start, *steps])
+    return f"{road.name}: each norm stands {stand}. Size along the road: {way}"
 
 
-def _road(
-    ax: Axes,
-    left: float,
-    wide: float,
-    stage: float,
-    name: str,
-    stack: EncoderStack,
-    sizes: list[float],
-) -> None:
-    narrow, first = wide < 200, _is_pre_norm(stack)
-    at = left + (44 if narrow else 82)
-    say(ax, (left + wide / 2, 14), name, bold=True)
-    say(ax, (at, 38), "x", bold=True)
-    say(ax, (at - 16, 38), number(sizes[0]), size=SMALL, align="right")
-    rest, size, y = iter(sizes[1:]), sizes[0], float(TOP)
-    for i in range(2 * len(stack.blocks)):
+def _road(ax: Axes, at: _Places, span: Point, road: _Road) -> None:
+    """Draw one stack from the top down."""
+    left, wide = span
+    x, end = left + at.road, TOP + 2 * at.part * road.depth
+    say(ax, (left + wide / 2, 14), road.name, bold=True)
+    say(ax, (x, 38), "x", bold=True)
+    say(ax, (x - 16, 38), number(road.sizes[0]), size=SMALL, align="right")
+    for i in range(2 * road.depth):
+        y = TOP + at.part * i
         if i % 2 == 0:
-            _ground(ax, (left, y), (wide, 2 * stage), i // 2 + 1)
-        begin, plus, end = (
-            y + (4 if narrow else 17),
-            y + (43 if narrow else 45),
-            y + stage,
-        )
-        part = "attention" if i % 2 == 0 else "small network"
-        _lane(ax, at, (y, plus), size)
-        edge = at + UNIT * size / 2
-        side = _side_road_on_phone if narrow else _side_road
-        side(ax, edge, (at, begin, plus), part, norm=first)
-        size = next(rest)
-        say(ax, (at - 16, plus), number(size), size=SMALL, align="right")
-        node(ax, (at, plus), "+", radius=9)
-        if first:
-            _lane(ax, at, (plus, end), size)
-        else:
-            _lane(ax, at, (plus, plus + 20), size)
-            size = next(rest)
-            _lane(ax, at, (plus + 20, end), size)
-            _norm_on_road(ax, (at, plus + 20), size)
-        y = end
-    if first:
-        _lane(ax, at, (y, y + 22), size)
-        size = next(rest)
-        _norm_on_road(ax, (at, y + 20), size)
-    behind = y + (22 if first else 0)
-    wire(ax, [(at, behind), (at, y + END - 12)], "road", width=UNIT * size)
+            _ground(ax, (left, y), (wide, 2 * at.part), i // 2 + 1)
+        _part(ax, at, (x, y), road, i)
+    _end(ax, (x, end), road)
+
+
+def _part(ax: Axes, at: _Places, start: Point, road: _Road, i: int) -> None:
+    """Draw a part beside the road, its way there and back, and the road as far as the next part."""
+    x, y = start
+    begin, plus, end = y + at.begin, y + at.plus, y + at.part
+    comes, summed = road.between[i], road.sums[i]
+    _lane(ax, x, (y, plus), comes)
+    side = _side_road if at is DESK else _side_road_on_phone
+    name = "attention" if i % 2 == 0 else "small network"
+    edge = x + UNIT * comes / 2
+    side(ax, edge, (x, begin, plus), name, norm=road.is_pre_norm)
+    say(ax, (x - 16, plus), number(summed), size=SMALL, align="right")
+    node(ax, (x, plus), "+", radius=9)
+    if road.is_pre_norm:
+        _lane(ax, x, (plus, end), summed)
+    else:
+        normed = road.between[i + 1]
+        _lane(ax, x, (plus, plus + 20), summed)
+        _lane(ax, x, (plus + 20, end), normed)
+        _norm_on_road(ax, (x, plus + 20), normed)
+
+
+def _end(ax: Axes, at: Point, road: _Road) -> None:
+    """Draw the end of the road, in pre-norm with the last norm on it."""
+    (x, y), size = at, road.sizes[-1]
+    behind = y
+    if road.is_pre_norm:
+        behind = y + 22
+        _lane(ax, x, (y, behind), road.sums[-1])
+        _norm_on_road(ax, (x, y + 20), size)
+    wire(ax, [(x, behind), (x, y + END - 12)], "road", width=UNIT * size)
 
 
 def _ground(ax: Axes, corner: Point, size: Point, count: int) -> None:

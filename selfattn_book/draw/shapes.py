@@ -20,7 +20,7 @@ from selfattn_book.draw.canvas import (
     tell,
     wire,
 )
-from selfattn_book.draw.layout import WIDE
+from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.sheet import SMALL
 from selfattn_book.multi_head import MultiHeadAttention
 
@@ -39,11 +39,16 @@ class _Places:
     scores: float
     context: float
     mask: float
+    height: float  # of the drawing
     blank: str  # between the letters of a shape
 
+    @property
+    def memory(self) -> float:
+        return (self.key + self.value) / 2
 
-DESK = _Places(90, 220, 350, 155, 230, 54, " ")
-PHONE = _Places(56, 156, 256, 106, 140, 34, "")
+
+DESK = _Places(90, 220, 350, 155, 230, 54, 560, " ")
+PHONE = _Places(56, 156, 256, 106, 140, 34, 672, "")
 
 
 def shapes(
@@ -88,44 +93,66 @@ def shapes(
         Traceback (most recent call last):
         ValueError: there must be at least one mask
     """
-    if not masks:
-        raise ValueError("there must be at least one mask")
-    letters = _letters(attention, x, memory)
-    tensors = _steps(attention, x, memory, list(masks.values())[-1])
-    here = ", ".join(f"{a} = {n}" for n, a in letters.items() if "·" not in a)
+    drawn = _compute(attention, x, memory, masks)
 
     def draw(width: float) -> Axes:
         at = DESK if width == WIDE else PHONE
-        named = {
-            name: at.blank.join(_shape(tensor, letters))
-            for name, tensor in (tensors | dict(masks)).items()
-        }
-        ax = canvas(width, 560 if at is DESK else 672)
+        ax = canvas(width, at.height)
         _flow(ax, at)
-        _pictures(ax, at, tensors, named)
-        _hide(ax, (at.scores, 325), list(masks.values())[-1])
-        _masks(ax, at, masks, named)
-        sizes = f"drawn with {here}".split(", d_model")
-        if at is DESK:
-            say(
-                ax,
-                (320, 546),
-                f"{sizes[0]}, d_model{sizes[1]}",
-                "muted",
-                size=SMALL,
-            )
-        else:
-            say(ax, (156, 646), sizes[0], "muted", size=SMALL)
-            say(ax, (156, 662), f"d_model{sizes[1]}", "muted", size=SMALL)
-        return tell(ax, "The shapes of attention", *told, f"Here {here}")
+        _pictures(ax, at, drawn)
+        _hide(ax, (at.scores, 325), drawn.used)
+        _masks(ax, at, drawn)
+        _sizes(ax, at, drawn)
+        return tell(ax, *_told(drawn))
 
-    told = [
-        f"{name}: {' '.join(_shape(tensor, letters))}"
-        for name, tensor in (
-            tensors | {f"The mask {name}": mask for name, mask in masks.items()}
-        ).items()
-    ]
     return for_desk_and_phone(draw)
+
+
+@dataclass
+class _Drawn:
+    """What is drawn: the tensors on the way, the masks, and the letter of each size."""
+
+    tensors: dict[str, Tensor]
+    masks: Mapping[str, Tensor]
+    used: Tensor  # the mask that attention is computed with
+    letters: dict[int, str]
+
+    @property
+    def here(self) -> str:
+        """The sizes of this drawing."""
+        named = [(a, n) for n, a in self.letters.items() if "·" not in a]
+        return ", ".join(f"{letter} = {size}" for letter, size in named)
+
+    def shape(self, tensor: Tensor, blank: str = " ") -> str:
+        """Return the letters of a shape."""
+        named = [self.letters[size] if size > 1 else "1" for size in tensor.shape]
+        comma = f",{blank}"
+        return f"({comma.join(named)})"
+
+
+def _compute(
+    attention: MultiHeadAttention,
+    x: Tensor,
+    memory: Tensor,
+    masks: Mapping[str, Tensor],
+) -> _Drawn:
+    """Check what is given, and compute what is drawn."""
+    if not masks:
+        raise ValueError("there must be at least one mask")
+    letters = _letters(attention, x, memory)
+    used = list(masks.values())[-1]
+    return _Drawn(_steps(attention, x, memory, used), masks, used, letters)
+
+
+def _told(drawn: _Drawn) -> list[str]:
+    """Say the shape of each tensor and of each mask."""
+    masks = {f"The mask {name}": mask for name, mask in drawn.masks.items()}
+    everything = drawn.tensors | masks
+    return [
+        "The shapes of attention",
+        *(f"{name}: {drawn.shape(x)}" for name, x in everything.items()),
+        f"Here {drawn.here}",
+    ]
 
 
 def _letters(
@@ -180,32 +207,38 @@ def _steps(
     return dict(zip([*names, "side by side", "output"], made, strict=True))
 
 
-def _shape(tensor: Tensor, letters: Mapping[int, str]) -> list[str]:
-    """Return the letters of a shape, with the signs between them."""
-    named = [letters[size] if size > 1 else "1" for size in tensor.shape]
-    named = [f"{letter}," for letter in named[:-1]] + [f"{named[-1]})"]
-    return [f"({named[0]}", *named[1:]]
-
-
 def _flow(ax: Axes, at: _Places) -> None:
     """What goes where; pictures are drawn over it."""
-    middle = (at.key + at.value) / 2
+    _to_weights(ax, at)
+    _to_output(ax, at)
+    _operations(ax, at)
+    if at is DESK:
+        _say_steps(ax, at)
+
+
+def _to_weights(ax: Axes, at: _Places) -> None:
+    """Lead the inputs to queries, keys and values, and the first two with the mask to the weights."""
     wire(ax, [(at.query, 76), (at.query, 119)], "query")
     for x, role in ((at.key, "key"), (at.value, "value")):
-        wire(ax, [(middle, 84), (middle, 98), (x, 98), (x, 117)], role)
+        wire(ax, [(at.memory, 84), (at.memory, 98), (x, 98), (x, 117)], role)
     for x, role in ((at.query, "query"), (at.key, "key")):
         wire(ax, [(x, 208), (x, 222), (at.scores, 222)], role, head=False)
     wire(ax, [(at.scores, 222), (at.scores, 242)])
     wire(ax, [(at.scores, 260), (at.scores, 306)])
     wire(ax, [(at.mask, 288), (at.scores, 288)], "mask", head=False)
-    way = [(at.value, 208), (at.value, 364), (at.context, 364)]
-    wire(ax, way, "value", head=False)
-    way = [(at.scores, 325), (at.scores, 364), (at.context, 364)]
-    wire(ax, way, "weights", head=False)
-    for (start, end), role in zip(
-        pairwise([364, 386, 443, 495]), ("context", "context", "ink"), strict=True
-    ):
+
+
+def _to_output(ax: Axes, at: _Places) -> None:
+    """Lead values and weights to the context, and the context to the output."""
+    for x, y, role in ((at.value, 208, "value"), (at.scores, 325, "weights")):
+        wire(ax, [(x, y), (x, 364), (at.context, 364)], role, head=False)
+    steps, roles = pairwise([364, 386, 443, 495]), ("context", "context", "ink")
+    for (start, end), role in zip(steps, roles, strict=True):
         wire(ax, [(at.context, start), (at.context, end)], role)
+
+
+def _operations(ax: Axes, at: _Places) -> None:
+    """Mark where two things become one: at the dot products, at the mask and at the weighted sum."""
     node(ax, (at.scores, 222), "·")
     node(ax, (at.context, 364), "×")
     box(ax, (at.mask, 288), (60, 26), "mask", "mask", bold=True)
@@ -213,8 +246,6 @@ def _flow(ax: Axes, at: _Places) -> None:
         hatch(ax, (at.mask + 25 * side, 288), (10, 26))
     where = (at.scores + 10, 288)
     say(ax, where, "softmax over S", "muted", size=SMALL, align="left")
-    if at is DESK:
-        _say_steps(ax, at)
 
 
 def _say_steps(ax: Axes, at: _Places) -> None:
@@ -231,13 +262,11 @@ def _say_steps(ax: Axes, at: _Places) -> None:
         say(ax, (right, y), text, "muted", size=SMALL, align="left")
 
 
-def _pictures(
-    ax: Axes, at: _Places, tensors: Mapping[str, Tensor], named: Mapping[str, str]
-) -> None:
-    middle = (at.key + at.value) / 2
+def _pictures(ax: Axes, at: _Places, drawn: _Drawn) -> None:
+    """Draw each tensor as a grid, with its name and its shape."""
     places = {
         "X": (at.query, 62),
-        "M": (middle, 62),
+        "M": (at.memory, 62),
         "Q": (at.query, 144),
         "K": (at.key, 144),
         "V": (at.value, 144),
@@ -250,13 +279,14 @@ def _pictures(
     roles = ["ink", "ink", "query", "key", "value", "ink", "weights", "context"]
     roles += ["context", "ink"]
     for (name, place), role in zip(places.items(), roles, strict=True):
-        _grid(ax, place, tensors[name], role)
-        _label(ax, place, name, named[name], tensors[name])
+        tensor = drawn.tensors[name]
+        _grid(ax, place, tensor, role)
+        _label(ax, place, name, drawn.shape(tensor, at.blank), tensor.size(-1))
 
 
-def _label(ax: Axes, at: Point, name: str, shape: str, tensor: Tensor) -> None:
+def _label(ax: Axes, at: Point, name: str, shape: str, columns: int) -> None:
     """Name a picture: above where nothing comes in, below where three share a row, else beside."""
-    (x, y), width = at, CELL * tensor.size(-1)
+    x, y = at
     if name in "XM":
         say(ax, (x, 12), "X" if name == "X" else "X, or a memory M", bold=True)
         say(ax, (x, 30), shape, "muted", size=SMALL)
@@ -264,7 +294,7 @@ def _label(ax: Axes, at: Point, name: str, shape: str, tensor: Tensor) -> None:
         say(ax, (x, 182), name, bold=True)
         say(ax, (x, 198), shape, "muted", size=SMALL)
     else:
-        left = x + width / 2 + BEHIND + 7
+        left = x + CELL * columns / 2 + BEHIND + 7
         say(ax, (left, y - 8), name, bold=True, align="left")
         say(ax, (left, y + 9), shape, "muted", size=SMALL, align="left")
 
@@ -279,20 +309,11 @@ def _grid(ax: Axes, at: Point, tensor: Tensor, role: str) -> None:
         order = 3 + (sheets - sheet) / 10
         box(ax, (x, y), (width, height), role, order=order)
     left, top = at[0] - width / 2, at[1] - height / 2
-    for i in range(1, rows):
-        line(
-            ax,
-            [(left, top + CELL * i), (left + width, top + CELL * i)],
-            role,
-            width=0.5,
-        )
-    for j in range(1, columns):
-        line(
-            ax,
-            [(left + CELL * j, top), (left + CELL * j, top + height)],
-            role,
-            width=0.5,
-        )
+    right, bottom = left + width, top + height
+    for y in (top + CELL * i for i in range(1, rows)):
+        line(ax, [(left, y), (right, y)], role, width=0.5)
+    for x in (left + CELL * j for j in range(1, columns)):
+        line(ax, [(x, top), (x, bottom)], role, width=0.5)
 
 
 def _hide(ax: Axes, at: Point, mask: Tensor) -> None:
@@ -306,20 +327,32 @@ def _hide(ax: Axes, at: Point, mask: Tensor) -> None:
         hatch(ax, middle, (CELL, CELL))
 
 
-def _masks(
-    ax: Axes, at: _Places, masks: Mapping[str, Tensor], named: Mapping[str, str]
-) -> None:
+def _masks(ax: Axes, at: _Places, drawn: _Drawn) -> None:
     """Show each mask with its shape: beside the flow on a desk, below it on a phone."""
-    count = len(masks)
+    count = len(drawn.masks)
     if at is DESK:
         places = [(at.mask, 334.0 + 68 * i) for i in range(count)]
     else:
-        step = 312 / count
+        step = NARROW / count
         places = [(step * (i + 0.5), 578.0) for i in range(count)]
-        say(ax, (156, 550), "masks: what is hatched is hidden", "muted", size=SMALL)
-    for (name, mask), place in zip(masks.items(), places, strict=True):
+        says = "masks: what is hatched is hidden"
+        say(ax, (NARROW / 2, 550), says, "muted", size=SMALL)
+    for (name, mask), (x, y) in zip(drawn.masks.items(), places, strict=True):
         flat = mask.reshape(-1, *mask.shape[-2:])[0]
-        _grid(ax, place, flat, "mask")
-        _hide(ax, place, mask)
-        say(ax, (place[0], place[1] + 24), name, bold=True, size=SMALL)
-        say(ax, (place[0], place[1] + 40), named[name], "muted", size=SMALL)
+        _grid(ax, (x, y), flat, "mask")
+        _hide(ax, (x, y), mask)
+        shape = drawn.shape(mask, at.blank)
+        say(ax, (x, y + 24), name, bold=True, size=SMALL)
+        say(ax, (x, y + 40), shape, "muted", size=SMALL)
+
+
+def _sizes(ax: Axes, at: _Places, drawn: _Drawn) -> None:
+    """Say below all what the letters are here; on a phone, in two lines."""
+    here = f"drawn with {drawn.here}"
+    if at is DESK:
+        say(ax, (WIDE / 2, at.height - 14), here, "muted", size=SMALL)
+    else:
+        counts, widths = here.split(", d_model")
+        say(ax, (NARROW / 2, at.height - 26), counts, "muted", size=SMALL)
+        last = (NARROW / 2, at.height - 10)
+        say(ax, last, f"d_model{widths}", "muted", size=SMALL)
