@@ -1,6 +1,7 @@
 """One word that looks twice, and how a strip is cut into heads, beside what one `view` makes of it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from torch import Tensor
@@ -67,6 +68,8 @@ def looks_twice(
         0.76. Side by side: 1.00, 0.76.
         >>> [text.get_text() for text in ax.texts].count("0.88")
         1
+        >>> [text.get_text() for text in ax.texts if "head" in text.get_text()]
+        ['head 1: outdoors', 'head 2: alive']
         >>> looks_twice(x[:, :1], ["tree", "rock"], ["outdoors", "alive"], asked)
         Traceback (most recent call last):
         ValueError: x must have shape (T, 2), with T from 2 to 4; got (2, 1)
@@ -74,6 +77,60 @@ def looks_twice(
         Traceback (most recent call last):
         ValueError: a name may have at most 5 letters; got 'flower'
     """
+    drawn = _looking(x, names, columns, questions, row)
+
+    def draw(width: float) -> Axes:
+        at = PHONE if width == NARROW else DESK
+        first = 62 + at.step / 2
+        low = first + (len(x) * at.step + 76) * at.is_phone  # where the bars begin
+        ax = canvas(width, low + len(x) * at.step + 62)
+        _two_columns(ax, drawn, (56, first), at.step)
+        for head in (0, 1):
+            _head(ax, drawn, head, at, low)
+        _side_by_side(ax, drawn, at, low)
+        return tell(ax, *_told(drawn))
+
+    return for_desk_and_phone(draw)
+
+
+@dataclass
+class _Looks:
+    """What is drawn: the words, what is asked of them, and what comes of it."""
+
+    x: Tensor
+    names: list[str]
+    columns: list[str]
+    questions: list[str]
+    row: int
+    weights: list[Tensor]  # for each head, of the word that looks
+    averages: list[float]
+
+
+@dataclass
+class _Bars:
+    """Where the bars of the two heads stand, in pixels."""
+
+    step: float  # from row to row
+    long: float  # of a weight of 1
+    zeros: tuple[float, float]  # where the bars of each head begin
+    is_phone: bool
+
+    def middle(self, head: int) -> float:
+        return self.zeros[head] + self.long / 2 + 12
+
+
+DESK = _Bars(32, 150, (236, 440), is_phone=False)
+PHONE = _Bars(26, 56, (62, 204), is_phone=True)
+
+
+def _looking(
+    x: Tensor,
+    names: Sequence[str],
+    columns: Sequence[str],
+    questions: Sequence[str],
+    row: int,
+) -> _Looks:
+    """Check what is given, and compute what is drawn."""
     if x.dim() != 2 or x.size(1) != 2 or not 2 <= len(x) <= 4:
         rule = "x must have shape (T, 2), with T from 2 to 4"
         raise ValueError(f"{rule}; got {tuple(x.shape)}")
@@ -83,73 +140,63 @@ def looks_twice(
     heads = [scaled_dot_product_attention(*[c] * 3) for c in x.split(1, dim=1)]
     weights = [table[row] for _, table in heads]
     averages = [float(context[row]) for context, _ in heads]
-    told = [f"The word {names[row]} looks twice"]
-    for h, (asked, column) in enumerate(zip(questions, columns, strict=True)):
-        each = zip(names, map(float, weights[h]), strict=True)
+    return _Looks(x, names, columns, questions, row, weights, averages)
+
+
+def _told(drawn: _Looks) -> list[str]:
+    """Say what is drawn."""
+    told = [f"The word {drawn.names[drawn.row]} looks twice"]
+    asked = zip(drawn.questions, drawn.columns, strict=True)
+    for h, (question, column) in enumerate(asked):
+        each = zip(drawn.names, drawn.weights[h].tolist(), strict=True)
         seen = ", ".join(f"{name} {number(weight)}" for name, weight in each)
         told.append(
-            f"Head {h + 1}, {asked.lower()}, by the column {column}: weights {seen}; "
-            f"average {number(averages[h])}"
+            f"Head {h + 1}, {question.lower()}, by the column {column}: weights {seen}; "
+            f"average {number(drawn.averages[h])}"
         )
-    told.append(f"Side by side: {listed(averages)}")
-
-    def draw(width: float) -> Axes:
-        phone, count = width == NARROW, len(x)
-        step, long = (26, 56) if phone else (32, 150)  # of a row; of a weight of 1
-        first = 62 + step / 2
-        low = first + (count * step + 76) * phone  # where the bars begin
-        ax = canvas(width, low + count * step + 62)
-        _two_columns(ax, (56, first), step, x, names, columns, row)
-        zeros = (62, 204) if phone else (236, 440)
-        for h, zero in enumerate(zeros):
-            rows = [low + i * step for i in range(count)]
-            middle = zero + long / 2 + 12
-            titles(ax, [(middle, f"head {h + 1}")], rows[0] - step / 2 - 46)
-            say(ax, (middle, rows[0] - step / 2 - 24), questions[h], size=SMALL)
-            for y, name, weight in zip(
-                rows, names, weights[h].tolist(), strict=True
-            ):
-                bar(ax, (zero, y), long * weight, "weights")
-                at = (zero + long * weight + 6, y)
-                say(ax, at, number(weight), "weights", align="left")
-                if phone:
-                    say(ax, (zero - 6, y), name, align="right", size=SMALL)
-            line(ax, [(zero, rows[0] - 14), (zero, rows[-1] + 14)])
-        floor, centre = low + count * step + 38, sum(zeros) / 2 + long / 2 + 12
-        vector(ax, (centre - 42, floor), averages, "context", width=BOLD_LINE)
-        for zero, side in zip(zeros, (-1, 1), strict=True):
-            x0 = zero + long / 2 + 12
-            way = [(x0, low + (count - 0.5) * step + 2), (x0, floor)]
-            wire(ax, [*way, (centre + 44 * side, floor)], "context")
-        middle = low + count * step + 10
-        say(ax, (centre, middle), "two averages", "context", size=SMALL, bold=True)
-        return tell(ax, *told)
-
-    return for_desk_and_phone(draw)
+    return [*told, f"Side by side: {listed(drawn.averages)}"]
 
 
-def _two_columns(
-    ax: Axes,
-    corner: Point,
-    step: float,
-    x: Tensor,
-    names: Sequence[str],
-    columns: Sequence[str],
-    row: int,
-) -> None:
+def _two_columns(ax: Axes, drawn: _Looks, corner: Point, step: float) -> None:
     """Draw the words with their two columns; the one that looks stands out."""
     (left, first), cell = corner, (62, 24)
-    for c, column in enumerate(columns):
+    for c, column in enumerate(drawn.columns):
         at = (left + (c + 0.5) * cell[0], first - step / 2 - 12)
         say(ax, at, column, size=SMALL)
-    for i, (name, entries) in enumerate(zip(names, x, strict=True)):
-        role, y = (
-            ("query", first + i * step) if i == row else ("key", first + i * step)
-        )
-        look = {"bold": i == row}
-        say(ax, (left - 8, y), name, role, align="right", size=SMALL, **look)
-        wide = BOLD_LINE if i == row else 1
+    for i, (name, entries) in enumerate(zip(drawn.names, drawn.x, strict=True)):
+        looks, y = i == drawn.row, first + i * step
+        role = "query" if looks else "key"
+        say(ax, (left - 8, y), name, role, align="right", size=SMALL, bold=looks)
+        wide = BOLD_LINE if looks else 1
         vector(ax, (left, y), entries, role, cell=cell, digits=0, width=wide)
+
+
+def _head(ax: Axes, drawn: _Looks, head: int, at: _Bars, low: float) -> None:
+    """Draw what one head asks, and its weights as bars."""
+    rows = [low + i * at.step for i in range(len(drawn.x))]
+    zero, middle, top = at.zeros[head], at.middle(head), rows[0] - at.step / 2
+    titles(ax, [(middle, f"head {head + 1}: {drawn.columns[head]}")], top - 46)
+    say(ax, (middle, top - 24), drawn.questions[head], size=SMALL)
+    weights = drawn.weights[head].tolist()
+    for y, name, weight in zip(rows, drawn.names, weights, strict=True):
+        bar(ax, (zero, y), at.long * weight, "weights")
+        end = (zero + at.long * weight + 6, y)
+        say(ax, end, number(weight), "weights", align="left")
+        if at.is_phone:
+            say(ax, (zero - 6, y), name, align="right", size=SMALL)
+    line(ax, [(zero, rows[0] - 14), (zero, rows[-1] + 14)])
+
+
+def _side_by_side(ax: Axes, drawn: _Looks, at: _Bars, low: float) -> None:
+    """Draw the average of each head, and both as one vector."""
+    high = low + len(drawn.x) * at.step
+    floor, centre = high + 38, sum(at.zeros) / 2 + at.long / 2 + 12
+    vector(ax, (centre - 42, floor), drawn.averages, "context", width=BOLD_LINE)
+    for head, side in enumerate((-1, 1)):
+        x = at.middle(head)
+        way = [(x, high - at.step / 2 + 2), (x, floor)]
+        wire(ax, [*way, (centre + 44 * side, floor)], "context")
+    say(ax, (centre, high + 10), "two averages", "context", size=SMALL, bold=True)
 
 
 def _called(what: str, given: Sequence[str], count: int, letters: int) -> list[str]:
@@ -220,29 +267,19 @@ def cut_into_heads(
     """
     names = line_names(names, len(strip))
     _check(strip, right, wrong, names)
-    count = len(right)
     places = {int(entry): i for i, entry in enumerate(strip.flatten())}
-    cells = [
-        [[divmod(places[int(e)], strip.size(1)) for e in row] for row in head]
+    rightly, wrongly = (
+        [
+            [[divmod(places[int(e)], strip.size(1)) for e in row] for row in head]
+            for head in heads
+        ]
         for heads in (right, wrong)
-        for head in heads
-    ]
-    piles = {"right": cells[:count], "wrong": cells[count:]}
-    told = [
-        f"A strip of {len(names)} words and {strip.size(1)} columns becomes {count} heads"
-    ]
-    for way, how in (
-        ("right", "Right, cut and then moved"),
-        ("wrong", "Wrong on purpose, by view at once"),
-    ):
-        for h, pile in enumerate(piles[way]):
-            told.append(
-                f"{how}: head {h + 1} holds {_holds(pile, names, strip.size(1))}"
-            )
+    )
+    drawn = _Cut(strip, right, rightly, wrongly, names)
 
     def draw(width: float) -> Axes:
-        place = _on_desk if width == WIDE else _on_phone
-        return tell(place(strip, right, piles, names), *told)
+        ax = _on_desk(drawn) if width == WIDE else _on_phone(drawn)
+        return tell(ax, *_told_of_cut(drawn))
 
     return for_desk_and_phone(draw)
 
@@ -252,20 +289,34 @@ Pile = list[
 ]  # for each place in a head: the word, and the column
 
 
+@dataclass
+class _Cut:
+    """What is drawn: the strip, and the heads that are cut from it in two ways."""
+
+    strip: Tensor
+    right: Tensor
+    rightly: list[Pile]
+    wrongly: list[Pile]
+    names: list[str]
+
+    @property
+    def wide(self) -> float:
+        """The width of a head in pixels."""
+        return self.right.size(2) * CELL[0]
+
+    @property
+    def high(self) -> float:
+        """The height of a head, and of the strip."""
+        return len(self.strip) * CELL[1]
+
+    @property
+    def deep(self) -> float:
+        """The height of all heads, one below the other."""
+        return len(self.right) * (self.high + PILE) - PILE
+
+
 def _check(strip: Tensor, right: Tensor, wrong: Tensor, names: list[str]) -> None:
-    sizes = strip.dim(), right.dim()
-    fits = sizes == (2, 3) and strip.shape == (
-        right.size(1),
-        len(right) * right.size(2),
-    )
-    if not fits or not (
-        2 <= len(strip) <= 4 and len(right) in (2, 3) and strip.size(1) <= 6
-    ):
-        rule = "strip (T, H * d) and right (H, T, d) must fit"
-        limits = "with T from 2 to 4, H 2 or 3, and H * d up to 6"
-        raise ValueError(
-            f"{rule}, {limits}; got {tuple(strip.shape)} and {tuple(right.shape)}"
-        )
+    _check_sizes(strip, right)
     if len(strip.unique()) != strip.numel():
         raise ValueError("strip must hold each entry once")
     if not right.equal(strip.unflatten(1, (len(right), -1)).transpose(0, 1)):
@@ -281,40 +332,58 @@ def _check(strip: Tensor, right: Tensor, wrong: Tensor, names: list[str]) -> Non
         raise ValueError(f"{rule}; got {', '.join(names)}")
 
 
-def _on_desk(
-    strip: Tensor, right: Tensor, piles: dict[str, list[Pile]], names: Sequence[str]
-) -> Axes:
-    deep = len(right) * (len(strip) * CELL[1] + PILE) - PILE
-    ax, top = canvas(WIDE, HEAD + deep + 36), HEAD + deep / 2
-    wide, high = strip.size(1) * CELL[0], len(strip) * CELL[1]
-    corner = (58.0, top - high / 2)
-    _strip(ax, corner, strip, len(right), names)
+def _check_sizes(strip: Tensor, right: Tensor) -> None:
+    fits = (strip.dim(), right.dim()) == (2, 3) and strip.shape == (
+        right.size(1),
+        len(right) * right.size(2),
+    )
+    if not fits or not (
+        2 <= len(strip) <= 4 and len(right) in (2, 3) and strip.size(1) <= 6
+    ):
+        rule = "strip (T, H * d) and right (H, T, d) must fit"
+        limits = "with T from 2 to 4, H 2 or 3, and H * d up to 6"
+        raise ValueError(
+            f"{rule}, {limits}; got {tuple(strip.shape)} and {tuple(right.shape)}"
+        )
+
+
+def _told_of_cut(drawn: _Cut) -> list[str]:
+    """Say what each head holds."""
+    (words, total), heads = drawn.strip.shape, len(drawn.right)
+    told = [f"A strip of {words} words and {total} columns becomes {heads} heads"]
+    for how, piles in (
+        ("Right, cut and then moved", drawn.rightly),
+        ("Wrong on purpose, by view at once", drawn.wrongly),
+    ):
+        for h, pile in enumerate(piles):
+            held = _holds(pile, drawn.names, total)
+            told.append(f"{how}: head {h + 1} holds {held}")
+    return told
+
+
+def _on_desk(drawn: _Cut) -> Axes:
+    ax, top = canvas(WIDE, HEAD + drawn.deep + 36), HEAD + drawn.deep / 2
+    wide = drawn.strip.size(1) * CELL[0]
+    _strip(ax, (58.0, top - drawn.high / 2), drawn)
     good, bad = (350.0, float(HEAD)), (534.0, float(HEAD))
-    _verdicts(ax, (good, bad), right, piles, names)
-    middle = good[0] + (right.size(2) * CELL[0]) / 2
+    _verdicts(ax, (good, bad), drawn)
+    middle = good[0] + drawn.wide / 2
     wire(ax, [(58 + wide + 10, top), (middle - 96, top)], width=BOLD_LINE)
-    floor, frame = HEAD + deep + 28, HEAD + deep + 10
-    way = [
-        (58 + 0.75 * wide, top + high / 2 + 6),
-        (58 + 0.75 * wide, floor),
-        (bad[0], floor),
-    ]
+    floor, frame = HEAD + drawn.deep + 28, HEAD + drawn.deep + 10
+    x = 58 + 0.75 * wide
+    way = [(x, top + drawn.high / 2 + 6), (x, floor), (bad[0], floor)]
     wire(ax, [*way, (bad[0], frame)], "wrong", dashed=True)
     return ax
 
 
-def _on_phone(
-    strip: Tensor, right: Tensor, piles: dict[str, list[Pile]], names: Sequence[str]
-) -> Axes:
-    high = len(strip) * CELL[1]
-    start = 44 + high + 36 + HEAD  # of the first head
-    deep = len(right) * (high + PILE) - PILE
-    ax, wide = canvas(312, start + deep + 14), strip.size(1) * CELL[0]
-    left = (312 - wide) / 2
-    _strip(ax, (left, 44.0), strip, len(right), names)
+def _on_phone(drawn: _Cut) -> Axes:
+    start = 44 + drawn.high + 36 + HEAD  # of the first head
+    ax, wide = canvas(312, start + drawn.deep + 14), drawn.strip.size(1) * CELL[0]
+    left, end = (312 - wide) / 2, 44 + drawn.high
+    _strip(ax, (left, 44.0), drawn)
     good, bad = (54.0, float(start)), (204.0, float(start))
-    _verdicts(ax, (good, bad), right, piles, names)
-    half, end = right.size(2) * CELL[0] / 2, 44 + high
+    _verdicts(ax, (good, bad), drawn)
+    half = drawn.wide / 2
     for x, role in ((good[0] + half, "ink"), (bad[0] + half, "wrong")):
         x = min(max(x, left + 12), left + wide - 12)
         way = [(x, end + 8), (x, start - HEAD - 2)]
@@ -322,78 +391,53 @@ def _on_phone(
     return ax
 
 
-def _strip(
-    ax: Axes, corner: Point, strip: Tensor, heads: int, names: Sequence[str]
-) -> None:
+def _strip(ax: Axes, corner: Point, drawn: _Cut) -> None:
     """Draw the strip, with a cut between the columns of two heads."""
-    (x, y), (count, total) = corner, strip.shape
-    titles(ax, [(x + total * CELL[0] / 2, f"strip {shape(strip)}")], y - 32)
-    _cells(
-        ax,
-        corner,
-        [[(t, c) for c in range(total)] for t in range(count)],
-        names,
-        names,
-    )
-    wide = total // heads * CELL[0]
-    for head in range(heads):
-        left = x + head * wide
-        say(ax, (left + wide / 2, y - 12), f"head {head + 1}", size=SMALL)
+    (x, y), (count, total), names = corner, drawn.strip.shape, drawn.names
+    titles(ax, [(x + total * CELL[0] / 2, f"strip {shape(drawn.strip)}")], y - 32)
+    cells = [[(t, c) for c in range(total)] for t in range(count)]
+    _cells(ax, corner, cells, names, names)
+    for head in range(len(drawn.right)):
+        left = x + head * drawn.wide
+        say(ax, (left + drawn.wide / 2, y - 12), f"head {head + 1}", size=SMALL)
         if head:
-            ends = [(left, y - 18), (left, y + count * CELL[1] + 8)]
+            ends = [(left, y - 18), (left, y + drawn.high + 8)]
             line(ax, ends, "ink", width=BOLD_LINE, dashed=True)
 
 
-def _verdicts(
-    ax: Axes,
-    at: Sequence[Point],
-    right: Tensor,
-    piles: dict[str, list[Pile]],
-    names: Sequence[str],
-) -> None:
+def _verdicts(ax: Axes, at: Sequence[Point], drawn: _Cut) -> None:
     """Draw the right heads, and the wrong ones in a dashed frame that says so."""
-    wide = right.size(2) * CELL[0]
-    deep = len(right) * (right.size(1) * CELL[1] + PILE) - PILE
-    rows = [f"row {t + 1}" for t in range(right.size(1))]
-    size = (176 if at[1][0] > 300 else 158, HEAD + deep + 8)
-    middle = at[1][0] + (wide - 44) / 2
+    size = (176 if at[1][0] > 300 else 158, HEAD + drawn.deep + 8)
+    middle = at[1][0] + (drawn.wide - 44) / 2
     frame = (middle, at[1][1] - HEAD + size[1] / 2 + 2)
     box(ax, frame, size, "wrong", filled=False, dashed=True, order=1)
-    _piles(
-        ax,
-        at[0],
-        piles["right"],
-        names,
-        names,
-        ("right", "ink", "cut, then move", right),
-    )
-    words = ("wrong on purpose", "wrong", "view at once", right)
-    _piles(ax, at[1], piles["wrong"], rows, names, words)
+    for corner, words in (
+        (at[0], ("right", "ink", "cut, then move")),
+        (at[1], ("wrong on purpose", "wrong", "view at once")),
+    ):
+        _verdict(ax, (corner[0] + (drawn.wide - 44) / 2, corner[1]), words, drawn)
+    _piles(ax, at[0], drawn, drawn.rightly, drawn.names)
+    rows = [f"row {t + 1}" for t in range(len(drawn.names))]
+    _piles(ax, at[1], drawn, drawn.wrongly, rows)
+
+
+def _verdict(ax: Axes, at: Point, words: tuple[str, str, str], drawn: _Cut) -> None:
+    (x, y), (verdict, role, how) = at, words
+    say(ax, (x, y - 74), verdict, role, bold=True)
+    say(ax, (x, y - 56), how)
+    say(ax, (x, y - 39), shape(drawn.right), size=SMALL)
 
 
 def _piles(
-    ax: Axes,
-    corner: Point,
-    piles: list[Pile],
-    rows: Sequence[str],
-    names: Sequence[str],
-    words: tuple[str, str, str, Tensor],
+    ax: Axes, corner: Point, drawn: _Cut, piles: list[Pile], rows: Sequence[str]
 ) -> None:
-    (x, y), (verdict, role, how, right) = corner, words
-    wide, high = right.size(2) * CELL[0], right.size(1) * CELL[1]
-    middle = x + (wide - 44) / 2
-    say(ax, (middle, y - 74), verdict, role, bold=True)
-    say(ax, (middle, y - 56), how)
-    say(ax, (middle, y - 39), shape(right), size=SMALL)
+    """Draw heads one below the other."""
+    (x, y), middle = corner, corner[0] + (drawn.wide - 44) / 2
     for head, pile in enumerate(piles):
-        top = y + head * (high + PILE)
-        say(
-            ax,
-            (middle, top - 13),
-            f"head {head + 1}: {_words(pile, names)}",
-            size=SMALL,
-        )
-        _cells(ax, (x, top), pile, rows, names)
+        top = y + head * (drawn.high + PILE)
+        text = f"head {head + 1}: {_words(pile, drawn.names)}"
+        say(ax, (middle, top - 13), text, size=SMALL)
+        _cells(ax, (x, top), pile, rows, drawn.names)
 
 
 def _cells(

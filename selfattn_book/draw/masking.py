@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from torch import Tensor
@@ -68,47 +69,52 @@ def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
         Traceback (most recent call last):
         ValueError: a name may have at most 4 letters; got 'trees'
     """
-    if (
-        scores.dim() != 2
-        or len(scores) != scores.size(1)
-        or len(scores) not in (2, 3)
-    ):
+    drawn = _masked(scores, mask, names)
+
+    def draw(width: float) -> Axes:
+        place = _on_phone if width == NARROW else _on_desk
+        ax, tables = place(len(drawn.names))
+        for table, title in zip(
+            tables, ("scores", "masked", "weights"), strict=True
+        ):
+            _frame(ax, table, drawn.names, title)
+        _pairs(ax, drawn, tables)
+        _sums(ax, drawn.weights, tables[2])
+        return tell(ax, "A mask laid over scores", *_told(drawn))
+
+    return for_desk_and_phone(draw)
+
+
+@dataclass
+class _Masked:
+    """What is drawn: the scores, who may see whom, and the weights that are left."""
+
+    scores: Tensor
+    mask: Tensor
+    weights: Tensor
+    names: list[str]
+
+
+def _masked(scores: Tensor, mask: Tensor, names: Sequence[str]) -> _Masked:
+    """Check what is given, and compute the weights."""
+    count = len(scores) if scores.dim() == 2 else 0
+    if count not in (2, 3) or scores.size(1) != count:
         rule = "scores must have shape (T, T), with T 2 or 3"
         raise ValueError(f"{rule}; got {tuple(scores.shape)}")
     if mask.shape != scores.shape:
         rule = f"mask must have the shape of the scores, {tuple(scores.shape)}"
         raise ValueError(f"{rule}; got {tuple(mask.shape)}")
-    names = _short_names(names, len(scores), letters=4)
-    weights = masked_softmax(scores, mask)
-    told = [
-        f"Row {name}: scores {_row(s)}; the mask leaves {_seen(m, names)}; weights {_row(w)}"
-        for name, s, m, w in zip(names, scores, mask, weights, strict=True)
+    names = _short_names(names, count, letters=4)
+    return _Masked(scores, mask, masked_softmax(scores, mask), names)
+
+
+def _told(drawn: _Masked) -> list[str]:
+    """Say what each row shows."""
+    rows = zip(drawn.names, drawn.scores, drawn.mask, drawn.weights, strict=True)
+    return [
+        f"Row {name}: scores {_row(s)}; the mask leaves {_seen(m, drawn.names)}; weights {_row(w)}"
+        for name, s, m, w in rows
     ]
-
-    def draw(width: float) -> Axes:
-        place = _on_phone if width == NARROW else _on_desk
-        ax, tables = place(len(names))
-        titled = zip(tables, ("scores", "masked", "weights"), strict=True)
-        for table, title in titled:
-            _frame(ax, table, names, title)
-        for i, query in enumerate(zip(scores, mask, weights, strict=True)):
-            for j, (score, seen, weight) in enumerate(zip(*query, strict=True)):
-                at = [table.middle(i, j) for table in tables]
-                sizes = [(table.side - 3, HEIGHT - 3) for table in tables]
-                box(ax, at[0], sizes[0], "ink", number(float(score)), width=1)
-                if seen:
-                    box(ax, at[1], sizes[1], "ink", number(float(score)), width=1)
-                    _weight(ax, at[2], sizes[2], float(weight))
-                else:
-                    _hidden(ax, at[1], sizes[1], "−∞")
-                    _hidden(ax, at[2], sizes[2], "0")
-            x, y = tables[2].middle(i, len(names) - 1)
-            total = f"sum {number(float(query[2].sum()))}"
-            place_of_sum = (x + tables[2].side / 2 + 8, y)
-            say(ax, place_of_sum, total, "weights", align="left", size=SMALL)
-        return tell(ax, "A mask laid over scores", *told)
-
-    return for_desk_and_phone(draw)
 
 
 @dataclass
@@ -170,6 +176,35 @@ def _frame(ax: Axes, table: _Table, names: Sequence[str], title: str) -> None:
         say(ax, (x - 8, y - 15), "keys", "key", size=SMALL, align="right")
 
 
+def _pairs(ax: Axes, drawn: _Masked, tables: Sequence[_Table]) -> None:
+    """Draw each pair of a query and a key in all three tables."""
+    sizes = [(table.side - 3, HEIGHT - 3) for table in tables]
+    for i, query in enumerate(
+        zip(drawn.scores, drawn.mask, drawn.weights, strict=True)
+    ):
+        for j, (score, seen, weight) in enumerate(zip(*query, strict=True)):
+            at = [table.middle(i, j) for table in tables]
+            text = number(float(score))
+            box(ax, at[0], sizes[0], "ink", text, width=1)
+            if seen:
+                box(ax, at[1], sizes[1], "ink", text, width=1)
+                _weight(ax, at[2], sizes[2], float(weight))
+            else:
+                _hidden(ax, at[1], sizes[1], "−∞")
+                _hidden(ax, at[2], sizes[2], "0")
+
+
+def _sums(ax: Axes, weights: Tensor, table: _Table) -> None:
+    """Write the sum of each row beside the weights."""
+    for i, row in enumerate(weights):
+        x, y = table.middle(i, len(weights) - 1)
+        place, total = (
+            (x + table.side / 2 + 8, y),
+            f"sum {number(float(row.sum()))}",
+        )
+        say(ax, place, total, "weights", align="left", size=SMALL)
+
+
 def _weight(ax: Axes, at: Point, size: Point, weight: float) -> None:
     """Draw a weight as a number and as a bar."""
     box(ax, at, size, "weights", width=1)
@@ -222,6 +257,33 @@ def what_reaches(
         Traceback (most recent call last):
         ValueError: a name may have at most 4 letters; got 'under'
     """
+    names = _check_flows(flows, names)
+    drawn = _Reached(flows, names, _used(flows, output % len(names)))
+    layers = f"{len(flows)} layer{'s' * (len(flows) > 1)}"
+    told = [f"What reaches the output {names[output]} through {layers}"]
+    for level in range(len(flows) - 1, -1, -1):
+        place = f"After layer {level}" if level else "Of the inputs"
+        told.append(f"{place}: {', '.join(names[i] for i in drawn.used[level])}")
+
+    def draw(width: float) -> Axes:
+        left, size = (88.0, (58.0, 30.0)) if width == WIDE else (56.0, (36.0, 28.0))
+        pitch = min((width - left) / len(names), 1.6 * size[0])
+        floor = 24 + 74 * len(flows)
+        ax = canvas(width, floor + 22)
+        columns = [left + (i + 0.5) * pitch for i in range(len(names))]
+        levels = range(len(flows) + 1)
+        at = [[(x, floor - 74 * level) for x in columns] for level in levels]
+        for level in levels[:-1]:
+            _layer(ax, drawn, level, at, size[1] / 2)
+        for level in levels:
+            _level(ax, drawn, level, at[level], size)
+        return tell(ax, *told, "Nothing else does")
+
+    return for_desk_and_phone(draw)
+
+
+def _check_flows(flows: Sequence[Tensor], names: Sequence[str]) -> list[str]:
+    """Refuse what does not fit into the drawing."""
     if not 1 <= len(flows) <= 3:
         raise ValueError(f"flows must be of one to three layers; got {len(flows)}")
     count = len(flows[0])
@@ -229,56 +291,16 @@ def what_reaches(
         if flow.shape != (count, count) or not 2 <= count <= 6:
             rule = "each flow must have shape (T, T), with one T from 2 to 6"
             raise ValueError(f"{rule}; got {tuple(flow.shape)}")
-    names = _short_names(names, count, letters=4)
-    used = _used(flows, output % count)
-    layers = f"{len(flows)} layer{'s' * (len(flows) > 1)}"
-    told = [f"What reaches the output {names[output]} through {layers}"]
-    for level in range(len(flows) - 1, -1, -1):
-        place = f"After layer {level}" if level else "Of the inputs"
-        told.append(f"{place}: {', '.join(names[i] for i in used[level])}")
+    return _short_names(names, count, letters=4)
 
-    def draw(width: float) -> Axes:
-        left, size = (88.0, (58.0, 30.0)) if width == WIDE else (56.0, (36.0, 28.0))
-        pitch = min((width - left) / count, 1.6 * size[0])
-        floor = 24 + 74 * len(flows)
-        ax = canvas(width, floor + 22)
-        at = [
-            [(left + (i + 0.5) * pitch, floor - 74 * level) for i in range(count)]
-            for level in range(len(flows) + 1)
-        ]
-        for level, flow in enumerate(flows):
-            _layer(ax, at[level], at[level + 1], flow, used[level + 1], size[1] / 2)
-        for level, places in enumerate(at):
-            name = f"layer {level}" if level else "inputs"
-            say(
-                ax,
-                (4, places[0][1]),
-                name,
-                "muted",
-                align="left",
-                bold=True,
-                size=SMALL,
-            )
-            for i, place in enumerate(places):
-                is_used = i in used[level]
-                role = "value" if is_used else "muted"
-                if level == len(flows) and is_used:
-                    role = "context"
-                wide = BOLD_LINE if is_used else 1
-                box(
-                    ax,
-                    place,
-                    size,
-                    role,
-                    names[i],
-                    filled=is_used,
-                    dashed=not is_used,
-                    width=wide,
-                    bold=is_used,
-                )
-        return tell(ax, *told, "Nothing else does")
 
-    return for_desk_and_phone(draw)
+@dataclass
+class _Reached:
+    """What is drawn: what flows in each layer, and what of it reaches the output."""
+
+    flows: Sequence[Tensor]
+    names: list[str]
+    used: list[list[int]]  # for each level, from the inputs up to the output
 
 
 def _used(flows: Sequence[Tensor], output: int) -> list[list[int]]:
@@ -297,20 +319,37 @@ def _used(flows: Sequence[Tensor], output: int) -> list[list[int]]:
 
 def _layer(
     ax: Axes,
-    below: Sequence[Point],
-    above: Sequence[Point],
-    flow: Tensor,
-    used: Sequence[int],
+    drawn: _Reached,
+    layer: int,
+    at: Sequence[Sequence[Point]],
     half: float,
 ) -> None:
     """Draw what flows in one layer; what goes on to the output is thick, and drawn last."""
-    pairs = [(int(i), int(j)) for i, j in (flow != 0).nonzero()]
+    below, above, used = at[layer], at[layer + 1], drawn.used[layer + 1]
+    pairs = [(int(i), int(j)) for i, j in (drawn.flows[layer] != 0).nonzero()]
     for i, j in sorted(pairs, key=lambda pair: pair[0] in used):
         way = [(below[j][0], below[j][1] - half), (above[i][0], above[i][1] + half)]
         if i in used:
             wire(ax, way, "value", width=BOLD_LINE)
         else:
             wire(ax, way, "muted", width=1, dashed=True, head=False)
+
+
+def _level(
+    ax: Axes, drawn: _Reached, level: int, places: Sequence[Point], size: Point
+) -> None:
+    """Draw the vectors of one level; those that reach the output stand out."""
+    name = f"layer {level}" if level else "inputs"
+    look: dict[str, Any] = {"align": "left", "bold": True, "size": SMALL}
+    say(ax, (4, places[0][1]), name, "muted", **look)
+    is_last = level == len(drawn.flows)
+    for i, place in enumerate(places):
+        if i in drawn.used[level]:
+            role, look = "context" if is_last else "value", {"width": BOLD_LINE}
+        else:
+            role, look = "muted", {"filled": False, "dashed": True, "width": 1}
+        bold = i in drawn.used[level]
+        box(ax, place, size, role, drawn.names[i], bold=bold, **look)
 
 
 def _short_names(names: Sequence[str], count: int, *, letters: int) -> list[str]:

@@ -75,7 +75,10 @@ def encoder_steps(
         The contexts side by side, (2, 2): east -0.30, 0.28; north -0.29, 0.29.
         After the output layer, (2, 2): east -0.09, 0.61; north -0.09, 0.62.
         Inside of the small network, (2, 3), the ReLU leaves, of 3 units, 1 of east and 1 of north.
-        The states, (2, 2): east 0.22, 0.11; north 0.22, 0.10.
+        The states, (2, 2): east 0.22, 0.11; north 0.22, 0.10. ...
+        >>> said = [text.get_text() for text in ax.texts]
+        >>> [text for text in said if text.endswith("apart")]
+        ['1.414 apart', '0.008 apart']
         >>> encoder_steps(Encoder(), torch.ones(3, 2))
         Traceback (most recent call last):
         ValueError: source must have shape (2, 2); got (3, 2)
@@ -117,6 +120,7 @@ def _told_of_steps(
         f"After the output layer, {shape(steps[2])}: {_rows(names, steps[2])}",
         _loud(names, steps[3]),
         f"The states, {shape(steps[4])}: {_rows(names, steps[4])}",
+        f"The points are {_apart(steps[0])}, and the states {_apart(steps[4])}",
     ]
 
 
@@ -411,7 +415,7 @@ def _steps_on_desk(
     weights: Tensor, steps: Sequence[Tensor], names: Sequence[str]
 ) -> Axes:
     """Both points go from left to right, one above the other; only the heads' wires cross."""
-    ax, rows = canvas(WIDE, 240), (144, 196)
+    ax, rows = canvas(WIDE, 258), (144, 196)
     widths = [CELL * step.size(1) for step in steps]
     widths[3] = UNIT * steps[3].size(1)
     gap = (632 - sum(widths)) / 6  # the wires of the heads have three of the six
@@ -421,6 +425,8 @@ def _steps_on_desk(
     for i, step in enumerate(steps):
         _rows_of(ax, (lefts[i], rows), step, i, CELL)
         say(ax, (middles[i], 228), shape(step), "muted", size=SMALL)
+        if i in (0, 4):
+            say(ax, (middles[i], 248), _apart(step), size=SMALL, bold=True)
         if i > 1:
             for y in rows:
                 wire(ax, [(lefts[i - 1] + widths[i - 1], y), (lefts[i], y)])
@@ -440,6 +446,9 @@ def _steps_on_phone(
         size = step.size(1) * (2 * UNIT if i == 3 else wide)
         left, rows = 156 - size / 2, (top, top + 30)
         _rows_of(ax, (left, rows), step, i, wide)
+        if i in (0, 4):
+            at = (left + size + 8, top + 15)
+            say(ax, at, _apart(step), size=SMALL, align="left", bold=True)
         if i == 0:
             for y, name in zip(rows, names, strict=True):
                 say(ax, (left - 8, y), name, size=SMALL, align="right")
@@ -449,6 +458,10 @@ def _steps_on_phone(
             _tables(ax, (left, top - 88), weights, size / len(weights))
         say(ax, (156, top - 28), f"{title} {shape(step)}", "muted", bold=True)
     return ax
+
+
+def _apart(step: Tensor) -> str:
+    return f"{number(float((step[0] - step[1]).norm()), 3)} apart"
 
 
 def _rows_of(

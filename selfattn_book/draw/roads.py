@@ -85,10 +85,10 @@ def roads(stacks: Mapping[str, EncoderStack], x: Tensor) -> Axes:
     opening = f"Two stacks of {depths[0]} {many}, each with its residual path as a straight road"
 
     def draw(width: float) -> Axes:
-        stage = 104 if width == NARROW else 76  # pixels of a part, with its norm
+        stage = 75 if width == NARROW else 76  # pixels of a part, with its norm
         end = TOP + 2 * stage * depths[0] + END
         ax = canvas(width, end + NOTE)
-        note = "numbers, and width of the road: root mean square"
+        note = "numbers and width: size of the vectors on the road"
         say(ax, (width / 2, end + 12), note, "muted", size=SMALL)
         for i, (name, stack) in enumerate(stacks.items()):
             left = i * width / 2
@@ -159,7 +159,11 @@ def _road(
     for i in range(2 * len(stack.blocks)):
         if i % 2 == 0:
             _ground(ax, (left, y), (wide, 2 * stage), i // 2 + 1)
-        begin, plus, end = y + 17, y + (73 if narrow else 45), y + stage
+        begin, plus, end = (
+            y + (4 if narrow else 17),
+            y + (43 if narrow else 45),
+            y + stage,
+        )
         part = "attention" if i % 2 == 0 else "small network"
         _lane(ax, at, (y, plus), size)
         edge = at + UNIT * size / 2
@@ -171,10 +175,10 @@ def _road(
         if first:
             _lane(ax, at, (plus, end), size)
         else:
-            _lane(ax, at, (plus, plus + 18), size)
+            _lane(ax, at, (plus, plus + 20), size)
             size = next(rest)
-            _lane(ax, at, (plus + 18, end), size)
-            _norm_on_road(ax, (at, plus + 19), size)
+            _lane(ax, at, (plus + 20, end), size)
+            _norm_on_road(ax, (at, plus + 20), size)
         y = end
     if first:
         _lane(ax, at, (y, y + 22), size)
@@ -189,7 +193,7 @@ def _ground(ax: Axes, corner: Point, size: Point, count: int) -> None:
     (x, y), (w, h) = corner, size
     middle = (x + w / 2, y + h / 2)
     box(ax, middle, (w - 8, h - 5), "road", filled=False, order=1, width=0.8)
-    at = (x + w - 10, y + h - 14)
+    at = (x + w - 10, y + h - 11)
     say(ax, at, f"block {count}", "muted", size=SMALL, align="right")
 
 
@@ -200,11 +204,11 @@ def _lane(ax: Axes, x: float, between: Point, size: float) -> None:
 
 def _norm_on_road(ax: Axes, at: Point, size: float) -> None:
     _norm(ax, at)
-    say(ax, (at[0] + 32, at[1]), number(size), size=SMALL, align="left")
+    say(ax, (at[0] + 30, at[1]), number(size), size=SMALL, align="left")
 
 
 def _norm(ax: Axes, at: Point) -> None:
-    box(ax, at, (52, 19), text="norm", text_size=SMALL, bold=True, width=BOLD_LINE)
+    box(ax, at, (46, 18), text="norm", text_size=SMALL, bold=True, width=BOLD_LINE)
 
 
 def _side_road(
@@ -233,12 +237,11 @@ def _side_road_on_phone(
     *,
     norm: bool,
 ) -> None:
-    """The same, with the norm above the part."""
+    """The same, with the norm on top of the part, which stands beside the sum."""
     at, begin, plus = places
-    aside, top = at + 59, begin + 21 if norm else begin + 8
-    wire(ax, [(edge, begin - 8), (aside, begin - 8), (aside, top)])
+    aside, top = at + 64, plus - 12
+    wire(ax, [(edge, begin), (aside, begin), (aside, top - (18 if norm else 0))])
     if norm:
-        _norm(ax, (aside, begin + 5))
-    middle = (aside, top + 13)
-    box(ax, middle, (88, 25), text=part, text_size=SMALL)
-    wire(ax, [(aside, top + 26), (aside, plus), (at + 9, plus)])
+        _norm(ax, (aside, top - 9))
+    box(ax, (aside, plus), (82, 24), text=part, text_size=SMALL)
+    wire(ax, [(aside - 41, plus), (at + 9, plus)])
