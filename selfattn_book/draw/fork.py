@@ -49,7 +49,7 @@ class _Places:
     context: float
 
 
-DESK = _Places(14, 28, 212, 96, 284, 360, 388, 90, 490, 586)
+DESK = _Places(14, 28, 212, 96, 280, 366, 394, 90, 494, 586)
 PHONE = _Places(4, 16, 106, 70, 152, 176, 190, 22, 224, 284)
 
 
@@ -218,7 +218,7 @@ def _compare(ax: Axes, at: _Places, y: float, score: float, share: float) -> Non
     half, is_desk = (13, True) if at is DESK else (10, False)
     if is_desk:
         say(ax, (at.trunk + 13, y), number(score), align="left")
-    wire(ax, [(at.trunk + (44 if is_desk else 8), y), (at.softmax - half, y)])
+    wire(ax, [(at.trunk + (52 if is_desk else 8), y), (at.softmax - half, y)])
     wire(ax, [(at.softmax + half, y), (at.share - 2, y)], head=is_desk)
     bar(ax, (at.share, y), at.unit * share, "weights")
     end = at.share + at.unit * share
@@ -256,15 +256,16 @@ def _result(ax: Axes, at: _Places, y: float, drawn: _Drawn) -> None:
 def _heads(ax: Axes, at: _Places, drawn: _Drawn) -> None:
     """Name the columns, and say of which shape each is."""
     middle = at.word + drawn.words.size(1) * at.cell / 2
-    one_of = f"1 of {shape(drawn.weights)}"
+    row_of = "row of" if at is DESK else "1 of"  # a phone has no room
+    one_of = f"{row_of} {shape(drawn.weights)}"
     columns = [
         (middle, "words", shape(drawn.words)),
         (at.role, "three roles", f"each {shape(drawn.query)}"),
         (at.share + at.unit / 2, "weights", one_of),
-        (at.context, "context", f"1 of {shape(drawn.context)}"),
+        (at.context, "context", f"{row_of} {shape(drawn.context)}"),
     ]
     if at is DESK:
-        columns += [(at.trunk + 30, "scores", one_of)]
+        columns += [(at.trunk + 32, "scores", one_of)]
     titles(ax, [(x, title) for x, title, _ in columns], 14)
     for x, _, text in columns:
         say(ax, (x, 33), text, "muted", size=SMALL)
