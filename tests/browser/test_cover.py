@@ -40,11 +40,11 @@ def test_who_is_here_for_the_first_time_begins(page):
 
 
 def test_who_comes_back_continues_and_may_have_it_forgotten(page, origin):
-    read(page, origin, "three-maps-by-hand")
+    read(page, origin, "three-projections-by-hand")
     begin = page.locator(BEGIN)
     assert begin.inner_text().startswith("Continue where you were")
-    assert "Three maps, by hand" in begin.inner_text()
-    assert begin.get_attribute("href").endswith(f"{CHAPTER}#three-maps-by-hand")
+    assert "Three projections, by hand" in begin.inner_text()
+    assert begin.get_attribute("href").endswith(f"{CHAPTER}#three-projections-by-hand")
     assert "sections seen" in page.locator(SEEN).inner_text()
     assert "in this browser only" in page.locator(KEPT).inner_text()
 
@@ -59,7 +59,7 @@ def test_what_a_reader_has_seen_moves_nothing(page, origin):
     places = """() => [...document.querySelectorAll('.chapters .full > li')]
         .map(item => Math.round(item.getBoundingClientRect().top + scrollY))"""
     before = page.evaluate(places)
-    read(page, origin, "three-maps-by-hand")
+    read(page, origin, "three-projections-by-hand")
     assert page.locator(KEPT).count() == 1
     assert page.evaluate(places) == before
 
@@ -77,7 +77,7 @@ def test_pages_work_where_nothing_can_be_kept(origin, open_page):
     noticed = []
     page = open_page(f"{origin}/index.html", noticed=noticed)
     page.context.add_init_script(REFUSE)
-    page.goto(f"{origin}/{CHAPTER}#three-maps-by-hand")
+    page.goto(f"{origin}/{CHAPTER}#three-projections-by-hand")
     page.wait_for_timeout(500)
     page.goto(f"{origin}/index.html")
     assert page.locator(BEGIN).inner_text().startswith("Begin")

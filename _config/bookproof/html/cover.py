@@ -4,6 +4,7 @@ Nothing is written twice: order, parts and numbers are those of the tables of co
 sentence, minutes and picture are what each chapter says and shows first. A chapter opens with an
 admonition of the class ``opening``, in which **You will** and **Time** begin what is shown here.
 Its picture is its first, or the one within the figure that its front matter calls ``key_figure``.
+Another page in a part with chapters shows its first sentence, and minutes that are counted.
 """
 
 import re
@@ -15,7 +16,8 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from .opening import opening
+from .minutes import minutes, parts_of
+from .opening import description, opening
 from .thumbnails import key_picture
 
 
@@ -26,6 +28,7 @@ class Shown:
     promise: str = ""
     minutes: int = 0
     picture: str = ""
+    is_chapter: bool = False
 
 
 class Cover(SphinxDirective):
@@ -41,10 +44,13 @@ class Cover(SphinxDirective):
 
 def look_inside(app: Sphinx, doctree: nodes.document) -> None:
     """Note what the cover shows of a page that was just read."""
-    shown, metadata = Shown(), app.env.metadata[app.env.docname]
+    metadata = app.env.metadata[app.env.docname]
+    picture = key_picture(app, doctree, metadata.get("key_figure", ""))
     if said := opening(doctree):
-        picture = key_picture(app, doctree, metadata.get("key_figure", ""))
-        shown = Shown(first_sentence(said.promise), said.minutes, picture)
+        shown = Shown(first_sentence(said.promise), said.minutes, picture, is_chapter=True)
+    else:
+        takes = minutes(parts_of(doctree))
+        shown = Shown(first_sentence(description(doctree)), takes, picture)
     metadata["cover"] = shown
 
 
@@ -68,7 +74,7 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 def begin(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
     """Return the link to the first chapter."""
     docs = (doc for tree in trees for doc in tree["includefiles"])
-    first = next((doc for doc in docs if shown_of(app, doc).promise), None)
+    first = next((doc for doc in docs if shown_of(app, doc).is_chapter), None)
     if first is None:
         return ""
     counted = number(app, first)
@@ -85,8 +91,8 @@ def chapters(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
 def part(app: Sphinx, here: str, tree: addnodes.toctree) -> str:
     """Return a part of the book: with all that its chapters promise, or a line of links."""
     docs = [doc for doc in tree["includefiles"] if doc in app.env.titles]
-    promises = any(shown_of(app, doc).promise for doc in docs)
-    kind, write = ("full", chapter) if promises else ("plain", page)
+    has_chapters = any(shown_of(app, doc).is_chapter for doc in docs)
+    kind, write = ("full", chapter) if has_chapters else ("plain", page)
     items = "".join(f'<li data-page="{doc}">{write(app, here, doc)}</li>' for doc in docs)
     heading = f"<h3>{escape(tree['caption'])}</h3>" if tree["caption"] else ""
     return f'<section class="part">{heading}<ol role="list" class="{kind}">{items}</ol></section>'
