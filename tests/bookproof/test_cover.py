@@ -31,7 +31,9 @@ def test_the_cover_shows_chapters_in_order_with_what_they_promise(built):
     assert " ".join(shown["promise"][1:]) == (
         "A promise Find σ &lt; 2 &amp; more of it. 1 minutes"
     )
-    beside = " ".join(shown["data"])  # a page beside chapters says its first sentence
+    beside = " ".join(
+        shown["data"]
+    )  # a page beside chapters says its first sentence
     assert re.fullmatch(r"A Data It .*\. \d+ minutes", beside)
     assert "<h3>Behind the book</h3>" in built.html("index")
 

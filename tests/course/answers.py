@@ -15,5 +15,5 @@ def report(chapter: str, answer: Callable[..., Any], name: str) -> Report:
 
 def said(found: Report) -> str:
     """Return all that is said of what is wrong, with the kinds of no."""
-    noes = [answer for _, answer in found.results if not answer]
-    return " ".join(f"{no.kind}: {no.reason} {no.misconception}" for no in noes)
+    refusals = [answer for _, answer in found.results if not answer]
+    return " ".join(f"{no.kind}: {no.reason} {no.misconception}" for no in refusals)
