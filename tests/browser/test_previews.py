@@ -18,7 +18,7 @@ def order(origin, open_page):
 
 
 def point_at(page, links):
-    link = page.locator(links).first
+    link = page.locator(f"{links}:visible").first  # some stand in folds
     link.scroll_into_view_if_needed()
     link.hover()
     page.wait_for_selector(OPEN)
