@@ -71,7 +71,9 @@ def test_panels_stand_side_by_side_on_a_desk_and_below_each_other_on_a_phone(
     open_page,
 ):
     page = open_page((SITE / "chapters/masks.html").as_uri(), width=1280)
-    picture = page.locator(".picture:has(> svg:nth-child(2):last-child):not(:has(> .narrow))").first
+    picture = page.locator(
+        ".picture:has(> svg:nth-child(2):last-child):not(:has(> .narrow))"
+    ).first
     page.evaluate(OPEN_FOLDS)
     for width, below in ((1280, False), (320, True)):
         page.set_viewport_size({"width": width, "height": 800})
