@@ -14,7 +14,7 @@ class Asked:
     Args:
         told: it in words, as in ``"each row sums to one"``.
         ask: given the answer, says yes, or no with a reason and the likely misconception.
-        reread: the section that explains it, as in ``"masks.md#the-equation"``.
+        reread: the section that explains it, as in ``"masks.html#the-equation"``.
         points: what it is worth.
     """
 
@@ -36,13 +36,13 @@ class Exercise:
     Example:
         >>> doubles = Answer("mathematics", "twice 3 is 6; got 9.")
         >>> ask = lambda f: Answer("yes") if f(3) == 6 else doubles
-        >>> twice = Exercise("twice", "def twice(n): ...", [Asked("twice 3 is 6", ask, "a.md#b")])
+        >>> twice = Exercise("twice", "def twice(n): ...", [Asked("twice 3 is 6", ask, "a.html#b")])
         >>> twice(lambda n: 2 * n)
         twice: 1 of 1 points
           yes  twice 3 is 6
         >>> twice(lambda n: n * n)
         twice: 0 of 1 points
-          no   twice 3 is 6: twice 3 is 6; got 9. Read again: a.md#b
+          no   twice 3 is 6: twice 3 is 6; got 9. Read again: a.html#b
         >>> twice(lambda n: n / "2").points
         0
     """
@@ -104,10 +104,38 @@ class Report:
         return "\n".join(lines)
 
 
+def checker(exercises: Sequence[Exercise]) -> Callable[..., bool]:
+    """Return what a page hands its readers: a check of answers by name.
+
+    Example:
+        >>> always = Asked("it can be called", lambda f: Answer("yes"), "a.html#b")
+        >>> check = checker([Exercise("twice", "def twice(n): ...", [always])])
+        >>> check(twice=lambda n: 2 * n)
+        twice: 1 of 1 points
+          yes  it can be called
+        True
+        >>> check(thrice=lambda n: 3 * n)
+        Traceback (most recent call last):
+        TypeError: check takes an answer by name, as in check(twice=twice); got thrice.
+    """
+    by_name = {exercise.name: exercise for exercise in exercises}
+
+    def check(**answers: object) -> bool:
+        """Say what is right and what is wrong, and tell whether nothing is wrong."""
+        if not answers or answers.keys() - by_name.keys():
+            rule = f"check takes an answer by name, as in check({exercises[0].name}={exercises[0].name})"
+            raise TypeError(f"{rule}; got {', '.join(answers) or 'none'}.")
+        reports = [by_name[name](answer) for name, answer in answers.items()]
+        print(*reports, sep="\n")
+        return all(reports)
+
+    return check
+
+
 def _ask(asked: Asked, answer: object) -> Answer:
     """Ask one question; what stops the answer in any way is a no."""
     try:
         return question(asked.ask)(answer)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = " ".join(str(error).split()) or "no message"
         return Answer("exception", f"{type(error).__name__}: {said}.")

@@ -125,7 +125,7 @@ class _Printed:
         self._reader.start()
 
     def _read(self) -> None:
-        while chunk := self._pipe.read1(65536):  # type: ignore[attr-defined]
+        while chunk := os.read(self._pipe.fileno(), 65536):
             self._kept += chunk[: max(0, KEPT - len(self._kept))]
 
     def text(self) -> str:

@@ -42,21 +42,19 @@ def load(file: Path) -> dict[str, Any]:
 
 def told(error: BaseException, file: Path) -> str:
     """Say in a line what stopped an answer file, and where."""
-    said = " ".join(str(error).split())
-    frames = [
-        f
-        for f in traceback.extract_tb(error.__traceback__)
-        if f.filename == str(file)
-    ]
-    line = (
-        error.lineno
-        if isinstance(error, SyntaxError)
-        else frames[-1].lineno
-        if frames
-        else 0
-    )
+    said = " ".join(str(error).split()) or "no message"
+    line = line_of(error, file)
     place = f" in line {line}" if line else ""
-    return f"it stopped{place} with {type(error).__name__}: {said or 'no message'}"
+    return f"it stopped{place} with {type(error).__name__}: {said}"
+
+
+def line_of(error: BaseException, file: Path) -> int | None:
+    """Return the last line of a file that an error has come through, if any."""
+    if isinstance(error, SyntaxError):
+        return error.lineno
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(file)]
+    return lines[-1] if lines else None
 
 
 def as_data(report: Report) -> dict[str, Any]:

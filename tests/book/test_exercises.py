@@ -7,7 +7,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from selfattn_book.masks import causal_mask
 from selfattn_book.positions import sinusoidal_encoding
 from tests.book.pages import DOCS, cells
 
@@ -29,50 +28,6 @@ def load(page, name):
     torch.set_default_dtype(torch.float64)
     exec(cell.code, namespace)
     return namespace[name]
-
-
-def window(length, width):
-    distance = torch.arange(length)[:, None] - torch.arange(length)
-    return (distance >= 0) & (distance < width)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        window,
-        lambda n, w: window(n, w).numpy(),
-        lambda n, w: np.tri(n, dtype=bool) & ~np.tri(n, k=-w, dtype=bool),
-    ],
-)
-def test_a_right_window_passes(check, answer):
-    check("masks", "check_window")(answer)
-
-
-@pytest.mark.parametrize(
-    ("answer", "name"),
-    [
-        (lambda n, w: window(n, w).int(), "a mask is boolean; got torch.int32"),
-        (lambda n, w: window(n, w).numpy() * 1.0, "boolean; got torch.float64"),
-        (lambda n, w: window(n, w)[None], "one row a query"),
-        (lambda n, w: window(n, w)[:, :-1], "one row a query"),
-        (lambda n, w: ~window(n, w), "True = may attend"),
-        (lambda n, w: window(n, w).tril(-1), "each sees itself"),
-        (lambda n, w: window(n, w).T, "sees its future"),
-        (lambda n, w: window(n, w) | window(n, w).T, "sees its future"),
-        (lambda n, w: window(n, w + 1), "too few or too many"),
-        (lambda n, w: causal_mask(n), "too few or too many"),
-        (lambda n, w: standing(n, w), "must move"),
-    ],
-)
-def test_a_wrong_window_is_named(check, answer, name):
-    with pytest.raises(AssertionError, match=name):
-        check("masks", "check_window")(answer)
-
-
-def standing(length, width):
-    """Let each query see itself and the first keys, as many as it should see."""
-    first = torch.arange(length) < width - 1
-    return causal_mask(length) & (first | torch.eye(length).bool())
 
 
 def entry(p, column, d_model):

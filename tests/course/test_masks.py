@@ -18,59 +18,86 @@ def right(length, width):
     return (distance(length) >= 0) & (distance(length) < width)
 
 
+def standing(length, width):
+    """Let each query see itself and the first keys, as many as it should see."""
+    first = torch.arange(length) < width - 1
+    return right(length, length) & (first | torch.eye(length).bool())
+
+
 RIGHT = {
-    "two triangles": lambda n, w: torch.ones(n, n).tril().triu(1 - w).bool(),
-    "NumPy": lambda n, w: right(n, w).numpy(),
-    "a list": lambda n, w: right(n, w).tolist(),
-    "a loop": lambda n, w: [[0 <= i - j < w for j in range(n)] for i in range(n)],
-    "in place": lambda n, w: (
-        torch.ones(n, n, dtype=torch.bool).tril_().triu_(1 - w)
-    ),
-    "np.tri": lambda n, w: np.tri(n, dtype=bool) & ~np.tri(n, k=-w, dtype=bool),
+    "window_mask": {
+        "two triangles": lambda n, w: torch.ones(n, n).tril().triu(1 - w).bool(),
+        "NumPy": lambda n, w: right(n, w).numpy(),
+        "a list": lambda n, w: right(n, w).tolist(),
+        "a loop": lambda n, w: [
+            [0 <= i - j < w for j in range(n)] for i in range(n)
+        ],
+        "in place": lambda n, w: (
+            torch.ones(n, n, dtype=torch.bool).tril_().triu_(1 - w)
+        ),
+        "np.tri": lambda n, w: np.tri(n, dtype=bool) & ~np.tri(n, k=-w, dtype=bool),
+    }
 }
 WRONG = {
-    "both sides": (lambda n, w: distance(n).abs() < w, "reaches to both sides"),
-    "turned round": (lambda n, w: ~right(n, w), "True was taken to mean hidden"),
-    "exchanged": (lambda n, w: right(n, w).mT, "Rows and columns are exchanged"),
-    "one too wide": (
-        lambda n, w: right(n, w + 1),
-        "The width counts the query itself",
-    ),
-    "one too narrow": (
-        lambda n, w: right(n, w - 1),
-        "leaves out|one too narrow|see itself",
-    ),
-    "causal": (lambda n, w: right(n, n), "Nothing is ever too old"),
-    "without itself": (
-        lambda n, w: right(n, w) & (distance(n) > 0),
-        "newest position is left out",
-    ),
-    "numbers": (lambda n, w: right(n, w).float(), "dtype: a mask is boolean"),
-    "scores": (
-        lambda n, w: torch.zeros(n, n).masked_fill(~right(n, w), -torch.inf),
-        "dtype: a mask is boolean",
-    ),
-    "a batch": (
-        lambda n, w: right(n, w)[None],
-        r"shape: .* must have shape \(7, 7\)",
-    ),
-    "nothing": (lambda n, w: None, "missing: it must return a mask"),
-    "stops": (
-        lambda n, w: torch.ones(n, 2) @ torch.ones(n, 2),
-        "exception: RuntimeError",
-    ),
-    "one argument": (lambda n: right(n, 3), "exception: TypeError"),
+    "window_mask": {
+        "both sides": (lambda n, w: distance(n).abs() < w, "reaches to both sides"),
+        "turned round": (
+            lambda n, w: ~right(n, w),
+            "True was taken to mean hidden",
+        ),
+        "exchanged": (
+            lambda n, w: right(n, w).mT,
+            "Rows and columns are exchanged",
+        ),
+        "one too wide": (
+            lambda n, w: right(n, w + 1),
+            "The width counts the query itself",
+        ),
+        "one too narrow": (
+            lambda n, w: right(n, w - 1),
+            "leaves out|one too narrow|see itself",
+        ),
+        "causal": (lambda n, w: right(n, n), "Nothing is ever too old"),
+        "without itself": (
+            lambda n, w: right(n, w) & (distance(n) > 0),
+            "newest position is left out",
+        ),
+        "numbers": (lambda n, w: right(n, w).float(), "dtype: a mask is boolean"),
+        "scores": (
+            lambda n, w: torch.zeros(n, n).masked_fill(~right(n, w), -torch.inf),
+            "dtype: a mask is boolean",
+        ),
+        "a batch": (
+            lambda n, w: right(n, w)[None],
+            r"shape: .* must have shape \(7, 7\)",
+        ),
+        "a key too few": (
+            lambda n, w: right(n, w)[:, :-1],
+            r"shape: .* must have shape \(7, 7\)",
+        ),
+        "both halves": (
+            lambda n, w: right(n, w) | right(n, w).T,
+            "reaches to both sides",
+        ),
+        "standing": (standing, "does not move with the query"),
+        "nothing": (lambda n, w: None, "missing: it must return a mask"),
+        "stops": (
+            lambda n, w: torch.ones(n, 2) @ torch.ones(n, 2),
+            "exception: RuntimeError",
+        ),
+        "one argument": (lambda n: right(n, 3), "exception: TypeError"),
+    }
 }
 
 
-@pytest.mark.parametrize("kind", RIGHT)
+@pytest.mark.parametrize("kind", RIGHT["window_mask"])
 def test_what_is_right_passes(kind):
-    assert said(report("masks", RIGHT[kind], "window_mask")) == ""
+    assert said(report("masks", RIGHT["window_mask"][kind], "window_mask")) == ""
 
 
-@pytest.mark.parametrize("kind", WRONG)
+@pytest.mark.parametrize("kind", WRONG["window_mask"])
 def test_what_is_wrong_is_named(kind):
-    answer, name = WRONG[kind]
+    answer, name = WRONG["window_mask"][kind]
     found = report("masks", answer, "window_mask")
     assert found.points < found.possible
     assert re.search(name, said(found))
