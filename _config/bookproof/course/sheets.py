@@ -13,11 +13,12 @@ from typing import Any
 
 from lxml import html
 from sphinx.application import Sphinx
-from sphinx.errors import ConfigError
+from sphinx.util import logging
 
 from ..html.edition import edition
 from .facts import Exercise, Facts, chapters, facts_of, number
 
+LOGGER = logging.getLogger(__name__)
 FOLDER = "sheets"
 SHEET = """\
 <!doctype html>
@@ -166,7 +167,8 @@ def common_card(app: Sphinx) -> str:
         return ""
     found = read(app, path.removesuffix(".html")).get_element_by_id(anchor, None)
     if found is None:
-        raise ConfigError(f"bookproof_sheet_card: there is no {path}#{anchor}")
+        LOGGER.warning("bookproof_sheet_card: there is no %s#%s", path, anchor)
+        return ""
     return markup(found)
 
 
