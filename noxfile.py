@@ -185,6 +185,12 @@ def sheets(session: nox.Session) -> None:
 
 
 @nox.session
+def figures(session: nox.Session) -> None:
+    """Pack the figures of the built site for slides, or those of the pages named, as in `-- masks`."""
+    run(session, "python", "_config/course/figures.py", *session.posargs)
+
+
+@nox.session
 def verify(session: nox.Session) -> None:
     """Run every check of the book, and print what holds and what differs."""
     run(session, "python", "-m", "selfattn_book", "verify", *session.posargs)
