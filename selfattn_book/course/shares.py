@@ -48,13 +48,43 @@ def pair(got: object) -> tuple[object, object]:
 
 def weights_of(got: object, shape: tuple[int, int]) -> Tensor:
     """Return the weights that came, a row for each query."""
-    return numbers(pair(got)[1], "the weights", shape)
+    first, second = pair(got)
+    exchanged = "Contexts come first, and then weights."
+    return _numbers(second, "the weights", shape, {exchanged: (first, shape)})
 
 
 def contexts_of(got: object, shape: tuple[int, int]) -> Tensor:
     """Return the contexts that came, also where they came alone."""
-    is_pair = isinstance(got, tuple | list) and len(got) == 2
-    return numbers(pair(got)[0] if is_pair else got, "the contexts", shape)
+    what = "the contexts"
+    if not isinstance(got, tuple | list) or len(got) != 2:
+        return _numbers(got, what, shape, {})
+    first, second = got
+    signs = {
+        "Contexts come first, and then weights.": (second, shape),
+        "Rows and columns are exchanged: a row belongs to a query.": (
+            first,
+            shape[::-1],
+        ),
+    }
+    return _numbers(first, what, shape, signs)
+
+
+def _numbers(
+    got: object,
+    what: str,
+    shape: tuple[int, int],
+    signs: Mapping[str, tuple[object, tuple[int, int]]],
+) -> Tensor:
+    """Return numbers, or refuse them for what another shape speaks for."""
+
+    def is_there(held: object, shape: tuple[int, int]) -> bool:
+        return numbers(held, what, shape).shape == shape
+
+    try:
+        return numbers(got, what, shape)
+    except RefusedError as refused:
+        reasons = [(said, partial(is_there, *sign)) for said, sign in signs.items()]
+        raise RefusedError(refused.answer.because(*reasons)) from refused
 
 
 def are_shares(weights: Tensor) -> Answer:
