@@ -9,17 +9,17 @@ from torch import Tensor, nn
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.course.exercise import Asked, Exercise, checker
-from selfattn_book.course.numbers import compared, drawn, likely
+from selfattn_book.course.numbers import drawn
+from selfattn_book.course.scores import factor_of, follows, is_divided, of_scores
 from selfattn_book.course.shares import (
     are_shares,
+    averages,
     contexts_of,
-    factor_of,
-    follows,
-    is_divided,
     of_shares,
     weights_of,
+    with_logarithms,
 )
-from selfattn_book.reasons.answer import YES, Answer, RefusedError, all_of
+from selfattn_book.reasons.answer import YES, Answer, all_of
 from selfattn_book.reasons.calls import call
 
 SIZES = ((5, 2), (7, 3), (1, 6))  # words and width
@@ -58,25 +58,11 @@ def shares_rows_out(words: Tensor, made: object) -> Answer:
 
 
 @of_each_size
-def averages(words: Tensor, made: object) -> Answer:
-    """Ask that contexts are averages with the weights that came, or with the right ones."""
-    contexts = contexts_of(made, (len(words), words.size(1)))
-    right = scaled_dot_product_attention(words, words, words)[0]
-    if not isinstance(made, tuple | list) or len(made) != 2:
-        return compared(contexts, right, "the context", ("word", "entry"))
-    weights = weights_of(made, (len(words), len(words))).double()
-    told = "is {got}, where the weights that came give {wanted}"
-    no = compared(
-        contexts, weights @ words, "the context", ("word", "entry"), told=told
+def contexts_are_averages(words: Tensor, made: object) -> Answer:
+    """Ask that the contexts are averages of the words."""
+    return averages(
+        made, words, scaled_dot_product_attention(words, words, words)[0]
     )
-    wrong = {
-        "The contexts are right; the weights beside them are others.": right,
-        "The weights were read along a column, where a word's are a row.": (
-            weights.T @ words
-        ),
-        "The words came back as they were.": words,
-    }
-    return no.because(*likely(contexts, wrong))
 
 
 @of_each_size
@@ -84,25 +70,21 @@ def compares_by_products(words: Tensor, made: object) -> Answer:
     """Ask that the weights follow the dot products."""
     if len(words) == 1:
         return YES  # whatever its score
-    weights = positive(words, made)
-    no = follows(factor_of(weights, words @ words.T))
-    unit, distances = nn.functional.normalize(words), torch.cdist(words, words)
+    products, distances = words @ words.T, torch.cdist(words, words)
+    unit = nn.functional.normalize(words)
     others = {
         "The scores are cosines: each vector was divided by its length.": unit
         @ unit.T,
-        "The scores are distances, where dot products are meant.": -distances,
+        "The scores are distances, where dot products are meant.": distances,
         "The scores are squared distances, where dot products are meant.": (
-            -distances.square()
+            distances.square()
         ),
-        "The dot products were squared.": (words @ words.T).square(),
-        "The dot products lost their signs.": (words @ words.T).abs(),
+        "The dot products were squared.": products.square(),
+        "The dot products lost their signs.": products.abs(),
     }
-    return no.because(
-        *(
-            (said, lambda scores=scores: bool(factor_of(weights, scores) ** 2 > 0))
-            for said, scores in others.items()
-        )
-    )
+    weights = positive(words, made)
+    no = follows(factor_of(weights, products))
+    return no.because(*of_scores(weights, others))
 
 
 @of_each_size
@@ -122,14 +104,12 @@ def divides(words: Tensor, made: object) -> Answer:
 
 
 def positive(words: Tensor, made: object) -> Tensor:
-    """Return the weights of each word as a row, if there are logarithms of them."""
+    """Return weights that have logarithms."""
     weights = weights_of(made, (len(words), len(words)))
-    shared = are_shares(weights).because(*of_shares(weights, words @ words.T))
-    if not (weights > 0).all():
-        raise RefusedError(shared)
-    return weights.T if not shared and are_shares(weights.T) else weights
+    return with_logarithms(weights, words @ words.T)
 
 
+PAGE = "attention-without-weights.html"
 EXERCISES = [
     Exercise(
         "attend",
@@ -138,27 +118,27 @@ EXERCISES = [
             Asked(
                 "it gives contexts and weights, a row for each word",
                 gives_both,
-                "attention-without-weights.html#the-equation",
+                f"{PAGE}#the-equation",
             ),
             Asked(
                 "each row of weights is a softmax: above zero, and one in all",
                 shares_rows_out,
-                "attention-without-weights.html#four-words-by-hand",
+                f"{PAGE}#four-words-by-hand",
             ),
             Asked(
                 "the contexts are averages with these weights",
-                averages,
-                "attention-without-weights.html#four-words-by-hand",
+                contexts_are_averages,
+                f"{PAGE}#four-words-by-hand",
             ),
             Asked(
                 "the score of two words is made of their dot product",
                 compares_by_products,
-                "attention-without-weights.html#four-words-by-hand",
+                f"{PAGE}#four-words-by-hand",
             ),
             Asked(
                 "each score is divided",
                 divides,
-                "attention-without-weights.html#the-equation",
+                f"{PAGE}#the-equation",
             ),
         ],
     )
