@@ -67,8 +67,19 @@ def of_factor(
         "The root was taken twice.": width**-0.25,
         **others,
     }
+    return of_number(factor, wrong)
+
+
+def of_number(got: float, wrong: Mapping[str, float]) -> list[Likely]:
+    """Return sentences beside the question whether a number that was measured is theirs.
+
+    Example:
+        >>> no = Answer("mathematics", "it is 2.01.")
+        >>> no.because(*of_number(2.01, {"It was doubled.": 2.0}))
+        no: it is 2.01. It was doubled.
+    """
     return [
-        (said, partial(math.isclose, factor, number, rel_tol=1e-2))
+        (said, partial(math.isclose, got, number, rel_tol=1e-2))
         for said, number in wrong.items()
     ]
 
