@@ -147,20 +147,20 @@ def of_shares(weights: Tensor, products: Tensor) -> list[Likely]:
     """
     products = products.to(weights)
     logs = weights.double().log().to(weights.dtype)
-    row_sums = products.sum(-1, keepdim=True)
+    row_sums, several = products.sum(-1, keepdim=True), len(weights) > 1
 
     def is_one(sums: Tensor) -> bool:
         return near(sums, torch.ones_like(sums))
 
     return [
-        (ONE_SOFTMAX, lambda: len(weights) > 1 and is_one(weights.sum())),
-        (NO_SOFTMAX, lambda: near(weights, slope(weights, products) * products)),
+        (ONE_SOFTMAX, lambda: several and is_one(weights.sum())),
         (NO_EXPONENTIAL, lambda: near(weights * row_sums, products)),
+        (NO_SOFTMAX, lambda: near(weights, slope(weights, products) * products)),
         (ALONG_QUERIES, lambda: is_one(weights.sum(0))),
         (NO_SUM, lambda: near(logs, slope(logs, products) * products)),
-        (ONE_KEY, lambda: bool((weights.amax(-1) == 1).all())),
-        (NOT_ITSELF, lambda: not weights.diagonal().any()),
-        (MASKED, lambda: not weights.triu(1).any()),
+        (ONE_KEY, lambda: is_one(weights.amax(-1))),
+        (NOT_ITSELF, lambda: several and not weights.diagonal().any()),
+        (MASKED, lambda: several and not weights.triu(1).any()),
     ]
 
 
