@@ -83,7 +83,15 @@ def test_a_sheet_has_what_its_chapter_asks(built):
     assert "C A promise 1 minutes to read, 5 for exercises; builds on 2" in words
     assert "How many? more fewer" in words
     assert "Two." not in words
-    assert "Halve it By hand" in words
+    assert "<h2>To look up</h2><div" in sheet  # the card
+    assert "Halve it By hand. Level 1 of 5, 5 minutes" in words
     assert 'class="question"><p>What is <' in sheet
     assert "<h2>Words</h2>" not in sheet  # it has none
     assert 'href="sheets/promise.html"' in built.html("promise")
+
+
+def test_a_card_that_is_not_there_stops_the_build(built):
+    built.edit("config/conf.py", "#equation-twice", "#equation-thrice")
+    failed = built.build()
+    assert not failed.good
+    assert "there is no number.html#equation-thrice" in failed.said

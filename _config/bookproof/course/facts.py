@@ -4,6 +4,7 @@ Objectives and what is needed stand in its opening; minutes are counted; an exer
 first line what it is, at which level, and how long it takes.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from ..html import minutes
 from ..html.formulas import prose
 from ..html.opening import opening
 
+KIND = re.compile(r".*?\d minutes")
 COUNTED = minutes.BEFORE_FOLDS + 1  # a page is read as its minutes are counted
 
 
@@ -64,8 +66,8 @@ def exercises(doctree: nodes.document) -> Iterator[Exercise]:
     for exercise in found:
         title = exercise.next_node(nodes.title)
         first = exercise.next_node(nodes.paragraph)
-        kind = prose(first).split(". ")[0] if first else ""
-        yield Exercise(exercise["label"], said_by(title), kind)
+        said = KIND.match(prose(first)) if first else None
+        yield Exercise(exercise["label"], said_by(title), said[0] if said else "")
 
 
 def said_by(title: nodes.Element | None) -> str:

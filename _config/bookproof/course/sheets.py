@@ -1,8 +1,8 @@
 """Write a reading sheet for each chapter, one page of paper: what to know before and look for.
 
 It is made of the written page: its question and objectives, what it asks its readers to predict, the
-terms that it refers to with the first sentence of each, its exercises. ``bookproof_sheet_figure``,
-as in ``chapters/notation.html#card``, names a figure that stands on every sheet.
+terms that it refers to with the first sentence of each, its exercises. ``bookproof_sheet_card``,
+as in ``chapters/notation.html#table-of-shapes``, names what stands on every sheet.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,6 +13,7 @@ from typing import Any
 
 from lxml import html
 from sphinx.application import Sphinx
+from sphinx.errors import ConfigError
 
 from ..html.edition import edition
 from .facts import Exercise, Facts, chapters, facts_of, number
@@ -29,6 +30,7 @@ SHEET = """\
 <header><p>{book} <span>Reading sheet</span></p><h1>{number} <a href="{page}">{title}</a></h1>
 <p class="takes">{takes}</p></header>
 <div class="question">{question}</div>
+<div class="figure">{opening}</div>
 {sections}
 <footer>{edition}</footer>
 </main></body></html>
@@ -52,20 +54,19 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     """Write all sheets, after a build that came to its end."""
     if exception or app.builder.format != "html":
         return
-    figure = common_figure(app)
+    card = common_card(app)
     Path(app.outdir, FOLDER).mkdir(exist_ok=True)
     for doc in chapters(app.env):
         facts = facts_of(app.env, doc)
         if facts:
-            Path(app.outdir, place(doc)).write_text(sheet(app, doc, facts, figure), "utf-8")
+            Path(app.outdir, place(doc)).write_text(sheet(app, doc, facts, card), "utf-8")
 
 
-def sheet(app: Sphinx, doc: str, facts: Facts, figure: str) -> str:
+def sheet(app: Sphinx, doc: str, facts: Facts, card: str) -> str:
     """Return the sheet of a chapter."""
     page = read(app, doc)
     needed = ", ".join(number(app.env, other) or titled(app, other) for other in facts.needs)
     minutes = f"{facts.minutes['main']} minutes to read, {facts.minutes['exercises']} for exercises"
-    told = escape(facts.objectives[:1].upper() + facts.objectives[1:])
     asked = map(prediction, page.find_class("predict"))
     return SHEET.format(
         language=app.config.language or "en",
@@ -75,12 +76,13 @@ def sheet(app: Sphinx, doc: str, facts: Facts, figure: str) -> str:
         page=f"../{doc}.html",
         takes=f"{minutes}; builds on {needed}" if needed else minutes,
         question="".join(question(page)),
+        opening=pictures(next(page.iter("figure"), None)),
         sections="".join(
             [
-                section("Afterwards you can", wrapped("p", [told])),
+                section("Afterwards you can", wrapped("p", [escape(facts.objectives)])),
                 section("Predict before you look", wrapped("ol", asked)),
                 section("Words", wrapped("dl", terms(app, doc, page))),
-                f'<div class="figure">{figure}</div>' if figure else "",
+                section("To look up", card),
                 section("Exercises", wrapped("ul", map(task, facts.exercises))),
             ]
         ),
@@ -157,13 +159,21 @@ def first_sentence(said: Page) -> str:
     return inside(first).split(".\n")[0].rstrip(".") + "." if first is not None else ""
 
 
-def common_figure(app: Sphinx) -> str:
-    """Return the pictures of the figure that stands on every sheet, as they are on a desk."""
-    path, _, anchor = app.config.bookproof_sheet_figure.partition("#")
+def common_card(app: Sphinx) -> str:
+    """Return what stands on every sheet."""
+    path, _, anchor = app.config.bookproof_sheet_card.partition("#")
     if not path:
         return ""
-    found = read(app, path.removesuffix(".html")).xpath(f"//*[@id='{anchor}']//svg")
-    return "".join(markup(svg) for svg in found if "narrow" not in classes(svg))
+    found = read(app, path.removesuffix(".html")).get_element_by_id(anchor, None)
+    if found is None:
+        raise ConfigError(f"bookproof_sheet_card: there is no {path}#{anchor}")
+    return markup(found)
+
+
+def pictures(figure: Page | None) -> str:
+    """Return the pictures of a figure, as they are on a desk."""
+    found = [] if figure is None else figure.iter("svg")
+    return "".join(markup(svg) for svg in found if not {"narrow", "break"} & set(classes(svg)))
 
 
 def classes(element: Page) -> list[str]:
@@ -187,7 +197,7 @@ def inside(element: Page) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Listen to pages as they are written, and to the end of a build."""
-    app.add_config_value("bookproof_sheet_figure", "", "html")
+    app.add_config_value("bookproof_sheet_card", "", "html")
     app.connect("html-page-context", offer, priority=450)
     app.connect("build-finished", write, priority=800)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
