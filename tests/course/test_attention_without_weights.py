@@ -167,12 +167,14 @@ WRONG = {
 }
 
 
+@pytest.mark.usefixtures("page")
 @pytest.mark.parametrize("kind", RIGHT["attend"])
 def test_what_is_right_passes(kind):
     answer = RIGHT["attend"][kind]
     assert said(report("attention-without-weights", answer, "attend")) == ""
 
 
+@pytest.mark.usefixtures("page")
 @pytest.mark.parametrize("kind", WRONG["attend"])
 def test_what_is_wrong_is_named(kind):
     answer, name = WRONG["attend"][kind]

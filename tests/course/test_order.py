@@ -144,11 +144,13 @@ WRONG = {
 }
 
 
+@pytest.mark.usefixtures("page")
 @pytest.mark.parametrize("kind", RIGHT["pool"])
 def test_what_is_right_passes(kind):
     assert said(report("order", RIGHT["pool"][kind], "pool")) == ""
 
 
+@pytest.mark.usefixtures("page")
 @pytest.mark.parametrize("kind", WRONG["pool"])
 def test_what_is_wrong_is_named(kind):
     answer, name = WRONG["pool"][kind]

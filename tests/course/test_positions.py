@@ -120,11 +120,13 @@ WRONG = {
 }
 
 
+@pytest.mark.usefixtures("page")
 @pytest.mark.parametrize("kind", RIGHT["entry"])
 def test_what_is_right_passes(kind):
     assert said(report("positions", RIGHT["entry"][kind], "entry")) == ""
 
 
+@pytest.mark.usefixtures("page")
 @pytest.mark.parametrize("kind", WRONG["entry"])
 def test_what_is_wrong_is_named(kind):
     answer, name = WRONG["entry"][kind]

@@ -178,6 +178,7 @@ WRONG = {
 }
 
 
+@pytest.mark.usefixtures("page")
 @pytest.mark.parametrize("kind", RIGHT["one_head"])
 def test_what_is_right_passes(kind):
     assert (
@@ -185,6 +186,7 @@ def test_what_is_right_passes(kind):
     )
 
 
+@pytest.mark.usefixtures("page")
 @pytest.mark.parametrize("kind", WRONG["one_head"])
 def test_what_is_wrong_is_named(kind):
     answer, name = WRONG["one_head"][kind]

@@ -115,12 +115,14 @@ WRONG = {
 }
 
 
+@pytest.mark.usefixtures("page")
 @pytest.mark.parametrize("kind", RIGHT["from_counts"])
 def test_what_is_right_passes(kind):
     answer = RIGHT["from_counts"][kind]
     assert said(report("what-a-mean-forgets", answer, "from_counts")) == ""
 
 
+@pytest.mark.usefixtures("page")
 @pytest.mark.parametrize("kind", WRONG["from_counts"])
 def test_what_is_wrong_is_named(kind):
     answer, name = WRONG["from_counts"][kind]

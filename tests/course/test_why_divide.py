@@ -142,11 +142,13 @@ WRONG = {
 }
 
 
+@pytest.mark.usefixtures("page")
 @pytest.mark.parametrize("kind", RIGHT["attend"])
 def test_what_is_right_passes(kind):
     assert said(report("why-divide", RIGHT["attend"][kind], "attend")) == ""
 
 
+@pytest.mark.usefixtures("page")
 @pytest.mark.parametrize("kind", WRONG["attend"])
 def test_what_is_wrong_is_named(kind):
     answer, name = WRONG["attend"][kind]
