@@ -94,43 +94,9 @@ def is_the_table(table: Tensor, width: int) -> Answer:
 
 def mistakes(table: Tensor, width: int) -> list[Likely]:
     """Return what a table may hold in the place of the formula."""
-    near_tables = of_table(table.double(), width, tolerance(table))
-    wrong = {
-        "The angle is taken in degrees; it is in radians.": filled(
-            lambda p, c: hand(math.radians(angle(p, c, width)), c), width
-        ),
-        "The position, and not the column, decides between sine and cosine.": filled(
-            lambda p, c: hand(angle(p, c, width), p), width
-        ),
-        "Position and column are exchanged.": filled(
-            lambda p, c: hand(angle(c, p, width), p), width
-        ),
-        "Every column is a sine.": filled(
-            lambda p, c: math.sin(angle(p, c, width)), width
-        ),
-        "Every column is a cosine.": filled(
-            lambda p, c: math.cos(angle(p, c, width)), width
-        ),
-        "The angle itself came, without its sine or cosine.": filled(
-            lambda p, c: angle(p, c, width), width
-        ),
-        "The angle is rounded down: `//` divides whole numbers.": filled(
-            lambda p, c: hand(math.floor(angle(p, c, width)), c), width
-        ),
-        "An odd width is made even before it divides.": filled(
-            lambda p, c: hand(angle(p, c, width + width % 2), c), width
-        ),
-        "An odd width loses its last column before it divides.": filled(
-            lambda p, c: hand(angle(p, c, width - width % 2), c), width
-        ),
-    }
-    return [*likely(table, wrong), *near_tables]  # the special before the general
-
-
-def filled(formula: Callable[[int, int], float], width: int) -> Tensor:
-    """Return the table of a formula of position and column."""
-    rows = [[formula(p, c) for c in range(width)] for p in range(LENGTH)]
-    return torch.tensor(rows, dtype=torch.float64)
+    wrong = {said: table_of(formula, width) for said, formula in FORMULAS.items()}
+    general = of_table(table.double(), width, tolerance(table))
+    return [*likely(table, wrong), *general]
 
 
 def angle(p: int, column: int, width: int) -> float:
@@ -143,6 +109,30 @@ def hand(angle: float, which: int) -> float:
     return math.sin(angle) if which % 2 == 0 else math.cos(angle)
 
 
+# What is likely behind a table, beside what is so general that `of_table` knows it.
+FORMULAS: dict[str, Entry] = {
+    "The angle is taken in degrees; it is in radians.": (
+        lambda p, c, width: hand(math.radians(angle(p, c, width)), c)
+    ),
+    "The position, and not the column, decides between sine and cosine.": (
+        lambda p, c, width: hand(angle(p, c, width), p)
+    ),
+    "Position and column are exchanged.": (
+        lambda p, c, width: hand(angle(c, p, width), p)
+    ),
+    "Every column is a sine.": lambda p, c, width: hand(angle(p, c, width), 0),
+    "Every column is a cosine.": lambda p, c, width: hand(angle(p, c, width), 1),
+    "The angle itself came, without its sine or cosine.": angle,
+    "The angle is rounded down: `//` divides whole numbers.": (
+        lambda p, c, width: hand(math.floor(angle(p, c, width)), c)
+    ),
+    "An odd width is made even before it divides.": (
+        lambda p, c, width: hand(angle(p, c, width + width % 2), c)
+    ),
+    "An odd width loses its last column before it divides.": (
+        lambda p, c, width: hand(angle(p, c, width - width % 2), c)
+    ),
+}
 CLOCKS = "positions.html#clocks"
 FORMULA = "positions.html#the-formula"
 WIDTHS = "positions.html#odd-widths"

@@ -98,43 +98,47 @@ def counts_of(tokens: Tensor) -> Tensor:
 
 def mistakes(model: MeanClassifier, counts: Tensor) -> dict[str, Tensor]:
     """Return what an answer computes that is wrong in one place."""
-    words, bias = model.embed.weight, model.judge.bias
-    shares = counts / counts.sum(1, keepdim=True)
-    blocked = model.block(words)
+    words = model.embed.weight
+    shares, blocked = counts / counts.sum(1, keepdim=True), model.block(words)
 
     def judged(x: Tensor) -> Tensor:
         return model.judge(x).squeeze(-1)
 
-    present = (counts > 0).to(counts)
     right = judged(shares @ blocked)
+    mixtures = {
+        said: judged(mix @ blocked) for said, mix in mistaken_shares(counts).items()
+    }
     return {
+        **mixtures,
         "The average comes before the block, and the block bends.": judged(
             model.block(shares @ words)
-        ),
-        "The sum of the words is not divided by their number.": judged(
-            counts @ blocked
         ),
         "The logits of the words are added: the last bias counts three times.": (
             3 * right
         ),
-        "It is divided by the size of the vocabulary, not of the sentence.": judged(
-            counts @ blocked / 5
-        ),
         "The block is left out.": judged(shares @ words),
-        "The bias of the last layer is left out.": right - bias,
+        "The bias of the last layer is left out.": right - model.judge.bias,
         "A probability came: the logit is what stands before the sigmoid.": (
             right.sigmoid()
         ),
-        "It is only asked whether a word occurs, not how often.": judged(
-            present / present.sum(1, keepdim=True) @ blocked
-        ),
-        "It is only asked whether a word occurs, and still divided by three.": judged(
-            present / 3 @ blocked
-        ),
-        "A softmax of the counts is no share: words that do not occur get some.": (
-            judged(counts.softmax(1) @ blocked)
-        ),
         "The sign is turned round.": -right,
+    }
+
+
+def mistaken_shares(counts: Tensor) -> dict[str, Tensor]:
+    """Return what may stand in the place of each word's share."""
+    present = (counts > 0).to(counts)
+    distinct = present / present.sum(1, keepdim=True)
+    return {
+        "The sum of the words is not divided by their number.": counts,
+        "It is divided by the size of the vocabulary, not of the sentence.": counts
+        / 5,
+        "It is only asked whether a word occurs, not how often.": distinct,
+        "It is only asked whether a word occurs, and divided by three.": present
+        / 3,
+        "A softmax of the counts is no share: words that do not occur get some.": (
+            counts.softmax(1)
+        ),
     }
 
 
