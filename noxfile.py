@@ -179,6 +179,12 @@ def questions(session: nox.Session) -> None:
 
 
 @nox.session
+def sheets(session: nox.Session) -> None:
+    """Print the reading sheets of the built site, a page of PDF for each chapter."""
+    run(session, "python", "_config/course/sheets.py")
+
+
+@nox.session
 def verify(session: nox.Session) -> None:
     """Run every check of the book, and print what holds and what differs."""
     run(session, "python", "-m", "selfattn_book", "verify", *session.posargs)

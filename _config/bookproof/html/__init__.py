@@ -4,8 +4,8 @@ from sphinx.application import Sphinx
 
 PARTS = (
     *("boxes", "captions", "citations", "cover", "edition", "editions", "folds"),
-    *("lean", "mathematics", "minutes", "numbers", "outward", "pictures", "previews"),
-    *("punctuation", "questions", "route", "search", "tables", "wrong"),
+    *("lean", "mathematics", "minutes", "numbers", "outward", "pictures"),
+    *("previews", "punctuation", "questions", "route", "search", "tables", "wrong"),
 )
 
 
