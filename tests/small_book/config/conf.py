@@ -29,6 +29,8 @@ bookproof_versions = ["ipykernel"]
 bookproof_lettered = "Behind the book"
 bookproof_shifts = "shifts.json"
 bookproof_layers = str(CONFIG.parent / "pyproject.toml")
+bookproof_changes = "changes"
+bookproof_redirects = "redirects.txt"
 # With `html_baseurl`, pages have addresses; with `bookproof_repository`, a link to report an error.
 html_baseurl = ""
 bookproof_repository = ""
