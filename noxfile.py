@@ -88,6 +88,13 @@ def book(session: nox.Session) -> None:
 
 
 @nox.session
+def addresses(session: nox.Session) -> None:
+    """Build the site, and note the addresses that are new in `_config/addresses.list`."""
+    note = "--define=bookproof_note_addresses=1"
+    run(session, "sphinx-build", "--quiet", note, *sphinx_arguments(SITE))
+
+
+@nox.session
 def serve(session: nox.Session) -> None:
     """Show the book in the browser, and build again at every change."""
     watched = [f"--watch={folder}" for folder in ("selfattn_book", "_config")]

@@ -52,6 +52,7 @@ html_baseurl = where["hooks"]["custom"]["site"]
 bookproof_repository = where["hooks"]["custom"]["repository"]
 bookproof_changes = "appendix/changes"  # made from CHANGELOG.md
 bookproof_redirects = "redirects.txt"  # old addresses, and where they lead now
+bookproof_addresses = "addresses.list"  # those that last; the session `addresses` notes new ones
 cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
 # In the words of schema.org, for search engines.
 bookproof_book = {

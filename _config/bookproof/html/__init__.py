@@ -3,10 +3,20 @@
 from sphinx.application import Sphinx
 
 PARTS = (
-    *("boxes", "captions", "changes", "citations", "citing", "cover", "edition", "editions"),
+    *(
+        "addresses",
+        "boxes",
+        "captions",
+        "changes",
+        "citations",
+        "citing",
+        "cover",
+        "edition",
+        "editions",
+    ),
     *("folds", "lean", "mathematics", "minutes", "numbers", "outward", "past_editions"),
     *("pictures", "previews", "punctuation", "questions", "redirects", "route", "search"),
-    *("tables", "wrong"),
+    *("tables", "tags", "wrong"),
 )
 
 

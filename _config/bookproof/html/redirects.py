@@ -6,8 +6,8 @@
     old-page -> new-page
     page#old-part -> other-page#part
 
-A page that was becomes a small page that leads on. A part that was is named at the foot of its old
-page, where a browser that is sent to it finds the link. Neither needs a script.
+A page that was becomes a small page that leads on; where there are scripts, to the same part.
+A part that was is named at the foot of its old page, where a browser that is sent to it finds the link.
 """
 
 import json
@@ -35,6 +35,7 @@ PAGE = """\
 <title>{title}</title>
 <link rel="canonical" href="{canonical}">
 <meta http-equiv="refresh" content="0; url={link}">
+<script>if (location.hash) location.replace("{page}" + location.hash);</script>
 </head>
 <body>
 <main><h1>This page has moved</h1>
@@ -122,12 +123,13 @@ def leads(app: Sphinx, one: Redirect) -> bool:
 
 def page(app: Sphinx, one: Redirect) -> str:
     """Return a page that leads on."""
-    link = app.builder.get_relative_uri(one.old, one.new) + one.hash
+    page = escape(app.builder.get_relative_uri(one.old, one.new))
     return PAGE.format(
         language=app.config.language,
         title=escape(app.env.titles[one.new].astext()),
-        link=escape(link),
-        canonical=escape(address(app, one.new) or link.partition("#")[0]),
+        page=page,
+        link=page + escape(one.hash),
+        canonical=escape(address(app, one.new)) or page,
     )
 
 
