@@ -186,6 +186,32 @@ def questions(session: nox.Session) -> None:
 
 
 @nox.session
+def release(session: nox.Session) -> None:
+    """Make all that an edition hands out, in `_build/release`, then tag it and push the tag.
+
+    With `-- --dry-run`, do all but the last: nothing leaves this machine.
+    """
+    if wrong := [word for word in session.posargs if word != "--dry-run"]:
+        session.error(f"A release takes --dry-run or nothing; got {wrong[0]!r}")
+    steps = "_config/release.py"
+    run(session, "python", steps, "check")
+    run(session, "sphinx-build", "--quiet", *sphinx_arguments(SITE))
+    run(session, "python", steps, "make")
+    if session.posargs:
+        print(
+            "\nA dry run ends here. Without --dry-run, the edition is tagged and pushed."
+        )
+    else:
+        run(session, "python", steps, "publish")
+
+
+@nox.session
+def shelf(session: nox.Session) -> None:
+    """Put the sites of editions side by side in `_build/public`, as in `-- past/*.tar.gz`."""
+    run(session, "python", "_config/release.py", "shelf", *session.posargs)
+
+
+@nox.session
 def verify(session: nox.Session) -> None:
     """Run every check of the book, and print what holds and what differs."""
     run(session, "python", "-m", "selfattn_book", "verify", *session.posargs)
