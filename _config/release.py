@@ -18,7 +18,11 @@ def check() -> None:
     """Refuse what could not be published, before anything is built."""
     version = told.one(told.by_sources(ROOT))
     repository.check(ROOT, version)
-    unknown = [name for name, place in zip(("repository", "site"), told.places(ROOT)) if not place]
+    unknown = [
+        name
+        for name, place in zip(("repository", "site"), told.places(ROOT), strict=True)
+        if not place
+    ]
     print(f"Edition {version} is committed, and {repository.tag_of(version)} is free for it.")
     for name in unknown:
         print(f"The address of the {name} is empty in pyproject.toml: no page leads there.")

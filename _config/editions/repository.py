@@ -14,7 +14,7 @@ def git(root: Path, *arguments: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
         raise ValueError(f"git {arguments[0]} must work in {root}; git says: {done.stderr.strip()}")
-    return done.stdout.strip()
+    return done.stdout.rstrip()
 
 
 def check(root: Path, version: str) -> None:
