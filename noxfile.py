@@ -174,6 +174,22 @@ def pages(session: nox.Session) -> None:
 
 
 @nox.session
+def links(session: nox.Session) -> None:
+    """Follow every link of the book to elsewhere, and name those that are broken (minutes)."""
+    folders = ["-d", "_build/links-doctrees", "docs", "_build/links"]
+    run(
+        session,
+        "sphinx-build",
+        "--quiet",
+        "-b",
+        "linkcheck",
+        "-c",
+        "_config",
+        *folders,
+    )
+
+
+@nox.session
 def notebooks(session: nox.Session) -> None:
     """Run the notebooks of the built site in fresh kernels, or those named, as in `-- masks`."""
     run(session, "python", "-m", "tests.notebooks", *session.posargs)
