@@ -202,6 +202,17 @@ def questions(session: nox.Session) -> None:
 
 
 @nox.session
+def sheets(session: nox.Session) -> None:
+    """Print the reading sheets of the built site, a page of PDF for each chapter."""
+    run(session, "python", "_config/course/sheets.py")
+
+
+@nox.session
+def figures(session: nox.Session) -> None:
+    """Pack the figures of the built site for slides, or those of the pages named, as in `-- masks`."""
+    run(session, "python", "_config/course/figures.py", *session.posargs)
+
+
 def release(session: nox.Session) -> None:
     """Make all that an edition hands out, in `_build/release`, then tag it and push the tag.
 

@@ -3,20 +3,10 @@
 from sphinx.application import Sphinx
 
 PARTS = (
-    *(
-        "addresses",
-        "boxes",
-        "captions",
-        "changes",
-        "citations",
-        "citing",
-        "cover",
-        "edition",
-        "editions",
-    ),
-    *("folds", "lean", "mathematics", "minutes", "numbers", "outward", "past_editions"),
-    *("pictures", "previews", "punctuation", "questions", "redirects", "route", "search"),
-    *("tables", "tags", "wrong"),
+    *("addresses", "boxes", "captions", "changes", "citations", "citing", "cover"),
+    *("edition", "editions", "folds", "lean", "mathematics", "minutes", "numbers"),
+    *("outward", "past_editions", "pictures", "previews", "punctuation", "questions"),
+    *("redirects", "route", "search", "tables", "tags", "wrong"),
 )
 
 

@@ -27,6 +27,7 @@ bookproof_anew = False
 bookproof_edition = ""  # with solutions; or "students", "instructors"
 bookproof_versions = ["ipykernel"]
 bookproof_lettered = "Behind the book"
+bookproof_sheet_card = "number.html#equation-twice"
 bookproof_shifts = "shifts.json"
 bookproof_layers = str(CONFIG.parent / "pyproject.toml")
 bookproof_changes = "changes"
