@@ -29,13 +29,18 @@ def stand(archives: Iterable[Path], into: Path) -> list[str]:
     if not cards:
         raise ValueError("a shelf holds at least one edition, as site-1.0.tar.gz; got none")
     shutil.copytree(half / folder(cards[0]["version"]), half, dirs_exist_ok=True)
-    listed = half / f"{SHELF}.html"
-    if listed.is_file():  # there is one where it is known where the site lives
-        html = listed.read_text("utf-8")
-        listed.write_text(LISTED.sub(lambda _: shelf(cards), html), "utf-8")
+    for place, root in [(half, ""), *((half / folder(card["version"]), "../") for card in cards)]:
+        list_all(cards, place / f"{SHELF}.html", root)
     shutil.rmtree(into, ignore_errors=True)
     half.rename(into)
     return [card["version"] for card in cards]
+
+
+def list_all(cards: list[dict[str, str]], page: Path, root: str) -> None:
+    """Let a page list all editions; there is one where it is known where the site lives."""
+    if page.is_file():
+        html = page.read_text("utf-8")
+        page.write_text(LISTED.sub(lambda _: shelf(cards, root=root), html), "utf-8")
 
 
 def unpacked(archive: Path, into: Path) -> dict[str, str]:

@@ -49,13 +49,17 @@ def test_the_newest_is_at_the_root_and_each_under_its_version(archive, tmp_path)
         assert read(public, f"v{version}/index.html") == version
 
 
-def test_the_list_at_the_root_leads_to_each(archive, tmp_path):
+def test_the_lists_at_the_root_and_in_each_edition_lead_to_each(archive, tmp_path):
     public = tmp_path / "public"
     stand([archive("0.1"), archive("0.2")], public)
+    for place in ("", "v0.1/", "v0.2/"):
+        links = re.findall(
+            r'href="([^"]*)">', read(public, f"{place}editions.html")
+        )
+        found = [(public / place / link).resolve() for link in links]
+        assert [file.parent.name for file in found] == ["v0.2", "v0.1"]
+        assert all(file.is_file() for file in found)
     listed = read(public, "editions.html")
-    links = re.findall(r'href="([^"]*)">', listed)
-    assert links == ["v0.2/index.html", "v0.1/index.html"]
-    assert all((public / link).is_file() for link in links)
     assert listed.startswith("<p>All</p>")
     assert listed.endswith("<p>End</p>")
     assert "one alone" not in listed

@@ -53,8 +53,8 @@ def written(day: date, language: str = "en") -> str:
     return format_date(day, "d MMMM yyyy", locale=language)
 
 
-def shelf(editions: Editions, language: str = "en") -> str:
-    """Return a list of editions, as they come, with links to where each stays.
+def shelf(editions: Editions, language: str = "en", root: str = "") -> str:
+    """Return a list of editions, as they come, with links to where each stays below the root.
 
     Example:
         >>> print(shelf([{"version": "1.0", "date": ""}]))
@@ -66,7 +66,8 @@ def shelf(editions: Editions, language: str = "en") -> str:
     for one in editions:
         version, day = escape(one["version"]), one["date"]
         when = f", {written(date.fromisoformat(day), language)}" if day else ""
-        lines.append(f'<li><a href="{folder(version)}index.html">Version {version}</a>{when}</li>')
+        link = f"{root}{folder(version)}index.html"
+        lines.append(f'<li><a href="{link}">Version {version}</a>{when}</li>')
     return "\n".join(['<ul class="editions">', *lines, "</ul>"])
 
 
