@@ -213,6 +213,7 @@ def figures(session: nox.Session) -> None:
     run(session, "python", "_config/course/figures.py", *session.posargs)
 
 
+@nox.session
 def release(session: nox.Session) -> None:
     """Make all that an edition hands out, in `_build/release`, then tag it and push the tag.
 
