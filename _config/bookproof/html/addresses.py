@@ -110,7 +110,7 @@ def compare(app: Sphinx, error: Exception | None) -> None:
     promised = set(record.read_text("utf-8").split()) if record.is_file() else set()
     there = all_addresses(app)
     if lost := sorted(promised - there - moved(app, promised, there)):
-        LOGGER.warning(message(lost), config.bookproof_redirects, record)
+        LOGGER.warning(message(lost), config.bookproof_redirects, record.name)
     if config.bookproof_note_addresses:
         text = "\n".join(sorted(there | set(lost))) + "\n"
         record.write_text(text, "utf-8")
@@ -131,8 +131,9 @@ def message(lost: list[str]) -> str:
     """Say which addresses are lost, and what to do."""
     some = ", ".join(lost[:SHOWN]) + (f" and {len(lost) - SHOWN} more" if lost[SHOWN:] else "")
     return (
-        f"{len(lost)} addresses that were promised lead nowhere: {some}. Lead on from each in %s,"
-        " or take it out of %s if nobody was ever given it"
+        f"what was promised to readers must stay where it is; {some} lead nowhere."
+        " Give each the name that it had, lead on from it in %s, or take it out of %s"
+        " if it was never published"
     )
 
 
