@@ -107,24 +107,6 @@ def says_it_twice(model: Built, *inputs: Tensor) -> Answer:
     )
 
 
-def hears(model: Callable[[Tensor], Tensor], source: Tensor) -> Tensor:
-    """Return which output moves with which source point, in any of the samples, ``(T, S)``.
-
-    Example:
-        >>> hears(lambda x: x.cumsum(1), torch.ones(1, 3, 2)).int()
-        tensor([[1, 0, 0],
-                [1, 1, 0],
-                [1, 1, 1]], dtype=torch.int32)
-    """
-    before, columns = model(source), []
-    for place in range(source.size(1)):
-        other = source.clone()
-        other[:, place] = -source[:, place]
-        gap = (model(other) - before).abs().amax((0, 2))
-        columns.append(gap > tolerance(before) / 10)
-    return torch.stack(columns, dim=1)
-
-
 def is_as_large_as_told(kind: Kind, what: str) -> Answer:
     """Ask that a module has the inner width and the heads that it is told.
 

@@ -302,7 +302,7 @@ WRONG = {
                     torch.arange(size) >= n[:, None] - int(size > 1)
                 )
             ),
-            "The last point is hidden .* one place too early",
+            "The last point is hidden: .* one place too early",
         ),
         "samples mix": (own(attend=mixing), "when sample 0 is alone"),
         "batch for length": (

@@ -12,7 +12,6 @@ from selfattn_book.course.modules import (
     Kind,
     after,
     built,
-    hears,
     is_as_large_as_told,
     of_batches,
     of_mixing,
@@ -26,11 +25,11 @@ from selfattn_book.course.padding import (
     has_no_say,
     has_no_share,
 )
+from selfattn_book.course.sight import hears, of_points
 from selfattn_book.course.small_network import has_one_relu
-from selfattn_book.reasons.answer import YES, Answer, Likely, RefusedError
+from selfattn_book.reasons.answer import YES, Answer, RefusedError
 
 WHAT = "the states"
-CAUSAL = "A causal mask is for a decoder: here each point may see all the others."
 
 
 def returns_states(kind: Kind) -> Answer:
@@ -65,7 +64,7 @@ def are_numbers(kind: Kind) -> Answer:
             f"{INVERTED} For nn.MultiheadAttention `True` means ignore.",
             lambda: bool(wrong[0].all() and not wrong[1:].any()),
         ),
-        *of_hearing(heard),
+        *of_points(heard),
         (
             "It is padding that may not ask: the mask lies over queries, and keys are to be hidden.",
             lambda: torch.equal(wrong, ~real),
@@ -114,7 +113,12 @@ def padding_has_no_share(kind: Kind) -> Answer:
 def padded(kind: Kind) -> Padded:
     """Let the encoder read padded sources."""
     model = built(kind, WHAT)
-    return Padded(lambda x, n, _: model(x, n), points(), "the state", own=True)
+    return Padded(
+        lambda x, n, _: model(x, n),
+        drawn(3, 5, WIDTH, seed=3),
+        "the state",
+        own=True,
+    )
 
 
 @after(reads_full_sources)
@@ -125,27 +129,7 @@ def each_hears_all(kind: Kind) -> Answer:
         return YES
     state, point = (~heard).nonzero()[0].tolist()
     told = f"the state of point {state} does not move with point {point}."
-    return Answer("mathematics", told).because(*of_hearing(heard))
-
-
-def of_hearing(heard: Tensor) -> list[Likely]:
-    """Return what can be behind points that are not heard, ``(S, S)``."""
-    every = torch.ones_like(heard)
-    return [
-        (CAUSAL, lambda: torch.equal(heard, every.tril())),
-        (
-            "Each point sees what comes after it: a causal mask, and transposed.",
-            lambda: torch.equal(heard, every.triu()),
-        ),
-        (
-            "Each point hears only itself.",
-            lambda: torch.equal(heard, torch.eye(5, dtype=torch.bool)),
-        ),
-        (
-            "The last point is hidden from all others: the padding mask begins one place too early.",
-            lambda: not heard[:4, 4].any() and bool(heard[:, :4].all()),
-        ),
-    ]
+    return Answer("mathematics", told).because(*of_points(heard))
 
 
 @after(reads_full_sources)
@@ -175,7 +159,7 @@ def places_do_not_matter(kind: Kind) -> Answer:
     )
     equal = model(x[:, :1].expand(-1, 5, -1))
     return no.because(
-        *of_hearing(heard_points(kind)),
+        *of_points(heard_points(kind)),
         (
             "Equal points get unequal states: a table of positions is added.",
             lambda: not near(equal, equal[:, :1].expand_as(equal)),
