@@ -4,6 +4,8 @@ Each line of its content is a week and names the pages to be read, as in ``chapt
 Without content, every chapter has a week.
 """
 
+from collections.abc import Sequence
+
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -15,6 +17,7 @@ from .objectives import link
 LOGGER = logging.getLogger(__name__)
 HEADS = ("Week", "Read", "Afterwards you can", "Minutes", "Exercises", "Builds on")
 WIDTHS = (6, 18, 34, 14, 20, 8)
+SAID = {"main": "to read", "deeper": "deeper", "exercises": "for exercises"}
 
 
 class Syllabus(SphinxDirective):
@@ -58,18 +61,16 @@ def row(app: Sphinx, here: str, doc: str, facts: Facts, week: str) -> nodes.row:
     """Return what a week has to know of a chapter."""
     title = f"{number(app.env, doc)} {app.env.titles[doc].astext()}".strip()
     told = facts.objectives[:1].upper() + facts.objectives[1:]
-    takes = "{main} to read, {deeper} deeper, {exercises} for exercises".format(**facts.minutes)
+    takes = [nodes.Text(f"{count} {SAID[part]}") for part, count in facts.minutes.items()]
     tasks = [link(app, here, doc, each.title, each.label) for each in facts.exercises]
     needed = [
         link(app, here, other, number(app.env, other) or app.env.titles[other].astext())
         for other in facts.needs
         if other in app.env.titles
     ]
-    texts = [nodes.Text(text) for text in (week, told, takes)]
-    read = entry(link(app, here, doc, title))
-    return nodes.row(
-        "", entry(texts[0]), read, *map(entry, texts[1:]), lines(tasks), entry(*between(needed))
-    )
+    read, can = entry(link(app, here, doc, title)), entry(nodes.Text(told))
+    parts = [entry(nodes.Text(week)), read, can, lines(takes), lines(tasks)]
+    return nodes.row("", *parts, entry(*between(needed)))
 
 
 def entry(*words: nodes.Node) -> nodes.entry:
@@ -77,7 +78,7 @@ def entry(*words: nodes.Node) -> nodes.entry:
     return nodes.entry("", nodes.paragraph("", "", *words))
 
 
-def lines(words: list[nodes.reference]) -> nodes.entry:
+def lines(words: Sequence[nodes.Node]) -> nodes.entry:
     """Return a cell with one thing a line."""
     return nodes.entry("", *[nodes.paragraph("", "", word) for word in words])
 
