@@ -10,7 +10,7 @@ def rows(book):
     page = html.fromstring(book.html("index"))
     (table,) = page.find_class("syllabus")
     return [
-        [" ".join(part.strip() for part in cell.itertext()).strip() for cell in row]
+        [" ".join(" ".join(cell.itertext()).split()) for cell in row]
         for row in table.xpath(".//tr")
     ]
 
