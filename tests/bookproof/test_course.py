@@ -59,10 +59,10 @@ def test_a_syllabus_has_a_row_for_each_chapter(built):
 
 
 def test_a_week_names_chapters(built):
-    built.edit("docs/index.md", "number word\n", "number wrod\n")
+    built.edit("docs/index.md", "number word\n", "number wordy\n")
     failed = built.build()
     assert not failed.good
-    assert "syllabus: 'wrod' must be a chapter" in failed.said
+    assert "syllabus: 'wordy' must be a chapter" in failed.said
 
 
 def test_a_sheet_has_what_its_chapter_asks(built):
