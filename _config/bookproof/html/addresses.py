@@ -2,7 +2,7 @@
 
 Exercises, equations, figures, claims and listings are named by their authors or by what they show.
 A prediction and a question of a quiz have the first words of what they ask as their name, or one
-that is given: `:name:` in `{predict}`, and a target `(quiz-name)=` above a question.
+that is given: `:name: predict-name` in `{predict}`, and a target `(quiz-name)=` above a question.
 
 `bookproof_addresses` names a file beside `conf.py` that lists all addresses once promised. One that
 the site has no longer, and that no redirect leads from, fails the build. With

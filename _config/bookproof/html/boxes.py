@@ -22,7 +22,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from .addresses import link_to, name_of, named
+from .addresses import link_to, name_of
 from .tags import Tag, tag
 
 LOGGER = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Gate(SphinxDirective):
         if self.content:
             gate += self.parse_content_to_nodes()
         given = self.options.get("name", "")
-        gate["called"] = named("predict", given) if given else name_of("predict", gate)
+        gate["called"] = nodes.make_id(given) if given else name_of("predict", gate)
         choices = self.options.get("choices", "").split("|")
         gate["choices"] = [self.parse_inline(text.strip())[0] for text in choices if text.strip()]
         return [gate]

@@ -33,6 +33,7 @@ bookproof_layers = str(CONFIG.parent / "pyproject.toml")
 bookproof_changes = "changes"
 bookproof_redirects = "redirects.txt"
 bookproof_addresses = "addresses.list"
+bookproof_note_addresses = False
 # With `html_baseurl`, pages have addresses; with `bookproof_repository`, a link to report an error.
 html_baseurl = ""
 bookproof_repository = ""
