@@ -50,7 +50,7 @@ def by_shift(source, mask):
     seen = mask[:, 0, 0].to(source)
     last = seen - torch.nn.functional.pad(seen[:, 1:], (0, 1))
     before = torch.nn.functional.pad(last[:, 1:], (0, 1))
-    return -torch.einsum("ns,nsd->nd", before, source.sign())[:, None]
+    return -torch.einsum("bs,bsd->bd", before, source.sign())[:, None]
 
 
 def turned(source, mask):
