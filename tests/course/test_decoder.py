@@ -202,6 +202,13 @@ class PaddedTarget(Own):
         return self.network(self.ask(z, m, hidden))
 
 
+class Mixing(Own):
+    """Take a mean over the samples away."""
+
+    def look(self, x):
+        return super().look(x - x.mean(0, keepdim=True))
+
+
 class WithMean(Own):
     """Know the length of the target."""
 
@@ -274,6 +281,7 @@ WRONG = {
             own(look=lambda self, x: self.looks.out_proj(x)),
             "Each point sees only itself",
         ),
+        "samples mix": (Mixing, "moves by .* when sample 0 is alone"),
         "knows the length": (WithMean, "when the points behind it are left out"),
         "asked by nobody": (own(ask=asked_by_nobody), "The target plays no part"),
         "no memory": (own(ask=unasked), "The memory plays no part"),

@@ -64,6 +64,11 @@ def stored(attention, x):
     return weights @ value @ attention.project_output.weight.reshape(3, 7, 10)
 
 
+def other_rows(attention, x):
+    blocks = attention.project_output.weight.T.unflatten(0, (3, 7))
+    return heads(attention, x) @ blocks.roll(1, 0)
+
+
 def heads(attention, x):
     _, weights = attention(x, x, x)
     return weights @ attention.project_value(x).unflatten(-1, (3, 7)).transpose(
@@ -110,6 +115,7 @@ WRONG = {
         "scrambled": (scrambled, "heads are scrambled"),
         "stored": (stored, "stores W.O transposed"),
         "other heads": (lambda m, x: parts(m, x).roll(1, 1), "other heads' places"),
+        "other rows": (other_rows, "or meets another head's rows of W.O"),
         "even": (
             lambda m, x: parts(m, x).mean(1, keepdim=True).expand(-1, 3, -1, -1),
             "shared out evenly",

@@ -14,6 +14,7 @@ from selfattn_book.course.numbers import (
     compared,
     drawn,
     likely,
+    near,
     numbers,
 )
 from selfattn_book.reasons.answer import YES, Answer, all_of
@@ -69,7 +70,11 @@ def _with_eps(layer_norm: Norm) -> Iterable[Answer]:
     found, right = bare(layer_norm, LARGE), F.layer_norm(x, (WIDTH,), eps=LARGE)
     what, told = f"with eps = {LARGE}, the output", "is {gap} off"
     no = compared(found, right, what, PLACES, told=told)
-    yield no.because(*likely(found, wrong_eps(x) | wrong_norms(x, LARGE)))
+    unused = (
+        "eps is not used as it is given.",
+        lambda: near(found, bare(layer_norm, SMALL)),
+    )
+    yield no.because(unused, *likely(found, wrong_eps(x) | wrong_norms(x, LARGE)))
     level = torch.full_like(x, 2.0)
     silent = called(layer_norm, level, *plain(), LARGE)
     what = "where all entries of a vector are 2, the output"
@@ -155,34 +160,34 @@ def wrong_norms(x: Tensor, eps: float) -> dict[str, Tensor]:
     centred = x - x.mean(-1, keepdim=True)
     variance = centred.square().mean(-1, keepdim=True)
     square = x.square().mean(-1, keepdim=True)
-    rows, whole = (x - x.mean(axes, keepdim=True) for axes in ((1,), (0, 1, 2)))
-    each = x - x.mean((1, 2), keepdim=True)
-    norm = centred / (variance + eps).sqrt()
+    root = (variance + eps).sqrt()
     return {
         EXCHANGED: torch.ones_like(x),
-        ONE_ADDED: 2 * norm,
+        ONE_ADDED: 2 * centred / root,
         UNBIASED: centred / (variance * WIDTH / (WIDTH - 1) + eps).sqrt(),
         NOT_CENTRED: x / (square + eps).sqrt(),
-        "The mean is not taken away, and the deviation is right.": (
-            x / (variance + eps).sqrt()
-        ),
+        "The mean is not taken away, and the deviation is right.": x / root,
         "The mean is taken away, and the mean square is that from before.": (
             centred / (square + eps).sqrt()
         ),
         NOT_SCALED: centred,
         BY_THE_VARIANCE: centred / (variance + eps),
-        "It is multiplied by the root, not divided.": centred
-        * (variance + eps).sqrt(),
-        ALONG_POSITIONS: rows / (rows.square().mean(1, keepdim=True) + eps).sqrt(),
-        OVER_EVERYTHING: each
-        / (each.square().mean((1, 2), keepdim=True) + eps).sqrt(),
-        "Mean and deviation are those of the whole batch.": (
-            whole / (whole.square().mean() + eps).sqrt()
-        ),
+        "It is multiplied by the root, not divided.": centred * root,
         "The squares are added up, and not divided by their number.": (
             centred / (variance * WIDTH + eps).sqrt()
         ),
+        ALONG_POSITIONS: over(x, 1, eps=eps),
+        OVER_EVERYTHING: over(x, 1, 2, eps=eps),
+        "Mean and deviation are those of the whole batch.": over(
+            x, 0, 1, 2, eps=eps
+        ),
     }
+
+
+def over(x: Tensor, *axes: int, eps: float) -> Tensor:
+    """Return what comes of mean and deviation over some axes."""
+    centred = x - x.mean(axes, keepdim=True)
+    return centred / (centred.square().mean(axes, keepdim=True) + eps).sqrt()
 
 
 def wrong_eps(x: Tensor) -> dict[str, Tensor]:
@@ -196,7 +201,6 @@ def wrong_eps(x: Tensor) -> dict[str, Tensor]:
         "eps is added outside of the root, and the deviation is that of `torch.std`.": (
             centred / (x.std(-1, keepdim=True) + LARGE)
         ),
-        "eps is not used as it is given.": centred / (variance + 1e-5).sqrt(),
         "eps is squared.": centred / (variance + LARGE**2).sqrt(),
         "eps is a lower limit of the variance; it is added.": (
             centred / variance.clamp(min=LARGE).sqrt()

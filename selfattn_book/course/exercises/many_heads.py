@@ -24,6 +24,10 @@ from selfattn_book.reasons.answer import YES, Answer, Likely, RefusedError
 from selfattn_book.reasons.of_attention import SCRAMBLED
 
 BATCH, LENGTH, WIDTH, HEADS, D_HEAD = 2, 5, 10, 3, 7
+NO_BIAS = "The values have a bias, b^V, which is left out."
+STORED = "PyTorch stores W^O transposed: a head has columns of the stored matrix."
+NO_WEIGHTS = "The weights are left out: each word adds what it holds itself."
+TRANSPOSED = "The weights are transposed: a row belongs to a query."
 Contributions = Callable[[MultiHeadAttention, Tensor], Any]
 Ask = Callable[[Tensor, MultiHeadAttention, Tensor], Answer]
 
@@ -161,31 +165,23 @@ def wrong_parts(attention: MultiHeadAttention, x: Tensor) -> dict[str, Tensor]:
     """Return the parts that come of likely mistakes."""
     _, weights = attention(x, x, x)
     assert weights is not None
-    wide = attention.project_value(x)
+    wide, stored = attention.project_value(x), attention.project_output.weight
     value = wide.unflatten(-1, (HEADS, D_HEAD)).transpose(1, 2)
-    bias = attention.project_value.bias.view(HEADS, 1, D_HEAD)
-    stored = attention.project_output.weight
     blocks = stored.T.unflatten(0, (HEADS, D_HEAD))
     right, b = weights @ value @ blocks, attention.project_output.bias
+    plain = value - attention.project_value.bias.view(HEADS, 1, D_HEAD)
+    turned = stored.reshape(blocks.shape)
+    mean = weights.mean(1, keepdim=True)
     return {
-        "The values have a bias, b^V, which is left out.": weights
-        @ (value - bias)
-        @ blocks,
+        NO_BIAS: weights @ plain @ blocks,
         "b^O is added to each part, and belongs to no head.": right + b,
         "b^O is shared out among the heads, and belongs to none.": right
         + b / HEADS,
         SCRAMBLED: weights @ wide.view(value.shape) @ blocks,
-        "PyTorch stores W^O transposed: a head has columns of the stored matrix.": (
-            weights @ value @ stored.reshape(blocks.shape)
-        ),
-        "The weights are left out: each word adds what it holds itself.": value
-        @ blocks,
-        "All heads use the mean of the weights.": (
-            weights.mean(1, keepdim=True) @ value @ blocks
-        ),
-        "The weights are transposed: a row belongs to a query.": weights.mT
-        @ value
-        @ blocks,
+        STORED: weights @ value @ turned,
+        NO_WEIGHTS: value @ blocks,
+        "All heads use the mean of the weights.": mean @ value @ blocks,
+        TRANSPOSED: weights.mT @ value @ blocks,
     }
 
 
