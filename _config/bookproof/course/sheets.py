@@ -48,7 +48,8 @@ def offer(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any)
     """Say at the foot of a chapter that it has a sheet."""
     if doctree is not None and facts_of(app.env, pagename):
         address = context["pathto"](place(pagename), 1)
-        context["body"] += f'\n<p class="sheet"><a href="{address}">Reading sheet</a></p>\n'
+        link = f'<a href="{address}">Reading sheet, one page to print</a>'
+        context["body"] += f'\n<p class="notebook">{link}</p>\n'
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
@@ -200,6 +201,6 @@ def inside(element: Page) -> str:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Listen to pages as they are written, and to the end of a build."""
     app.add_config_value("bookproof_sheet_card", "", "html")
-    app.connect("html-page-context", offer, priority=450)
+    app.connect("html-page-context", offer, priority=410)
     app.connect("build-finished", write, priority=800)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
