@@ -138,5 +138,5 @@ def add_box(app: Sphinx, pagename: str, template: str, context: Any, doctree: An
 def setup(app: Sphinx) -> dict[str, bool]:
     """Listen to pages as they are written, before their foot is."""
     app.setup_extension(f"{__package__}.past_editions")
-    app.connect("html-page-context", add_box, priority=450)
+    app.connect("html-page-context", add_box, priority=480)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
