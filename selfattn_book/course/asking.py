@@ -198,5 +198,5 @@ def _told(value: Any) -> str:
     if isinstance(value, Tensor):
         return f"a tensor {tuple(value.shape)}"
     if callable(value):
-        return "a model" if isinstance(value, torch.nn.Module) else "a function"
+        return str(getattr(value, "told", "a function"))
     return repr(value) if len(repr(value)) < 60 else type(value).__name__
