@@ -88,7 +88,7 @@ def gives(
         wrong: by name, what follows from misconceptions, each with its sentence.
         reread: the section that explains it.
         points: of what is not worth one.
-        tolerance: of a number, absolute; as many digits as an exercise asks for.
+        tolerance: of a number, as many digits as an exercise asks for; of large ones, as a share.
 
     Example:
         >>> first, second = gives({"a": 0.25, "b": [1, 2]}, {"a": {"It is a half.": 0.5}}, "x.html#y")
@@ -102,12 +102,12 @@ def gives(
             right = as_numbers(wanted[name])
             if got.shape != right.shape:
                 return wrong_shape(name, right.shape, got)
-            if equal(got, right, tolerance):
+            if near(got, right, tolerance):
                 return YES
             no = Answer("mathematics", f"{_told(got)} is not right.")
             return no.because(
                 *(
-                    (told, partial(equal, got, as_numbers(value), tolerance))
+                    (told, partial(near, got, as_numbers(value), tolerance))
                     for told, value in wrong.get(name, {}).items()
                 )
             )

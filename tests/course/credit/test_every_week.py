@@ -127,7 +127,7 @@ def same_as(value, sentences):
     return [
         told
         for told, other in sentences.items()
-        if asking.equal(asking.as_numbers(other), number, 0.02)
+        if asking.near(asking.as_numbers(other), number, 0.02)
     ]
 
 
