@@ -5,6 +5,7 @@ Each week lies in `_build/assignments/week-05-masks/`, and `_build/assignments/i
 """
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -66,13 +67,28 @@ def make(week: Week, code: str, wheel: Path, scratch: Path) -> None:
     for part in ("source", "student", "solution"):
         (made / part).mkdir(parents=True)
     shutil.copy(source, made / "source")
-    shutil.copy(work / "dist" / "student" / source.name, made / "student")
+    for_students = work / "dist" / "student" / source.name
+    if leaked := leaks(week, for_students.read_text("utf-8")):
+        raise RuntimeError(f"the notebook for students must have no solutions; got {leaked!r}")
+    shutil.copy(for_students, made / "student")
     shutil.copy(work / "dist" / "autograder" / source.name, made / "solution")
     (archive,) = (work / "dist" / "autograder").glob("*.zip")
     shutil.copy(archive, made / "autograder.zip")
     (made / "instructor-notes.md").write_text(notes(week, code), "utf-8")
     shutil.rmtree(MADE / week.name, ignore_errors=True)
     made.replace(MADE / week.name)
+
+
+def leaks(week: Week, notebook: str) -> str:
+    """Return a line of a solution that stands in a notebook for students, or nothing."""
+    for exercise in week.exercises:
+        begun = exercise.cells.get("stub", "")
+        code = exercise.cells.get("solution", "").splitlines()
+        lines = [line.strip() for line in [*code, *exercise.solution.splitlines()]]
+        for line in lines:
+            if len(line) > 25 and line not in begun and json.dumps(line)[1:-1] in notebook:
+                return line
+    return ""
 
 
 def assign(source: Path, made: Path) -> None:
