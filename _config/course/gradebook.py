@@ -90,7 +90,7 @@ class Gradebook:
             by = ", by a person" if exercise.by_person else ""
             names.append(f"{exercise.name} (of {exercise.points}{by})")
         said = [f"{e.name}: said" for e in self.week.exercises if not e.by_person]
-        return [*names, "stopped", "id in the answer", *said]
+        return [*names, "stopped", "id in the answer", *said, "printed"]
 
     def row(self, graded: Graded) -> list[Any]:
         """Return the cells of one student; what a person marks is left empty."""
@@ -106,7 +106,8 @@ class Gradebook:
             if not e.by_person
         ]
         notes = [graded.outcome.stopped, graded.other_id]
-        return [graded.student, graded.points, possible, *points, *notes, *said]
+        printed = graded.outcome.printed.strip()
+        return [graded.student, graded.points, possible, *points, *notes, *said, printed]
 
     def report(self, graded: Graded) -> str:
         """Return what a student reads."""
@@ -117,6 +118,8 @@ class Gradebook:
         if graded.other_id:
             lines.append(f"Your answer says that it was made with the id {graded.other_id!r}.")
         lines += [f"```text\n{result['told']}\n```" for result in graded.outcome.results]
+        if printed := graded.outcome.printed.strip():
+            lines.append(f"It printed:\n\n```text\n{printed}\n```")
         by_person = [e for e in self.week.exercises if e.by_person]
         lines += [f"*{e.title}*, of {e.points} points, is marked by a person." for e in by_person]
         return "\n\n".join(lines) + "\n"
@@ -141,7 +144,11 @@ def wrong(result: dict[str, Any]) -> str:
         if not asked["points"]:
             reason = f"{asked['reason']} {asked['misconception']}".strip()
             about.setdefault(reason, []).append(asked["told"])
-    return " | ".join(f"{', '.join(told)}: {reason}" for reason, told in about.items())
+    everything = len(result["asked"])
+    return " | ".join(
+        f"{'everything' if len(told) == everything > 1 else ', '.join(told)}: {reason}"
+        for reason, told in about.items()
+    )
 
 
 def tame(cell: Any) -> Any:

@@ -135,6 +135,24 @@ def test_what_is_stopped_leaves_nothing(folder, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["answers"]
 
 
+def test_a_cell_that_fails_is_told(folder, tmp_path):
+    cells = [
+        "def masked_row(:",
+        "x = 1 / 0",
+        answer("ada", change=("def masked_row", "def row")),
+    ]
+    notebook = {"cells": [{"cell_type": "code", "source": cell} for cell in cells]}
+    (folder / "ada.ipynb").write_text(json.dumps(notebook), "utf-8")
+    assert grade(folder, tmp_path / "g.csv") == 0
+    row = rows(tmp_path / "g.csv")["ada"]
+    assert row["masked_row: said"] == "nothing of this name is defined"
+    assert row["points"] == "8"
+    assert "SyntaxError in a cell: " in row["printed"]
+    assert "ZeroDivisionError in a cell: " in row["printed"]
+    report = (tmp_path / "g-reports" / "ada.md").read_text("utf-8")
+    assert "SyntaxError in a cell" in report
+
+
 def test_a_notebook_says_with_whose_numbers_it_was_made(tmp_path):
     source = "student_id = 'bob'\n%matplotlib inline\n!ls\n1 / 0"
     cell = {"cell_type": "code", "source": [source]}
@@ -145,7 +163,3 @@ def test_a_notebook_says_with_whose_numbers_it_was_made(tmp_path):
     outcome = sandbox.grade(MASKS.checks, numbers, file)
     assert [result["points"] for result in outcome.results] == [8, 6]
     assert outcome.student == "bob"
-
-
-def test_nothing_was_left_in_the_working_directory():
-    assert not Path("result.json").exists()

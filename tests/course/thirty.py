@@ -12,9 +12,43 @@ from selfattn_book.course.variants import week_code
 from tests.course.hostile import HOSTILE
 
 WEEK = week_of("masks")
-NAMES = """ada alan barbara.l claude-s donald edsger émile frances grace-42 hedy
-ivan-7 jürgen katherine leslie margaret niklaus ole o'brien_p peter quentin
-radia sophie tim ursula vint wei zoë 1234567 eve mallory""".split()
+NAMES = [
+    *(
+        "ada",
+        "alan",
+        "barbara.l",
+        "claude-s",
+        "donald",
+        "edsger",
+        "émile",
+        "frances",
+        "grace-42",
+    ),
+    *(
+        "hedy",
+        "ivan-7",
+        "jürgen",
+        "katherine",
+        "leslie",
+        "margaret",
+        "niklaus",
+        "ole",
+        "o'brien_p",
+    ),
+    *(
+        "peter",
+        "quentin",
+        "radia",
+        "sophie",
+        "tim",
+        "ursula",
+        "vint",
+        "wei",
+        "zoë",
+        "1234567",
+    ),
+    *("eve", "mallory"),
+]
 # What is changed in the solution; nobody of those after the last is changed.
 CHANGES = [
     ("tril()", "triu()"),
