@@ -88,6 +88,13 @@ def book(session: nox.Session) -> None:
 
 
 @nox.session
+def addresses(session: nox.Session) -> None:
+    """Build the site, and note the addresses that are new in `_config/addresses.list`."""
+    note = "--define=bookproof_note_addresses=1"
+    run(session, "sphinx-build", "--quiet", note, *sphinx_arguments(SITE))
+
+
+@nox.session
 def serve(session: nox.Session) -> None:
     """Show the book in the browser, and build again at every change."""
     watched = [f"--watch={folder}" for folder in ("selfattn_book", "_config")]
@@ -167,6 +174,22 @@ def pages(session: nox.Session) -> None:
 
 
 @nox.session
+def links(session: nox.Session) -> None:
+    """Follow every link of the book to elsewhere, and name those that are broken (minutes)."""
+    folders = ["-d", "_build/links-doctrees", "docs", "_build/links"]
+    run(
+        session,
+        "sphinx-build",
+        "--quiet",
+        "-b",
+        "linkcheck",
+        "-c",
+        "_config",
+        *folders,
+    )
+
+
+@nox.session
 def notebooks(session: nox.Session) -> None:
     """Run the notebooks of the built site in fresh kernels, or those named, as in `-- masks`."""
     run(session, "python", "-m", "tests.notebooks", *session.posargs)
@@ -191,6 +214,44 @@ def assignments(session: nox.Session) -> None:
 def grade(session: nox.Session) -> None:
     """Grade a folder of answers, as in `-- masks FOLDER gradebook.csv --key KEY`."""
     run(session, "python", "-m", "_config.course.grade", *session.posargs)
+
+
+@nox.session
+def sheets(session: nox.Session) -> None:
+    """Print the reading sheets of the built site, a page of PDF for each chapter."""
+    run(session, "python", "_config/course/sheets.py")
+
+
+@nox.session
+def figures(session: nox.Session) -> None:
+    """Pack the figures of the built site for slides, or those of the pages named, as in `-- masks`."""
+    run(session, "python", "_config/course/figures.py", *session.posargs)
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Make all that an edition hands out, in `_build/release`, then tag it and push the tag.
+
+    With `-- --dry-run`, do all but the last: nothing leaves this machine.
+    """
+    if wrong := [word for word in session.posargs if word != "--dry-run"]:
+        session.error(f"A release takes --dry-run or nothing; got {wrong[0]!r}")
+    steps = "_config/release.py"
+    run(session, "python", steps, "check")
+    run(session, "sphinx-build", "--quiet", *sphinx_arguments(SITE))
+    run(session, "python", steps, "make")
+    if session.posargs:
+        print(
+            "\nA dry run ends here. Without --dry-run, the edition is tagged and pushed."
+        )
+    else:
+        run(session, "python", steps, "publish")
+
+
+@nox.session
+def shelf(session: nox.Session) -> None:
+    """Put the sites of editions side by side in `_build/public`, as in `-- past/*.tar.gz`."""
+    run(session, "python", "_config/release.py", "shelf", *session.posargs)
 
 
 @nox.session

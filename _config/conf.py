@@ -50,6 +50,9 @@ ROOT = CONFIG.parent
 where = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["metadata"]
 html_baseurl = where["hooks"]["custom"]["site"]
 bookproof_repository = where["hooks"]["custom"]["repository"]
+bookproof_changes = "appendix/changes"  # made from CHANGELOG.md
+bookproof_redirects = "redirects.txt"  # old addresses, and where they lead now
+bookproof_addresses = "addresses.list"  # those that last; the session `addresses` notes new ones
 cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
 # In the words of schema.org, for search engines.
 bookproof_book = {
@@ -92,6 +95,7 @@ bookproof_preload = [
     "torch",
     "torch._dynamo",  # what the first step of an optimizer would load
 ]
+bookproof_sheet_card = "chapters/notation.html#table-of-shapes"
 bookproof_shifts = "shifts.json"  # written by `python -m selfattn_book verify --record`
 bookproof_versions = ["torch", "numpy", "matplotlib"]  # named in the ledger
 bookproof_layers = str(CONFIG.parent / "pyproject.toml")  # the contract that {layers} draws
@@ -107,7 +111,7 @@ bibtex_default_style = "plain"
 highlight_options = {"pycon": {"stripnl": True}}
 # Copied is what one would run: no output, and nothing that is wrong on purpose.
 copybutton_selector = (
-    "div.cell:not(.wrong) div.cell_input pre, .literal-block-wrapper pre, .doctest pre"
+    "div.cell:not(.wrong) div.cell_input pre, .literal-block-wrapper pre, .doctest pre, pre.bibtex"
 )
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True

@@ -5,8 +5,9 @@ What they let pass is shown to all other tests. Survivors are listed by place.
 Each mutant runs in a process forked from this one, which has the heavy libraries loaded.
 The unchanged package goes first: it shows who is quick, and how long anyone may take.
 
-Run as: python tests/mutate.py [MODULE ...] [--docs-only] [--processes N] [--at-most SECONDS],
-the modules as they are imported, such as draw.curves. With --at-most, pages that take longer are
+Run as: python tests/mutate.py [MODULE ...] [--part 1/12] [--docs-only] [--processes N]
+[--at-most SECONDS], the modules as they are imported, such as draw.curves. With --part, each twelfth
+of the modules has its turn. With --at-most, pages that take longer are
 not asked, nor tests that do and do not import the module, so that more may seem to survive.
 """
 
@@ -342,14 +343,26 @@ def fails(path: Path, package: Path) -> bool:
     return pytest.main([*options, *setting, str(path)]) != 0
 
 
+def part(text: str) -> slice:
+    """Return which modules belong to a part: of 2/12, the second, the fourteenth and so on."""
+    number, _, of = text.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise argparse.ArgumentTypeError(
+            f"a part is one of so many, as 1/12; got {text!r}"
+        )
+    return slice(int(number) - 1, None, int(of))
+
+
 def main() -> int:
     """Run all mutants, as many at a time as there are processes, and print what survived."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", default=MODULES)
+    parser.add_argument("--part", type=part, default=slice(None), metavar="N/OF")
     parser.add_argument("--docs-only", action="store_true")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--at-most", type=float, default=PATIENCE)
     options = parser.parse_args()
+    options.modules = options.modules[options.part]
     torch.set_num_threads(1)
     gc.freeze()  # what is loaded here is not looked through in every fork
     files = [ROOT / "selfattn_book" / path_of(name) for name in options.modules]

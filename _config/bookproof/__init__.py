@@ -2,7 +2,7 @@
 
 from sphinx.application import Sphinx
 
-PARTS = ("claims", "fresh", "listing", "layers", "html", "notebooks")
+PARTS = ("claims", "fresh", "listing", "layers", "html", "notebooks", "course")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

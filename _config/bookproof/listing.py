@@ -62,6 +62,8 @@ class Listing(SphinxDirective):
         if "again" in self.options:  # it has its number where it was shown first
             return [block]
         wrapper = container_wrapper(self, block, caption_of(target))
+        # An address of its own, unless one is given; else it would be counted.
+        self.options.setdefault("name", f"listing-{target.partition('.')[2] or target}")
         self.add_name(wrapper)
         return [wrapper]
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 from selfattn_book.reasons.answer import Answer, question
+
+WIDTH = 78  # letters in a line, as a page and a terminal show them
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,10 @@ class Report:
             )
             told.add(reason)
             lines.append(f"  no   {asked.told}: {why}")
-        return "\n".join(lines)
+        return "\n".join(
+            fill(line, WIDTH, subsequent_indent=7 * " ", break_on_hyphens=False)
+            for line in lines
+        )
 
 
 def checker(exercises: Sequence[Exercise]) -> Callable[..., bool]:

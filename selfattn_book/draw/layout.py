@@ -73,10 +73,9 @@ def picture(figure: Figure, text: str, *, together: bool = False) -> str:
 
 def sheets(figure: Figure, text: str, *, phone: Figure | None) -> str:
     """Return a drawing as SVG in just its size, and beside it the one that a phone shows instead."""
-    parts = [draw_sheet(figure)]
-    if phone is not None:
-        parts = [draw_sheet(figure, "wide"), draw_sheet(phone, "narrow")]
-    return svg(parts, text)
+    if phone is None:
+        return svg([draw_sheet(figure)], text)
+    return svg([draw_sheet(figure, "wide"), draw_sheet(phone, "narrow")], text)
 
 
 def draw_sheet(figure: Figure, kind: str = "") -> Part:

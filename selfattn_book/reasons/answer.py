@@ -158,7 +158,7 @@ def wrong_shape(what: str, wanted: Iterable[object], got: Tensor) -> Answer:
         no: the context must have shape (3, 5, E); got (3, 6).
     """
     shape = ", ".join(map(str, wanted))
-    shape = f"({shape})" if "," in shape else f"({shape},)"
+    shape = f"({shape})" if "," in shape or not shape else f"({shape},)"
     return Answer(
         "shape", f"{what} must have shape {shape}; got {tuple(got.shape)}."
     )

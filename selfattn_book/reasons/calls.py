@@ -83,7 +83,7 @@ def rows_of(
     """Return a table of positions, in 64 bits."""
     rows = call(table, length, d_model)
     if not isinstance(rows, Tensor):
-        raise RefusedError(_missing("return a tensor", rows))
+        raise RefusedError(missing("return a tensor", rows))
     if rows.shape == (length, d_model):
         return rows.double()
     no = wrong_shape("the table", (length, d_model), rows)
@@ -93,11 +93,21 @@ def rows_of(
     )
 
 
+def missing(wanted: str, got: object) -> Answer:
+    """Say what was wanted of a call, and what kind of thing came.
+
+    Example:
+        >>> missing("return context and weights", None)
+        no: it must return context and weights; got None.
+    """
+    return Answer("missing", f"it must {wanted}; got {_told(got)}.")
+
+
 def _pair(attend: Attend, *inputs: Tensor) -> tuple[object, object]:
     pair = call(attend, *inputs)
     if isinstance(pair, tuple | list) and len(pair) == 2:
         return pair[0], pair[1]
-    raise RefusedError(_missing("return context and weights", pair))
+    raise RefusedError(missing("return context and weights", pair))
 
 
 def _shares(got: object, mask: Tensor) -> Tensor:
@@ -117,16 +127,12 @@ def _shares(got: object, mask: Tensor) -> Tensor:
 def _numbers(got: object, what: str) -> Tensor:
     """Return a tensor of 64-bit numbers, or refuse what is none."""
     if not isinstance(got, Tensor):
-        raise RefusedError(_missing(f"return {what} as a tensor", got))
+        raise RefusedError(missing(f"return {what} as a tensor", got))
     if got.dtype == torch.float64:
         return got
     name = str(got.dtype).removeprefix("torch.")
     rule = f"{what} must be float64, as the inputs are; got {name}."
     raise RefusedError(Answer("dtype", rule))
-
-
-def _missing(wanted: str, got: object) -> Answer:
-    return Answer("missing", f"it must {wanted}; got {_told(got)}.")
 
 
 def _told(got: object) -> str:

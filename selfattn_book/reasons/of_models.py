@@ -118,7 +118,7 @@ def _is(values: Tensor, wanted: float) -> bool:
     return equal(values, torch.full_like(values, wanted), 1e-4)
 
 
-def of_table(rows: Tensor, d_model: int) -> list[Likely]:
+def of_table(rows: Tensor, d_model: int, tolerance: float = 1e-6) -> list[Likely]:
     """Return what a table of positions computes instead of the formula."""
     place = torch.arange(len(rows), dtype=torch.float64)[:, None]
     column = torch.arange(d_model, dtype=torch.float64)
@@ -144,7 +144,7 @@ def of_table(rows: Tensor, d_model: int) -> list[Likely]:
         "The position is multiplied, not divided.": _waves(place, -right),
         "The base is not 10000.": _waves(place, right, base=_base(rows)),
     }
-    return [(said, partial(equal, rows, x, 1e-6)) for said, x in wrong.items()]
+    return [(said, partial(equal, rows, x, tolerance)) for said, x in wrong.items()]
 
 
 def _waves(

@@ -1,15 +1,19 @@
 """The package says the same of itself everywhere, and brings what it needs."""
 
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
+from datetime import date
 from email.message import Message
 from email.parser import Parser
 from zipfile import ZipFile
 
 import pytest
 import yaml
+from bookproof.html.changes import changes
+from editions.told import by_sources, one
 from trove_classifiers import classifiers
 
 import selfattn_book
@@ -37,18 +41,31 @@ def metadata(wheel) -> Message:
     return Parser().parsestr(wheel.read(name).decode("utf-8"))
 
 
-def test_there_is_one_version(metadata):
-    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
-    released = re.search(r"^## (\S+) \((\S+)\)$", changes, re.M)
-    told = {
-        "package": selfattn_book.__version__,
-        "metadata": metadata["Version"],
-        "changes": released[1],
-        "citation": CITATION["version"],
-        "readme": re.search(r", version ([\d.]+\d)\.", README)[1],
+def test_there_is_one_version_and_one_date(metadata):
+    told = by_sources(ROOT) | {
+        "the metadata of the wheel": metadata["Version"],
+        "the settings of the site": setting("release"),
     }
-    assert set(told.values()) == {selfattn_book.__version__}, told
-    assert str(CITATION["date-released"]) == released[2]
+    assert one(told) == selfattn_book.__version__
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    head = re.search(r"^## \S+ \((\S+)\)$", changes, re.M)[1]
+    assert str(CITATION["date-released"]) == head
+    assert setting("bookproof_book")["datePublished"] == head
+
+
+def setting(name):
+    """A setting of the site."""
+    path = list(sys.path)
+    try:
+        return runpy.run_path(str(ROOT / "_config" / "conf.py"))[name]
+    finally:
+        sys.path[:] = path
+
+
+def test_the_head_of_the_change_log_has_a_part_for_readers():
+    log = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    versions = [change.version for change in changes(log, "For readers")]
+    assert versions[0] == selfattn_book.__version__
 
 
 def test_the_authors_are_the_same_everywhere(metadata):
@@ -58,6 +75,54 @@ def test_the_authors_are_the_same_everywhere(metadata):
     ]
     assert set(names) == {"The authors of Self-Attention, Executed"}
     assert f"> {names[0]} (" in README
+
+
+# The schema of the format, in the parts that this file uses; its validator is not installed.
+REQUIRED = {
+    "cff-version": str,
+    "message": str,
+    "title": str,
+    "type": str,
+    "authors": list,
+    "version": str,
+    "date-released": date,
+    "license": list,
+    "keywords": list,
+    "abstract": str,
+    "preferred-citation": dict,
+}
+OPTIONAL = {"url": str, "repository-code": str}
+IN_REFERENCE = {
+    "type": str,
+    "title": str,
+    "authors": list,
+    "version": str,
+    "date-released": date,
+    "year": int,
+    "month": int,
+}
+
+
+def test_the_citation_is_complete_and_of_the_types_of_its_format():
+    for part, required in (
+        (CITATION, REQUIRED),
+        (CITATION["preferred-citation"], IN_REFERENCE),
+    ):
+        known = required | OPTIONAL
+        assert required.keys() <= part.keys() <= known.keys()
+        wrong = [key for key in part if not isinstance(part[key], known[key])]
+        assert wrong == []
+        assert all(author.keys() == {"name"} for author in part["authors"])
+    assert CITATION["cff-version"] == "1.2.0"
+    assert CITATION["type"] in {"software", "dataset"}
+
+
+def test_the_preferred_citation_is_the_book_in_this_edition():
+    book, day = CITATION["preferred-citation"], CITATION["date-released"]
+    assert book["type"] == "book"
+    for key in ("title", "authors", "version", "date-released"):
+        assert book[key] == CITATION[key]
+    assert (book["year"], book["month"]) == (day.year, day.month)
 
 
 def test_the_citation_says_where_the_book_lives():

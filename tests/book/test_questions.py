@@ -8,6 +8,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.book.pages import ROOT
+from tests.schemas.qti import wrong
 
 QTI = {"q": "http://www.imsglobal.org/xsd/imsqti_v2p1"}
 ASKED = {
@@ -56,6 +57,15 @@ def test_a_package_of_qti_holds_what_it_lists(questions):
     assert "".join(choices["abc".index(right)].itertext()) == "No & no"
     said = item.findall("q:modalFeedback", QTI)
     assert [feedback.get("identifier") for feedback in said] == ["a", "b", "c"]
+
+
+def test_items_and_tests_are_qti(questions):
+    questions.main()
+    with ZipFile(questions.MADE / "questions-qti21.zip") as archive:
+        item, test = (archive.read(name) for name in ("odd-1.xml", "test-odd.xml"))
+    assert wrong(item) == wrong(test) == []
+    assert wrong(item.replace(b"simpleChoice", b"choice"))
+    assert wrong(item.replace(b' cardinality="single"', b"", 1))
 
 
 def test_the_same_questions_make_the_same_package(questions):

@@ -23,7 +23,14 @@ def previews(book, name):
 
 def test_the_cover_shows_chapters_in_order_with_what_they_promise(built):
     shown = chapters(built)
-    assert list(shown) == ["number", "word", "data", "reference", "promise"]
+    assert list(shown) == [
+        "number",
+        "word",
+        "data",
+        "reference",
+        "promise",
+        "changes",
+    ]
     assert " ".join(shown["number"]) == (
         "1 A number Double 42, with 2.0 exactly, and halve it. 5 minutes"
     )

@@ -2,6 +2,8 @@
 
 import pytest
 
+NOTE = b"Many halve"
+
 
 def edition(book, name):
     assert book.build(f"--define=bookproof_edition={name}").good
@@ -31,6 +33,16 @@ def test_no_edition_lets_what_it_lacks_be_found_by_a_search(built):
     script = (book.root / "_build" / "html" / "sections.js").read_text("utf-8")
     assert "Nobody knows" not in script
     assert "Many halve" not in script
+
+
+@pytest.mark.parametrize("name", ["", "students", "instructors"])
+def test_a_note_for_instructors_is_in_no_file_of_another_edition(built, name):
+    site = edition(built, name).root / "_build" / "html"
+    files = {
+        p.name for p in site.rglob("*") if p.is_file() and NOTE in p.read_bytes()
+    }
+    told = {"promise.html"} if name == "instructors" else set()
+    assert files == told
 
 
 def test_another_edition_is_refused(built):

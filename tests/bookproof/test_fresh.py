@@ -208,6 +208,7 @@ def test_a_page_of_the_site_that_is_not_as_it_was_written_is_written_again(built
 def test_a_removed_page_leaves_the_site(built):
     (built.root / "docs" / "data.md").unlink()
     built.edit("docs/index.md", "data\n", "")
+    built.edit("config/addresses.list", "data\n", "")
     assert built.build().good
     build = built.root / "_build"
     assert not (build / "html" / "data.html").exists()

@@ -145,11 +145,6 @@ def test_the_page_of_nowhere_works_at_any_depth(known):
     assert meta(known.html("search"))["robots"] == "noindex"
 
 
-def test_the_foot_of_a_page_names_its_edition(built):
-    foot = re.search(r'<p class="edition">(.*?)</p>', built.html("number"))[1]
-    assert foot == 'Version 1.0, <time datetime="1979-10-12">12 October 1979</time>'
-
-
 def reports(html):
     found = re.findall(rf'href="{HOST}/issues/new\?([^"]*)"', html)
     asked = [parse_qs(unescape(query)) for query in found]

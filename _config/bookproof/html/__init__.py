@@ -3,9 +3,10 @@
 from sphinx.application import Sphinx
 
 PARTS = (
-    *("boxes", "captions", "citations", "cover", "edition", "editions", "folds"),
-    *("lean", "mathematics", "minutes", "numbers", "outward", "pictures", "previews"),
-    *("punctuation", "questions", "route", "search", "tables", "wrong"),
+    *("addresses", "boxes", "captions", "changes", "citations", "citing", "cover"),
+    *("edition", "editions", "folds", "lean", "mathematics", "minutes", "numbers"),
+    *("outward", "past_editions", "pictures", "previews", "punctuation", "questions"),
+    *("redirects", "route", "search", "tables", "tags", "wrong"),
 )
 
 

@@ -21,21 +21,22 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
-from sphinx.writers.html5 import HTML5Translator
+
+from .addresses import link_to, name_of
+from .tags import Tag, tag
 
 LOGGER = logging.getLogger(__name__)
 BOXES = ("predict", "versus")
-
-
-class Tag(nodes.General, nodes.Element):
-    """An element of HTML that docutils has no node for; its attribute ``open`` is written as it is."""
 
 
 class Gate(SphinxDirective):
     """The beginning or the end of a box, by the name of the directive."""
 
     has_content = True
-    option_spec: ClassVar = {"choices": directives.unchanged_required}
+    option_spec: ClassVar = {
+        "choices": directives.unchanged_required,
+        "name": directives.unchanged_required,
+    }
 
     def run(self) -> list[nodes.Node]:
         """Leave the place, with the question and the choices that stand in it."""
@@ -44,6 +45,8 @@ class Gate(SphinxDirective):
         self.set_source_info(gate)
         if self.content:
             gate += self.parse_content_to_nodes()
+        given = self.options.get("name", "")
+        gate["called"] = nodes.make_id(given) if given else name_of("predict", gate)
         choices = self.options.get("choices", "").split("|")
         gate["choices"] = [self.parse_inline(text.strip())[0] for text in choices if text.strip()]
         return [gate]
@@ -75,11 +78,6 @@ def is_gate(node: nodes.Node, *names: str) -> bool:
     return isinstance(node, nodes.container) and node.get("gate") in names
 
 
-def tag(opening: str, *children: nodes.Node) -> Tag:
-    """Make an element of HTML; the first word of what opens it is its name."""
-    return Tag("", *children, open=opening)
-
-
 def text(words: str, classes: str) -> nodes.paragraph:
     """Make a line of its own class."""
     return nodes.paragraph("", words, classes=[classes])
@@ -98,14 +96,19 @@ def predict(gate: nodes.container, answer: list[nodes.Node], page: str, number: 
     summary = tag("summary", nodes.Text("See the answer"), of_which)
     # Under another question, or among other choices, an old prediction would make no sense.
     key = f"{page}/{sha256(gate['asked'].encode()).hexdigest()[:12]}"
-    return tag(
-        f'div class="predict" id="predict-{number}" data-prediction="{key}"',
-        text("Predict", "predict-title"),
+    name = gate["called"]
+    title = text("Predict", "predict-title")
+    title += link_to(name, "prediction")
+    box = tag(
+        f'div class="predict" id="{name}" data-prediction="{key}"',
+        title,
         *gate.children,
         *shown,
         commitment(f"prediction-{number}", gate["choices"]),
         tag('details class="answer"', summary, tag("div", *hidden)),
     )
+    box["ids"], box["asks"] = [name], True
+    return box
 
 
 def question_and_answer(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list[nodes.Node]]:
@@ -151,22 +154,11 @@ def versus(gate: nodes.container, parts: list[nodes.Node]) -> Tag:
     )
 
 
-def open_tag(self: HTML5Translator, node: Tag) -> None:
-    """Begin an element."""
-    self.body.append(f"<{node['open']}>")
-
-
-def close_tag(self: HTML5Translator, node: Tag) -> None:
-    """End an element, unless it is one that has no end."""
-    name = node["open"].split()[0]
-    self.body.append("" if name == "input" else f"</{name}>")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives, and put boxes together before claims and cells are looked at."""
     for name in BOXES:
         app.add_directive(name, Gate)
         app.add_directive(f"{name}-end", Gate)
-    app.add_node(Tag, html=(open_tag, close_tag))
+    app.setup_extension(f"{__package__}.tags")
     app.connect("doctree-read", close_gates, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,10 +1,13 @@
 """Say at the foot of each page which edition it belongs to, and take reports of errors.
 
+`bookproof_changes` names the page that tells readers what has changed, and the foot leads to it.
+Where it is known where the site lives, the foot leads to all editions, too.
 A report is a new issue at `bookproof_repository`, in which page, section and version are filled in.
 While that is empty, there is none.
 """
 
 import re
+from collections.abc import Iterator
 from datetime import date
 from html import escape
 from typing import Any
@@ -12,10 +15,14 @@ from urllib.parse import urlencode
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
 
 from .formulas import prose
 from .outward import address
+from .past_editions import SHELF, written
 
+LOGGER = logging.getLogger(__name__)
 LINK_OF_HEADING = re.compile(r'<a class="headerlink" href="#([^"]+)"[^>]*>.*?</a>')
 
 
@@ -24,9 +31,8 @@ def edition(app: Sphinx) -> str:
     published = app.config.bookproof_book.get("datePublished", "")
     if not published:
         return f"Version {app.config.release}"
-    day = date.fromisoformat(published)
-    written = f'<time datetime="{published}">{day.day} {day:%B %Y}</time>'
-    return f"Version {app.config.release}, {written}"
+    day = written(date.fromisoformat(published), app.config.language)
+    return f'Version {app.config.release}, <time datetime="{published}">{day}</time>'
 
 
 def report(app: Sphinx, pagename: str, page: str, anchor: str = "", section: str = "") -> str:
@@ -69,12 +75,32 @@ def add_foot(app: Sphinx, pagename: str, template: str, context: Any, doctree: A
         titles = sections(doctree)
         context["body"] = add_reports(app, pagename, context["body"], title, titles)
         line += f'. <a href="{report(app, pagename, title)}">Report an error on this page</a>'
+    line = ". ".join([line, *links(app, pagename)])
     context["body"] += f'\n<p class="edition">{line}</p>\n'
+
+
+def links(app: Sphinx, pagename: str) -> Iterator[str]:
+    """Yield the links to what has changed, and to all editions."""
+    changes = app.config.bookproof_changes
+    if changes in app.env.found_docs and pagename != changes:
+        href = app.builder.get_relative_uri(pagename, changes)
+        yield f'<a href="{href}">What changed for readers</a>'
+    if site := app.config.html_baseurl:
+        yield f'<a href="{site}{SHELF}.html">All editions</a>'
+
+
+def check(app: Sphinx, env: BuildEnvironment) -> None:
+    """Warn where the page of changes is none of the book."""
+    changes = app.config.bookproof_changes
+    if changes and changes not in env.found_docs:
+        LOGGER.warning("bookproof_changes must name a page of the book; got %r", changes)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Listen to pages as they are written."""
-    app.setup_extension(f"{__package__}.outward")
+    app.setup_extension(f"{__package__}.past_editions")
     app.add_config_value("bookproof_repository", "", "html")
+    app.add_config_value("bookproof_changes", "", "html", str)
+    app.connect("env-check-consistency", check)
     app.connect("html-page-context", add_foot)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -18,7 +18,7 @@ from sphinx.config import Config
 from .opening import Opening, description, opening
 
 NOWHERE = "404"
-UNLISTED = {NOWHERE, "search"}  # no pages of the book
+UNLISTED = {NOWHERE, "editions", "search"}  # no pages of the book
 RELATIVE = re.compile(r'\b(href|src|action|data-content_root)( ?= ?)"(?!#|/|\w+:)(?:\./)?')
 Facts = dict[str, Any]
 

@@ -12,13 +12,17 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 
+from .addresses import link_to, name_of
+
 
 def head_exercises(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Make the titles of exercises headings of the level below their section's."""
     for kind in (exercise_node, exercise_enumerable_node):
         for exercise in doctree.findall(kind):
             for title in [child for child in exercise if isinstance(child, nodes.title)]:
-                exercise.replace(title, heading(exercise, title.children, "admonition-title"))
+                link = link_to(exercise["ids"][0], "exercise")
+                words = [*title.children, link]
+                exercise.replace(title, heading(exercise, words, "admonition-title"))
 
 
 def heading(place: nodes.Element, words: list[nodes.Node], name: str) -> nodes.rubric:
@@ -36,6 +40,10 @@ def head_questions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if title := answer_after(quiz):
             title += nodes.inline("", f" to question {number}", classes=["visually-hidden"])
         parts = [part for item in quiz for part in question(item)]
+        if quiz["ids"]:  # a name that was given
+            parts[0]["ids"] = quiz["ids"][-1:]
+        for rubric in parts[::2]:
+            rubric += link_to(rubric["ids"][0], "question")
         quiz.parent[quiz.parent.index(quiz) : quiz.parent.index(quiz) + 1] = parts
 
 
@@ -47,8 +55,9 @@ def is_quiz(found: nodes.definition_list) -> bool:
 def question(item: nodes.Element) -> list[nodes.Element]:
     """Make a heading and a list of an item's term and definition."""
     term, definition = item[0], item[-1]
-    words = definition[0].children
-    return [heading(item, term.children, "quiz-question"), listed(words)]
+    rubric = heading(item, term.children, "quiz-question")
+    rubric["ids"] = [name_of("quiz", term)]
+    return [rubric, listed(definition[0].children)]
 
 
 def listed(words: list[nodes.Node]) -> nodes.enumerated_list:

@@ -1,9 +1,11 @@
 """Make a notebook of each page whose code a reader can see, beside the site, as it is written.
 
 It has what the page says and the code that the page runs, and needs the book's package and Jupyter
-alone: its first cell installs the edition that it belongs to. A page of an edition without solutions
-makes a notebook without them. The page says where it can be had: to be downloaded, and, where the
-repository is known, to be opened at Colab and Binder, which find it in the branch `notebooks`.
+alone: its first cell installs the edition that it belongs to, from the site, if it is known where that
+lives; a package that is there already is left alone, and one of another edition is named.
+A page of an edition without solutions makes a notebook without them.
+The page says where it can be had: to be downloaded, and, where the repository is known and lies at
+GitHub, to be opened at Colab and Binder, which find it under the tag `notebooks-v1.0` of its version.
 """
 
 import json
@@ -13,15 +15,25 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from ..html.past_editions import folder
 from .cells import cells_of
 from .numbering import numbered
 
 FOLDER = "notebooks"
+GITHUB = "https://github.com/"
 INSTALL = """\
 try:  # the code of the book, in the edition that this notebook belongs to
-    import {package}
+    from {package} import __version__ as edition
 except ModuleNotFoundError:
-    %pip install --quiet {wheel}"""
+    {missing}
+else:
+    if edition != "{version}":
+        print(f"This notebook belongs to edition {version} of {package}; this is {{edition}}.")"""
+FROM_SITE = "%pip install --quiet {address}"
+BY_HAND = """\
+raise ModuleNotFoundError(
+        "This notebook needs edition {version} of {package}: run `pip install .` where the book lies."
+    ) from None"""
 
 
 def notebook(app: Sphinx, pagename: str, doctree: nodes.document) -> dict[str, Any] | None:
@@ -40,17 +52,37 @@ def notebook(app: Sphinx, pagename: str, doctree: nodes.document) -> dict[str, A
 def install(app: Sphinx) -> dict[str, Any]:
     """Return the cell that installs the package of this edition."""
     package, version = app.config.bookproof_package, app.config.release
-    wheel = f"{package.replace('_', '-')}=={version}"
-    if site := app.config.html_baseurl.rstrip("/"):
-        wheel = f"{site}/{package}-{version}-py3-none-any.whl"
-    source = INSTALL.format(package=package, wheel=wheel)
+    if site := app.config.html_baseurl:
+        missing = FROM_SITE.format(address=f"{site}{folder(version)}{wheel(package, version)}")
+    else:  # no index has it, and a stranger may call something else so there
+        missing = BY_HAND.format(package=package, version=version)
     return {
         "cell_type": "code",
         "execution_count": None,
         "metadata": {"jupyter": {"source_hidden": True}},
         "outputs": [],
-        "source": source,
+        "source": INSTALL.format(package=package, version=version, missing=missing),
     }
+
+
+def wheel(package: str, version: str) -> str:
+    """Return the name of a package's wheel, which lies beside its edition of the site.
+
+    Example:
+        >>> wheel("tiny", "1.0")
+        'tiny-1.0-py3-none-any.whl'
+    """
+    return f"{package}-{version}-py3-none-any.whl"
+
+
+def ref(version: str) -> str:
+    """Return the name under which the repository has the notebooks of an edition.
+
+    Example:
+        >>> ref("1.0")
+        'notebooks-v1.0'
+    """
+    return f"{FOLDER}-v{version}"
 
 
 def place(pagename: str) -> str:
@@ -64,10 +96,11 @@ def links(app: Sphinx, pagename: str, context: dict[str, Any]) -> str:
     offered = [
         f'<a href="{context["pathto"](name, 1)}" download>Download this page as a notebook</a>'
     ]
-    if repository := app.config.bookproof_repository.rstrip("/"):
-        project, file = repository.removeprefix("https://github.com/"), Path(name).name
-        colab = f"https://colab.research.google.com/github/{project}/blob/{FOLDER}/{file}"
-        binder = f"https://mybinder.org/v2/gh/{project}/{FOLDER}?labpath={file}"
+    if (repository := app.config.bookproof_repository.rstrip("/")).startswith(GITHUB):
+        project, file = repository.removeprefix(GITHUB), Path(name).name
+        where = ref(app.config.release)
+        colab = f"https://colab.research.google.com/github/{project}/blob/{where}/{file}"
+        binder = f"https://mybinder.org/v2/gh/{project}/{where}?labpath={file}"
         offered += [f'<a href="{colab}">open it in Colab</a>', f'<a href="{binder}">in Binder</a>']
     return f'\n<p class="notebook">{", ".join(offered)}</p>\n'
 

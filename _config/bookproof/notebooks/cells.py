@@ -7,7 +7,7 @@ from typing import Any
 from docutils import nodes
 from sphinx_exercise.nodes import solution_node
 
-from ..html.boxes import Tag
+from ..html.tags import Tag
 from .markdown import block, within, written
 
 Cell = dict[str, Any]

@@ -112,9 +112,10 @@ def moves_along(mask: Tensor, length: int, width: int) -> Answer:
     no = no_of(
         length, width, f"query {query} sees other keys than those of its window"
     )
+    seen = torch.arange(1, length + 1).clamp(max=width)
     still = (
         "The window does not move with the query.",
-        lambda: int(mask[:, 0].sum()) > width,
+        lambda: torch.equal(mask.sum(1), seen) and bool(mask[-1, 0]),
     )
     return no.because(still)
 

@@ -27,8 +27,13 @@ bookproof_anew = False
 bookproof_edition = ""  # with solutions; or "students", "instructors"
 bookproof_versions = ["ipykernel"]
 bookproof_lettered = "Behind the book"
+bookproof_sheet_card = "number.html#equation-twice"
 bookproof_shifts = "shifts.json"
 bookproof_layers = str(CONFIG.parent / "pyproject.toml")
+bookproof_changes = "changes"
+bookproof_redirects = "redirects.txt"
+bookproof_addresses = "addresses.list"
+bookproof_note_addresses = False
 # With `html_baseurl`, pages have addresses; with `bookproof_repository`, a link to report an error.
 html_baseurl = ""
 bookproof_repository = ""

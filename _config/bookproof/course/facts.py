@@ -1,0 +1,99 @@
+"""What a course has to know of a chapter, as the chapter itself says it.
+
+Objectives and what is needed stand in its opening; minutes are counted; an exercise says in its
+first line what it is, at which level, and how long it takes.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
+
+from ..html import minutes
+from ..html.formulas import prose
+from ..html.opening import opening
+
+KIND = re.compile(r".*?\d minutes")
+COUNTED = minutes.BEFORE_FOLDS + 1  # a page is read as its minutes are counted
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise: its address on the page, its title, and what it says of itself."""
+
+    label: str
+    title: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a chapter says: what one can do afterwards, which pages it needs, how long it takes."""
+
+    objectives: str
+    needs: tuple[str, ...]
+    minutes: dict[str, int]
+    exercises: tuple[Exercise, ...]
+
+
+def note(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep the facts of a chapter that was just read."""
+    said = opening(doctree)
+    if said is None:
+        return
+    counted = {name: count(doctree) for name, count in minutes.PARTS.items()}
+    facts = Facts(said.objectives, tuple(needs(doctree)), counted, tuple(exercises(doctree)))
+    app.env.metadata[app.env.docname]["course"] = facts
+
+
+def needs(doctree: nodes.document) -> Iterator[str]:
+    """Yield the pages that a chapter says it builds on."""
+    for line in doctree.findall(nodes.paragraph):
+        is_in_opening = "opening" in getattr(line.parent, "attributes", {}).get("classes", ())
+        if is_in_opening and line.astext().startswith("You need"):
+            links = line.findall(addnodes.pending_xref)
+            yield from (link["reftarget"] for link in links if link["refdomain"] == "doc")
+
+
+def exercises(doctree: nodes.document) -> Iterator[Exercise]:
+    """Yield the exercises of a chapter, in their order."""
+    found = doctree.findall(lambda n: isinstance(n, exercise_node | exercise_enumerable_node))
+    for exercise in found:
+        title = exercise.next_node(nodes.title)
+        first = exercise.next_node(nodes.paragraph)
+        said = KIND.match(prose(first)) if first else None
+        yield Exercise(exercise["label"], said_by(title), said[0] if said else "")
+
+
+def said_by(title: nodes.Element | None) -> str:
+    """Return the words of an exercise's title, without the word that begins them all."""
+    return prose(title).removeprefix("Exercise").strip() if title else ""
+
+
+def facts_of(env: BuildEnvironment, doc: str) -> Facts | None:
+    """Return what is known of a page, or nothing where it is no chapter."""
+    known: Facts | None = env.metadata[doc].get("course")
+    return known
+
+
+def chapters(env: BuildEnvironment, part: str | None = None) -> list[str]:
+    """Return the chapters of a part of the book, or all of them, in their order."""
+    trees = env.get_doctree(env.config.root_doc).findall(addnodes.toctree)
+    chosen = (tree for tree in trees if part is None or tree["caption"] == part)
+    return [doc for tree in chosen for doc in tree["includefiles"] if facts_of(env, doc)]
+
+
+def number(env: BuildEnvironment, doc: str) -> str:
+    """Return the number of a chapter."""
+    return ".".join(map(str, env.toc_secnumbers.get(doc, {}).get("", ())))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Listen to pages as they are read, while exercises and boxes are what they were written as."""
+    app.connect("doctree-read", note, priority=COUNTED)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,206 @@
+"""Write a reading sheet for each chapter, one page of paper: what to know before and look for.
+
+It is made of the written page: its question and objectives, what it asks its readers to predict, the
+terms that it refers to with the first sentence of each, its exercises. ``bookproof_sheet_card``,
+as in ``chapters/notation.html#table-of-shapes``, names what stands on every sheet.
+"""
+
+from collections.abc import Iterable, Iterator
+from html import escape
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
+from typing import Any
+
+from lxml import html
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+from ..html.edition import edition
+from .facts import Exercise, Facts, chapters, facts_of, number
+
+LOGGER = logging.getLogger(__name__)
+FOLDER = "sheets"
+SHEET = """\
+<!doctype html>
+<html lang="{language}"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Reading sheet: {title}</title>
+<link rel="stylesheet" href="../_static/katex/katex.min.css">
+<link rel="stylesheet" href="../_static/sheet.css"></head>
+<body><main>
+<header><p>{book} <span>Reading sheet</span></p><h1>{number} <a href="{page}">{title}</a></h1>
+<p class="takes">{takes}</p></header>
+<div class="question">{question}</div>
+<div class="figure">{opening}</div>
+{sections}
+<footer>{edition}</footer>
+</main></body></html>
+"""
+Page = Any  # an element of lxml, which has no types
+
+
+def place(doc: str) -> str:
+    """Return where the sheet of a page lies in the site."""
+    return f"{FOLDER}/{doc.rpartition('/')[2]}.html"
+
+
+def offer(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
+    """Say at the foot of a chapter that it has a sheet."""
+    if doctree is not None and facts_of(app.env, pagename):
+        address = context["pathto"](place(pagename), 1)
+        link = f'<a href="{address}">Reading sheet, one page to print</a>'
+        context["body"] += f'\n<p class="notebook">{link}</p>\n'
+
+
+def write(app: Sphinx, exception: Exception | None) -> None:
+    """Write all sheets, after a build that came to its end."""
+    if exception or app.builder.format != "html":
+        return
+    card = common_card(app)
+    Path(app.outdir, FOLDER).mkdir(exist_ok=True)
+    for doc in chapters(app.env):
+        facts = facts_of(app.env, doc)
+        if facts:
+            Path(app.outdir, place(doc)).write_text(sheet(app, doc, facts, card), "utf-8")
+
+
+def sheet(app: Sphinx, doc: str, facts: Facts, card: str) -> str:
+    """Return the sheet of a chapter."""
+    page = read(app, doc)
+    needed = ", ".join(number(app.env, other) or titled(app, other) for other in facts.needs)
+    minutes = f"{facts.minutes['main']} minutes to read, {facts.minutes['exercises']} for exercises"
+    asked = map(prediction, page.find_class("predict"))
+    return SHEET.format(
+        language=app.config.language or "en",
+        book=escape(app.config.project),
+        title=titled(app, doc),
+        number=number(app.env, doc),
+        page=f"../{doc}.html",
+        takes=f"{minutes}; builds on {needed}" if needed else minutes,
+        question="".join(question(page)),
+        opening=pictures(next(page.iter("figure"), None)),
+        sections="".join(
+            [
+                section("Afterwards you can", wrapped("p", [escape(facts.objectives)])),
+                section("Predict before you look", wrapped("ol", asked)),
+                section("Words", wrapped("dl", terms(app, doc, page))),
+                section("To look up", card),
+                section("Exercises", wrapped("ul", map(task, facts.exercises))),
+            ]
+        ),
+        edition=f"{edition(app)}. {escape(app.config.copyright)}",
+    )
+
+
+def section(heading: str, content: str) -> str:
+    """Return a section, or nothing where there is nothing to stand in it."""
+    return f"<section><h2>{heading}</h2>{content}</section>" if content else ""
+
+
+def wrapped(tag: str, items: Iterable[str]) -> str:
+    """Put items into an element, unless there are none."""
+    inner = "".join(items)
+    return f"<{tag}>{inner}</{tag}>" if inner else ""
+
+
+def task(exercise: Exercise) -> str:
+    """Return a line for an exercise."""
+    return f"<li>{escape(exercise.title)} <span>{escape(exercise.kind)}</span></li>"
+
+
+def read(app: Sphinx, doc: str) -> Page:
+    """Return a written page without what only a screen needs."""
+    page = html.fromstring(Path(app.outdir, f"{doc}.html").read_text("utf-8"))
+    for link in page.find_class("headerlink"):
+        link.drop_tree()
+    return page
+
+
+def titled(app: Sphinx, doc: str) -> str:
+    """Return the title of a page."""
+    return escape(app.env.titles[doc].astext())
+
+
+def question(page: Page) -> Iterator[str]:
+    """Yield the paragraphs between the title and the first thing that is none."""
+    for after in page.find(".//h1").itersiblings():
+        if after.tag != "p":
+            return
+        yield markup(after)
+
+
+def prediction(box: Page) -> str:
+    """Return a question, with its choices to be ticked or a line to write on."""
+    asked = [
+        markup(part) for part in box if part.tag == "p" and "predict-title" not in classes(part)
+    ]
+    choices = [
+        inside(label)
+        for label in box.iter("label")
+        if label.find("input[@type='radio']") is not None
+    ]
+    boxes = " ".join(f'<span class="choice">{choice}</span>' for choice in choices)
+    return f"<li>{' '.join(asked)} <p class='commit'>{boxes or '&nbsp;'}</p></li>"
+
+
+def terms(app: Sphinx, doc: str, page: Page) -> Iterator[str]:
+    """Yield the terms of the page in their order, each with the first sentence on it."""
+    links = page.xpath("//a[.//span[contains(@class, 'std-term')]]/@href")
+    pages = {doc: page}
+    for path, _, anchor in (link.partition("#") for link in dict.fromkeys(links)):
+        there = normpath(PurePosixPath(doc).parent / path).removesuffix(".html") if path else doc
+        if there not in pages:
+            pages[there] = read(app, there)
+        for term in pages[there].xpath(f"//dt[@id='{anchor}']"):
+            yield f"<dt>{inside(term)}</dt><dd>{first_sentence(term.getnext())}</dd>"
+
+
+def first_sentence(said: Page) -> str:
+    """Return the beginning of a definition, up to the end of its first line in the source."""
+    first = said.find("p")
+    return inside(first).split(".\n")[0].rstrip(".") + "." if first is not None else ""
+
+
+def common_card(app: Sphinx) -> str:
+    """Return what stands on every sheet."""
+    path, _, anchor = app.config.bookproof_sheet_card.partition("#")
+    if not path:
+        return ""
+    found = read(app, path.removesuffix(".html")).get_element_by_id(anchor, None)
+    if found is None:
+        LOGGER.warning("bookproof_sheet_card: there is no %s#%s", path, anchor)
+        return ""
+    return markup(found)
+
+
+def pictures(figure: Page | None) -> str:
+    """Return the pictures of a figure, as they are on a desk."""
+    found = [] if figure is None else figure.iter("svg")
+    return "".join(markup(svg) for svg in found if not {"narrow", "break"} & set(classes(svg)))
+
+
+def classes(element: Page) -> list[str]:
+    """Return the classes of an element."""
+    return (element.get("class") or "").split()
+
+
+def markup(element: Page) -> str:
+    """Write an element without its links."""
+    for link in list(element.iter("a")):
+        link.drop_tag()
+    return html.tostring(element, encoding="unicode", with_tail=False)
+
+
+def inside(element: Page) -> str:
+    """Write what is in an element, without buttons and links."""
+    for part in [part for part in element if part.tag == "input"]:
+        part.drop_tree()
+    return markup(element).partition(">")[2].rpartition("<")[0].strip()
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Listen to pages as they are written, and to the end of a build."""
+    app.add_config_value("bookproof_sheet_card", "", "html")
+    app.connect("html-page-context", offer, priority=410)
+    app.connect("build-finished", write, priority=800)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

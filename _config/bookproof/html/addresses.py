@@ -1,0 +1,149 @@
+"""Give what readers refer to an address that lasts, and notice when one is lost.
+
+Exercises, equations, figures, claims and listings are named by their authors or by what they show.
+A prediction and a question of a quiz have the first words of what they ask as their name, or one
+that is given: `:name: predict-name` in `{predict}`, and a target `(quiz-name)=` above a question.
+
+`bookproof_addresses` names a file beside `conf.py` that lists all addresses once promised. One that
+the site has no longer, and that no redirect leads from, fails the build. With
+`-D bookproof_note_addresses=1` a build adds its new ones, and drops those that are redirected.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx_exercise.nodes import solution_node
+
+from .formulas import prose
+from .redirects import redirects
+from .tags import Anchor
+
+LOGGER = logging.getLogger(__name__)
+WORDS = 6  # of what is asked make a name
+SHOWN = 5  # of the addresses that are lost
+PLACE = re.compile(r'<(?P<tag>\w+)\b(?=[^>]*\bid="(?P<id>[^"]+)")[^>]*>')
+CLASSES = re.compile(r'\bclass="([^"]*)"')
+KINDS = {"exercise", "quiz-question", "claim", "predict", "literal-block-wrapper"}
+COUNTED = re.compile(r"id\d+")
+
+
+# -- Names ------------------------------------------------------------------------
+
+
+def named(kind: str, asked: str) -> str:
+    """Return the name of something that asks, from its first words.
+
+    Example:
+        >>> named("quiz", "Which row sees itself, and which sees all?")
+        'quiz-which-row-sees-itself-and-which'
+    """
+    words = re.findall(r"\w+", re.sub(r"['’]", "", asked))
+    return nodes.make_id(" ".join([kind, *words[:WORDS]]))
+
+
+def name_of(kind: str, asked: nodes.Element) -> str:
+    """Return the name of a question, in which formulas are plain text."""
+    return named(kind, re.sub(r"^\d+\.\s*", "", prose(asked)))
+
+
+def link_to(name: str, what: str) -> Anchor:
+    """Return the link that stands behind the heading of something with a name."""
+    return Anchor(open=f'a class="headerlink lasting" href="#{name}" title="Link to this {what}"')
+
+
+def name_solutions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Name each solution after its exercise."""
+    for solution in doctree.findall(solution_node):
+        if target := solution.get("target_label"):
+            solution["ids"] = [f"{target.rpartition('/')[2]}-solution"]
+
+
+def miss_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Warn of two things on a page that have the same name."""
+    names = [name for node in asking(doctree) for name in node["ids"]]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        LOGGER.warning("two things are called %r; give one of them a name", name, location=docname)
+
+
+def asking(doctree: nodes.document) -> Iterator[nodes.Element]:
+    """Yield the predictions and the questions of a page."""
+    for node in doctree.findall(nodes.Element):
+        if node.get("asks") or "quiz-question" in node.get("classes", ()):
+            yield node
+
+
+# -- The record -------------------------------------------------------------------
+
+
+def addresses(page: str, html: str) -> Iterator[str]:
+    """Yield the addresses that a page promises, without those that are merely counted.
+
+    Example:
+        >>> list(addresses("one", '<figure class="a" id="fig-it"><p id="id3"><i id="other">'))
+        ['one', 'one#fig-it']
+    """
+    yield page
+    for place in PLACE.finditer(html):
+        classes = set(" ".join(CLASSES.findall(place[0])).split())
+        lasts = place["tag"] == "figure" or place["id"].startswith("equation-") or classes & KINDS
+        if lasts and not COUNTED.fullmatch(place["id"]):
+            yield f"{page}#{place['id']}"
+
+
+def all_addresses(app: Sphinx) -> set[str]:
+    """Return the addresses of all pages as they were written."""
+    files = {page: Path(app.outdir, f"{page}.html") for page in app.env.found_docs}
+    texts = {page: file.read_text("utf-8") for page, file in files.items() if file.is_file()}
+    return {place for page, html in texts.items() for place in addresses(page, html)}
+
+
+def compare(app: Sphinx, error: Exception | None) -> None:
+    """Warn of the addresses that are lost, and note those that are new where that is asked for."""
+    config = app.config
+    if error or not config.bookproof_addresses or app.builder.format != "html":
+        return
+    record = Path(app.confdir, config.bookproof_addresses)
+    promised = set(record.read_text("utf-8").split()) if record.is_file() else set()
+    there = all_addresses(app)
+    if lost := sorted(promised - there - moved(app, promised, there)):
+        LOGGER.warning(message(lost), config.bookproof_redirects, record.name)
+    if config.bookproof_note_addresses:
+        text = "\n".join(sorted(there | set(lost))) + "\n"
+        record.write_text(text, "utf-8")
+
+
+def moved(app: Sphinx, promised: set[str], there: set[str]) -> set[str]:
+    """Return those addresses from which a redirect leads on; that of a page, to its parts too."""
+    parts = {f"{one.old}#{one.part}" for one in redirects(app) if one.part}
+    pages = {one.old: one.new for one in redirects(app) if not one.part}
+    for address in promised:
+        page, mark, part = address.partition("#")
+        if page in pages and f"{pages[page]}{mark}{part}" in there:
+            parts.add(address)
+    return parts
+
+
+def message(lost: list[str]) -> str:
+    """Say which addresses are lost, and what to do."""
+    some = ", ".join(lost[:SHOWN]) + (f" and {len(lost) - SHOWN} more" if lost[SHOWN:] else "")
+    return (
+        f"what was promised to readers must stay where it is; {some} lead nowhere."
+        " Give each the name that it had, lead on from it in %s, or take it out of %s"
+        " if it was never published"
+    )
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Name what asks, and compare what was promised once all pages are written."""
+    app.setup_extension(f"{__package__}.redirects")
+    app.setup_extension(f"{__package__}.tags")
+    app.add_config_value("bookproof_addresses", "", "", str)
+    app.add_config_value("bookproof_note_addresses", False, "")
+    app.connect("doctree-resolved", name_solutions, priority=850)
+    app.connect("doctree-resolved", miss_names, priority=950)
+    app.connect("build-finished", compare, priority=410)  # before the build counts its warnings
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,91 @@
+"""``{changes}``: show what has changed for readers, from one part of the change log.
+
+    ```{changes} ../CHANGELOG.md
+    :part: For readers
+    ```
+
+In the log, a heading of the second level names a version, as in ``## 1.2.0 (2026-05-04)``, and one
+of the third a part. Each version that has the part becomes a section, whose address keeps its number.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from .past_editions import written
+
+VERSION = re.compile(r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", re.MULTILINE)
+PART = re.compile(r"^### (.+)$", re.MULTILINE)
+
+
+@dataclass
+class Change:
+    """What a version brought, in Markdown."""
+
+    version: str
+    published: date
+    text: str
+
+
+class Changes(SphinxDirective):
+    """Show one part of each version of a change log."""
+
+    required_arguments = 1
+    option_spec: ClassVar = {"part": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        """Make a section for each version that says something to readers."""
+        _, name = self.env.relfn2path(self.arguments[0])
+        self.env.note_dependency(name)
+        if not Path(name).is_file():
+            raise self.error(f"There must be a change log; got {self.arguments[0]}")
+        part = self.options.get("part", "For readers")
+        found = list(changes(Path(name).read_text("utf-8"), part))
+        if not found:
+            raise self.error(f"A version must have a part called {part!r}; got none")
+        return [self.section(change) for change in found]
+
+    def section(self, change: Change) -> nodes.section:
+        """Make a section of a version."""
+        day = written(change.published, self.config.language)
+        title = f"Version {change.version}, {day}"
+        name = nodes.make_id(f"version-{change.version}")
+        section = nodes.section("", nodes.title("", title), ids=[name], names=[name])
+        section += self.parse_text_to_nodes(change.text)
+        return section
+
+
+def changes(log: str, part: str) -> Iterator[Change]:
+    r"""Yield those versions of a change log that have a part of this name.
+
+    Example:
+        >>> log = "## 0.2 (2026-05-04)\n### The code\nFaster.\n### For readers\nClearer.\n"
+        >>> [(change.version, change.text) for change in changes(log, "For readers")]
+        [('0.2', 'Clearer.')]
+    """
+    for version, published, text in in_parts(VERSION, log):
+        for name, said in in_parts(PART, text):
+            if name == part:
+                yield Change(version, date.fromisoformat(published), said.strip())
+
+
+def in_parts(heading: re.Pattern[str], text: str) -> Iterator[tuple[str, ...]]:
+    """Yield what each heading says, with the text below it."""
+    found = list(heading.finditer(text))
+    ends = [after.start() for after in found[1:]] + [len(text)]
+    for head, end in zip(found, ends, strict=True):
+        yield (*head.groups(), text[head.end() : end])
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive."""
+    app.add_directive("changes", Changes)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,142 @@
+"""Say at the end of the cover, and of each numbered page, how to cite it: in words and as BibTeX.
+
+Authors, version and date are those of the book, told once, in `author`, `release` and
+`bookproof_book`; the address is that of the edition, where it is known.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from html import escape
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from .outward import address
+from .past_editions import lasting
+
+MEANT = {
+    "\\": "backslash",
+    "{": "braceleft",
+    "}": "braceright",
+    "~": "asciitilde",
+    "^": "asciicircum",
+}
+LATEX = str.maketrans(
+    {sign: rf"\text{name}{{}}" for sign, name in MEANT.items()}
+    | {sign: f"\\{sign}" for sign in "&%$#_"}
+)
+# As BibTeX calls them.
+MONTHS = [
+    *("jan", "feb", "mar", "apr", "may", "jun"),
+    *("jul", "aug", "sep", "oct", "nov", "dec"),
+]
+BOX = """
+<details class="fold cite no-search"><summary>Cite this {what}</summary>
+<p>{words}</p>
+<pre class="bibtex">{bibtex}</pre>
+</details>
+"""
+
+
+@dataclass
+class Cited:
+    """What is cited: the book, or the page with a title and a number in it."""
+
+    key: str
+    author: str
+    book: str
+    version: str
+    published: date | None
+    address: str
+    title: str = ""
+    number: str = ""
+
+    @property
+    def year(self) -> str:
+        """Return the year, if it is known."""
+        return str(self.published.year) if self.published else ""
+
+
+def in_words(cited: Cited) -> str:
+    """Return a citation as HTML."""
+    year = f" ({cited.year})" if cited.year else ""
+    book = f"<em>{escape(cited.book)}</em>, version {escape(cited.version)}."
+    if cited.title:
+        title = cited.title + ("" if cited.title[-1] in "?!" else ".")
+        part = "Appendix" if cited.number.isalpha() else "Chapter"
+        book = f"{escape(title)} {part} {cited.number} of {book}"
+    where = f' <a href="{escape(cited.address)}">{escape(cited.address)}</a>'
+    return f"{escape(cited.author)}{year}. {book}{where if cited.address else ''}"
+
+
+def in_bibtex(cited: Cited) -> str:
+    r"""Return a citation as an entry of BibTeX.
+
+    Example:
+        >>> cited = Cited("small", "A & B", "A book", "1.0", date(2026, 5, 4), "")
+        >>> print(in_bibtex(cited))
+        @book{small,
+          author = {{A \& B}},
+          title = {{A book}},
+          edition = {Version 1.0},
+          year = {2026},
+          month = may,
+        }
+    """
+    kind, names = (
+        ("incollection", ("title", "booktitle")) if cited.title else ("book", ("", "title"))
+    )
+    fields = {"author": braced(cited.author)}
+    fields |= {
+        name: braced(said) for name, said in zip(names, (cited.title, cited.book), strict=True)
+    }
+    fields |= {"chapter": f"{{{cited.number}}}" if cited.number else ""}
+    fields |= {"edition": f"{{Version {cited.version.translate(LATEX)}}}"}
+    if day := cited.published:
+        fields |= {"year": f"{{{day.year}}}", "month": MONTHS[day.month - 1]}
+    fields |= {"url": f"{{{cited.address}}}" if cited.address else ""}
+    lines = [f"  {name} = {said},\n" for name, said in fields.items() if name and said]
+    return f"@{kind}{{{cited.key},\n{''.join(lines)}}}"
+
+
+def braced(text: str) -> str:
+    """Return a text in braces that keep its capitals, and a name with commas one name."""
+    return f"{{{{{text.translate(LATEX)}}}}}" if text else ""
+
+
+def cited(app: Sphinx, pagename: str) -> Cited | None:
+    """Return what is to be cited of a page; the cover stands for the book, others have no number."""
+    config, number = app.config, app.env.toc_secnumbers.get(pagename, {}).get("")
+    published = config.bookproof_book.get("datePublished", "")
+    book = Cited(
+        nodes.make_id(config.project),
+        config.author[:1].upper() + config.author[1:],
+        config.project,
+        config.release,
+        date.fromisoformat(published) if published else None,
+        lasting(app, address(app, pagename)),
+    )
+    if pagename == config.root_doc:
+        return book
+    if not number:
+        return None
+    book.key += f"-{nodes.make_id(pagename.rpartition('/')[2])}"
+    book.title, book.number = app.env.titles[pagename].astext(), str(number[0])
+    return book
+
+
+def add_box(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
+    """Add to a page how to cite it."""
+    if doctree is None or (found := cited(app, pagename)) is None:
+        return
+    what = "book" if not found.title else "page" if found.number.isalpha() else "chapter"
+    bibtex = escape(in_bibtex(found), quote=False)
+    context["body"] += BOX.format(what=what, words=in_words(found), bibtex=bibtex)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Listen to pages as they are written, before their foot is."""
+    app.setup_extension(f"{__package__}.past_editions")
+    app.connect("html-page-context", add_box, priority=450)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,90 @@
+"""Pack the numbered figures of the built site for slides: light, as SVG and PNG, with their captions.
+
+They lie in `_build/figures/`, a folder for each page, and in `_build/figures.zip`.
+"""
+
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.browser.site import NO_BROWSER, find_chromium  # noqa: E402
+
+SITE = ROOT / "_build" / "html"
+MADE = ROOT / "_build" / "figures"
+READ = Path(__file__).with_suffix(".js").read_text("utf-8")
+FINE = 3  # pixels of a PNG for one on the page
+HEAD = """\
+# Figures of *Self-Attention, Executed*
+
+Text and figures are licensed under CC BY 4.0 (LICENSE-TEXT): use and change them, and name the source.
+Each caption says what to see; `page.html#fig-name` is where the figure stands in the book.
+"""
+
+
+def main(names: list[str]) -> None:
+    """Pack the figures of all pages, or of those that are named."""
+    pages = sorted(
+        page for part in ("chapters", "appendix") for page in (SITE / part).glob("*.html")
+    )
+    chosen = [page for page in pages if not names or page.stem in names]
+    if not chosen:
+        sys.exit(f"There must be a page of this name in {SITE}; got {', '.join(names) or 'none'}")
+    program = find_chromium()
+    if program is None:
+        sys.exit(NO_BROWSER)
+    shutil.rmtree(MADE, ignore_errors=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        count = pack(browser, chosen, MADE)
+        browser.close()
+    shutil.copy(ROOT / "LICENSE-TEXT", MADE)
+    shutil.make_archive(str(MADE), "zip", MADE)
+    print(f"{count} figures are in {MADE}, and in {MADE.name}.zip beside it")
+
+
+def pack(browser: Browser, pages: Iterable[Path], folder: Path) -> int:
+    """Write the figures of pages into a folder, and return how many there are."""
+    page = browser.new_page(
+        viewport={"width": 1280, "height": 900}, color_scheme="light", device_scale_factor=FINE
+    )
+    said = [line for file in pages for line in write(page, file, folder / file.stem)]
+    (folder / "README.md").write_text("\n".join([HEAD, *said]) + "\n", "utf-8")
+    return len(said)
+
+
+def write(page: Page, file: Path, folder: Path) -> Iterator[str]:
+    """Write the figures of a page, and yield what is said of each."""
+    page.goto(file.as_uri())
+    page.evaluate("document.fonts.ready")
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    for figure in page.evaluate(READ):
+        folder.mkdir(parents=True, exist_ok=True)
+        name = named(figure)
+        (folder / f"{name}.svg").write_text(figure["svg"], "utf-8")
+        picture = page.locator(f"[id='fig-{figure['name']}'] .picture")
+        picture.screenshot(path=folder / f"{name}.png")
+        place = f"{file.parent.name}/{file.name}#fig-{figure['name']}"
+        yield f"* `{folder.name}/{name}`: {figure['number']}. {figure['caption']} ({place})"
+
+
+def named(figure: dict[str, Any]) -> str:
+    """Return the name of a figure's files.
+
+    Example:
+        >>> named({"number": "Figure 5.12", "name": "growing-mask"})
+        '5-12-growing-mask'
+    """
+    number = re.sub(r"^\D*?(?=[A-Z]?\.?\d)", "", figure["number"])
+    return f"{number.replace('.', '-')}-{figure['name']}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

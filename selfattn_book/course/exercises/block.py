@@ -1,0 +1,234 @@
+"""The block: a norm of your own."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from selfattn_book.course.exercise import Asked, Exercise, checker
+from selfattn_book.course.numbers import (
+    asked,
+    compared,
+    drawn,
+    likely,
+    near,
+    numbers,
+)
+from selfattn_book.reasons.answer import YES, Answer, all_of
+from selfattn_book.reasons.of_models import (
+    ALONG_POSITIONS,
+    BY_THE_VARIANCE,
+    NOT_CENTRED,
+    NOT_SCALED,
+    OVER_EVERYTHING,
+    UNBIASED,
+)
+
+SHAPE, WIDTH = (2, 3, 5), 5
+SMALL, LARGE = 1e-9, 0.5  # as eps
+PLACES = ("sample", "position")
+Norm = Callable[[Tensor, Tensor, Tensor, float], Any]
+BARE = "with gain 1 and bias 0, the output"
+EXCHANGED = "Gain and bias are exchanged."
+ONE_ADDED = "One is added to the gain."
+NORMS = {"layer_norm", "rms_norm", "group_norm", "instance_norm", "batch_norm"}
+
+
+def returns_rows(layer_norm: Norm) -> Answer:
+    """Ask for a tensor of the right shape, which it is if it can be asked."""
+    bare(layer_norm, SMALL)
+    return YES
+
+
+def has_mean_zero(layer_norm: Norm) -> Answer:
+    """Ask for the mean of each vector."""
+    found = bare(layer_norm, SMALL)
+    means = found.mean(-1)
+    no = compared(means, 0 * means, BARE, PLACES, told="has mean {got}, not 0")
+    return no.because(*likely(found, wrong_norms(drawn_rows(), SMALL)))
+
+
+def has_mean_square_one(layer_norm: Norm) -> Answer:
+    """Ask for the mean square of each vector around its own mean."""
+    found = bare(layer_norm, SMALL)
+    squares = (found - found.mean(-1, keepdim=True)).square().mean(-1)
+    told = "has variance {got}, not 1"
+    no = compared(squares, torch.ones_like(squares), BARE, PLACES, told=told)
+    return no.because(*likely(found, wrong_norms(drawn_rows(), SMALL)))
+
+
+def has_eps_inside(layer_norm: Norm) -> Answer:
+    """Ask with a large eps, and for what becomes of entries that are all equal."""
+    return all_of(_with_eps(layer_norm))
+
+
+def _with_eps(layer_norm: Norm) -> Iterable[Answer]:
+    x = drawn_rows()
+    found, right = bare(layer_norm, LARGE), F.layer_norm(x, (WIDTH,), eps=LARGE)
+    what, told = f"with eps = {LARGE}, the output", "is {gap} off"
+    no = compared(found, right, what, PLACES, told=told)
+    unused = (
+        "eps is not used as it is given.",
+        lambda: near(found, bare(layer_norm, SMALL)),
+    )
+    yield no.because(unused, *likely(found, wrong_eps(x) | wrong_norms(x, LARGE)))
+    level = torch.full_like(x, 2.0)
+    silent = called(layer_norm, level, *plain(), LARGE)
+    what = "where all entries of a vector are 2, the output"
+    no = compared(silent, torch.zeros_like(silent), what, PLACES)
+    yield no.because(("0 is divided by 0.", lambda: bool(silent.isnan().any())))
+
+
+def has_gain_and_bias(layer_norm: Norm) -> Answer:
+    """Ask for gain and bias, as they change what the answer itself gives without them."""
+    gain, bias = drawn(2, WIDTH, seed=5)
+    norm = bare(layer_norm, 0.1)
+    theirs = F.layer_norm(drawn_rows(), (WIDTH,), eps=0.1)
+    found = called(layer_norm, drawn_rows(), gain, bias, 0.1)
+    what, told = "with gain and bias, the output", "is {gap} off"
+    right = gain.to(norm) * norm + bias.to(norm)
+    wrong = {
+        "The bias comes before the gain, and is multiplied with it.": gain
+        * (norm + bias),
+        "The gain is left out.": norm + bias,
+        "The bias is left out.": gain * norm,
+        "Gain and bias are both left out.": norm,
+        EXCHANGED: bias * theirs + gain,
+        ONE_ADDED: (1 + gain) * theirs + bias,
+        "The bias is subtracted.": gain * norm - bias,
+        "It is divided by the gain.": norm / gain + bias,
+    }
+    no = compared(found, right, what, PLACES, told=told)
+    return no.because(*likely(found, wrong))
+
+
+def is_its_own(layer_norm: Norm) -> Answer:
+    """Ask whether a norm of PyTorch's is called."""
+    with Watching() as watching:
+        bare(layer_norm, SMALL)
+    if not watching.seen:
+        return YES
+    told = f"it calls PyTorch's {', '.join(sorted(watching.seen))}, and is to be written without"
+    return Answer("mathematics", f"{told}.")
+
+
+class Watching(TorchFunctionMode):
+    """Note which norms of PyTorch's are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Call a function of PyTorch's, and note its name if it is a norm."""
+        name = getattr(function, "__name__", "").removeprefix("native_")
+        self.seen |= {name} & NORMS
+        return function(*args, **(kwargs or {}))
+
+
+def bare(layer_norm: Norm, eps: float) -> Tensor:
+    """Return what a norm makes of the drawn rows without gain and bias."""
+    return called(layer_norm, drawn_rows(), *plain(), eps)
+
+
+def called(
+    layer_norm: Norm, x: Tensor, gain: Tensor, bias: Tensor, eps: float
+) -> Tensor:
+    """Return what a norm makes of rows."""
+    return numbers(asked(layer_norm, x, gain, bias, eps), "the output", SHAPE)
+
+
+def drawn_rows() -> Tensor:
+    """Draw rows whose means are not 0, the first with a variance below that of a large eps."""
+    x = 3 * drawn(*SHAPE, seed=4) + drawn(*SHAPE[:-1], 1, seed=3)
+    x[0, 0] *= 0.1
+    return x
+
+
+def plain() -> tuple[Tensor, Tensor]:
+    """Return the gain and the bias that change nothing."""
+    return torch.ones(WIDTH), torch.zeros(WIDTH)
+
+
+def wrong_norms(x: Tensor, eps: float) -> dict[str, Tensor]:
+    """Return what comes of likely mistakes, with gain 1 and bias 0."""
+    centred = x - x.mean(-1, keepdim=True)
+    variance = centred.square().mean(-1, keepdim=True)
+    square = x.square().mean(-1, keepdim=True)
+    root = (variance + eps).sqrt()
+    return {
+        EXCHANGED: torch.ones_like(x),
+        ONE_ADDED: 2 * centred / root,
+        UNBIASED: centred / (variance * WIDTH / (WIDTH - 1) + eps).sqrt(),
+        NOT_CENTRED: x / (square + eps).sqrt(),
+        "The mean is not taken away, and the deviation is right.": x / root,
+        "The mean is taken away, and the mean square is that from before.": (
+            centred / (square + eps).sqrt()
+        ),
+        NOT_SCALED: centred,
+        BY_THE_VARIANCE: centred / (variance + eps),
+        "It is multiplied by the root, not divided.": centred * root,
+        "The squares are added up, and not divided by their number.": (
+            centred / (variance * WIDTH + eps).sqrt()
+        ),
+        ALONG_POSITIONS: over(x, 1, eps=eps),
+        OVER_EVERYTHING: over(x, 1, 2, eps=eps),
+        "Mean and deviation are those of the whole batch.": over(
+            x, 0, 1, 2, eps=eps
+        ),
+    }
+
+
+def over(x: Tensor, *axes: int, eps: float) -> Tensor:
+    """Return what comes of mean and deviation over some axes."""
+    centred = x - x.mean(axes, keepdim=True)
+    return centred / (centred.square().mean(axes, keepdim=True) + eps).sqrt()
+
+
+def wrong_eps(x: Tensor) -> dict[str, Tensor]:
+    """Return what comes of likely mistakes with a large eps."""
+    centred = x - x.mean(-1, keepdim=True)
+    variance = centred.square().mean(-1, keepdim=True)
+    return {
+        "eps is added outside of the root; it belongs to the variance, inside.": (
+            centred / (variance.sqrt() + LARGE)
+        ),
+        "eps is added outside of the root, and the deviation is that of `torch.std`.": (
+            centred / (x.std(-1, keepdim=True) + LARGE)
+        ),
+        "eps is squared.": centred / (variance + LARGE**2).sqrt(),
+        "eps is a lower limit of the variance; it is added.": (
+            centred / variance.clamp(min=LARGE).sqrt()
+        ),
+        "eps is subtracted.": centred / (variance - LARGE).sqrt(),
+        "eps is added to the output.": centred / variance.sqrt() + LARGE,
+    }
+
+
+PLACE = "block.html#one-size-for-every-row"
+EXERCISES = [
+    Exercise(
+        "layer_norm",
+        "def layer_norm(x, gain, bias, eps):\n    ...",
+        [
+            Asked("it returns vectors like those that came", returns_rows, PLACE),
+            Asked("each vector has mean 0", has_mean_zero, PLACE),
+            Asked("each vector has variance 1", has_mean_square_one, PLACE),
+            Asked("eps is added to the variance", has_eps_inside, PLACE),
+            Asked(
+                "first comes the gain, and then the bias", has_gain_and_bias, PLACE
+            ),
+            Asked(
+                "it does without PyTorch's own norms",
+                is_its_own,
+                "block.html#exercises",
+            ),
+        ],
+    )
+]
+check = checker(EXERCISES)

@@ -1,0 +1,228 @@
+"""Many heads: what each head adds."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from functools import wraps
+from itertools import permutations
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from selfattn_book.course.exercise import Asked, Exercise, checker
+from selfattn_book.course.numbers import (
+    asked,
+    compared,
+    drawn,
+    likely,
+    near,
+    numbers,
+)
+from selfattn_book.experiments.chance import set_seed
+from selfattn_book.multi_head import MultiHeadAttention
+from selfattn_book.reasons.answer import YES, Answer, Likely, RefusedError
+from selfattn_book.reasons.of_attention import SCRAMBLED
+
+BATCH, LENGTH, WIDTH, HEADS, D_HEAD = 2, 5, 10, 3, 7
+NO_BIAS = "The values have a bias, b^V, which is left out."
+STORED = "PyTorch stores W^O transposed: a head has columns of the stored matrix."
+NO_WEIGHTS = "The weights are left out: each word adds what it holds itself."
+TRANSPOSED = "The weights are transposed: a row belongs to a query."
+Contributions = Callable[[MultiHeadAttention, Tensor], Any]
+Ask = Callable[[Tensor, MultiHeadAttention, Tensor], Answer]
+
+
+def of_parts(ask: Ask) -> Callable[[Contributions], Answer]:
+    """Ask the parts that an answer makes of one attention."""
+
+    @wraps(ask)
+    def of_answer(contributions: Contributions) -> Answer:
+        attention, x = a_problem()
+        return ask(parts_of(contributions, attention, x), attention, x)
+
+    return of_answer
+
+
+def a_problem() -> tuple[MultiHeadAttention, Tensor]:
+    """Draw an attention whose sizes differ, and sentences for it."""
+    set_seed(8)
+    attention = MultiHeadAttention(WIDTH, HEADS, d_head=D_HEAD)
+    return attention, drawn(BATCH, LENGTH, WIDTH, seed=8)
+
+
+def parts_of(
+    contributions: Contributions, attention: MultiHeadAttention, x: Tensor
+) -> Tensor:
+    """Return the parts that an answer makes, a head after the other."""
+    came = asked(contributions, deepcopy(attention), x)
+    try:
+        return numbers(came, "the parts", (BATCH, HEADS, LENGTH, WIDTH))
+    except RefusedError as refused:
+        no = refused.answer.because(*of_shapes(came, right_parts(attention, x)))
+        raise RefusedError(no) from refused
+
+
+def of_shapes(came: object, right: Tensor) -> list[Likely]:
+    """Return what can be behind parts of another shape."""
+
+    def got() -> Tensor:
+        return torch.as_tensor(came).detach()
+
+    def is_turned() -> bool:
+        orders = permutations(range(4))
+        return any(near(got().permute(order), right) for order in orders)
+
+    return [
+        ("The axes are in another order.", is_turned),
+        (
+            "The heads are added up already.",
+            lambda: got().shape == (BATCH, LENGTH, WIDTH),
+        ),
+        (
+            "These are the heads before the output layer: each has still to meet its rows of W^O.",
+            lambda: got().shape == (BATCH, HEADS, LENGTH, D_HEAD),
+        ),
+    ]
+
+
+@of_parts
+def there_is_one_for_each_head(
+    parts: Tensor, attention: MultiHeadAttention, x: Tensor
+) -> Answer:
+    """Ask for the right shape, which the parts have if they can be asked."""
+    return YES
+
+
+@of_parts
+def they_add_up(parts: Tensor, attention: MultiHeadAttention, x: Tensor) -> Answer:
+    """Ask that the parts and the bias of the output layer are the output."""
+    whole = attention(x, x, x)[0].detach()
+    left = whole - attention.project_output.bias.detach()
+    wrong = {said: p.sum(1) for said, p in wrong_parts(attention, x).items()}
+    told = "is {gap} off the output without b^O"
+    no = compared(
+        parts.sum(1), left, "the sum of all parts", ("sample", "word"), told=told
+    )
+    return no.because(*likely(parts.sum(1), wrong))
+
+
+def silent_heads_add_nothing(contributions: Contributions) -> Answer:
+    """Ask about an attention whose second head meets nothing but zeros."""
+    attention, x = a_problem()
+    columns_of(attention)[:, 1] = 0
+    parts = parts_of(contributions, attention, x)
+    sizes = parts.abs().amax((0, 2, 3))
+    if sizes[1] == 0 and sizes[0] > 0 and sizes[2] > 0:
+        return YES
+    sized = ", ".join(f"{size:.3g}" for size in sizes.tolist())
+    told = f"where the rows of W^O of head 1 are 0, the largest entries of the parts are {sized}"
+    elsewhere = "Each part stands at another head's place, or meets another head's rows of W^O."
+    return Answer("mathematics", f"{told}.").because(
+        (elsewhere, lambda: int((sizes == 0).sum()) == 1),
+        *likely(parts, wrong_parts(attention, x)),
+        *likely(parts, shared_parts(attention, x)),
+    )
+
+
+@of_parts
+def each_is_its_own(
+    parts: Tensor, attention: MultiHeadAttention, x: Tensor
+) -> Answer:
+    """Ask for each part by itself: the output without its bias, while the other heads are silent."""
+    right = right_parts(attention, x)
+    axes = ("sample", "head", "word")
+    no = compared(parts, right, "the part", axes, told="is {gap} off")
+
+    def is_turned() -> bool:
+        orders = permutations(range(HEADS))
+        return any(near(parts[:, order], right) for order in orders)
+
+    return no.because(
+        ("The parts stand at other heads' places.", is_turned),
+        *likely(parts, shared_parts(attention, x)),
+        *likely(parts, wrong_parts(attention, x)),
+    )
+
+
+def right_parts(attention: MultiHeadAttention, x: Tensor) -> Tensor:
+    """Return what each head adds while the others are silent."""
+    parts = []
+    for head in range(HEADS):
+        alone = deepcopy(attention)
+        others = [other for other in range(HEADS) if other != head]
+        columns_of(alone)[:, others] = 0
+        parts.append(alone(x, x, x)[0] - alone.project_output.bias)
+    return torch.stack(parts, dim=1).detach()
+
+
+def columns_of(attention: MultiHeadAttention) -> Tensor:
+    """Return the stored output weights by heads, ``(D, H, d)``, to be changed in place."""
+    return attention.project_output.weight.data.view(WIDTH, HEADS, D_HEAD)
+
+
+@torch.no_grad()
+def wrong_parts(attention: MultiHeadAttention, x: Tensor) -> dict[str, Tensor]:
+    """Return the parts that come of likely mistakes."""
+    _, weights = attention(x, x, x)
+    assert weights is not None
+    wide, stored = attention.project_value(x), attention.project_output.weight
+    value = wide.unflatten(-1, (HEADS, D_HEAD)).transpose(1, 2)
+    blocks = stored.T.unflatten(0, (HEADS, D_HEAD))
+    right, b = weights @ value @ blocks, attention.project_output.bias
+    plain = value - attention.project_value.bias.view(HEADS, 1, D_HEAD)
+    turned = stored.reshape(blocks.shape)
+    mean = weights.mean(1, keepdim=True)
+    return {
+        NO_BIAS: weights @ plain @ blocks,
+        "b^O is added to each part, and belongs to no head.": right + b,
+        "b^O is shared out among the heads, and belongs to none.": right
+        + b / HEADS,
+        SCRAMBLED: weights @ wide.view(value.shape) @ blocks,
+        STORED: weights @ value @ turned,
+        NO_WEIGHTS: value @ blocks,
+        "All heads use the mean of the weights.": mean @ value @ blocks,
+        TRANSPOSED: weights.mT @ value @ blocks,
+    }
+
+
+def shared_parts(attention: MultiHeadAttention, x: Tensor) -> dict[str, Tensor]:
+    """Return parts that add up, and are none of the heads'."""
+    right = right_parts(attention, x)
+    even = right.mean(1, keepdim=True).expand_as(right)
+    return {
+        "The output is shared out evenly, whatever a head adds.": even,
+        "Each part holds those of the heads before it, too.": right.cumsum(1),
+    }
+
+
+EXERCISES = [
+    Exercise(
+        "contributions",
+        "def contributions(attention, x):\n    ...",
+        [
+            Asked(
+                "there is one part for each head and word",
+                there_is_one_for_each_head,
+                "many-heads.html#what-a-head-contributes",
+            ),
+            Asked(
+                "with b^O, the parts add up to the output",
+                they_add_up,
+                "many-heads.html#what-a-head-contributes",
+                points=2,
+            ),
+            Asked(
+                "a head whose rows of W^O are 0 adds nothing",
+                silent_heads_add_nothing,
+                "many-heads.html#what-a-head-contributes",
+            ),
+            Asked(
+                "each part is what its head adds",
+                each_is_its_own,
+                "many-heads.html#cut-and-move-or-scramble",
+                points=2,
+            ),
+        ],
+    )
+]
+check = checker(EXERCISES)

@@ -1,0 +1,91 @@
+"""Who hears whom: which output moves with which point, and what a pattern of this tells of a mask."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from selfattn_book.course.numbers import tolerance
+from selfattn_book.reasons.answer import Likely
+
+CAUSAL = "A causal mask is for a decoder: here each point may see all the others."
+CAUSAL_MEMORY = (
+    "The causal mask of the target lies over the memory, all of which may be seen."
+)
+
+
+def hears(model: Callable[[Tensor], Tensor], source: Tensor) -> Tensor:
+    """Return which output moves with which source point, in any of the samples, ``(T, S)``.
+
+    Example:
+        >>> hears(lambda x: x.cumsum(1), torch.ones(1, 3, 2)).int()
+        tensor([[1, 0, 0],
+                [1, 1, 0],
+                [1, 1, 1]], dtype=torch.int32)
+    """
+    before, columns = model(source), []
+    for place in range(source.size(1)):
+        other = source.clone()
+        other[:, place] = -source[:, place]
+        gap = (model(other) - before).abs().amax((0, 2))
+        columns.append(gap > tolerance(before) / 10)
+    return torch.stack(columns, dim=1)
+
+
+def of_points(heard: Tensor) -> list[Likely]:
+    """Return what can be behind points of a source that do not all hear each other, ``(S, S)``."""
+    last = "The last point is hidden: the padding mask begins one place too early."
+    return [
+        (CAUSAL, _is(heard, torch.tril)),
+        (
+            "Each point sees what comes after it: a causal mask, and transposed.",
+            _is(heard, torch.triu),
+        ),
+        (
+            "Each point hears only itself.",
+            _is(heard, lambda every: every.tril().triu()),
+        ),
+        (last, lambda: not heard[:-1, -1].any() and bool(heard[:, :-1].all())),
+    ]
+
+
+def of_targets(heard: Tensor) -> list[Likely]:
+    """Return what can be behind points of a target that are heard or not, ``(T, T)``."""
+    return [
+        (
+            "Every point sees every other: there is no causal mask, or it hides nothing.",
+            lambda: bool(heard.all()),
+        ),
+        (
+            "Each point sees one point of its future: the mask is one diagonal too wide.",
+            _is(heard, partial(torch.tril, diagonal=1)),
+        ),
+        (
+            "What comes later is seen, and what comes before is not: the mask is transposed.",
+            _is(heard, torch.triu),
+        ),
+        (
+            "Each point sees only itself: no attention goes back.",
+            _is(heard, lambda every: every.tril().triu()),
+        ),
+        (
+            "The target plays no part: its states are the queries of the second attention.",
+            lambda: not heard.any(),
+        ),
+    ]
+
+
+def of_memory(heard: Tensor) -> list[Likely]:
+    """Return what can be behind states of a memory that are not heard, ``(T, S)``."""
+    last = "The last state is hidden: the padding mask begins one place too early."
+    return [
+        ("The memory plays no part.", lambda: not heard.any()),
+        (CAUSAL_MEMORY, _is(heard, torch.tril)),
+        (last, lambda: not heard[:, -1].any() and bool(heard[:, :-1].all())),
+    ]
+
+
+def _is(heard: Tensor, pattern: Callable[[Tensor], Tensor]) -> Callable[[], bool]:
+    """Return whether exactly those are heard that a pattern leaves of all."""
+    return lambda: torch.equal(heard, pattern(torch.ones_like(heard)))

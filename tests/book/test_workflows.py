@@ -1,0 +1,143 @@
+"""What runs on its own runs what there is, with no more rights than it needs, as it was reviewed."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from oldest import oldest
+
+import noxfile
+from tests.book.pages import ROOT
+
+FOLDER = ROOT / ".github" / "workflows"
+TEXTS = {
+    file.name: file.read_text("utf-8") for file in sorted(FOLDER.glob("*.yml"))
+}
+WORKFLOWS = {name: yaml.safe_load(text) for name, text in TEXTS.items()}
+JOBS = {
+    f"{name}:{job}": (WORKFLOWS[name], steps)
+    for name in WORKFLOWS
+    for job, steps in WORKFLOWS[name]["jobs"].items()
+}
+# Who may do more than read, and what.
+MORE = {
+    "publish.yml:keep": {"contents": "write"},
+    "publish.yml:pages": {"pages": "write", "id-token": "write"},
+}
+every_workflow = pytest.mark.parametrize("name", TEXTS)
+every_job = pytest.mark.parametrize("job", JOBS)
+SAID = {
+    name: (ROOT / name).read_text("utf-8")
+    for name in (".ci/run", "README.md", "CONTRIBUTING.md")
+}
+
+
+def sessions(text):
+    """The sessions of nox that a text runs."""
+    for words in re.findall(r"noxfile\.py -s ((?:[a-z]+ ?)+)", text):
+        yield from words.split()
+
+
+def test_there_are_workflows():
+    assert TEXTS.keys() == {"book.yml", "publish.yml", "weekly.yml"}
+    assert {"release", "shelf"} <= set(sessions(TEXTS["publish.yml"]))
+    weekly = {"links", "elsewhere", "shifts", "mutate", "notebooks", "verify"}
+    assert weekly <= set(sessions(TEXTS["weekly.yml"]))
+
+
+@pytest.mark.parametrize("name", [*TEXTS, *SAID])
+def test_every_session_that_is_named_is_there(name):
+    there = {
+        session
+        for session in vars(noxfile)
+        if hasattr(vars(noxfile)[session], "func")
+    }
+    assert {"book", "release"} <= there
+    named = set(sessions({**TEXTS, **SAID}[name]))
+    assert named or name == "book.yml"  # which runs the gate and nothing else
+    assert named - there == set()
+
+
+@every_workflow
+def test_every_file_that_is_run_is_there(name):
+    files = re.findall(
+        r"(?:bash|python3?) ((?:[\w.]+/)*[\w.]+(?:\.py|/run))", TEXTS[name]
+    )
+    assert files
+    assert [file for file in files if not (ROOT / file).is_file()] == []
+
+
+@every_workflow
+def test_every_action_is_named_by_its_commit_and_says_its_version(name):
+    used = re.findall(r"uses: (.*)", TEXTS[name])
+    assert used
+    commit = re.compile(r"actions/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+")
+    assert [action for action in used if not commit.fullmatch(action)] == []
+
+
+def test_an_action_has_one_commit():
+    used = {
+        action
+        for text in TEXTS.values()
+        for action in re.findall(r"uses: (.*)", text)
+    }
+    names = [action.partition("@")[0] for action in used]
+    assert len(names) == len(set(names))
+
+
+@every_job
+def test_a_job_reads_unless_it_has_to_do_more(job):
+    workflow, told = JOBS[job]
+    rights = told.get("permissions", workflow["permissions"])
+    assert rights == MORE.get(job, {"contents": "read"})
+
+
+@every_job
+def test_a_job_ends(job):
+    assert 0 < JOBS[job][1]["timeout-minutes"] <= 360
+
+
+@every_job
+def test_what_is_checked_out_keeps_no_key(job):
+    for step in JOBS[job][1]["steps"]:
+        if "checkout" in step.get("uses", ""):
+            assert step["with"]["persist-credentials"] is False
+
+
+@every_job
+def test_no_script_holds_text_from_elsewhere(job):
+    scripts = [step.get("run", "") for step in JOBS[job][1]["steps"]]
+    assert [script for script in scripts if "${{" in script] == []
+
+
+def test_only_a_tag_publishes_and_nothing_is_run_for_a_stranger_with_rights():
+    assert WORKFLOWS["publish.yml"][True] == {
+        "push": {"tags": ["v*"]}
+    }  # yaml reads `on` as true
+    assert not any("pull_request_target" in text for text in TEXTS.values())
+
+
+def test_what_is_for_teachers_is_not_published():
+    paths = re.findall(r"_build/release/?(\w*)", TEXTS["publish.yml"])
+    assert set(paths) == {"public", "notebooks"}
+
+
+def test_what_shows_the_site_waits_for_what_makes_and_keeps_it():
+    jobs = WORKFLOWS["publish.yml"]["jobs"]
+    assert set(jobs["pages"]["needs"]) == {"make", "keep"}
+    assert jobs["keep"]["needs"] == "make"
+
+
+def test_the_oldest_libraries_are_those_that_the_package_names():
+    assert oldest(["torch>=2.6", "tqdm>=4.66"]) == ["torch==2.6", "tqdm==4.66"]
+    for wrong in ("torch", "torch>=2.6,<3"):
+        with pytest.raises(
+            ValueError, match=f"bounded from below alone; got '{wrong}'"
+        ):
+            oldest([wrong])
+
+
+def test_every_workflow_says_what_it_is_for():
+    assert all(Path(name).suffix == ".yml" for name in TEXTS)
+    assert all(text.startswith("# ") for text in TEXTS.values())

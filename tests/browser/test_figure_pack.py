@@ -1,0 +1,49 @@
+"""Figures for slides: each stands alone, in colours that any program knows, with its caption."""
+
+import importlib.util
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.book.pages import ROOT, SITE
+
+FILE = ROOT / "_config" / "course" / "figures.py"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def pack():
+    spec = importlib.util.spec_from_file_location("figures", FILE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.pack
+
+
+def test_figures_stand_alone(pack, chromium, tmp_path):
+    pages = [SITE / "chapters" / f"{name}.html" for name in ("masks", "block")]
+    count = pack(chromium, pages, tmp_path)
+    drawn = sorted(tmp_path.rglob("*.svg"))
+    shown = sum(page.read_text("utf-8").count('id="fig-') for page in pages)
+    assert count == len(drawn) == shown > 8
+    for file in drawn:
+        root = ElementTree.parse(file).getroot()
+        marks = [mark for mark in root.iter() if mark.get("fill")]
+        assert len(marks) > 10
+        assert all(
+            re.fullmatch("none|#[0-9a-f]{6}", mark.get("fill")) for mark in marks
+        )
+        assert any(mark.text for mark in root.iter(f"{SVG}text"))
+        assert "var(" not in file.read_text("utf-8")
+        head = file.with_suffix(".png").read_bytes()[:24]
+        width = int.from_bytes(head[16:20], "big")
+        assert width == pytest.approx(3 * float(root.get("width")), abs=6)
+
+
+def test_captions_come_along(pack, chromium, tmp_path):
+    pack(chromium, [SITE / "chapters" / "block.html"], tmp_path)
+    said = (tmp_path / "README.md").read_text("utf-8")
+    assert "CC BY 4.0" in said
+    assert "* `block/13-1-two-roads`: Figure 13.1. Three blocks" in said
+    assert "a circle of radius $\\sqrt 3$: it keeps" in said
+    assert "(chapters/block.html#fig-two-roads)" in said

@@ -1,0 +1,26 @@
+"""The questions of all chapters, as a learning platform takes them in."""
+
+from zipfile import ZipFile
+
+import pytest
+
+from tests.book.pages import CHAPTERS, ROOT
+from tests.schemas.qti import wrong
+
+
+@pytest.fixture
+def package(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "_config")
+    from course import questions
+
+    monkeypatch.setattr(questions, "MADE", tmp_path)
+    questions.main()
+    return tmp_path / "questions-qti21.zip"
+
+
+def test_every_file_is_qti(package):
+    with ZipFile(package) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    del files["imsmanifest.xml"]
+    assert len(files) == 4 * len(CHAPTERS)  # three questions, and a test of them
+    assert {name: wrong(text) for name, text in files.items() if wrong(text)} == {}
