@@ -6,7 +6,6 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pkgutil import iter_modules
-from types import ModuleType
 from typing import Any
 
 from selfattn_book.course import exercises as room
@@ -57,7 +56,7 @@ def exercises_in(file: Path, numbers: dict[str, Any]) -> Sequence[Exercise]:
     return exercises
 
 
-def load(file: Path) -> ModuleType:
+def load(file: Path) -> Any:
     """Import a file that is in no package."""
     spec = spec_from_file_location(file.stem, file)
     if spec is None or spec.loader is None:
