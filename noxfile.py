@@ -202,6 +202,21 @@ def questions(session: nox.Session) -> None:
 
 
 @nox.session
+def assignments(session: nox.Session) -> None:
+    """Make the assignments, or those named, as in `-- masks --key KEY`, for students and instructors.
+
+    The key is yours: students' numbers are drawn from it, and `grade` needs the same one.
+    """
+    run(session, "python", "-m", "_config.course.assignments", *session.posargs)
+
+
+@nox.session
+def grade(session: nox.Session) -> None:
+    """Grade a folder of answers, as in `-- masks FOLDER gradebook.csv --key KEY`."""
+    run(session, "python", "-m", "_config.course.grade", *session.posargs)
+
+
+@nox.session
 def sheets(session: nox.Session) -> None:
     """Print the reading sheets of the built site, a page of PDF for each chapter."""
     run(session, "python", "_config/course/sheets.py")

@@ -9,8 +9,12 @@ from selfattn_book.verify.cells import Cell, read_cells
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 DOCS = ROOT / "docs"
-# Without the pages of the reference, which are made of docstrings.
-PAGES = sorted(page for page in DOCS.rglob("*.md") if "reference" not in page.parts)
+# Without the pages of the reference, which are made of docstrings, and the assignments.
+PAGES = sorted(
+    page
+    for page in DOCS.rglob("*.md")
+    if not {"reference", "course"} & set(page.parts)
+)
 FRONT = {"welcome", "abilities", "checking", "notation"}
 # What grew out of chapters, and has neither quiz nor exercises.
 DEEPER = {"floors", "many-seeds", "repeated-averaging", "stuck-softmax"}
