@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from selfattn_book.verify.cells import book_folder
+from selfattn_book.verify.cells import book_folder, book_pages
 from selfattn_book.verify.disturbed import DisturbedRounding
 
 TESTS = Path(__file__).resolve().parent
@@ -173,7 +173,7 @@ def thinnest(answers: dict[str, Answers]) -> list[tuple[float, str, str]]:
 def pages_and_tests(is_quick: bool) -> tuple[list[str], list[str]]:
     """Return what is asked."""
     slow = SLOW_PAGES if is_quick else set()
-    pages = {page.stem for page in book_folder().glob("*/*.md")} - slow
+    pages = {page.stem for page in book_pages(book_folder())} - slow
     files = sorted(path.relative_to(ROOT) for path in TESTS.rglob("test_*.py"))
     files = [file for file in files if NO_NUMBERS.isdisjoint(file.parts)]
     if is_quick:

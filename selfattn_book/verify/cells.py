@@ -31,6 +31,22 @@ def book_folder() -> Path:
     return installed if installed.exists() else package.parent / "docs"
 
 
+def book_pages(folder: Path) -> list[Path]:
+    """Return the pages of a book that lies in a folder; the assignments of its course are none.
+
+    Example:
+        >>> "masks" in {page.stem for page in book_pages(book_folder())}
+        True
+        >>> {page.parent.name for page in book_pages(book_folder())} == {"chapters", "appendix"}
+        True
+    """
+    return [
+        page
+        for page in sorted(folder.glob("*/*.md"))
+        if page.parent.name != "course"
+    ]
+
+
 def read_cells(text: str) -> list[Cell]:
     r"""Return the code cells of a page, in order.
 

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from selfattn_book.verify import shifts
-from selfattn_book.verify.cells import book_folder, read_cells
+from selfattn_book.verify.cells import book_folder, book_pages, read_cells
 from selfattn_book.verify.chapter import Result
 from selfattn_book.verify.pages import Page, Setting, one_by_one, side_by_side
 
@@ -202,7 +202,7 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
 
 
 def _chosen(names: list[str]) -> list[Path]:
-    pages = {page.stem: page for page in sorted(book_folder().glob("*/*.md"))}
+    pages = {page.stem: page for page in book_pages(book_folder())}
     unknown = [name for name in names if name not in pages]
     if unknown:
         sys.exit(
