@@ -15,6 +15,12 @@ ON_A_DESK = [
     for name in PAGES
     if "/reference/" not in name or name.endswith("/multi_head.html")
 ]
+# In the hand, the first page of each room does; all of them are asked for their width.
+REFERENCE = [name for name in PAGES if "/reference/" in name]
+FIRST = {name.rpartition("/")[0]: name for name in reversed(REFERENCE)}
+IN_THE_HAND = [name for name in PAGES if name not in REFERENCE] + sorted(
+    FIRST.values()
+)
 
 every_page = pytest.mark.parametrize("name", PAGES)
 
@@ -32,13 +38,24 @@ def test_a_page_is_clean_on_a_desk(name, origin, open_page, every_text):
     assert not found, "\n".join(found)
 
 
-@every_page
+@pytest.mark.parametrize("name", IN_THE_HAND)
 def test_a_page_is_clean_from_a_folder_in_the_hand(name, open_page):
     noticed = []
     address = (SITE / name).as_uri()
     page = open_page(address, width=320, theme="dark", noticed=noticed)
     found = wrong(page, noticed, "dark", every_text=False)
     assert not found, "\n".join(found)
+
+
+def test_no_page_of_the_reference_is_wider_than_a_phone(open_page):
+    page = open_page((SITE / REFERENCE[0]).as_uri(), width=320)
+    wide = []
+    for name in REFERENCE:
+        page.goto((SITE / name).as_uri())
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            wide.append(name)
+    assert len(REFERENCE) > 60
+    assert wide == []
 
 
 @every_page
