@@ -240,6 +240,21 @@ def shelf(session: nox.Session) -> None:
 
 
 @nox.session
+def assignments(session: nox.Session) -> None:
+    """Make the assignments, or those named, as in `-- masks --key KEY`, for students and instructors.
+
+    The key is yours: students' numbers are drawn from it, and `grade` needs the same one.
+    """
+    run(session, "python", "-m", "_config.course.assignments", *session.posargs)
+
+
+@nox.session
+def grade(session: nox.Session) -> None:
+    """Grade a folder of answers, as in `-- masks FOLDER gradebook.csv --key KEY`."""
+    run(session, "python", "-m", "_config.course.grade", *session.posargs)
+
+
+@nox.session
 def verify(session: nox.Session) -> None:
     """Run every check of the book, and print what holds and what differs."""
     run(session, "python", "-m", "selfattn_book", "verify", *session.posargs)

@@ -32,7 +32,7 @@ extensions = [
     "bookproof",
 ]
 
-exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
+exclude_patterns = ["_build", "**/.ipynb_checkpoints", "course/**"]  # course: with solutions
 templates_path = ["templates", "templates/components"]  # as the theme has them
 numfig = True
 numfig_secnum_depth = 1  # equation (6.1), Figure 6.2, Listing 6.3

@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any
 
 from selfattn_book.course import exercises as room
 from selfattn_book.course.exercise import Exercise
@@ -40,3 +44,24 @@ def exercises_of(chapter: str) -> Sequence[Exercise]:
         raise ValueError(f"{rule}; got {chapter!r}.{hint}")
     exercises: Sequence[Exercise] = import_module(name).EXERCISES
     return exercises
+
+
+def exercises_in(file: Path, numbers: dict[str, Any]) -> Sequence[Exercise]:
+    """Return the exercises for credit in a file of an instructor's, for one student.
+
+    Args:
+        file: defines ``exercises(numbers)``.
+        numbers: those of the student, from :func:`~selfattn_book.course.variants.draw`.
+    """
+    exercises: Sequence[Exercise] = load(file).exercises(numbers)
+    return exercises
+
+
+def load(file: Path) -> ModuleType:
+    """Import a file that is in no package."""
+    spec = spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"checks must be a Python file; got {file}")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,11 +1,15 @@
 """Run an answer file in a process of its own, with limits of time, memory and output.
 
-This keeps accidents from doing harm: endless loops, floods, crashes, ``sys.exit``. It is no prison.
-Code that means harm can read the disk and forge its result; run that of an examination in a container.
+This keeps accidents from doing harm: endless loops, floods, crashes, ``sys.exit``. A graded answer is
+also confined: it can open no files but its own, start no programs, write no result of its own, and is
+found out if it exchanges a function that the checks rely on. It is no prison. Who knows Python well
+enough to search the memory of its own process can still read the checks and forge a result; run an
+examination in a container without a network, and look at a few of the best answers yourself.
 """
 
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -21,6 +25,11 @@ KEPT = 500  # letters of what an answer prints; the rest is dropped
 STARTS_WITHIN = (
     120  # seconds, in which Python has loaded its libraries on a slow machine
 )
+# What an answer learns of the machine: no passwords or tokens that may stand in the environment.
+KNOWN = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"),
+    *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONUTF8", "ATEN_CPU_CAPABILITY"),
+)
 
 
 @dataclass(frozen=True)
@@ -33,11 +42,19 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an answer file: the results of its exercises, or why there are none."""
+    """What came of an answer file: the results of its exercises, or why there are none.
+
+    Args:
+        results: of each exercise, as :mod:`~selfattn_book.course.student` writes them.
+        stopped: why there are none.
+        printed: the beginning of what the answer printed.
+        student: the id that the answer gives itself, if any.
+    """
 
     results: list[dict[str, Any]]
     stopped: str = ""
     printed: str = ""
+    student: str = ""
 
 
 def run(chapter: str, file: Path, limits: Limits = Limits()) -> Outcome:
@@ -45,31 +62,61 @@ def run(chapter: str, file: Path, limits: Limits = Limits()) -> Outcome:
 
     Args:
         chapter: the name of a chapter that has exercises in code.
-        file: an existing file.
+        file: an existing file, or a notebook.
         limits: what it may use.
     """
+    return _run({"chapter": chapter, "checks": "", "numbers": {}}, file, limits)
+
+
+def grade(
+    checks: Path, numbers: dict[str, Any], file: Path, limits: Limits = Limits()
+) -> Outcome:
+    """Check an answer to exercises for credit, confined.
+
+    Args:
+        checks: a file with ``exercises(numbers)``.
+        numbers: those of the student.
+        file: an existing file, or a notebook, in a folder that its author may read.
+        limits: what it may use.
+    """
+    what = {"chapter": "", "checks": str(checks.resolve()), "numbers": numbers}
+    return _run(what | {"confined": True}, file, limits)
+
+
+def _run(what: dict[str, Any], file: Path, limits: Limits) -> Outcome:
+    """Run an answer in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        result = Path(folder, "result.json")
-        arguments = [chapter, str(file.resolve()), str(result), str(limits.memory)]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "selfattn_book.course.student", *arguments],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=os.name == "posix",
-            env=os.environ
-            | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
-        )
+        result, seal = Path(folder, "result.json"), secrets.token_hex()
+        process = _start(folder)
+        assert process.stdin is not None
         assert process.stdout is not None
         printed = _Printed(process.stdout)
+        own = {"file": str(file.resolve()), "result": str(result), "seal": seal}
+        job = {"confined": False, "memory": limits.memory, **own, **what}
+        with suppress(BrokenPipeError), process.stdin as pipe:
+            pipe.write(json.dumps(job).encode())
         late = _wait(process, result.with_suffix(".started"), limits.seconds)
         told = printed.text()
         if late:
             return Outcome(
                 [], f"it ran longer than {limits.seconds:g} seconds", told
             )
-        return _outcome(process.returncode, result, told)
+        return _outcome(process.returncode, result, seal, told)
+
+
+def _start(folder: str) -> "subprocess.Popen[bytes]":
+    """Start Python in a folder; it waits for what it has to do."""
+    known = {name: os.environ[name] for name in KNOWN if name in os.environ}
+    paths = os.pathsep.join(sys.path)
+    return subprocess.Popen(
+        [sys.executable, "-m", "selfattn_book.course.student"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=os.name == "posix",
+        env=known | {"OMP_NUM_THREADS": "1", "PYTHONPATH": paths},
+    )
 
 
 def _wait(
@@ -97,13 +144,17 @@ def _wait(
     return late
 
 
-def _outcome(code: int, result: Path, printed: str) -> Outcome:
+def _outcome(code: int, result: Path, seal: str, printed: str) -> Outcome:
     """Read the result, or say how a process ended that left none."""
     with suppress(
-        OSError, ValueError, KeyError, TypeError
+        OSError, ValueError, KeyError, TypeError, AttributeError
     ):  # it may have written none
         found = json.loads(result.read_text("utf-8"))
-        return Outcome(found["results"], found["stopped"], printed)
+        if found.get("seal") != seal:
+            return Outcome([], "it wrote a result of its own", printed)
+        return Outcome(
+            found["results"], found["stopped"], printed, found["student"]
+        )
     if code < 0:
         return Outcome(
             [], f"it crashed Python ({signal.Signals(-code).name})", printed

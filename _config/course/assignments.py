@@ -1,0 +1,115 @@
+"""Make the assignments: for students a notebook, for otter an archive, for instructors notes.
+
+`python -m _config.course.assignments CHAPTER ... --key KEY`; without a chapter, all weeks.
+Each week lies in `_build/assignments/week-05-masks/`, and `_build/assignments/instructors.zip` has all.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from _config.course import for_otter
+from _config.course.notes import notes
+from _config.course.weeks import ROOT, SOURCES, Week, chapters, week_of
+from selfattn_book.course.variants import week_code
+
+MADE = ROOT / "_build" / "assignments"
+
+
+def main(words: list[str]) -> int:
+    """Make the assignments that are asked for, and return the exit code."""
+    options = arguments(words)
+    try:
+        weeks = [week_of(name) for name in options.chapters or chapters()]
+        codes = [week_code(options.key, week.chapter) for week in weeks]
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    MADE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=MADE, prefix=".making-") as scratch:
+        wheel = make_wheel(Path(scratch))
+        for week, code in zip(weeks, codes, strict=True):
+            make(week, code, wheel, Path(scratch))
+            print(f"{week.name}: {sum(e.points for e in week.exercises)} points", flush=True)
+    archive()
+    print(f"\nStudents get student/, instructors {MADE / 'instructors.zip'}.")
+    return 0
+
+
+def arguments(words: list[str]) -> argparse.Namespace:
+    """Read what is asked for."""
+    parser = argparse.ArgumentParser(prog="assignments", description="Make the assignments.")
+    parser.add_argument("chapters", nargs="*", help="as in masks; all without a name")
+    parser.add_argument("--key", required=True, help="a secret, the same for the whole course")
+    return parser.parse_args(words)
+
+
+def make_wheel(folder: Path) -> Path:
+    """Build the package, which the archive for otter carries along."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def make(week: Week, code: str, wheel: Path, scratch: Path) -> None:
+    """Make one week beside what is there, and then put it in its place."""
+    work = scratch / week.chapter
+    work.mkdir()
+    source = for_otter.write(week, code, wheel, work)
+    assign(source, work / "dist")
+    made = scratch / week.name
+    for part in ("source", "student", "solution"):
+        (made / part).mkdir(parents=True)
+    shutil.copy(source, made / "source")
+    for_students = work / "dist" / "student" / source.name
+    if leaked := leaks(week, for_students.read_text("utf-8")):
+        raise RuntimeError(f"the notebook for students must have no solutions; got {leaked!r}")
+    shutil.copy(for_students, made / "student")
+    shutil.copy(work / "dist" / "autograder" / source.name, made / "solution")
+    (archive,) = (work / "dist" / "autograder").glob("*.zip")
+    shutil.copy(archive, made / "autograder.zip")
+    (made / "instructor-notes.md").write_text(notes(week, code), "utf-8")
+    shutil.rmtree(MADE / week.name, ignore_errors=True)
+    made.replace(MADE / week.name)
+
+
+def leaks(week: Week, notebook: str) -> str:
+    """Return a line of a solution that stands in a notebook for students, or nothing."""
+    for exercise in week.exercises:
+        begun = exercise.cells.get("stub", "")
+        code = exercise.cells.get("solution", "").splitlines()
+        lines = [line.strip() for line in [*code, *exercise.solution.splitlines()]]
+        for line in lines:
+            if len(line) > 25 and line not in begun and json.dumps(line)[1:-1] in notebook:
+                return line
+    return ""
+
+
+def assign(source: Path, made: Path) -> None:
+    """Let otter make its notebooks and archive, and try the archive on the solution."""
+    command = [sys.executable, "-m", "otter", "assign", "--no-pdfs", source, made]
+    run = subprocess.run(command, cwd=source.parent, capture_output=True, text=True)
+    if run.returncode:
+        raise RuntimeError(f"otter could not make {source.stem}:\n{run.stdout}{run.stderr}")
+
+
+def archive() -> None:
+    """Put all that there is for instructors into one file."""
+    part = MADE / "instructors.part"
+    with ZipFile(part, "w", ZIP_DEFLATED) as archive:
+        for file in sorted(MADE.glob("week-*/**/*")):
+            if file.is_file():
+                archive.write(file, file.relative_to(MADE))
+        for file in [*SOURCES.glob("*.md"), *SOURCES.glob("checks/*.py")]:
+            archive.write(file, Path("sources") / file.relative_to(SOURCES))
+    part.replace(MADE / "instructors.zip")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

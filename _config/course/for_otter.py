@@ -1,0 +1,138 @@
+"""Write an assignment as otter wants it: a notebook whose raw cells say what is what."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+
+from _config.course.weeks import Exercise, Week
+from selfattn_book.course.exercise import Asked
+
+Cell = Any
+HAND_IN = """Write your id as a text, run all cells from the top, and hand in this notebook.
+Your numbers are drawn from your id, so everybody has others.
+The cells below each exercise look at the form of your answer; what it is worth is checked later."""
+
+# Lies beside the submission while otter grades it; each test asks for one thing.
+ASKED = '''"""Ask an answer one thing, with the numbers of the student who gave it."""
+
+from checks import exercises
+from selfattn_book.course.variants import draw
+
+
+def ask(names, exercise, number):
+    """Raise an AssertionError that says what is wrong, if anything."""
+    numbers = draw({code!r}, names.get("student_id"), {numbers!r})
+    (asked,) = [one for one in exercises(numbers) if one.name == exercise]
+    assert exercise in names, f"nothing of the name {{exercise}} is defined"
+    _, found = asked(names[exercise]).results[number]
+    assert found, f"{{found.reason}} {{found.misconception}}".strip()
+'''
+
+
+def notebook(week: Week, code: str, wheel: str) -> nbformat.NotebookNode:
+    """Return the notebook of a week for `otter assign`."""
+    heading = f"# Week {week.number}: {week.title}\n\n{week.opening}\n\n{HAND_IN}"
+    cells = [
+        new_raw_cell("# ASSIGNMENT CONFIG\n" + settings(week, wheel)),
+        new_markdown_cell(heading),
+        new_code_cell(f'student_id = "solution-{week.chapter}"  # SOLUTION'),
+        new_code_cell(drawing(week, code)),
+    ]
+    for exercise in week.exercises:
+        cells += question(week, exercise)
+    made = new_notebook(cells=cells)
+    made.metadata["kernelspec"] = {
+        "name": "python3",
+        "display_name": "Python 3",
+        "language": "python",
+    }
+    return made
+
+
+def settings(week: Week, wheel: str) -> str:
+    """Return what otter is told of an assignment."""
+    return f"""name: {week.chapter}
+solutions_pdf: false
+template_pdf: false
+export_cell: false
+strip_solutions_from_all_cells: true
+tests: {{ok_format: false}}
+generate: {{pdf: false, show_hidden: false, show_stdout: true}}
+autograder_files: [checks.py, asked.py, {wheel}]
+requirements: [torch, /autograder/source/files/{wheel}]
+"""
+
+
+def drawing(week: Week, code: str) -> str:
+    """Return the cell that draws a student's numbers."""
+    choices = "".join(f"    {name!r}: {given!r},\n" for name, given in week.numbers.items())
+    return (
+        "import math\n\nimport torch\n\nfrom selfattn_book.course.variants import draw\n\n"
+        f"numbers = draw({code!r}, student_id, {{\n{choices}}})\nnumbers"
+    )
+
+
+def question(week: Week, exercise: Exercise) -> list[Cell]:
+    """Return the cells of one exercise."""
+    manual = "\nmanual: true" if exercise.by_person else ""
+    config = f"# BEGIN QUESTION\nname: {exercise.name}\npoints: {exercise.points}{manual}"
+    return [
+        new_raw_cell(config),
+        new_markdown_cell(f"## {exercise.title}\n\n{worth(exercise)}\n\n{exercise.text}"),
+        *answer(exercise),
+        *([] if exercise.by_person else tests(week, exercise)),
+        new_raw_cell("# END QUESTION"),
+    ]
+
+
+def worth(exercise: Exercise) -> str:
+    """Say of what kind an exercise is, and what it is worth."""
+    kind = exercise.kind[0].upper() + exercise.kind[1:]
+    points = f"{exercise.points} points" if exercise.points != 1 else "1 point"
+    return f"*{kind}. Level {exercise.level} of 5, {exercise.minutes} minutes, {points}.*"
+
+
+def answer(exercise: Exercise) -> list[Cell]:
+    """Return the solution, and in the marks that otter knows what a student begins with."""
+    cells = []
+    if right := exercise.cells.get("solution"):
+        stub = exercise.cells["stub"]
+        prompt = f'""" # BEGIN PROMPT\n{stub}\n""" # END PROMPT'
+        code = f"{prompt}\n# BEGIN SOLUTION NO PROMPT\n{right}\n# END SOLUTION"
+        cells.append(new_code_cell(code))
+    if exercise.by_person:
+        cells.append(new_markdown_cell(exercise.solution))
+    return [new_raw_cell("# BEGIN SOLUTION"), *cells, new_raw_cell("# END SOLUTION")]
+
+
+def tests(week: Week, exercise: Exercise) -> list[Cell]:
+    """Return the public look at the form, and a hidden test for each thing that is asked."""
+    asked = week.checked()[exercise.name].questions
+    cells = [new_code_cell(configured("points: 0", exercise.cells["public"]))]
+    cells += [new_code_cell(hidden(exercise.name, number, one)) for number, one in enumerate(asked)]
+    return [new_raw_cell("# BEGIN TESTS"), *cells, new_raw_cell("# END TESTS")]
+
+
+def hidden(name: str, number: int, asked: Asked) -> str:
+    """Return the test that asks one thing."""
+    body = f"def test_{name}_{number}(env):\n    from asked import ask\n    ask(env, {name!r}, {number})"
+    told = re.sub(r"[\"\\]", "", f"{asked.told}: read {asked.reread} again")
+    return configured(f"points: {asked.points}\nhidden: true\nfailure_message: {told!r}", body)
+
+
+def configured(settings: str, body: str) -> str:
+    """Return a test with its settings."""
+    return f'""" # BEGIN TEST CONFIG\n{settings}\n""" # END TEST CONFIG\n{body}'
+
+
+def write(week: Week, code: str, wheel: Path, folder: Path) -> Path:
+    """Write what otter needs into a folder, and return the notebook."""
+    source = folder / f"{week.chapter}.ipynb"
+    nbformat.write(notebook(week, code, wheel.name), source)
+    (folder / "checks.py").write_text(week.checks.read_text("utf-8"), "utf-8")
+    (folder / "asked.py").write_text(ASKED.format(code=code, numbers=week.numbers), "utf-8")
+    (folder / wheel.name).write_bytes(wheel.read_bytes())
+    return source

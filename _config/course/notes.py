@@ -1,0 +1,48 @@
+"""Write what an instructor should have at hand for a week: solutions, rubrics, what goes wrong."""
+
+from _config.course.for_otter import worth
+from _config.course.weeks import Exercise, Week
+
+HANDLING = """## Handing out and grading
+
+* Students get the notebook in `student/`, and need `selfattn-book` and `otter-grader`.
+* Students draw their numbers from their ids and the code {code}, which is printed in the notebook.
+* A folder of `ID.ipynb` or `ID.py` is graded by
+  `python3 noxfile.py -s grade -- {chapter} FOLDER gradebook.csv --key KEY`.
+* `otter run -a autograder.zip SUBMISSION.ipynb` grades one; Gradescope takes the same archive.
+  Otter believes the id that stands in the notebook; the session `grade` goes by the file's name.
+"""
+
+
+def notes(week: Week, code: str) -> str:
+    """Return the notes of a week, as Markdown."""
+    total = sum(exercise.points for exercise in week.exercises)
+    minutes = sum(exercise.minutes for exercise in week.exercises)
+    drawn = "".join(f"* `{name}`: {given}\n" for name, given in week.numbers.items())
+    head = f"# Week {week.number}: {week.title}\n\n{total} points, about {minutes} minutes.\n"
+    handling = HANDLING.format(code=f"`{code}`", chapter=week.chapter)
+    parts = [one(week, exercise) for exercise in week.exercises]
+    numbers = f"## What is drawn for each student\n\n{drawn}"
+    return "\n".join([head, handling, numbers, *parts])
+
+
+def one(week: Week, exercise: Exercise) -> str:
+    """Return the notes of one exercise."""
+    code = exercise.cells.get("solution")
+    cell = f"\n```python\n{code}\n```\n" if code else ""
+    parts = [
+        f"## {exercise.title}\n\n{worth(exercise)}\n\n{exercise.text}\n",
+        f"### Solution\n\n{exercise.solution}\n{cell}",
+        f"### How it is marked\n\n{marked(week, exercise)}\n",
+        f"### What goes wrong\n\n{exercise.misconceptions}\n",
+    ]
+    return "\n".join(parts)
+
+
+def marked(week: Week, exercise: Exercise) -> str:
+    """Say how the points are given."""
+    if exercise.by_person:
+        return f"By a person.\n\n{exercise.rubric}"
+    asked = week.checked()[exercise.name].questions
+    lines = [f"| {one.told} | {one.points} | {one.reread} |" for one in asked]
+    return "\n".join(["| asked | points | read again |", "|---|---|---|", *lines])

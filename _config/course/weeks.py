@@ -1,0 +1,127 @@
+"""Read the sources of the assignments: `docs/course/CHAPTER.md`, a week each, in the book's order."""
+
+import re
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from selfattn_book.course.chapters import exercises_in
+from selfattn_book.course.exercise import Exercise as Checked
+from selfattn_book.course.variants import draw
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "docs" / "course"
+CELL = re.compile(r"```\{code-cell\}\n:tags: \[(\w+)\]\n(.*?)\n```\n?", re.DOTALL)
+# Marked by a person, with a rubric.
+BY_PERSON = {"a proof", "an experiment"}
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise for credit, as its source has it."""
+
+    name: str
+    title: str
+    text: str
+    kind: str
+    level: int
+    minutes: int
+    cells: dict[str, str]  # stub, public, solution: code
+    solution: str  # in words
+    rubric: str
+    misconceptions: str
+    points: int
+
+    @property
+    def by_person(self) -> bool:
+        """Tell whether a person marks it."""
+        return self.kind in BY_PERSON
+
+
+@dataclass(frozen=True)
+class Week:
+    """The assignment of one chapter."""
+
+    number: int
+    chapter: str
+    title: str
+    opening: str
+    numbers: dict[str, Any]
+    exercises: list[Exercise] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Return the name of its folder, as in `week-05-masks`."""
+        return f"week-{self.number:02d}-{self.chapter}"
+
+    @property
+    def checks(self) -> Path:
+        """Return the file that checks its exercises."""
+        return checks_of(self.chapter)
+
+    def drawn(self, code: str, student: object) -> dict[str, Any]:
+        """Return a student's numbers."""
+        return draw(code, student, self.numbers)
+
+    def checked(self, code: str = "", student: str = "anyone") -> dict[str, Checked]:
+        """Return what the answers of a student are asked, by exercise."""
+        made = exercises_in(self.checks, self.drawn(code, student))
+        return {exercise.name: exercise for exercise in made}
+
+
+def chapters() -> list[str]:
+    """Return the chapters that have an assignment, in the book's order."""
+    text = (ROOT / "docs" / "index.md").read_text("utf-8")
+    names = re.findall(r"^chapters/([\w-]+)$", text, re.MULTILINE)
+    return [name for name in names if (SOURCES / f"{name}.md").exists()]
+
+
+def week_of(chapter: str) -> Week:
+    """Return the assignment of a chapter, or raise."""
+    if chapter not in chapters():
+        near = get_close_matches(chapter, chapters(), n=1, cutoff=0.3)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"there must be an assignment of this name; got {chapter!r}.{hint}")
+    text = (SOURCES / f"{chapter}.md").read_text("utf-8")
+    _, front, body = text.split("---\n", 2)
+    settings = yaml.safe_load(front)["assignment"]
+    opening, *sections = split(body, 2)
+    title, opening = opening.strip().removeprefix("# ").split("\n", 1)
+    week = Week(chapters().index(chapter) + 1, chapter, title, opening.strip(), settings["numbers"])
+    asked = week.checked()
+    for section, (name, what) in zip(sections, settings["exercises"].items(), strict=True):
+        week.exercises.append(exercise(section, name, what, asked.get(name)))
+    return week
+
+
+def exercise(section: str, name: str, what: dict[str, Any], asked: Checked | None) -> Exercise:
+    """Return the exercise of a section."""
+    text, *parts = split(section, 3)
+    title, text = text.split("\n", 1)
+    told = dict(part.split("\n", 1) for part in parts)
+    cells = dict(CELL.findall(section))
+    checked = sum(question.points for question in asked.questions) if asked else 0
+    return Exercise(
+        name=name,
+        title=title.strip(),
+        text=CELL.sub("", text).strip(),
+        cells=cells,
+        solution=CELL.sub("", told["Solution"]).strip(),
+        rubric=told.get("Rubric", "").strip(),
+        misconceptions=told["Misconceptions"].strip(),
+        points=checked or what["points"],
+        **{key: what[key] for key in ("kind", "level", "minutes")},
+    )
+
+
+def split(text: str, level: int) -> list[str]:
+    """Split a text at its headings of a level; what follows each has lost the mark."""
+    return re.split(rf"^{'#' * level} ", text, flags=re.MULTILINE)
+
+
+def checks_of(chapter: str) -> Path:
+    """Return the file that checks the exercises of a chapter."""
+    return SOURCES / "checks" / f"{chapter.replace('-', '_')}.py"

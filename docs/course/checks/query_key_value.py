@@ -1,0 +1,125 @@
+"""Query, key, value: attention that can keep silent."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from selfattn_book.course.asking import Function, agrees
+from selfattn_book.course.exercise import Asked, Exercise
+
+Case = tuple[Tensor, Tensor, Tensor]
+
+
+def case(
+    seed: int, *sizes: int, lead: tuple[int, ...] = (), size: float = 1.0
+) -> Case:
+    """Return queries, keys and values of T, S, D and E."""
+    chance = torch.Generator().manual_seed(seed)
+    queries, keys, width, out = sizes
+    shapes = ((queries, width), (keys, width), (keys, out))
+    query, key, value = (
+        torch.randn(*lead, *shape, generator=chance, dtype=torch.float64)
+        for shape in shapes
+    )
+    return size * query, key, value
+
+
+def same_sign(sign: float) -> Case:
+    """Return queries and keys with scores in the thousands, all of one sign."""
+    chance = torch.Generator().manual_seed(8)
+    query = 40 + torch.rand(3, 4, generator=chance, dtype=torch.float64)
+    key = sign * (40 + torch.rand(5, 4, generator=chance, dtype=torch.float64))
+    return query, key, torch.randn(5, 2, generator=chance, dtype=torch.float64)
+
+
+def with_silence(score: float) -> Function:
+    """Return attention with a silent key of this score."""
+
+    def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        scores = query @ key.mT / query.size(-1) ** 0.5
+        silent = torch.full_like(scores[..., :1], score)
+        weights = torch.cat([scores, silent], -1).softmax(-1)
+        return weights[..., :-1] @ value
+
+    return attend
+
+
+def mistakes(score: float) -> list[tuple[str, Function]]:
+    """Return misconceptions, each with what follows from it."""
+
+    def scores(q: Tensor, k: Tensor) -> Tensor:
+        return q @ k.mT / q.size(-1) ** 0.5
+
+    def moved(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        s = scores(q, k)
+        e = (s - s.amax(-1, keepdim=True)).exp()
+        return e / (e.sum(-1, keepdim=True) + torch.tensor(score).exp()) @ v
+
+    def naive(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        e = scores(q, k).exp()
+        return e / (e.sum(-1, keepdim=True) + torch.tensor(score).exp()) @ v
+
+    def undivided(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return with_silence(score)(q * q.size(-1) ** 0.5, k, v)
+
+    def divided(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return with_silence(score / q.size(-1) ** 0.5)(q, k, v)
+
+    def added(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        e = scores(q, k).softmax(-1)
+        return e / (1 + score) @ v
+
+    def averaged(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        silent = 1 - with_silence(score)(q, k, torch.ones_like(v[..., :1]))
+        return with_silence(score)(q, k, v) + silent * v.mean(-2, keepdim=True)
+
+    return [
+        ("There is no silent key.", lambda q, k, v: scores(q, k).softmax(-1) @ v),
+        ("The silent score is a score already; it is not divided.", divided),
+        ("The scores of the keys want their divisor.", undivided),
+        ("The silent score is 0 here.", with_silence(0.0)),
+        ("The silent score has the other sign.", with_silence(-score)),
+        (
+            "The largest score was subtracted from the keys, but not from the silent one.",
+            moved,
+        ),
+        (
+            "The score itself was added to the denominator, not its exponential.",
+            added,
+        ),
+        ("The value of the silent key is zero.", averaged),
+        (
+            "Exponentials of large scores are infinite: subtract the largest score.",
+            naive,
+        ),
+    ]
+
+
+def asks(score: float) -> list[Asked]:
+    """Return what is asked."""
+    wrong = mistakes(score)
+    equation = "query-key-value.html#the-equation"
+    search = "query-key-value.html#like-a-search-but-never-empty"
+    asked: list[tuple[str, list[Any], str, int]] = [
+        ("the silent key takes its share", [case(1, 2, 3, 4, 2)], search, 2),
+        (
+            "also for other sizes",
+            [case(2, 5, 2, 7, 3), case(3, 1, 1, 3, 3)],
+            equation,
+            2,
+        ),
+        ("and for batches", [case(4, 4, 3, 5, 2, lead=(2, 3))], equation, 1),
+        ("large scores leave no room for silence", [same_sign(1.0)], search, 2),
+        ("where nothing fits, nothing comes back", [same_sign(-1.0)], search, 1),
+    ]
+    return [
+        Asked(told, agrees(with_silence(score), cases, *wrong), section, points)
+        for told, cases, section, points in asked
+    ]
+
+
+def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+    """Return the exercises of one student."""
+    stub = "def attend_or_not(query, key, value): ..."
+    return [Exercise("attend_or_not", stub, asks(numbers["silence"]))]
