@@ -63,7 +63,7 @@ WRONG = {
             lambda p, c, width: turned(p / 10000**2 * (c // 2) / width, c),
             "the exponent needs its brackets",
         ),
-        "from 1": (
+        "columns from 1": (
             lambda p, c, width: turned(angle(p, c + 1, width), c + 1),
             "The columns are counted from 1",
         ),
