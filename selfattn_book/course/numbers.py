@@ -1,6 +1,7 @@
 """Numbers that an answer gives back: of any kind that holds them, in any precision."""
 
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from functools import partial
 from numbers import Real
 
@@ -67,7 +68,7 @@ def numbers(got: object, what: str, shape: tuple[int, ...]) -> Tensor:
         selfattn_book.reasons.answer.RefusedError: no: the weights must be floating-point numbers;
         got bool.
     """
-    held = _tensor(got, what)
+    held = tensor_of(got, what)
     if held.shape != shape:
         raise RefusedError(wrong_shape(what, shape, held))
     if not held.is_floating_point():
@@ -130,16 +131,26 @@ def likely(got: Tensor, wrong: Mapping[str, Tensor]) -> list[Likely]:
     return [(said, partial(near, got, numbers)) for said, numbers in wrong.items()]
 
 
-def _tensor(got: object, what: str) -> Tensor:
-    """Return what came as a tensor on the CPU, out of the graph."""
+def tensor_of(got: object, what: str) -> Tensor:
+    """Return what came as a tensor on the CPU, out of the graph, whatever numbers it holds.
+
+    Args:
+        got: a tensor, an array, numbers in lists or generators of any depth, or one number.
+        what: came, in words.
+
+    Example:
+        >>> tensor_of((row for row in [torch.ones(2) > 0, [True, False]]), "a mask")
+        tensor([[ True,  True],
+                [ True, False]])
+    """
     if isinstance(got, Tensor):
         return got.detach().cpu()
     if isinstance(got, bool | np.generic | np.ndarray):
         return _of_array(np.asarray(got), what)
-    if isinstance(got, Real):  # fractions, too
+    if isinstance(got, Real | Decimal):  # fractions, too
         return torch.tensor(float(got), dtype=torch.float64)
     if isinstance(got, Iterable) and not isinstance(got, str | bytes | dict):
-        return _stacked([_tensor(row, what) for row in got], what)
+        return _stacked([tensor_of(row, what) for row in got], what)
     raise RefusedError(missing(f"return {what}", got))
 
 
@@ -147,7 +158,7 @@ def _of_array(
     array: "np.ndarray[tuple[int, ...], np.dtype[np.generic]]", what: str
 ) -> Tensor:
     if array.dtype == object:
-        return _tensor(array.tolist(), what)
+        return tensor_of(array.tolist(), what)
     return torch.from_numpy(array.copy())
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.course.numbers import compared, likely, near, numbers
-from selfattn_book.course.scores import slope
+from selfattn_book.course.scores import factor_of, slope
 from selfattn_book.reasons.answer import Answer, Likely, RefusedError
 from selfattn_book.reasons.calls import missing
 from selfattn_book.reasons.of_attention import ALONG_QUERIES
@@ -28,6 +28,12 @@ NO_EXPONENTIAL = (
 )
 NOT_ITSELF = "The diagonal is left out, and a word attends to itself as well."
 MASKED = "Later keys are hidden, and no mask was asked for."
+ITSELF_ALONE = "Each word attends to itself alone."
+LOGARITHMS = "These are the logarithms of shares, as of `log_softmax`."
+MULTIPLIED_LATE = (
+    "Something multiplies the weights behind the softmax, where a row sums to one."
+)
+INPUT_ADDED = "The word itself is added to the average."
 ONE_KEY = "Each query takes one key alone, which is an argmax and no softmax."
 
 
@@ -107,6 +113,7 @@ def averages(got: object, values: Tensor, right: Tensor) -> Answer:
                 weights.T @ values
             ),
             "The values came back as they were.": values,
+            INPUT_ADDED: weights @ values + values,
         }
     return no.because(*likely(contexts, wrong))
 
@@ -148,6 +155,7 @@ def of_shares(weights: Tensor, products: Tensor) -> list[Likely]:
     products = products.to(weights)
     logs = weights.double().log().to(weights.dtype)
     row_sums, several = products.sum(-1, keepdim=True), len(weights) > 1
+    sums = weights.sum(-1)
 
     def is_one(sums: Tensor) -> bool:
         return near(sums, torch.ones_like(sums))
@@ -156,8 +164,24 @@ def of_shares(weights: Tensor, products: Tensor) -> list[Likely]:
         (ONE_SOFTMAX, lambda: several and is_one(weights.sum())),
         (NO_EXPONENTIAL, lambda: near(weights * row_sums, products)),
         (NO_SOFTMAX, lambda: near(weights, slope(weights, products) * products)),
+        (LOGARITHMS, lambda: is_one(weights.exp().sum(-1))),
+        (ITSELF_ALONE, lambda: several and near(weights, torch.eye(len(weights)))),
         (ALONG_QUERIES, lambda: is_one(weights.sum(0))),
-        (NO_SUM, lambda: near(logs, slope(logs, products) * products)),
+        (
+            NO_SUM,
+            lambda: (
+                bool((weights > 0).all())
+                and near(logs, slope(logs, products) * products)
+            ),
+        ),
+        (
+            MULTIPLIED_LATE,
+            lambda: (
+                several
+                and near(sums, sums.mean().expand_as(sums))
+                and factor_of(weights, products) > 1e-3
+            ),
+        ),
         (ONE_KEY, lambda: is_one(weights.amax(-1))),
         (NOT_ITSELF, lambda: several and not weights.diagonal().any()),
         (MASKED, lambda: several and not weights.triu(1).any()),

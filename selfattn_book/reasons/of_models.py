@@ -20,6 +20,7 @@ NOT_SCALED = "The mean is taken away, and nothing is divided."
 BY_THE_VARIANCE = "It is divided by the variance, not by its root."
 ALONG_POSITIONS = "Mean and deviation are those of an entry over the positions."
 OVER_EVERYTHING = "Mean and deviation are those of all positions together."
+OTHER_BASE = "The base is not 10000."
 INPUT_ADDED = (
     "The input comes through: it is added behind the norm, as pre-norm code does."
 )
@@ -142,7 +143,7 @@ def of_table(rows: Tensor, d_model: int, tolerance: float = 1e-6) -> list[Likely
             _waves(place, pair / max(d_model // 2 - 1, 1))
         ),
         "The position is multiplied, not divided.": _waves(place, -right),
-        "The base is not 10000.": _waves(place, right, base=_base(rows)),
+        OTHER_BASE: _waves(place, right, base=_base(rows)),
     }
     return [(said, partial(equal, rows, x, tolerance)) for said, x in wrong.items()]
 

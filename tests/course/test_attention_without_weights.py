@@ -2,6 +2,7 @@
 
 import math
 import re
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -88,6 +89,11 @@ def on_its_side(x):
     return contexts.T, weights
 
 
+def scaled_late(x):
+    weights = (table(x) @ table(x).T).softmax(-1) / table(x).size(1) ** 0.5
+    return weights @ table(x), weights
+
+
 def without_itself(scores):
     return scores.masked_fill(torch.eye(len(scores)).bool(), -torch.inf).softmax(-1)
 
@@ -99,6 +105,9 @@ def causal(scores):
 
 RIGHT = {
     "attend": {
+        "decimals": lambda x: [
+            [[Decimal(n) for n in row] for row in rows] for rows in in_python(x)
+        ],
         "plain Python": in_python,
         "PyTorch": right,
         "NumPy": in_numpy,
@@ -109,6 +118,22 @@ RIGHT = {
 }
 WRONG = {
     "attend": {
+        "scaled late": (
+            lambda x: scaled_late(x),
+            "sum to 0.707. Something multiplies the weights behind the softmax",
+        ),
+        "itself added": (
+            of(lambda s: s.softmax(-1), lambda w, x: w @ x + x),
+            "The word itself is added",
+        ),
+        "each by itself": (
+            of(lambda s: torch.eye(len(s)).to(s)),
+            "Each word attends to itself alone",
+        ),
+        "logarithms": (
+            of(lambda s: s.log_softmax(-1)),
+            "^(?!.*not divided by the sum).*logarithms of shares",
+        ),
         "not divided": (by(lambda x: x @ x.T), "not divided by the root"),
         "by the width": (by(lambda x: x @ x.T / x.size(1)), "by the width, not by"),
         "multiplied": (by(lambda x: x @ x.T * x.size(1) ** 0.5), "are multiplied"),

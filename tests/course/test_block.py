@@ -92,6 +92,40 @@ RIGHT = {
 }
 WRONG = {
     "layer_norm": {
+        "PyTorch's, from behind": (
+            lambda x, gain, bias, eps: torch.ops.aten.layer_norm.default(
+                x, [x.size(-1)], gain, bias, eps
+            ),
+            "it calls PyTorch's layer_norm",
+        ),
+        "two samples": (
+            lambda x, gain, bias, eps: torch.cat(
+                [right(x[i : i + 1], gain, bias, eps) for i in range(2)]
+            ),
+            r"shape: the output must have shape \(4, 1, 7\)",
+        ),
+        "a width that was written out": (
+            lambda x, gain, bias, eps: rms(
+                x - x.sum(-1, keepdim=True) / 5, gain, bias, eps
+            ),
+            "has mean",
+        ),
+        "over the samples": (
+            lambda x, gain, bias, eps: right(x, gain, bias, eps, axes=0),
+            "of an entry over the samples",
+        ),
+        "as batch norm": (
+            lambda x, gain, bias, eps: right(x, gain, bias, eps, axes=(0, 1)),
+            "as batch norm takes them",
+        ),
+        "with the input": (
+            lambda x, gain, bias, eps: x + right(x, gain, bias, eps),
+            "The input comes through",
+        ),
+        "exchanged, and eps": (
+            lambda x, gain, bias, eps: right(x, bias, gain, eps),
+            "^(?!.*eps is not used).*Gain and bias are exchanged",
+        ),
         "positions": (
             lambda *x: right(*x, axes=1),
             "those of an entry over the positions",

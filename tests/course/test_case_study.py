@@ -102,6 +102,31 @@ def without_fold(table):
     return model
 
 
+class LookUp(PositionClassifier):
+    """Look the numbers up, and set no weight."""
+
+    def __init__(self, table):
+        super().__init__(15)
+        self.table = table
+
+    def forward(self, tokens):
+        return self.table[tokens, torch.arange(3)].sum(1)
+
+
+def hooked(table):
+    model = PositionClassifier(15)
+    model.register_forward_hook(
+        lambda model, given, out: table[given[0], torch.arange(3)].sum(1)
+    )
+    return model
+
+
+def other_parts(table):
+    model = right(table)
+    model.block = torch.nn.Identity()
+    return model
+
+
 RIGHT = {
     "from_table": {
         "as on the page": right,
@@ -116,6 +141,20 @@ RIGHT = {
 }
 WRONG = {
     "from_table": {
+        "a forward of its own": (
+            lambda table: LookUp(table),
+            "with its weights, a PositionClassifier.15. gives other logits",
+        ),
+        "a hook": (hooked, "with its weights, .* gives other logits"),
+        "other parts": (other_parts, "shape: .* block.inner.weight is missing"),
+        "wider": (
+            lambda table: PositionClassifier(20),
+            r"shape: .* PositionClassifier\(15\); got \(5, 20\) for embed.weight",
+        ),
+        "a bias too low": (
+            lambda table: right(table, bias=-2.0),
+            "^(?!.*Nothing of the order).*No entry of the table makes a difference",
+        ),
         "a mean": (lambda t: right(t, factor=1), "The model takes a mean"),
         "nine times": (lambda t: right(t, factor=9), "once too often"),
         "columns": (

@@ -47,8 +47,8 @@ def by_difference(attention, x):
 
 def einsum(attention, x):
     _, w = attention(x, x, x)
-    v = attention.project_value(x).unflatten(-1, (3, -1))
-    o = attention.project_output.weight.unflatten(-1, (3, -1))
+    v = attention.project_value(x).unflatten(-1, (attention.num_heads, -1))
+    o = attention.project_output.weight.unflatten(-1, (attention.num_heads, -1))
     return torch.einsum("bhts,bshd,ehd->bhte", w, v, o)
 
 
@@ -76,6 +76,23 @@ def heads(attention, x):
     )
 
 
+def of_three(attention, x):
+    _, weights = attention(x, x, x)
+    value = attention.project_value(x).unflatten(-1, (3, 7))
+    stored = attention.project_output.weight
+    heads = [weights[:, h] @ value[:, :, h] for h in range(3)]
+    made = [head @ stored[:, 7 * h : 7 * h + 7].T for h, head in enumerate(heads)]
+    return torch.stack(made, dim=1)
+
+
+def neighbours(attention, x):
+    _, weights = attention(x, x, x)
+    sizes = attention.d_head, attention.num_heads
+    value = attention.project_value(x).unflatten(-1, sizes).permute(0, 3, 1, 2)
+    blocks = attention.project_output.weight.T.unflatten(0, sizes[::-1])
+    return weights @ value @ blocks
+
+
 RIGHT = {
     "contributions": {
         "blocks": parts,
@@ -90,6 +107,18 @@ RIGHT = {
 }
 WRONG = {
     "contributions": {
+        "three heads of seven": (of_three, "exception: RuntimeError"),
+        "two sentences": (
+            lambda m, x: torch.stack([parts(m, x[i : i + 1])[0] for i in range(2)]),
+            r"shape: the parts must have shape \(3, 2, 4, 6\)",
+        ),
+        "neighbours": (neighbours, "Neighbouring columns of the values went"),
+        "even weights": (
+            lambda m, x: parts(
+                m, x, look=lambda w: torch.ones_like(w) / w.size(-1)
+            ),
+            "All words count alike",
+        ),
         "added up": (
             lambda m, x: parts(m, x).sum(1),
             r"shape: .*\(2, 3, 5, 10\); got \(2, 5, 10\).* added up already",

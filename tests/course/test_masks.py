@@ -26,6 +26,8 @@ def standing(length, width):
 
 RIGHT = {
     "window_mask": {
+        "a list of tensors": lambda n, width: list(right(n, width)),
+        "a generator": lambda n, width: (row.tolist() for row in right(n, width)),
         "two triangles": lambda n, w: torch.ones(n, n).tril().triu(1 - w).bool(),
         "NumPy": lambda n, w: right(n, w).numpy(),
         "a list": lambda n, w: right(n, w).tolist(),
@@ -40,6 +42,14 @@ RIGHT = {
 }
 WRONG = {
     "window_mask": {
+        "others only": (
+            lambda n, width: (distance(n) > 0) & (distance(n) <= width),
+            "itself is not among them",
+        ),
+        "from right to left": (
+            lambda n, width: right(n, width).flip(1),
+            "^(?!.*does not move with).*query 0 sees key 6",
+        ),
         "both sides": (lambda n, w: distance(n).abs() < w, "reaches to both sides"),
         "turned round": (
             lambda n, w: ~right(n, w),

@@ -17,7 +17,9 @@ def right(words, question):
 
 def by(weigh):
     """Return an answer that makes weights of scores in a way of its own."""
-    return lambda words, question: weigh(words @ question / 5**0.5) @ words
+    return lambda words, question: (
+        weigh(words @ question / len(question) ** 0.5) @ words
+    )
 
 
 def in_numpy(words, question):
@@ -36,12 +38,16 @@ def in_a_loop(words, question):
 
 
 def in_place(words, question):
-    weights = words.matmul(question.div_(5**0.5)).softmax(0)
+    weights = words.matmul(question.div_(len(question) ** 0.5)).softmax(0)
     return words.mul_(weights[:, None]).sum(0)
 
 
 def with_einsum(words, question):
-    weights = torch.einsum("td,d->t", words, question).div(5**0.5).softmax(0)
+    weights = (
+        torch.einsum("td,d->t", words, question)
+        .div(len(question) ** 0.5)
+        .softmax(0)
+    )
     return torch.einsum("t,td->d", weights, words)
 
 
@@ -79,6 +85,30 @@ RIGHT = {
 }
 WRONG = {
     "pool": {
+        "a root that was written out": (
+            lambda words, question: (words @ question / 5**0.5).softmax(0) @ words,
+            "at width 8 .* It is divided by √5 at every width",
+        ),
+        "seven words": (
+            lambda words, question: right(words[torch.arange(7)], question),
+            "exception: IndexError",
+        ),
+        "without the first": (
+            lambda words, question: right(words[1:], question),
+            "^(?!.*as if it were the query).*One of the words is left out",
+        ),
+        "the first": (
+            lambda words, question: words[0],
+            "^(?!.*as if it were the query).*once the words are shuffled",
+        ),
+        "the question": (
+            lambda words, question: question,
+            "^(?!.*added to the answer).*The question itself came back",
+        ),
+        "without signs": (
+            by(lambda scores: scores.abs().softmax(-1)),
+            "lost their signs",
+        ),
         "a mean": (lambda w, q: w.mean(0), "This is the mean of the words"),
         "words ask": (
             lambda w, q: attend(w, w, w)[0].mean(0),

@@ -2,6 +2,7 @@
 
 import math
 import re
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ def as_complex(p, column, d_model):
 
 RIGHT = {
     "entry": {
+        "decimals": lambda p, c, width: Decimal(entry(p, c, width)),
         "by math": entry,
         "32 bits": lambda p, c, d: np.float32(entry(p, c, d)),
         "16 bits": lambda p, c, d: np.float16(entry(p, c, d)),
@@ -53,6 +55,38 @@ RIGHT = {
 }
 WRONG = {
     "entry": {
+        "the column doubled": (
+            lambda p, c, width: turned(p / 10000 ** (2 * c / width), c),
+            "The column itself is doubled",
+        ),
+        "no brackets": (
+            lambda p, c, width: turned(p / 10000**2 * (c // 2) / width, c),
+            "the exponent needs its brackets",
+        ),
+        "columns from 1": (
+            lambda p, c, width: turned(angle(p, c + 1, width), c + 1),
+            "The columns are counted from 1",
+        ),
+        "no position": (
+            lambda p, c, width: turned(angle(1, c, width), c),
+            "The position plays no part",
+        ),
+        "other sign": (
+            lambda p, c, width: turned(-angle(p, c, width), c),
+            "has the other sign",
+        ),
+        "a fixed width": (
+            lambda p, c, width: turned(angle(p, c, 512), c),
+            "^(?!.*The base).*the width is written out",
+        ),
+        "the even width": (
+            lambda p, c, width: turned(angle(p, c, 6), c),
+            "^(?!.*loses its last column).*the width is written out",
+        ),
+        "one too narrow": (
+            lambda p, c, width: turned(angle(p, c, width - 1), c),
+            "^(?!.*(The base|loses its last column)).*go another way",
+        ),
         "exchanged waves": (
             lambda p, c, d: entry(p, c ^ 1, d),
             "Sines and cosines are exchanged",

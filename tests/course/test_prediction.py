@@ -107,6 +107,15 @@ def with_own_caches():
 
 
 own = stepping(lambda caches, i: caches[i])
+
+
+def without_biases(layers, newest, caches):
+    """Change the layers, which are not its own."""
+    for layer in layers:
+        layer.project_output.bias.data.zero_()
+    return right(layers, newest, caches)
+
+
 RIGHT = {
     "step": {
         "a loop": right,
@@ -121,6 +130,23 @@ RIGHT = {
 }
 WRONG = {
     "step": {
+        "without its biases": (without_biases, "is .* off"),
+        "values of the newest": (
+            stepping(
+                lambda caches, i: caches[i], take=lambda low, x: (low, low, x)
+            ),
+            "but values from the newest point",
+        ),
+        "one layer for all": (
+            lambda layers, newest, caches: right(
+                layers[:1] * len(layers), newest, caches
+            ),
+            "One layer stands for all",
+        ),
+        "the newest added": (
+            lambda layers, newest, caches: newest + right(layers, newest, caches),
+            "added to the last output",
+        ),
         "weights, too": (
             lambda m, x, c: (right(m, x, c), None),
             "missing: it must return the newest output alone; got 2 values",
@@ -135,11 +161,11 @@ WRONG = {
         ),
         "no cache": (
             stepping(lambda caches, i: None),
-            "Nothing is kept: .* Each point sees only itself",
+            "Nothing is kept in these caches: .* Each point sees only itself",
         ),
         "new caches": (
             stepping(lambda caches, i: KeyValueCache()),
-            "Nothing is kept: .* Each point sees only itself",
+            "Nothing is kept in these caches: .* Each point sees only itself",
         ),
         "backwards": (backwards, "wrong order"),
         "side by side": (

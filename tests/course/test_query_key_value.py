@@ -109,6 +109,17 @@ RIGHT = {
 }
 WRONG = {
     "one_head": {
+        "by a root that was written out": (by(2**0.5), "at width 6 the scores"),
+        "by a width that was written out": (by(2), "^(?!.*by the width, not by)"),
+        "by the words that ask": (by(3**0.5), "number of words that ask"),
+        "asked by themselves": (
+            lambda x, y, q, k, v: right(y, y, q, k, v),
+            "queries are made of the words that are asked",
+        ),
+        "logarithms": (
+            head(weigh=lambda scores: scores.log_softmax(-1)),
+            "^(?!.*not divided by the sum).*logarithms of shares",
+        ),
         "maps exchanged": (exchanged, "W_Q and W_K are exchanged"),
         "one map": (
             lambda x, y, q, k, v: right(x, y, q, q, v),
@@ -120,11 +131,17 @@ WRONG = {
         ),
         "no maps": (no_maps, "compared as they are"),
         "not divided": (by(1), "not divided by the root"),
-        "by the width": (by(2), "by the width, not by"),
+        "by the width": (
+            head(lambda q, k: q @ k.T / q.size(-1)),
+            "by the width, not by",
+        ),
         "by a word's width": (by(7**0.5), "width of a word"),
         "by a value's width": (by(11**0.5), "width of a value"),
         "by the words": (by(5**0.5), "number of words"),
-        "multiplied": (by(2**-0.5), "are multiplied"),
+        "multiplied": (
+            head(lambda q, k: q @ k.T * q.size(-1) ** 0.5),
+            "are multiplied",
+        ),
         "other sign": (by(-(2**0.5)), "the smaller is the weight"),
         "cosines": (
             head(lambda q, k: F.normalize(q) @ F.normalize(k).T),

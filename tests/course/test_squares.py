@@ -108,6 +108,18 @@ RIGHT = {
 }
 WRONG = {
     "next_corner": {
+        "two thousand": (
+            lambda source, mask: right(source, mask)[torch.arange(2000)],
+            "exception: IndexError",
+        ),
+        "of the whole batch": (
+            lambda source, mask: right(source, mask) - source.mean((0, 1)),
+            "when other sources are left out",
+        ),
+        "the last again": (
+            answer(1, sign=1, clean=lambda x: x),
+            "^(?!.*noise of all).*says the last corner again",
+        ),
         "no axis": (
             lambda x, m: right(x, m)[:, 0],
             r"shape: .*\(2000, 1, 2\); got \(2000, 2\)",

@@ -47,6 +47,12 @@ def present(counts):
     return (counts > 0).to(counts)
 
 
+def without_bias(model, counts):
+    """Change the model, which is not its own."""
+    model.judge.bias.data.zero_()
+    return right(model, counts)
+
+
 RIGHT = {
     "from_counts": {
         "a product": right,
@@ -66,6 +72,33 @@ RIGHT = {
 }
 WRONG = {
     "from_counts": {
+        "without the bias, in place": (
+            without_bias,
+            "The bias of the last layer is left out",
+        ),
+        "without the path": (
+            lambda model, counts: model.judge(
+                shares(counts)
+                @ (model.block(model.embed.weight) - model.embed.weight)
+            )[:, 0],
+            "lost the path around it",
+        ),
+        "without the ReLU": (
+            lambda model, counts: model.judge(
+                shares(counts)
+                @ (
+                    model.embed.weight
+                    + model.block.outer(model.block.inner(model.embed.weight))
+                )
+            )[:, 0],
+            "lost its ReLU",
+        ),
+        "by all words": (
+            lambda model, counts: model.judge(
+                counts / counts.sum() @ model.block(model.embed.weight)
+            )[:, 0],
+            "in the whole batch",
+        ),
         "average first": (
             lambda m, c: m.judge(m.block(shares(c) @ m.embed.weight))[:, 0],
             "average comes before the block",

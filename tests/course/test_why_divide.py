@@ -59,6 +59,12 @@ def even(q, k, v, t):
     return v.mean(0).expand(len(q), -1)
 
 
+def powers(q, k, v, t):
+    """Raise the weights to the power of the temperature, not of its inverse."""
+    weights = attend(q, k, torch.eye(len(k)).to(v), 1) ** t
+    return weights / weights.sum(1, keepdim=True) @ v
+
+
 RIGHT = {
     "attend": {
         "divided before": attend,
@@ -75,6 +81,38 @@ RIGHT = {
 }
 WRONG = {
     "attend": {
+        "a root that was written out": (
+            lambda q, k, v, t: (q / t / 7**0.5 @ k.mT).softmax(-1) @ v,
+            "at width 3 .* It is divided by √7 at every width",
+        ),
+        "by a value's width": (
+            lambda q, k, v, t: (q / t / v.size(1) ** 0.5 @ k.mT).softmax(-1) @ v,
+            "^(?!.*number of keys).*width of a value",
+        ),
+        "not colder than a thousandth": (
+            lambda q, k, v, t: attend(q, k, v, max(t, 1e-3)),
+            "at temperature 1e-09.* something limits it",
+        ),
+        "whole numbers": (
+            lambda q, k, v, t: attend(q, k, v, int(t)),
+            "^(?!.*overflows).*rounded down to a whole number",
+        ),
+        "powers": (
+            powers,
+            "^(?!.*(overflows|something limits it)).*the temperature multiplies",
+        ),
+        "multiplied by the root": (
+            lambda q, k, v, t: attend(q, k, v, t, root=-0.5),
+            "^(?!.*overflows).*are multiplied by the root",
+        ),
+        "keys in 16 bits": (
+            lambda q, k, v, t: attend(q, k, k, t),
+            "^(?!.*65504).*Keys are averaged",
+        ),
+        "the values themselves": (
+            lambda q, k, v, t: v[: len(q)],
+            "^(?!.*along the queries).*attends to itself alone",
+        ),
         "exchanged": (
             lambda q, k, v, t: attend(k, q, v, t),
             "Query and key are exchan",

@@ -1,6 +1,7 @@
 """The block: a norm of your own."""
 
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from selfattn_book.course.exercise import Asked, Exercise, checker
+from selfattn_book.course.norms import EXCHANGED, ONE_ADDED, wrong_eps, wrong_norms
 from selfattn_book.course.numbers import (
     asked,
     compared,
@@ -18,46 +20,52 @@ from selfattn_book.course.numbers import (
     numbers,
 )
 from selfattn_book.reasons.answer import YES, Answer, all_of
-from selfattn_book.reasons.of_models import (
-    ALONG_POSITIONS,
-    BY_THE_VARIANCE,
-    NOT_CENTRED,
-    NOT_SCALED,
-    OVER_EVERYTHING,
-    UNBIASED,
-)
 
-SHAPE, WIDTH = (2, 3, 5), 5
+SHAPES = ((2, 3, 5), (4, 1, 7))
 SMALL, LARGE = 1e-9, 0.5  # as eps
 PLACES = ("sample", "position")
+Shape = tuple[int, ...]
 Norm = Callable[[Tensor, Tensor, Tensor, float], Any]
 BARE = "with gain 1 and bias 0, the output"
-EXCHANGED = "Gain and bias are exchanged."
-ONE_ADDED = "One is added to the gain."
 NORMS = {"layer_norm", "rms_norm", "group_norm", "instance_norm", "batch_norm"}
 
 
-def returns_rows(layer_norm: Norm) -> Answer:
+def of_each_shape(
+    ask: Callable[[Norm, Shape], Answer],
+) -> Callable[[Norm], Answer]:
+    """Ask about vectors of several shapes."""
+
+    @wraps(ask)
+    def asked_of_all(layer_norm: Norm) -> Answer:
+        return all_of(ask(layer_norm, shape) for shape in SHAPES)
+
+    return asked_of_all
+
+
+@of_each_shape
+def returns_rows(layer_norm: Norm, shape: Shape) -> Answer:
     """Ask for a tensor of the right shape, which it is if it can be asked."""
-    bare(layer_norm, SMALL)
+    bare(layer_norm, SMALL, shape)
     return YES
 
 
-def has_mean_zero(layer_norm: Norm) -> Answer:
+@of_each_shape
+def has_mean_zero(layer_norm: Norm, shape: Shape) -> Answer:
     """Ask for the mean of each vector."""
-    found = bare(layer_norm, SMALL)
+    found = bare(layer_norm, SMALL, shape)
     means = found.mean(-1)
     no = compared(means, 0 * means, BARE, PLACES, told="has mean {got}, not 0")
-    return no.because(*likely(found, wrong_norms(drawn_rows(), SMALL)))
+    return no.because(*likely(found, wrong_norms(drawn_rows(shape), SMALL)))
 
 
-def has_mean_square_one(layer_norm: Norm) -> Answer:
+@of_each_shape
+def has_mean_square_one(layer_norm: Norm, shape: Shape) -> Answer:
     """Ask for the mean square of each vector around its own mean."""
-    found = bare(layer_norm, SMALL)
+    found = bare(layer_norm, SMALL, shape)
     squares = (found - found.mean(-1, keepdim=True)).square().mean(-1)
     told = "has variance {got}, not 1"
     no = compared(squares, torch.ones_like(squares), BARE, PLACES, told=told)
-    return no.because(*likely(found, wrong_norms(drawn_rows(), SMALL)))
+    return no.because(*likely(found, wrong_norms(drawn_rows(shape), SMALL)))
 
 
 def has_eps_inside(layer_norm: Norm) -> Answer:
@@ -67,16 +75,18 @@ def has_eps_inside(layer_norm: Norm) -> Answer:
 
 def _with_eps(layer_norm: Norm) -> Iterable[Answer]:
     x = drawn_rows()
-    found, right = bare(layer_norm, LARGE), F.layer_norm(x, (WIDTH,), eps=LARGE)
+    found, right = bare(layer_norm, LARGE), F.layer_norm(x, x.shape[-1:], eps=LARGE)
     what, told = f"with eps = {LARGE}, the output", "is {gap} off"
     no = compared(found, right, what, PLACES, told=told)
     unused = (
         "eps is not used as it is given.",
         lambda: near(found, bare(layer_norm, SMALL)),
     )
-    yield no.because(unused, *likely(found, wrong_eps(x) | wrong_norms(x, LARGE)))
+    yield no.because(
+        *likely(found, wrong_eps(x, LARGE) | wrong_norms(x, LARGE)), unused
+    )
     level = torch.full_like(x, 2.0)
-    silent = called(layer_norm, level, *plain(), LARGE)
+    silent = called(layer_norm, level, *plain(level), LARGE)
     what = "where all entries of a vector are 2, the output"
     no = compared(silent, torch.zeros_like(silent), what, PLACES)
     yield no.because(("0 is divided by 0.", lambda: bool(silent.isnan().any())))
@@ -84,10 +94,10 @@ def _with_eps(layer_norm: Norm) -> Iterable[Answer]:
 
 def has_gain_and_bias(layer_norm: Norm) -> Answer:
     """Ask for gain and bias, as they change what the answer itself gives without them."""
-    gain, bias = drawn(2, WIDTH, seed=5)
-    norm = bare(layer_norm, 0.1)
-    theirs = F.layer_norm(drawn_rows(), (WIDTH,), eps=0.1)
-    found = called(layer_norm, drawn_rows(), gain, bias, 0.1)
+    x = drawn_rows()
+    gain, bias = drawn(2, x.size(-1), seed=5)
+    norm, theirs = bare(layer_norm, 0.1), F.layer_norm(x, x.shape[-1:], eps=0.1)
+    found = called(layer_norm, x, gain, bias, 0.1)
     what, told = "with gain and bias, the output", "is {gap} off"
     right = gain.to(norm) * norm + bias.to(norm)
     wrong = {
@@ -126,88 +136,36 @@ class Watching(TorchFunctionMode):
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         """Call a function of PyTorch's, and note its name if it is a norm."""
-        name = getattr(function, "__name__", "").removeprefix("native_")
-        self.seen |= {name} & NORMS
+        name, _, _ = getattr(function, "__name__", "").partition(".")
+        self.seen |= {name.removeprefix("native_")} & NORMS
         return function(*args, **(kwargs or {}))
 
 
-def bare(layer_norm: Norm, eps: float) -> Tensor:
+def bare(layer_norm: Norm, eps: float, shape: Shape = SHAPES[0]) -> Tensor:
     """Return what a norm makes of the drawn rows without gain and bias."""
-    return called(layer_norm, drawn_rows(), *plain(), eps)
+    x = drawn_rows(shape)
+    return called(layer_norm, x, *plain(x), eps)
 
 
 def called(
     layer_norm: Norm, x: Tensor, gain: Tensor, bias: Tensor, eps: float
 ) -> Tensor:
     """Return what a norm makes of rows."""
-    return numbers(asked(layer_norm, x, gain, bias, eps), "the output", SHAPE)
+    return numbers(
+        asked(layer_norm, x, gain, bias, eps), "the output", tuple(x.shape)
+    )
 
 
-def drawn_rows() -> Tensor:
+def drawn_rows(shape: Shape = SHAPES[0]) -> Tensor:
     """Draw rows whose means are not 0, the first with a variance below that of a large eps."""
-    x = 3 * drawn(*SHAPE, seed=4) + drawn(*SHAPE[:-1], 1, seed=3)
+    x = 3 * drawn(*shape, seed=4) + drawn(*shape[:-1], 1, seed=3)
     x[0, 0] *= 0.1
     return x
 
 
-def plain() -> tuple[Tensor, Tensor]:
+def plain(x: Tensor) -> tuple[Tensor, Tensor]:
     """Return the gain and the bias that change nothing."""
-    return torch.ones(WIDTH), torch.zeros(WIDTH)
-
-
-def wrong_norms(x: Tensor, eps: float) -> dict[str, Tensor]:
-    """Return what comes of likely mistakes, with gain 1 and bias 0."""
-    centred = x - x.mean(-1, keepdim=True)
-    variance = centred.square().mean(-1, keepdim=True)
-    square = x.square().mean(-1, keepdim=True)
-    root = (variance + eps).sqrt()
-    return {
-        EXCHANGED: torch.ones_like(x),
-        ONE_ADDED: 2 * centred / root,
-        UNBIASED: centred / (variance * WIDTH / (WIDTH - 1) + eps).sqrt(),
-        NOT_CENTRED: x / (square + eps).sqrt(),
-        "The mean is not taken away, and the deviation is right.": x / root,
-        "The mean is taken away, and the mean square is that from before.": (
-            centred / (square + eps).sqrt()
-        ),
-        NOT_SCALED: centred,
-        BY_THE_VARIANCE: centred / (variance + eps),
-        "It is multiplied by the root, not divided.": centred * root,
-        "The squares are added up, and not divided by their number.": (
-            centred / (variance * WIDTH + eps).sqrt()
-        ),
-        ALONG_POSITIONS: over(x, 1, eps=eps),
-        OVER_EVERYTHING: over(x, 1, 2, eps=eps),
-        "Mean and deviation are those of the whole batch.": over(
-            x, 0, 1, 2, eps=eps
-        ),
-    }
-
-
-def over(x: Tensor, *axes: int, eps: float) -> Tensor:
-    """Return what comes of mean and deviation over some axes."""
-    centred = x - x.mean(axes, keepdim=True)
-    return centred / (centred.square().mean(axes, keepdim=True) + eps).sqrt()
-
-
-def wrong_eps(x: Tensor) -> dict[str, Tensor]:
-    """Return what comes of likely mistakes with a large eps."""
-    centred = x - x.mean(-1, keepdim=True)
-    variance = centred.square().mean(-1, keepdim=True)
-    return {
-        "eps is added outside of the root; it belongs to the variance, inside.": (
-            centred / (variance.sqrt() + LARGE)
-        ),
-        "eps is added outside of the root, and the deviation is that of `torch.std`.": (
-            centred / (x.std(-1, keepdim=True) + LARGE)
-        ),
-        "eps is squared.": centred / (variance + LARGE**2).sqrt(),
-        "eps is a lower limit of the variance; it is added.": (
-            centred / variance.clamp(min=LARGE).sqrt()
-        ),
-        "eps is subtracted.": centred / (variance - LARGE).sqrt(),
-        "eps is added to the output.": centred / variance.sqrt() + LARGE,
-    }
+    return torch.ones(x.size(-1)), torch.zeros(x.size(-1))
 
 
 PLACE = "block.html#one-size-for-every-row"

@@ -26,6 +26,7 @@ from selfattn_book.reasons.calls import call, missing
 
 WORDS, PLACES, WIDTH = 5, 3, 15
 EVERY = torch.cartesian_prod(*[torch.arange(WORDS)] * PLACES)  # all 125 sentences
+NOWHERE = "No entry of the table makes a difference."
 FromTable = Callable[[Tensor], Any]
 
 
@@ -66,7 +67,7 @@ def looks_up_one_entry(from_table: FromTable) -> Answer:
         said: scaled(torch.stack([change(x) for x in entries]))
         for said, change in MISREAD.items()
     }
-    nowhere = ("No entry of the table makes a difference.", lambda: not moved.any())
+    nowhere = NOWHERE, lambda: not moved.any()
     return no.because(nowhere, *likely(shares, wrong), *of_units(shares))
 
 
@@ -107,8 +108,10 @@ def _adds_up(from_table: FromTable, table: Tensor) -> Answer:
         + (found.double() - right).mean().to(right),
     }
     backwards = found.view(WORDS, WORDS, WORDS).transpose(0, 2).flatten()
+    nowhere = NOWHERE, lambda: near(found, found.mean().expand_as(found))
     order = "Nothing of the order is left: without the fold of the ReLU, word and place only add up."
     return no.because(
+        nowhere,
         (order, lambda: near(found, backwards)),
         *likely(found, wrong),
         (
@@ -128,7 +131,31 @@ def logits_of(from_table: FromTable, table: Tensor) -> Tensor:
         names = " and ".join(sorted(str(x).removeprefix("torch.") for x in dtypes))
         told = f"all parameters of the model must have one dtype; got {names}."
         raise RefusedError(Answer("dtype", told))
-    return numbers(call(model, EVERY), "the logits", (len(EVERY),))
+    found = numbers(call(model, EVERY), "the logits", (len(EVERY),))
+    told = "with its weights, a PositionClassifier(15) gives other logits than this one."
+    if near(call(of_weights(model), EVERY), found):
+        return found
+    raise RefusedError(Answer("mathematics", told))
+
+
+def of_weights(model: PositionClassifier) -> PositionClassifier:
+    """Return a classifier of which only the weights are an answer's."""
+    own, weights = PositionClassifier(WIDTH), model.state_dict()
+    sizes, others = (
+        {name: tuple(x.shape) for name, x in state.items()}
+        for state in (own.state_dict(), weights)
+    )
+    if sizes != others:
+        told = "its weights must be those of a PositionClassifier(15)"
+        name = next(n for n in {**sizes, **others} if sizes.get(n) != others.get(n))
+        got = (
+            f"got {others[name]} for {name}"
+            if name in others
+            else f"{name} is missing"
+        )
+        raise RefusedError(Answer("shape", f"{told}; {got}."))
+    own.to(next(model.parameters()).dtype).load_state_dict(weights)
+    return own
 
 
 def same_logits(found: Tensor, right: Tensor, told: str = "") -> Answer:

@@ -17,13 +17,15 @@ from selfattn_book.course.numbers import (
     likely,
     near,
     numbers,
+    tensor_of,
 )
 from selfattn_book.experiments.chance import set_seed
 from selfattn_book.multi_head import MultiHeadAttention
-from selfattn_book.reasons.answer import YES, Answer, Likely, RefusedError
+from selfattn_book.reasons.answer import YES, Answer, Likely, RefusedError, all_of
 from selfattn_book.reasons.of_attention import SCRAMBLED
 
-BATCH, LENGTH, WIDTH, HEADS, D_HEAD = 2, 5, 10, 3, 7
+# Of batch, length, width, heads, and one head.
+SIZES = (2, 5, 10, 3, 7), (3, 4, 6, 2, 5)
 NO_BIAS = "The values have a bias, b^V, which is left out."
 STORED = "PyTorch stores W^O transposed: a head has columns of the stored matrix."
 NO_WEIGHTS = "The weights are left out: each word adds what it holds itself."
@@ -35,19 +37,25 @@ Ask = Callable[[Tensor, MultiHeadAttention, Tensor], Answer]
 def of_parts(ask: Ask) -> Callable[[Contributions], Answer]:
     """Ask the parts that an answer makes of one attention."""
 
+    def of_problem(
+        contributions: Contributions, attention: MultiHeadAttention, x: Tensor
+    ) -> Answer:
+        return ask(parts_of(contributions, attention, x), attention, x)
+
     @wraps(ask)
     def of_answer(contributions: Contributions) -> Answer:
-        attention, x = a_problem()
-        return ask(parts_of(contributions, attention, x), attention, x)
+        return all_of(of_problem(contributions, *a_problem(*s)) for s in SIZES)
 
     return of_answer
 
 
-def a_problem() -> tuple[MultiHeadAttention, Tensor]:
-    """Draw an attention whose sizes differ, and sentences for it."""
+def a_problem(
+    batch: int, length: int, width: int, heads: int, d_head: int
+) -> tuple[MultiHeadAttention, Tensor]:
+    """Draw an attention, and sentences for it."""
     set_seed(8)
-    attention = MultiHeadAttention(WIDTH, HEADS, d_head=D_HEAD)
-    return attention, drawn(BATCH, LENGTH, WIDTH, seed=8)
+    attention = MultiHeadAttention(width, heads, d_head=d_head)
+    return attention, drawn(batch, length, width, seed=8)
 
 
 def parts_of(
@@ -55,18 +63,23 @@ def parts_of(
 ) -> Tensor:
     """Return the parts that an answer makes, a head after the other."""
     came = asked(contributions, deepcopy(attention), x)
+    batch, length, width = x.shape
     try:
-        return numbers(came, "the parts", (BATCH, HEADS, LENGTH, WIDTH))
+        return numbers(
+            came, "the parts", (batch, attention.num_heads, length, width)
+        )
     except RefusedError as refused:
-        no = refused.answer.because(*of_shapes(came, right_parts(attention, x)))
+        right = right_parts(attention, x)
+        no = refused.answer.because(*of_shapes(came, right, attention.d_head))
         raise RefusedError(no) from refused
 
 
-def of_shapes(came: object, right: Tensor) -> list[Likely]:
+def of_shapes(came: object, right: Tensor, d_head: int) -> list[Likely]:
     """Return what can be behind parts of another shape."""
+    batch, heads, length, width = right.shape
 
     def got() -> Tensor:
-        return torch.as_tensor(came).detach()
+        return tensor_of(came, "the parts")
 
     def is_turned() -> bool:
         orders = permutations(range(4))
@@ -76,11 +89,11 @@ def of_shapes(came: object, right: Tensor) -> list[Likely]:
         ("The axes are in another order.", is_turned),
         (
             "The heads are added up already.",
-            lambda: got().shape == (BATCH, LENGTH, WIDTH),
+            lambda: got().shape == (batch, length, width),
         ),
         (
             "These are the heads before the output layer: each has still to meet its rows of W^O.",
-            lambda: got().shape == (BATCH, HEADS, LENGTH, D_HEAD),
+            lambda: got().shape == (batch, heads, length, d_head),
         ),
     ]
 
@@ -108,7 +121,7 @@ def they_add_up(parts: Tensor, attention: MultiHeadAttention, x: Tensor) -> Answ
 
 def silent_heads_add_nothing(contributions: Contributions) -> Answer:
     """Ask about an attention whose second head meets nothing but zeros."""
-    attention, x = a_problem()
+    attention, x = a_problem(*SIZES[0])
     columns_of(attention)[:, 1] = 0
     parts = parts_of(contributions, attention, x)
     sizes = parts.abs().amax((0, 2, 3))
@@ -134,7 +147,7 @@ def each_is_its_own(
     no = compared(parts, right, "the part", axes, told="is {gap} off")
 
     def is_turned() -> bool:
-        orders = permutations(range(HEADS))
+        orders = permutations(range(attention.num_heads))
         return any(near(parts[:, order], right) for order in orders)
 
     return no.because(
@@ -147,17 +160,17 @@ def each_is_its_own(
 def right_parts(attention: MultiHeadAttention, x: Tensor) -> Tensor:
     """Return what each head adds while the others are silent."""
     parts = []
-    for head in range(HEADS):
+    for head in range(attention.num_heads):
         alone = deepcopy(attention)
-        others = [other for other in range(HEADS) if other != head]
-        columns_of(alone)[:, others] = 0
+        columns_of(alone)[:, torch.arange(attention.num_heads) != head] = 0
         parts.append(alone(x, x, x)[0] - alone.project_output.bias)
     return torch.stack(parts, dim=1).detach()
 
 
 def columns_of(attention: MultiHeadAttention) -> Tensor:
     """Return the stored output weights by heads, ``(D, H, d)``, to be changed in place."""
-    return attention.project_output.weight.data.view(WIDTH, HEADS, D_HEAD)
+    heads = attention.num_heads, attention.d_head
+    return attention.project_output.weight.data.unflatten(1, heads)
 
 
 @torch.no_grad()
@@ -166,18 +179,27 @@ def wrong_parts(attention: MultiHeadAttention, x: Tensor) -> dict[str, Tensor]:
     _, weights = attention(x, x, x)
     assert weights is not None
     wide, stored = attention.project_value(x), attention.project_output.weight
-    value = wide.unflatten(-1, (HEADS, D_HEAD)).transpose(1, 2)
-    blocks = stored.T.unflatten(0, (HEADS, D_HEAD))
+    heads, d_head = attention.num_heads, attention.d_head
+    value = wide.unflatten(-1, (heads, d_head)).transpose(1, 2)
+    blocks = stored.T.unflatten(0, (heads, d_head))
     right, b = weights @ value @ blocks, attention.project_output.bias
-    plain = value - attention.project_value.bias.view(HEADS, 1, D_HEAD)
+    plain = value - attention.project_value.bias.view(heads, 1, d_head)
     turned = stored.reshape(blocks.shape)
     mean = weights.mean(1, keepdim=True)
     return {
         NO_BIAS: weights @ plain @ blocks,
         "b^O is added to each part, and belongs to no head.": right + b,
         "b^O is shared out among the heads, and belongs to none.": right
-        + b / HEADS,
+        + b / heads,
         SCRAMBLED: weights @ wide.view(value.shape) @ blocks,
+        "Neighbouring columns of the values went to different heads.": (
+            weights
+            @ wide.unflatten(-1, (d_head, heads)).permute(0, 3, 1, 2)
+            @ blocks
+        ),
+        "All words count alike: the weights are those of a mean.": (
+            value.mean(2, keepdim=True).expand_as(value) @ blocks
+        ),
         STORED: weights @ value @ turned,
         NO_WEIGHTS: value @ blocks,
         "All heads use the mean of the weights.": mean @ value @ blocks,

@@ -8,8 +8,15 @@ import torch
 from torch import Tensor
 
 from selfattn_book.course.exercise import Asked, Exercise, checker
+from selfattn_book.course.numbers import tensor_of
 from selfattn_book.masks import causal_mask
-from selfattn_book.reasons.answer import YES, Answer, RefusedError, all_of
+from selfattn_book.reasons.answer import (
+    STOPS,
+    YES,
+    Answer,
+    RefusedError,
+    all_of,
+)
 from selfattn_book.reasons.calls import call
 
 SIZES = ((7, 3), (5, 1), (4, 4), (3, 9))  # length and width
@@ -32,7 +39,10 @@ def mask_of(window_mask: WindowMask, length: int, width: int) -> Tensor:
     made = call(window_mask, length, width)
     if made is None:
         raise RefusedError(Answer("missing", "it must return a mask; got None."))
-    mask = torch.as_tensor(made)
+    try:
+        mask = torch.as_tensor(made)
+    except STOPS:  # as of a list of tensors, or a generator
+        mask = tensor_of(made, "a mask")
     if mask.dtype != torch.bool:
         name = str(mask.dtype).removeprefix("torch.")
         told = f"a mask is boolean, True where a query may attend; got {name}."
@@ -62,6 +72,10 @@ def sees_itself(mask: Tensor, length: int, width: int) -> Answer:
         (
             "The newest position is left out.",
             lambda: is_window(mask | eye(mask), width),
+        ),
+        (
+            "A query sees as many keys as the width says, and itself is not among them.",
+            lambda: is_window(mask | eye(mask), width + 1),
         ),
     )
 
@@ -115,7 +129,11 @@ def moves_along(mask: Tensor, length: int, width: int) -> Answer:
     seen = torch.arange(1, length + 1).clamp(max=width)
     still = (
         "The window does not move with the query.",
-        lambda: torch.equal(mask.sum(1), seen) and bool(mask[-1, 0]),
+        lambda: (
+            torch.equal(mask.sum(1), seen)
+            and bool(mask[-1, 0])
+            and not (mask & ~causal_mask(length)).any()
+        ),
     )
     return no.because(still)
 

@@ -21,14 +21,14 @@ from selfattn_book.course.shares import is_pair, of_shares
 from selfattn_book.reasons.answer import YES, Answer, Likely, RefusedError, all_of
 from selfattn_book.reasons.calls import missing
 
-T, FEW, WIDTH = (
-    7,
-    4,
-    5,
-)  # words, words that are fewer than the numbers of one, numbers
+# Words, words that are fewer than the numbers of one, numbers.
+T, FEW, WIDTH = 7, 4, 5
+OTHER = 8  # another width
 ADDED = "The question is added to the answer."
 COUNTED = "The question is counted as one of the words."
 LARGEST = "This is the largest number of each column."
+ALONE = "The question itself came back, whatever the words are."
+LEFT_OUT = "One of the words is left out: the answer does not move with it."
 FIRST_ASKS = "The first word has a part of its own, as if it were the query."
 LAST_ASKS = "The last word has a part of its own, as if it were the query."
 MEAN = "This is the mean of the words, whatever is asked."
@@ -37,9 +37,9 @@ WORDS_ASK = "The words ask one another, and their answers are averaged."
 Pool = Callable[[Tensor, Tensor], Any]
 
 
-def bag(length: int = T) -> tuple[Tensor, Tensor]:
+def bag(length: int = T, width: int = WIDTH) -> tuple[Tensor, Tensor]:
     """Return words and a question."""
-    return drawn(length, WIDTH, seed=length), drawn(WIDTH, seed=0)
+    return drawn(length, width, seed=length), drawn(width, seed=0)
 
 
 def answer_of(pool: Pool, words: Tensor, question: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def answer_of(pool: Pool, words: Tensor, question: Tensor) -> Tensor:
     got = asked(pool, words, question)
     if is_pair(got):
         raise RefusedError(missing("return one vector alone", got))
-    return numbers(got, "the answer", (WIDTH,))
+    return numbers(got, "the answer", tuple(question.shape))
 
 
 def gives_a_vector(pool: Pool) -> Answer:
@@ -90,9 +90,23 @@ def forgets_the_order(pool: Pool) -> Answer:
         for answer in answers
     )
     return no.because(
-        (FIRST_ASKS, lambda: only_needs(pool, 0)),
-        (LAST_ASKS, lambda: only_needs(pool, T - 1)),
+        (
+            LEFT_OUT,
+            lambda: not all(heard_words(pool)) and sum(heard_words(pool)) > 1,
+        ),
+        (FIRST_ASKS, lambda: all(heard_words(pool)) and only_needs(pool, 0)),
+        (LAST_ASKS, lambda: all(heard_words(pool)) and only_needs(pool, T - 1)),
     )
+
+
+def heard_words(pool: Pool) -> list[bool]:
+    """Tell for each word whether the answer moves with it."""
+    words, question = bag()
+    usual = answer_of(pool, words, question)
+    others = [words.clone() for _ in words]
+    for place, other in enumerate(others):
+        other[place] *= -1
+    return [not near(answer_of(pool, other, question), usual) for other in others]
 
 
 def only_needs(pool: Pool, place: int) -> bool:
@@ -129,6 +143,7 @@ def averages(pool: Pool) -> Answer:
         answer_of(pool, equal, question), words[1], what, ("entry",), told=told
     )
     return no.because(
+        (ALONE, lambda: near(answer_of(pool, words, question), question)),
         (ADDED, lambda: near(answer_of(pool, 0 * words, question), question)),
         (COUNTED, lambda: is_counted(pool)),
         *of_mixture(pool),
@@ -150,23 +165,35 @@ def is_even_without_question(pool: Pool) -> Answer:
 
 
 def divides(pool: Pool) -> Answer:
-    """Ask for the answer of the usual attention."""
-    words, question = bag()
+    """Ask for the answer of the usual attention, also to fewer and wider words."""
+    return all_of(is_usual(pool, *size) for size in ((T, WIDTH), (FEW, OTHER)))
+
+
+def is_usual(pool: Pool, length: int, width: int) -> Answer:
+    """Ask for the answer of the usual attention to a bag of this size."""
+    words, question = bag(length, width)
     right, _ = scaled_dot_product_attention(question[None], words, words)
     got, what = answer_of(pool, words, question), "the answer's value"
     if near(got, right[0]):
         return YES
     try:
-        weights, products = mixture_of(pool)
+        weights, products = mixture_of(pool, width)
     except RefusedError:
         return compared(got, right[0], what, ("entry",))
     factor = factor_of(weights, products)
     if follows(factor):
-        others = {"The root is that of the number of words.": FEW**-0.5}
-        return is_divided(factor, WIDTH, others)
-    few, asks = (nn.functional.normalize(x, dim=-1) for x in bag(FEW))
-    cosines = {"The scores are cosines: the lengths are lost.": (few @ asks)[None]}
-    likely_scores = of_scores(weights, cosines)
+        others = {
+            "The root is that of the number of words.": FEW**-0.5,
+            f"It is divided by √{WIDTH} at every width.": WIDTH**-0.5,
+        }
+        return is_divided(factor, width, others)
+    few, asks = (nn.functional.normalize(x, dim=-1) for x in bag(FEW, width))
+    wrong = {
+        "The scores are cosines: the lengths are lost.": (few @ asks)[None],
+        "The dot products lost their signs.": products.abs(),
+        "The dot products were squared.": products.square(),
+    }
+    likely_scores = of_scores(weights, wrong)
     return follows(factor).because(*likely_scores, *of_shares(weights, products))
 
 
@@ -185,12 +212,12 @@ def of_mixture(pool: Pool) -> list[Likely]:
         return []
 
 
-def mixture_of(pool: Pool) -> tuple[Tensor, Tensor]:
+def mixture_of(pool: Pool, width: int = WIDTH) -> tuple[Tensor, Tensor]:
     """Return with which weights few words are mixed, and their products with the question.
 
     Fewer words than a word has numbers are independent, so an answer has one mixture at most.
     """
-    words, question = bag(FEW)
+    words, question = bag(FEW, width)
     answer = answer_of(pool, words, question)
     mixed = torch.linalg.lstsq(
         words.T.double(), answer.double()[:, None]

@@ -1,6 +1,7 @@
 """Predicting one step at a time: a cache for a stack of layers."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +59,7 @@ def of_kept(kept: list[list[int]]) -> list[Likely]:
     return [
         (ONE_CACHE, lambda: sorted(kept[0]) == [0, 2]),
         (
-            "Nothing is kept: a layer keeps its keys only in a cache that it is given.",
+            "Nothing is kept in these caches: a layer keeps its keys only in one that it is given.",
             lambda: not any(map(any, kept)),
         ),
         ("Each layer is called twice in a step.", lambda: kept[0] == [2, 2]),
@@ -96,12 +97,12 @@ def takes_any_stack(step: Step) -> Answer:
 def starts_anew(step: Step) -> Answer:
     """Ask about two walks by turns, each with caches of its own."""
     layers, x = stack(2), drawn_points()
-    walks = (x, -x)
+    walks, own = (x, -x), deepcopy(layers)
     caches = [[KeyValueCache() for _ in layers] for _ in walks]
     outputs: list[list[Tensor]] = [[], []]
     for t in range(LENGTH):
         for i, points in enumerate(walks):
-            outputs[i].append(asked(step, layers, points[:, t : t + 1], caches[i]))
+            outputs[i].append(asked(step, own, points[:, t : t + 1], caches[i]))
     kept_elsewhere = (
         "Something is kept from call to call outside of the caches.",
         lambda: bool(is_the_whole_pass(step)),
@@ -126,8 +127,9 @@ def drawn_points() -> Tensor:
 def walk(step: Step, layers: Sequence[MultiHeadAttention], x: Tensor) -> Walk:
     """Ask a step for one point after the other."""
     caches, outputs, kept = [KeyValueCache() for _ in layers], [], []
+    own = deepcopy(layers)  # an answer may not change those that it is measured by
     for t in range(x.size(1)):
-        outputs.append(asked(step, layers, x[:, t : t + 1], caches))
+        outputs.append(asked(step, own, x[:, t : t + 1], caches))
         kept.append([len(cache) for cache in caches])
     return Walk(torch.cat(outputs, dim=1), kept)
 
@@ -184,6 +186,13 @@ def wrong_outputs(
         ),
         "Keys and values come from the layer below, but queries from the newest point.": (
             high(x, first, first, mask)[0]
+        ),
+        "Queries and keys come from the layer below, but values from the newest point.": (
+            high(first, first, x, mask)[0]
+        ),
+        "One layer stands for all of them.": whole([low, low], x),
+        "The newest point is added to the last output: there is no residual path.": (
+            x + whole(layers, x)
         ),
         "The outputs of the layers are added up.": first + whole(layers, x),
     }

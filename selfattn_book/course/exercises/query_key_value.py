@@ -19,18 +19,19 @@ from selfattn_book.course.shares import (
     weights_of,
     with_logarithms,
 )
-from selfattn_book.reasons.answer import YES, Answer, RefusedError
+from selfattn_book.reasons.answer import YES, Answer, RefusedError, all_of
 
 # Words that ask and words that are asked; widths of a word, of queries and keys, of values.
-T, S, WORD, KEY, VALUE = 3, 5, 7, 2, 11
+T, S, WORD, VALUE = 3, 5, 7, 11
+KEYS = (6, 2)  # an answer is asked at both
 EXCHANGED = "W_Q and W_K are exchanged: W_Q is for the words that ask."
 OTHER_WEIGHTS = {
     "The keys are made of the words that ask, not of those that are asked.": (T, T),
+    "The queries are made of the words that are asked, not of those that ask.": (
+        S,
+        S,
+    ),
     "The rows belong to the words that are asked, not to those that ask.": (S, T),
-}
-OTHER_CONTEXTS = {
-    "The words themselves are averaged: W_V is not used.": (T, WORD),
-    "Keys or queries are averaged, and not the values.": (T, KEY),
 }
 OneHead = Callable[..., Any]
 Ask = Callable[["Question", object], Answer]
@@ -39,8 +40,9 @@ Ask = Callable[["Question", object], Answer]
 class Question:
     """What a head is asked about, and what it should make of it; ``T`` words ask."""
 
-    def __init__(self, length: int = T) -> None:
-        shapes = (WORD, KEY), (WORD, KEY), (WORD, VALUE)
+    def __init__(self, width: int, length: int = T) -> None:
+        self.width = width  # of queries and keys
+        shapes = (WORD, width), (WORD, width), (WORD, VALUE)
         self.asking, self.asked = (
             drawn(length, WORD, seed=5),
             drawn(S, WORD, seed=6),
@@ -59,54 +61,63 @@ class Question:
         """Return what a head makes of it."""
         return asked(one_head, self.asking, self.asked, *self.maps)
 
+    def other_contexts(self) -> dict[str, tuple[int, int]]:
+        """Return the shapes of contexts that come of likely mistakes."""
+        return {
+            "The words themselves are averaged: W_V is not used.": (T, WORD),
+            "Keys or queries are averaged, and not the values.": (T, self.width),
+        }
+
     def scores(self, one: int, other: int) -> Tensor:
         """Return the products that two of the maps give: 0 for queries, 1 for keys."""
         return self.asking @ self.maps[one] @ (self.asked @ self.maps[other]).T
 
 
-def of_one_call(ask: Ask) -> Callable[[OneHead], Answer]:
-    """Ask about what came of one call."""
+def of_each_width(ask: Ask) -> Callable[[OneHead], Answer]:
+    """Ask about what came of one call with keys of each width."""
 
     @wraps(ask)
     def of_answer(one_head: OneHead) -> Answer:
-        question = Question()
+        return all_of(of_call(one_head, Question(width)) for width in KEYS)
+
+    def of_call(one_head: OneHead, question: Question) -> Answer:
         try:
             return ask(question, question.put_to(one_head))
         except RefusedError as refused:
             likely = (
                 "The values are made of the words that ask, not of those that are asked.",
-                lambda: gives_their_own_values(one_head),
+                lambda: gives_their_own_values(one_head, question.width),
             )
             raise RefusedError(refused.answer.because(likely)) from refused
 
     return of_answer
 
 
-def gives_their_own_values(one_head: OneHead) -> bool:
+def gives_their_own_values(one_head: OneHead, width: int) -> bool:
     """Tell whether, where as many words ask as are asked, the values are those of who asks."""
-    even = Question(length=S)
+    even = Question(width, length=S)
     wrong, _ = scaled_dot_product_attention(
         even.query, even.key, even.asking @ even.maps[2]
     )
     return near(contexts_of(even.put_to(one_head), (S, VALUE)), wrong)
 
 
-@of_one_call
+@of_each_width
 def gives_both(question: Question, made: object) -> Answer:
     """Ask for contexts and weights, by their shapes."""
     weights_of(made, (T, S), OTHER_WEIGHTS)
-    contexts_of(made, (T, VALUE), OTHER_CONTEXTS)
+    contexts_of(made, (T, VALUE), question.other_contexts())
     return YES
 
 
-@of_one_call
+@of_each_width
 def shares_rows_out(question: Question, made: object) -> Answer:
     """Ask for positive weights, each row of which sums to one."""
     weights = weights_of(made, (T, S), OTHER_WEIGHTS)
     return are_shares(weights).because(*of_shares(weights, question.scores(0, 1)))
 
 
-@of_one_call
+@of_each_width
 def compares_queries_with_keys(question: Question, made: object) -> Answer:
     """Ask that the weights follow the products of queries and keys."""
     weights = positive(question, made)
@@ -127,7 +138,7 @@ def compares_queries_with_keys(question: Question, made: object) -> Answer:
     return no.because(*of_scores(weights, wrong))
 
 
-@of_one_call
+@of_each_width
 def divides(question: Question, made: object) -> Answer:
     """Ask for the divisor, whichever of the two maps made queries and keys."""
     weights = positive(question, made)
@@ -138,16 +149,23 @@ def divides(question: Question, made: object) -> Answer:
         "The root is that of the width of a word, not of a key.": WORD**-0.5,
         "The root is that of the width of a value, not of a key.": VALUE**-0.5,
         "The root is that of the number of words, not of a key's width.": S**-0.5,
+        "The root is that of the number of words that ask, not of a key's width.": (
+            T**-0.5
+        ),
     }
-    return is_divided(factor, KEY, others) if follows(factor) else follows(factor)
+    return (
+        is_divided(factor, question.width, others)
+        if follows(factor)
+        else follows(factor)
+    )
 
 
-@of_one_call
+@of_each_width
 def contexts_are_averages(question: Question, made: object) -> Answer:
     """Ask that the contexts are averages of the values."""
     if is_pair(made):
         weights_of(made, (T, S), OTHER_WEIGHTS)
-    contexts_of(made, (T, VALUE), OTHER_CONTEXTS)
+    contexts_of(made, (T, VALUE), question.other_contexts())
     return averages(made, question.value, question.context)
 
 

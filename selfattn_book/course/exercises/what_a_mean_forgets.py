@@ -1,6 +1,7 @@
 """What a mean forgets: logits from a bag of words."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from functools import wraps
 from typing import Any
 
@@ -78,7 +79,7 @@ def logits_of(
     from_counts: FromCounts, model: MeanClassifier, tokens: Tensor
 ) -> Tensor:
     """Return what an answer makes of the bags of sentences."""
-    got = asked(from_counts, model, counts_of(tokens))
+    got = asked(from_counts, deepcopy(model), counts_of(tokens))
     shape = (len(tokens),)
     return numbers(got, f"the logits of a batch of {len(tokens)}", shape)
 
@@ -100,6 +101,7 @@ def mistakes(model: MeanClassifier, counts: Tensor) -> dict[str, Tensor]:
     """Return what an answer computes that is wrong in one place."""
     words = model.embed.weight
     shares, blocked = counts / counts.sum(1, keepdim=True), model.block(words)
+    inner = model.block.inner(words)
 
     def judged(x: Tensor) -> Tensor:
         return model.judge(x).squeeze(-1)
@@ -117,6 +119,12 @@ def mistakes(model: MeanClassifier, counts: Tensor) -> dict[str, Tensor]:
             3 * right
         ),
         "The block is left out.": judged(shares @ words),
+        "The block has lost the path around it: it adds to what came.": judged(
+            shares @ (blocked - words)
+        ),
+        "The block has lost its ReLU.": judged(
+            shares @ (words + model.block.outer(inner))
+        ),
         "The bias of the last layer is left out.": right - model.judge.bias,
         "A probability came: the logit is what stands before the sigmoid.": (
             right.sigmoid()
@@ -133,6 +141,8 @@ def mistaken_shares(counts: Tensor) -> dict[str, Tensor]:
         "The sum of the words is not divided by their number.": counts,
         "It is divided by the size of the vocabulary, not of the sentence.": counts
         / 5,
+        "It is divided by the number of words in the whole batch.": counts
+        / counts.sum(),
         "It is only asked whether a word occurs, not how often.": distinct,
         "It is only asked whether a word occurs, and divided by three.": present
         / 3,
