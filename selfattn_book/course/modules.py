@@ -107,33 +107,6 @@ def says_it_twice(model: Built, *inputs: Tensor) -> Answer:
     )
 
 
-def is_as_large_as_told(kind: Kind, what: str) -> Answer:
-    """Ask that a module has the inner width and the heads that it is told.
-
-    Heads are looked at where they are those of PyTorch's module.
-    """
-    model = built(kind, what, d_ff=13).module
-    if not any(13 in p.shape for p in model.parameters()):
-        told = "no parameter has the size 13 where d_ff = 13."
-        other = built(kind, what, d_ff=17).module
-        follows = [p.shape for p in model.parameters()] != [
-            p.shape for p in other.parameters()
-        ]
-        return Answer("shape", told).because(
-            ("The inner width does not follow d_ff.", lambda: not follows)
-        )
-    attentions = [
-        m for m in model.modules() if isinstance(m, nn.MultiheadAttention)
-    ]
-    heads = {m.num_heads for m in attentions}
-    if heads <= {HEADS}:
-        return YES
-    got = " and ".join(map(str, sorted(heads)))
-    return Answer(
-        "shape", f"where num_heads = {HEADS}, an attention has {got} heads."
-    )
-
-
 def of_mixing(model: Callable[[Tensor], Tensor], x: Tensor) -> Likely:
     """Return that points meet those at their place in other samples, and not those of their own."""
 

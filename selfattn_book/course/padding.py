@@ -62,8 +62,8 @@ class Padded:
 SHORT = [(b, n) for b, n in enumerate(LENGTHS) if n < max(LENGTHS)]
 
 
-def has_no_say(padded: Padded) -> Answer:
-    """Ask with other numbers in the padding."""
+def has_no_say(padded: Padded, *likely: Likely) -> Answer:
+    """Ask with other numbers in the padding; what is likely beside the usual comes first."""
     other = padded.source.clone()
     for b, n in SHORT:
         other[b, n:] = 9 - other[b, n:]
@@ -72,7 +72,7 @@ def has_no_say(padded: Padded) -> Answer:
     return all_of(
         compared(after, before, padded.what, ("place",), told=told.format(b))
         for (b, _), before, after in zip(SHORT, once, again, strict=True)
-    ).because(*_of_say(padded))
+    ).because(*likely, *_of_say(padded))
 
 
 def _of_say(padded: Padded) -> list[Likely]:
@@ -94,8 +94,8 @@ def _of_say(padded: Padded) -> list[Likely]:
     ]
 
 
-def has_no_share(padded: Padded) -> Answer:
-    """Ask each short source alone, without padding."""
+def has_no_share(padded: Padded, *likely: Likely) -> Answer:
+    """Ask each short source alone, without padding; what is likely comes first."""
     told = "of sample {} moves by {{gap}} when its source stands alone, without padding"
     together = padded.outputs(padded.source)
     return all_of(
@@ -107,7 +107,7 @@ def has_no_share(padded: Padded) -> Answer:
             told=told.format(b),
         )
         for (b, n), found in zip(SHORT, together, strict=True)
-    ).because(*_of_share(padded), *_of_say(padded))
+    ).because(*likely, *_of_share(padded), *_of_say(padded))
 
 
 def _of_share(padded: Padded) -> list[Likely]:

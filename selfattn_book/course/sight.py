@@ -6,13 +6,40 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from selfattn_book.course.numbers import tolerance
-from selfattn_book.reasons.answer import Likely
+from selfattn_book.course.modules import WIDTH
+from selfattn_book.course.numbers import drawn, tolerance
+from selfattn_book.reasons.answer import YES, Answer, Likely
 
 CAUSAL = "A causal mask is for a decoder: here each point may see all the others."
 CAUSAL_MEMORY = (
     "The causal mask of the target lies over the memory, all of which may be seen."
 )
+
+MANY = 200  # points that are all alike
+
+
+def is_outvoted(model: Callable[[Tensor], Tensor], what: str, name: str) -> Answer:
+    """Ask that of one point behind many that are all alike, next to nothing is left at its place.
+
+    An average can do no other, whatever its weights are, as long as all scores are small.
+
+    Args:
+        model: given points ``(B, S, 6)``, returns what it makes of them, ``(B, S, 6)``.
+        what: it returns, in words.
+        name: of what carries a point past the average, if it is not that each hears itself alone.
+    """
+    one, other = 0.3 * drawn(2, 8, 1, WIDTH, seed=5)
+    together = torch.cat([other.expand(-1, MANY, -1), one], dim=1)
+    alike = (x.expand(-1, MANY + 1, -1) for x in (one, other))
+    own, alone, theirs = (model(x)[:, -1].double() for x in (together, *alike))
+    left = ((own - theirs).norm() / (alone - theirs).norm().clamp(min=1e-9)).item()
+    if left < 0.05:
+        return YES
+    told = f"of one point behind {MANY} others, all alike, {what} keeps {left:.0%} of what it is alone"
+    no = Answer("mathematics", f"{told}; an average leaves about 1 in {MANY}.")
+    return no.because(
+        (name, lambda: bool(hears(model, drawn(8, 4, WIDTH, seed=5))[-1].all()))
+    )
 
 
 def hears(model: Callable[[Tensor], Tensor], source: Tensor) -> Tensor:
@@ -52,10 +79,15 @@ def of_points(heard: Tensor) -> list[Likely]:
 
 def of_targets(heard: Tensor) -> list[Likely]:
     """Return what can be behind points of a target that are heard or not, ``(T, T)``."""
+    rows = heard[heard.any(1)]  # that hear anything
     return [
         (
             "Every point sees every other: there is no causal mask, or it hides nothing.",
-            lambda: bool(heard.all()),
+            lambda: len(rows) > 1 and bool(rows.all()),
+        ),
+        (
+            "The target is shifted by one more place, and it came shifted.",
+            _is(heard, partial(torch.tril, diagonal=-1)),
         ),
         (
             "Each point sees one point of its future: the mask is one diagonal too wide.",

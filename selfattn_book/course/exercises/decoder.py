@@ -1,15 +1,26 @@
 """A decoder: one that is put together from PyTorch's parts."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from selfattn_book.course.decoding import (
+    HIDDEN_TARGET,
     LONG,
+    PAST,
     WHAT,
+    equals_ask_alike,
+    few_are_chosen,
+    future_is_silent,
     heard_states,
-    heard_targets,
+    hides_target,
+    length_is_unknown,
     memory,
     of_stops,
+    opposites_choose_opposites,
+    order_of_states_matters,
+    past_is_heard,
     reading,
     target,
 )
@@ -20,11 +31,10 @@ from selfattn_book.course.modules import (
     Kind,
     after,
     built,
-    is_as_large_as_told,
     of_mixing,
     says_it_twice,
 )
-from selfattn_book.course.numbers import compared
+from selfattn_book.course.numbers import compared, drawn
 from selfattn_book.course.padding import (
     INVERTED,
     LENGTHS,
@@ -32,7 +42,8 @@ from selfattn_book.course.padding import (
     has_no_say,
     has_no_share,
 )
-from selfattn_book.course.sight import hears, of_memory, of_targets
+from selfattn_book.course.parameters import has_the_parameters
+from selfattn_book.course.sight import hears, is_outvoted, of_memory
 from selfattn_book.course.small_network import has_one_relu
 from selfattn_book.reasons.answer import (
     YES,
@@ -106,38 +117,13 @@ def samples_are_apart(kind: Kind) -> Answer:
 @after(are_numbers)
 def nothing_looks_ahead(kind: Kind) -> Answer:
     """Ask what comes later to be without effect, whether it is another or not there."""
-    return all_of((_future_is_silent(kind), _length_is_unknown(kind)))
-
-
-def _future_is_silent(kind: Kind) -> Answer:
-    heard = heard_targets(kind)
-    ahead = heard.triu(1)
-    if not ahead.any():
-        return YES
-    output, point = ahead.nonzero()[0].tolist()
-    told = f"the output of position {output} moves with target point {point}, which comes later."
-    return Answer("mathematics", told).because(*of_targets(heard))
-
-
-def _length_is_unknown(kind: Kind) -> Answer:
-    model = reading(built(kind, WHAT), memory())
-    told = "moves by {gap} when the points behind it are left out"
-    whole = model(target())[:, :2]
-    return compared(model(target()[:, :2]), whole, "the output", AXES, told=told)
+    return all_of((future_is_silent(kind), length_is_unknown(kind)))
 
 
 @after(are_numbers)
 def the_past_is_heard(kind: Kind) -> Answer:
-    """Ask that each output moves with the points up to its own."""
-    heard = heard_targets(kind)
-    lost = ~heard & torch.ones_like(heard).tril()
-    if not lost.any():
-        return YES
-    output, point = lost.nonzero()[0].tolist()
-    told = (
-        f"the output of position {output} does not move with target point {point}."
-    )
-    return Answer("mathematics", told).because(*of_targets(heard))
+    """Ask that each output moves with the points up to its own, however short its source is."""
+    return all_of(past_is_heard(kind, length) for length in (5, 3))
 
 
 @after(are_numbers)
@@ -154,13 +140,13 @@ def every_state_is_heard(kind: Kind) -> Answer:
 @after(samples_are_apart)
 def padding_has_no_say(kind: Kind) -> Answer:
     """Ask with other numbers in the padding."""
-    return has_no_say(padded(kind))
+    return has_no_say(padded(kind), (HIDDEN_TARGET, lambda: hides_target(kind)))
 
 
 @after(samples_are_apart)
 def padding_has_no_share(kind: Kind) -> Answer:
     """Ask with each short memory alone."""
-    return has_no_share(padded(kind))
+    return has_no_share(padded(kind), (HIDDEN_TARGET, lambda: hides_target(kind)))
 
 
 def padded(kind: Kind) -> Padded:
@@ -185,6 +171,10 @@ def only_memory_comes_back(kind: Kind) -> Answer:
     no = compared(found, first, "the output", AXES, told=told)
     return no.because(
         (
+            "A table of positions is added to the memory.",
+            lambda: order_of_states_matters(kind),
+        ),
+        (
             "The target itself is in what comes back: by a residual path, or as values.",
             lambda: bool(hears(reading(model, equal), target()).any()),
         ),
@@ -195,9 +185,23 @@ def only_memory_comes_back(kind: Kind) -> Answer:
     )
 
 
+@after(only_memory_comes_back)
+def queries_are_averages(kind: Kind) -> Answer:
+    """Ask what the self-attention leaves of a point, and what its average then chooses."""
+    states = 3 * drawn(8, 5, WIDTH, seed=9)
+    read = reading(built(kind, WHAT), states)
+    return (
+        equals_ask_alike(kind)
+        and is_outvoted(read, "the output", PAST)
+        and few_are_chosen(kind)
+        and opposites_choose_opposites(kind)
+    )
+
+
 def sizes_are_right(kind: Kind) -> Answer:
-    """Ask for the inner width and the heads."""
-    return is_as_large_as_told(kind, WHAT)
+    """Ask for the inner width, the heads, and all that is learned."""
+    inputs = target(), memory(), torch.tensor(LENGTHS)
+    return has_the_parameters(kind, WHAT, 2, *inputs)
 
 
 @after(samples_are_apart)
@@ -209,7 +213,11 @@ def one_relu_bends_it(kind: Kind) -> Answer:
             target()[:1, :1].expand(len(states), 1, WIDTH)
         )[:, 0]
 
-    return has_one_relu(kind, WHAT, walk)
+    def mixed(model: Built) -> Tensor:
+        return reading(model, memory())(target())
+
+    no = has_one_relu(kind, WHAT, walk, mixed)
+    return no if only_memory_comes_back(kind) else replace(no, misconception="")
 
 
 STUB = """\
@@ -234,7 +242,8 @@ QUESTIONS = [
     Asked("padding has no say", padding_has_no_say, LENGTHS_DIFFER),
     Asked("padding has no share", padding_has_no_share, LENGTHS_DIFFER),
     Asked("what comes back is made of the memory", only_memory_comes_back, DEPENDS),
-    Asked("d_ff and num_heads are heeded", sizes_are_right, DECODER),
+    Asked("what asks is an average of the target", queries_are_averages, DECODER),
+    Asked("it has the weights of the equation", sizes_are_right, DECODER),
     Asked("a ReLU stands between two layers", one_relu_bends_it, DECODER, points=2),
 ]
 EXERCISES = [Exercise("OwnDecoder", STUB, QUESTIONS)]

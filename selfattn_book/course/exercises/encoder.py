@@ -12,7 +12,6 @@ from selfattn_book.course.modules import (
     Kind,
     after,
     built,
-    is_as_large_as_told,
     of_batches,
     of_mixing,
     says_it_twice,
@@ -25,11 +24,14 @@ from selfattn_book.course.padding import (
     has_no_say,
     has_no_share,
 )
-from selfattn_book.course.sight import hears, of_points
+from selfattn_book.course.parameters import has_the_parameters
+from selfattn_book.course.sight import hears, is_outvoted, of_points
 from selfattn_book.course.small_network import has_one_relu
 from selfattn_book.reasons.answer import YES, Answer, RefusedError
 
 WHAT = "the states"
+PAST = "A residual path carries the point past the attention."
+MEAN = "Each point gets the same mean of all points: its query has no part in the weights."
 
 
 def returns_states(kind: Kind) -> Answer:
@@ -101,13 +103,13 @@ def samples_are_apart(kind: Kind) -> Answer:
 @after(returns_states)
 def padding_has_no_say(kind: Kind) -> Answer:
     """Ask with other numbers in the padding."""
-    return has_no_say(padded(kind))
+    return has_no_say(padded(kind), (MEAN, lambda: asks_for_a_mean(kind)))
 
 
 @after(samples_are_apart)
 def padding_has_no_share(kind: Kind) -> Answer:
     """Ask each short source alone."""
-    return has_no_share(padded(kind))
+    return has_no_share(padded(kind), (MEAN, lambda: asks_for_a_mean(kind)))
 
 
 def padded(kind: Kind) -> Padded:
@@ -140,8 +142,19 @@ def each_asks_for_itself(kind: Kind) -> Answer:
     if not spread <= tolerance(states):
         return YES
     told = "the states of five different points are all the same."
-    mean = "Each point gets the same mean of all points: its query has no part in the weights."
-    return Answer("mathematics", told).because((mean, lambda: True))
+    return Answer("mathematics", told).because((MEAN, lambda: True))
+
+
+def asks_for_a_mean(kind: Kind) -> bool:
+    """Tell whether all states of a source are the same."""
+    return each_asks_for_itself(kind).misconception == MEAN
+
+
+@after(reads_full_sources)
+def the_many_outvote(kind: Kind) -> Answer:
+    """Ask for one point behind many others that are all alike."""
+    model = of_full_sources(built(kind, WHAT))
+    return is_outvoted(model, "the state", PAST)
 
 
 @after(reads_full_sources)
@@ -172,15 +185,18 @@ def places_do_not_matter(kind: Kind) -> Answer:
 
 
 def sizes_are_right(kind: Kind) -> Answer:
-    """Ask for the inner width and the heads."""
-    return is_as_large_as_told(kind, WHAT)
+    """Ask for the inner width, the heads, and all that is learned."""
+    return has_the_parameters(kind, WHAT, 1, points(), torch.tensor(LENGTHS))
 
 
 @after(samples_are_apart)
 def one_relu_bends_it(kind: Kind) -> Answer:
     """Ask for the small network behind the attention."""
     return has_one_relu(
-        kind, WHAT, lambda model, x: of_full_sources(model)(x)[:, 0]
+        kind,
+        WHAT,
+        lambda model, x: of_full_sources(model)(x)[:, 0],
+        lambda model: of_full_sources(model)(drawn(8, 5, WIDTH, seed=5)),
     )
 
 
@@ -214,8 +230,9 @@ QUESTIONS = [
     Asked("padding has no share", padding_has_no_share, LENGTHS_DIFFER),
     Asked("each point hears all points", each_hears_all, BY_HAND, points=2),
     Asked("each point asks for itself", each_asks_for_itself, BY_HAND),
+    Asked("one point among many alike is outvoted", the_many_outvote, BY_HAND),
     Asked("places do not matter", places_do_not_matter, NO_ORDER),
-    Asked("d_ff and num_heads are heeded", sizes_are_right, ENCODER),
+    Asked("it has the weights of the equation", sizes_are_right, ENCODER),
     Asked("a ReLU stands between two layers", one_relu_bends_it, ENCODER, points=2),
 ]
 EXERCISES = [Exercise("OwnEncoder", STUB, QUESTIONS)]
