@@ -17,6 +17,13 @@ EXCHANGED = "Gain and bias are exchanged."
 ONE_ADDED = "One is added to the gain."
 
 
+SQUARE_BEFORE = "The mean is taken away, and the mean square is that from before."
+SQUARES_ADDED = "The squares are added up, and not divided by their number."
+OVER_SAMPLES = "Mean and deviation are those of an entry over the samples."
+AS_BATCH_NORM = "Mean and deviation are those of an entry over the batch, as batch norm takes them."
+WHOLE_BATCH = "Mean and deviation are those of the whole batch."
+
+
 def wrong_norms(x: Tensor, eps: float) -> dict[str, Tensor]:
     """Return what comes of likely mistakes, with gain 1 and bias 0."""
     centred = x - x.mean(-1, keepdim=True)
@@ -29,27 +36,17 @@ def wrong_norms(x: Tensor, eps: float) -> dict[str, Tensor]:
         UNBIASED: centred / (variance * width / (width - 1) + eps).sqrt(),
         NOT_CENTRED: x / (square + eps).sqrt(),
         "The mean is not taken away, and the deviation is right.": x / root,
-        "The mean is taken away, and the mean square is that from before.": (
-            centred / (square + eps).sqrt()
-        ),
+        SQUARE_BEFORE: (centred / (square + eps).sqrt()),
         NOT_SCALED: centred,
         BY_THE_VARIANCE: centred / (variance + eps),
         "It is multiplied by the root, not divided.": centred * root,
-        "The squares are added up, and not divided by their number.": (
-            centred / (variance * width + eps).sqrt()
-        ),
+        SQUARES_ADDED: (centred / (variance * width + eps).sqrt()),
         INPUT_ADDED: x + centred / root,
-        "Mean and deviation are those of an entry over the samples.": over(
-            x, 0, eps=eps
-        ),
-        "Mean and deviation are those of an entry over the batch, as batch norm takes them.": (
-            over(x, 0, 1, eps=eps)
-        ),
+        OVER_SAMPLES: over(x, 0, eps=eps),
+        AS_BATCH_NORM: (over(x, 0, 1, eps=eps)),
         ALONG_POSITIONS: over(x, 1, eps=eps),
         OVER_EVERYTHING: over(x, 1, 2, eps=eps),
-        "Mean and deviation are those of the whole batch.": over(
-            x, 0, 1, 2, eps=eps
-        ),
+        WHOLE_BATCH: over(x, 0, 1, 2, eps=eps),
     }
 
 

@@ -121,6 +121,14 @@ def _wanted(attentions: int) -> list[Counted]:
     return [Counted(matrices, n * 4 * WIDTH + D_FF + WIDTH) for n in kept]
 
 
+PLAIN_LIST = "Layers in a plain list are not found by PyTorch: `nn.ModuleList` is."
+NO_NETWORK = "There is no small network behind the attention."
+ONE_WEIGHT = "The two linear layers share their weight."
+LINEAR_TOO_MANY = "A linear layer from d_model to d_model is one too many."
+NO_BIAS = "A linear layer of the small network has no bias."
+SOMETHING_ELSE = "Something else is learned, such as a norm, and none is asked for."
+
+
 def _likely(model: nn.Module, attentions: int) -> list[Likely]:
     """Return what can be behind other numbers than those of the equation."""
     found, wanted = counted(model), _wanted(attentions)[0]
@@ -128,33 +136,15 @@ def _likely(model: nn.Module, attentions: int) -> list[Likely]:
     square = WIDTH**2
     missing = attentions > 1 and more == -4 * square
     return [
-        (
-            "Layers in a plain list are not found by PyTorch: `nn.ModuleList` is.",
-            lambda: any(_plain_lists(model)),
-        ),
-        (
-            "There is no small network behind the attention.",
-            lambda: more == -2 * WIDTH * D_FF,
-        ),
+        (PLAIN_LIST, lambda: any(_plain_lists(model))),
+        (NO_NETWORK, lambda: more == -2 * WIDTH * D_FF),
         ("One attention stands for two.", lambda: missing),
-        (
-            "The two linear layers share their weight.",
-            lambda: more == -WIDTH * D_FF,
-        ),
+        (ONE_WEIGHT, lambda: more == -WIDTH * D_FF),
         ("There is an attention too many.", lambda: more == 4 * square),
-        (
-            "A linear layer from d_model to d_model is one too many.",
-            lambda: more == square,
-        ),
+        (LINEAR_TOO_MANY, lambda: more == square),
         ("The small network has a layer too many.", lambda: more == D_FF**2),
-        (
-            "A linear layer of the small network has no bias.",
-            lambda: more == 0 and found.vectors < wanted.vectors,
-        ),
-        (
-            "Something else is learned, such as a norm, and none is asked for.",
-            lambda: more == 0 and found.vectors > wanted.vectors,
-        ),
+        (NO_BIAS, lambda: more == 0 and found.vectors < wanted.vectors),
+        (SOMETHING_ELSE, lambda: more == 0 and found.vectors > wanted.vectors),
     ]
 
 

@@ -153,9 +153,7 @@ def of_shares(weights: Tensor, products: Tensor) -> list[Likely]:
         products: of each query with each key, ``(T, S)``.
     """
     products = products.to(weights)
-    logs = weights.double().log().to(weights.dtype)
     row_sums, several = products.sum(-1, keepdim=True), len(weights) > 1
-    sums = weights.sum(-1)
 
     def is_one(sums: Tensor) -> bool:
         return near(sums, torch.ones_like(sums))
@@ -167,25 +165,27 @@ def of_shares(weights: Tensor, products: Tensor) -> list[Likely]:
         (LOGARITHMS, lambda: is_one(weights.exp().sum(-1))),
         (ITSELF_ALONE, lambda: several and near(weights, torch.eye(len(weights)))),
         (ALONG_QUERIES, lambda: is_one(weights.sum(0))),
-        (
-            NO_SUM,
-            lambda: (
-                bool((weights > 0).all())
-                and near(logs, slope(logs, products) * products)
-            ),
-        ),
-        (
-            MULTIPLIED_LATE,
-            lambda: (
-                several
-                and near(sums, sums.mean().expand_as(sums))
-                and factor_of(weights, products) > 1e-3
-            ),
-        ),
+        (NO_SUM, lambda: are_exponentials(weights, products)),
+        (MULTIPLIED_LATE, lambda: several and share_a_factor(weights, products)),
         (ONE_KEY, lambda: is_one(weights.amax(-1))),
         (NOT_ITSELF, lambda: several and not weights.diagonal().any()),
         (MASKED, lambda: several and not weights.triu(1).any()),
     ]
+
+
+def are_exponentials(weights: Tensor, products: Tensor) -> bool:
+    """Tell whether the logarithms of weights go with the products: nobody divided by a sum."""
+    logs = weights.double().log().to(weights.dtype)
+    return bool((weights > 0).all()) and near(
+        logs, slope(logs, products) * products
+    )
+
+
+def share_a_factor(weights: Tensor, products: Tensor) -> bool:
+    """Tell whether all rows sum to one number, and are a softmax of the products but for that."""
+    sums = weights.sum(-1)
+    is_one_number = near(sums, sums.mean().expand_as(sums))
+    return is_one_number and factor_of(weights, products) > 1e-3
 
 
 def _numbers(got: object, what: str, shape: Shape, signs: Signs) -> Tensor:

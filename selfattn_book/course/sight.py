@@ -77,22 +77,22 @@ def of_points(heard: Tensor) -> list[Likely]:
     ]
 
 
+NO_CAUSAL_MASK = (
+    "Every point sees every other: there is no causal mask, or it hides nothing."
+)
+SHIFTED_TWICE = "The target is shifted by one more place, and it came shifted."
+TOO_WIDE = (
+    "Each point sees one point of its future: the mask is one diagonal too wide."
+)
+
+
 def of_targets(heard: Tensor) -> list[Likely]:
     """Return what can be behind points of a target that are heard or not, ``(T, T)``."""
     rows = heard[heard.any(1)]  # that hear anything
     return [
-        (
-            "Every point sees every other: there is no causal mask, or it hides nothing.",
-            lambda: len(rows) > 1 and bool(rows.all()),
-        ),
-        (
-            "The target is shifted by one more place, and it came shifted.",
-            _is(heard, partial(torch.tril, diagonal=-1)),
-        ),
-        (
-            "Each point sees one point of its future: the mask is one diagonal too wide.",
-            _is(heard, partial(torch.tril, diagonal=1)),
-        ),
+        (NO_CAUSAL_MASK, lambda: len(rows) > 1 and bool(rows.all())),
+        (SHIFTED_TWICE, _is(heard, partial(torch.tril, diagonal=-1))),
+        (TOO_WIDE, _is(heard, partial(torch.tril, diagonal=1))),
         (
             "What comes later is seen, and what comes before is not: the mask is transposed.",
             _is(heard, torch.triu),

@@ -139,9 +139,8 @@ def at_temperature(
         return weights_of(attend, other, times=times)
 
     def is_limited() -> bool:
-        sums = weights.sum(1)
         same = near(weights, at(temperature**0.7, times))
-        return same and near(sums, torch.ones_like(sums))
+        return same and near(weights.sum(1), torch.ones(len(weights)).to(weights))
 
     return no.because(
         (TURNED, lambda: near(at(1 / temperature, times), wanted)),

@@ -173,6 +173,11 @@ def columns_of(attention: MultiHeadAttention) -> Tensor:
     return attention.project_output.weight.data.unflatten(1, heads)
 
 
+SHARED_OUT = "b^O is shared out among the heads, and belongs to none."
+NEIGHBOURS = "Neighbouring columns of the values went to different heads."
+OF_A_MEAN = "All words count alike: the weights are those of a mean."
+
+
 @torch.no_grad()
 def wrong_parts(attention: MultiHeadAttention, x: Tensor) -> dict[str, Tensor]:
     """Return the parts that come of likely mistakes."""
@@ -186,20 +191,14 @@ def wrong_parts(attention: MultiHeadAttention, x: Tensor) -> dict[str, Tensor]:
     plain = value - attention.project_value.bias.view(heads, 1, d_head)
     turned = stored.reshape(blocks.shape)
     mean = weights.mean(1, keepdim=True)
+    strided = wide.unflatten(-1, (d_head, heads)).permute(0, 3, 1, 2)
     return {
         NO_BIAS: weights @ plain @ blocks,
         "b^O is added to each part, and belongs to no head.": right + b,
-        "b^O is shared out among the heads, and belongs to none.": right
-        + b / heads,
+        SHARED_OUT: right + b / heads,
         SCRAMBLED: weights @ wide.view(value.shape) @ blocks,
-        "Neighbouring columns of the values went to different heads.": (
-            weights
-            @ wide.unflatten(-1, (d_head, heads)).permute(0, 3, 1, 2)
-            @ blocks
-        ),
-        "All words count alike: the weights are those of a mean.": (
-            value.mean(2, keepdim=True).expand_as(value) @ blocks
-        ),
+        NEIGHBOURS: weights @ strided @ blocks,
+        OF_A_MEAN: (value.mean(2, keepdim=True).expand_as(value) @ blocks),
         STORED: weights @ value @ turned,
         NO_WEIGHTS: value @ blocks,
         "All heads use the mean of the weights.": mean @ value @ blocks,

@@ -161,6 +161,23 @@ def same_outputs(got: Tensor, wanted: Tensor, told: str = "") -> Answer:
     return compared(got, wanted, what, ("sample", "step"), told="is {gap} off")
 
 
+RESIDUAL_INSIDE = (
+    "The input is added to the output: these layers have no residual path."
+)
+QUERIES_BELOW = (
+    "Queries come from the layer below, but keys and values from the newest point."
+)
+KEYS_BELOW = (
+    "Keys and values come from the layer below, but queries from the newest point."
+)
+VALUES_ABOVE = (
+    "Queries and keys come from the layer below, but values from the newest point."
+)
+RESIDUAL_OUTSIDE = (
+    "The newest point is added to the last output: there is no residual path."
+)
+
+
 @torch.no_grad()
 def wrong_outputs(
     layers: Sequence[MultiHeadAttention], x: Tensor
@@ -178,22 +195,12 @@ def wrong_outputs(
             whole([high], x)
         ),
         "The output of the first layer came back, not that of the last.": first,
-        "The input is added to the output: these layers have no residual path.": (
-            added + whole([high], added)
-        ),
-        "Queries come from the layer below, but keys and values from the newest point.": (
-            high(first, x, x, mask)[0]
-        ),
-        "Keys and values come from the layer below, but queries from the newest point.": (
-            high(x, first, first, mask)[0]
-        ),
-        "Queries and keys come from the layer below, but values from the newest point.": (
-            high(first, first, x, mask)[0]
-        ),
+        RESIDUAL_INSIDE: (added + whole([high], added)),
+        QUERIES_BELOW: (high(first, x, x, mask)[0]),
+        KEYS_BELOW: (high(x, first, first, mask)[0]),
+        VALUES_ABOVE: (high(first, first, x, mask)[0]),
         "One layer stands for all of them.": whole([low, low], x),
-        "The newest point is added to the last output: there is no residual path.": (
-            x + whole(layers, x)
-        ),
+        RESIDUAL_OUTSIDE: (x + whole(layers, x)),
         "The outputs of the layers are added up.": first + whole(layers, x),
     }
 

@@ -97,6 +97,15 @@ def counts_of(tokens: Tensor) -> Tensor:
     return torch.eye(5)[tokens].sum(dim=1)
 
 
+AVERAGE_FIRST = "The average comes before the block, and the block bends."
+THREE_BIASES = (
+    "The logits of the words are added: the last bias counts three times."
+)
+NO_PATH = "The block has lost the path around it: it adds to what came."
+NO_RELU = "The block has lost its ReLU."
+PROBABILITY = "A probability came: the logit is what stands before the sigmoid."
+
+
 def mistakes(model: MeanClassifier, counts: Tensor) -> dict[str, Tensor]:
     """Return what an answer computes that is wrong in one place."""
     words = model.embed.weight
@@ -112,23 +121,13 @@ def mistakes(model: MeanClassifier, counts: Tensor) -> dict[str, Tensor]:
     }
     return {
         **mixtures,
-        "The average comes before the block, and the block bends.": judged(
-            model.block(shares @ words)
-        ),
-        "The logits of the words are added: the last bias counts three times.": (
-            3 * right
-        ),
+        AVERAGE_FIRST: judged(model.block(shares @ words)),
+        THREE_BIASES: (3 * right),
         "The block is left out.": judged(shares @ words),
-        "The block has lost the path around it: it adds to what came.": judged(
-            shares @ (blocked - words)
-        ),
-        "The block has lost its ReLU.": judged(
-            shares @ (words + model.block.outer(inner))
-        ),
+        NO_PATH: judged(shares @ (blocked - words)),
+        NO_RELU: judged(shares @ (words + model.block.outer(inner))),
         "The bias of the last layer is left out.": right - model.judge.bias,
-        "A probability came: the logit is what stands before the sigmoid.": (
-            right.sigmoid()
-        ),
+        PROBABILITY: (right.sigmoid()),
         "The sign is turned round.": -right,
     }
 
