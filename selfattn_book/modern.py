@@ -1,0 +1,1 @@
+"""The parts of today's language models: rotary positions, grouped heads, gated networks."""

@@ -1,0 +1,1 @@
+"""A whole Transformer: it reads one sequence of tokens and writes another."""

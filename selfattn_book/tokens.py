@@ -1,0 +1,1 @@
+"""Text as numbers: characters, and pairs of bytes that occur together."""
