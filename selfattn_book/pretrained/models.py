@@ -1,9 +1,7 @@
 """A model that somebody else has saved, in this book's own code."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +10,7 @@ from selfattn_book.language import LanguageModel
 from selfattn_book.pretrained.asking import Options, Weights
 from selfattn_book.pretrained.gpt2 import gpt2, gpt2_weights
 from selfattn_book.pretrained.llama import llama, llama_weights
+from selfattn_book.pretrained.texts import read_json
 from selfattn_book.pretrained.weights import LARGEST, read_weights
 
 Build = Callable[[Options], LanguageModel]
@@ -20,7 +19,7 @@ FAMILIES: dict[str, tuple[Build, Rename]] = {
     "gpt2": (gpt2, gpt2_weights),
     "llama": (llama, llama_weights),
 }
-WEIGHTS, LARGEST_TEXT = "model.safetensors", 50_000_000  # bytes, of a file of text
+WEIGHTS = "model.safetensors"
 
 
 def load(
@@ -58,30 +57,6 @@ def load(
         model = build(options)
     _put(state, model)
     return model.eval()
-
-
-def read_json(file: Path) -> dict[str, Any]:
-    """Return what a file of JSON says, which must be names and values.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is too large, no JSON, or no object.
-    """
-    if not file.is_file():
-        raise FileNotFoundError(
-            f"{file.name} must lie in {file.parent}; it does not"
-        )
-    if file.stat().st_size > LARGEST_TEXT:
-        rule = f"{file.name} must have at most {LARGEST_TEXT} bytes"
-        raise ValueError(f"{rule}; got {file.stat().st_size}")
-    try:
-        said = json.loads(file.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file.name} must be JSON; {error}") from None
-    if not isinstance(said, dict):
-        rule = f"{file.name} must hold names and values"
-        raise ValueError(f"{rule}; got {type(said).__name__}")
-    return said
 
 
 def _places(path: Path) -> tuple[Path, Path]:

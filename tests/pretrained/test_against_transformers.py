@@ -86,7 +86,9 @@ def precise(model):
         base = model.config.rope_parameters["rope_theta"]
         model.model.rotary_emb = PreciseClocks(attention.head_dim, base)
         eps = model.config.rms_norm_eps
-        norms = [n for n, m in model.named_modules() if "RMSNorm" in type(m).__name__]
+        norms = [
+            n for n, m in model.named_modules() if "RMSNorm" in type(m).__name__
+        ]
         for name in norms:
             mine = nn.RMSNorm(24, eps=eps)
             mine.weight = model.get_submodule(name).weight
@@ -121,7 +123,9 @@ RIGHT = torch.arange(LENGTH) < torch.tensor([[11], [8], [5]])
 
 def agree(ours, theirs, tolerance=1e-12):
     assert theirs.abs().max() > 0.1
-    torch.testing.assert_close(ours.double(), theirs.double(), rtol=0, atol=tolerance)
+    torch.testing.assert_close(
+        ours.double(), theirs.double(), rtol=0, atol=tolerance
+    )
 
 
 @torch.no_grad()
@@ -135,7 +139,9 @@ def test_the_same_logits(pair):
 def test_the_same_logits_with_padding(pair, real):
     theirs, ours = pair
     places = (real.long().cumsum(1) - 1).clamp(min=0)
-    expected = theirs(text(), attention_mask=real.long(), position_ids=places).logits
+    expected = theirs(
+        text(), attention_mask=real.long(), position_ids=places
+    ).logits
     got = ours(text(), real)
     # A row that sees nothing is theirs to fill as they like; nobody reads it.
     agree(got[real], expected[real])
