@@ -188,7 +188,7 @@ class GatedFeedForward(nn.Module):
         ValueError: a size is below 1.
 
     Source:
-        :cite:t:`shazeer2020glu`, equation 6.
+        :cite:t:`shazeer2020glu`, section 2.
 
     Example:
         >>> feed_forward = GatedFeedForward(4, 16)

@@ -34,7 +34,7 @@ def rotate(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
         ValueError: ``D`` is odd, the positions do not fit, or ``base`` is not above 0 and finite.
 
     Source:
-        :cite:t:`su2021roformer`, equation 34.
+        :cite:t:`su2021roformer`, section 3.2.
 
     Example:
         >>> quarter = torch.tensor([0.0, torch.pi / 2])   # positions need not be whole

@@ -93,5 +93,5 @@ if __name__ == "__main__":
     for file in sorted(DATA.glob("tiny-*/*.*")):
         if file.suffix != ".md":
             file.chmod(0o644)
-            digest = hashlib.sha256(file.read_bytes()).hexdigest()
+            digest = hashlib.sha256(file.read_bytes()).hexdigest()[:32]
             print(f'    "{file.relative_to(DATA).as_posix()}": "{digest}",')

@@ -3,9 +3,6 @@
 Importing that library takes seconds: all that needs it stands in this file.
 """
 
-import json
-import re
-
 import pytest
 import torch
 from torch import nn
