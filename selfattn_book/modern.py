@@ -125,7 +125,15 @@ class GroupedAttention(nn.Module):
             query, key = self._turn(query, key, 0 if cache is None else len(cache))
         if cache is not None:
             key, value = cache.join(key, value)  # those of earlier calls first
-        output, weights = self._attend(query, key, value, mask, need_weights)
+        dropout = self.dropout if self.training else 0.0
+        keys, values = self._shared(key), self._shared(value)  # (B, H, S, d)
+        if need_weights:
+            weights = attention_weights(query, keys, mask)  # (B, H, T, S)
+            context = F.dropout(weights, dropout) @ values  # (B, H, T, d)
+        else:
+            weights, context = None, _fused(query, keys, values, mask, dropout)
+        merged = context.transpose(1, 2).flatten(2)  # (B, T, H * d)
+        output = self.project_output(merged)
         if cache is not None:
             cache.keep(key, value)  # last: a refused call leaves it as it was
         return output, weights
@@ -140,25 +148,9 @@ class GroupedAttention(nn.Module):
         base = self.rotary_base or 0.0
         return rotate(query, asking, base), rotate(key, places, base)
 
-    def _attend(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None,
-        need_weights: bool,
-    ) -> tuple[Tensor, Tensor | None]:
+    def _shared(self, x: Tensor) -> Tensor:
         times = self.num_heads // self.num_key_heads
-        key = key.repeat_interleave(times, dim=1)  # (B, H, S, d)
-        value = value.repeat_interleave(times, dim=1)
-        dropout = self.dropout if self.training else 0.0
-        if need_weights:
-            weights = attention_weights(query, key, mask)  # (B, H, T, S)
-            context = F.dropout(weights, dropout) @ value  # (B, H, T, d)
-        else:
-            weights, context = None, _fused(query, key, value, mask, dropout)
-        merged = context.transpose(1, 2).flatten(2)  # (B, T, H * d)
-        return self.project_output(merged), weights
+        return x.repeat_interleave(times, dim=1)  # (B, G, S, d) -> (B, H, S, d)
 
     def _split_heads(self, x: Tensor) -> Tensor:
         heads = x.unflatten(-1, (-1, self.d_head))  # however many there are

@@ -72,10 +72,10 @@ def _panel(
     for group in _groups(attention):
         x = sum(places[h] for h in group) / len(group)
         for h in group:
-            box(ax, (places[h], top + 60), size, "query")
+            box(ax, (places[h], top + 60), size, "query", "q")
             wire(ax, [(places[h], top + 74), (x, top + 112)], "query", head=False)
-        box(ax, (x, top + 124), size, "key")
-        box(ax, (x, top + 124 + HEAD), size, "value")
+        box(ax, (x, top + 124), size, "key", "k")
+        box(ax, (x, top + 124 + HEAD), size, "value", "v")
     keys = f"{attention.num_key_heads} of keys, {attention.num_key_heads} of values"
     say(ax, (middle, top + 178), keys, "muted", size=SMALL)
 

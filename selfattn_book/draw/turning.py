@@ -25,7 +25,7 @@ from selfattn_book.draw.layout import WIDE
 from selfattn_book.draw.sheet import SMALL
 from selfattn_book.rotary import rotate
 
-PANEL, FACE = 206, 62  # pixels: how high a clock is drawn, and its radius
+PANEL, FACE = 222, 66  # pixels: how high a clock is drawn, and its radius
 
 
 @dataclass
