@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from selfattn_book._arguments import check_integer
 from selfattn_book.generation import Choice, likeliest, sampler
 from selfattn_book.pretrained.continuing import continue_text
 
@@ -37,7 +38,10 @@ def _choice(asked: argparse.Namespace) -> Choice:
     given = {name: value for name, value in options.items() if value is not None}
     if not given:
         return likeliest
-    return sampler(torch.Generator().manual_seed(asked.seed), **given)
+    seed = check_integer("seed", asked.seed, least=0)
+    if seed >= 2**63:
+        raise ValueError(f"seed must be below 2**63; got {seed}")
+    return sampler(torch.Generator().manual_seed(seed), **given)
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:

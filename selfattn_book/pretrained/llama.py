@@ -96,7 +96,12 @@ def check_options(options: Options) -> None:
 def _rotary(options: Options) -> Options:
     """Return the options of the clocks, which newer files keep by themselves."""
     parameters = options.said.get("rope_parameters")
-    return options if parameters is None else Options(parameters)
+    if parameters is None:
+        return options
+    if not isinstance(parameters, dict):
+        rule = "rope_parameters must be names and values"
+        raise ValueError(f"{rule}; got {parameters!r}")
+    return Options(parameters)
 
 
 def _heads(options: Options) -> tuple[int, int, int]:

@@ -179,7 +179,7 @@ def _check(vocabulary: dict[str, int], merges: Sequence[tuple[str, str]]) -> Non
 
     >>> _check({"a": 1}, [])
     Traceback (most recent call last):
-    ValueError: the tokens must be numbered from 0, each number once; got 1 of 1 tokens
+    ValueError: the tokens must be numbered from 0, each number once; got [1]
     >>> _check({"a": 0}, [])
     Traceback (most recent call last):
     ValueError: each byte must have a token; there is none for 'Ā'
@@ -192,9 +192,7 @@ def _check(vocabulary: dict[str, int], merges: Sequence[tuple[str, str]]) -> Non
         range(len(numbers))
     ):
         rule = "the tokens must be numbered from 0, each number once"
-        raise ValueError(
-            f"{rule}; got {str(numbers[0])[:20]} of {len(numbers)} tokens"
-        )
+        raise ValueError(f"{rule}; got {str(numbers[:3])[:40]}")
     for letter in letters():
         if letter not in vocabulary:
             rule = "each byte must have a token"

@@ -25,6 +25,7 @@ DTYPES = {
 }
 LARGEST_HEADER = 100_000_000  # bytes, as in the format's own library
 LARGEST = 16 * 2**30  # bytes; more than memory, most often
+MOST_AXES = 8
 _ENTRY = {"dtype", "shape", "data_offsets"}
 
 
@@ -132,6 +133,8 @@ def _is_entry(entry: object) -> bool:
         return False
     if not (_are_counts(shape) and _are_counts(place) and len(place) == 2):
         return False
+    if len(shape) > MOST_AXES or prod(max(size, 1) for size in shape) >= 2**60:
+        return False  # PyTorch could not hold it, even where it is empty
     return bool(place[1] - place[0] == prod(shape) * DTYPES[dtype].itemsize)
 
 

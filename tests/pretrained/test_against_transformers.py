@@ -5,13 +5,18 @@ Importing that library takes seconds: all that needs it stands in this file.
 
 import pytest
 import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from torch import nn
 
 from selfattn_book.cache import KeyValueCache
+from selfattn_book.experiments.tiny_models import as_recorded, tiny_model
 from selfattn_book.generation import generate
 from selfattn_book.pretrained.models import load
+from selfattn_book.pretrained.tokenizer import read_tokenizer
 
 transformers = pytest.importorskip("transformers")
+tokenizers = pytest.importorskip("tokenizers")
 
 VOCABULARY, BATCH, LENGTH, LAYERS = 53, 3, 11, 2
 SIZES = {
@@ -179,3 +184,63 @@ def test_a_weight_that_moves_is_noticed(pair):
     gap = (ours(text()) - theirs(text()).logits).abs().max()
     ours.blocks[1].attention.project_value.weight[0, 0] -= 1e-3
     assert gap > 1e-7
+
+
+@pytest.mark.parametrize("name", ["tiny-gpt2", "tiny-llama"])
+@torch.no_grad()
+def test_what_is_recorded_is_what_they_compute(name):
+    kind = {
+        "tiny-gpt2": transformers.GPT2LMHeadModel,
+        "tiny-llama": transformers.LlamaForCausalLM,
+    }[name]
+    _, tokens, recorded = as_recorded(name)
+    theirs = kind.from_pretrained(tiny_model(name)).double().eval()
+    agree(theirs(tokens).logits, recorded, 1e-6)
+
+
+NASTY = (
+    """It's we'll I'VE don't 's 't. 2019 ½ ٣٤ Ⅷ x²  two   three\n\n\tend \r\n
+naïve Straße 日本語漢字 العربية हिन्दी 🦥👩‍🔬 e\u0301 \u200b \xa0nbsp \u2003em \x1cfs \x85nel
+_under_ --"""
+    * 2
+)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """Theirs and ours, of the pairs in a text with everything in it."""
+    folder = tmp_path_factory.mktemp("tokens")
+    trained = tokenizers.ByteLevelBPETokenizer()
+    options = {"vocab_size": 340, "min_frequency": 1, "show_progress": False}
+    trained.train_from_iterator(
+        [NASTY], special_tokens=["<|endoftext|>"], **options
+    )
+    trained.save_model(str(folder))
+    theirs = transformers.GPT2TokenizerFast(
+        vocab=str(folder / "vocab.json"), merges=str(folder / "merges.txt")
+    )
+    return theirs, read_tokenizer(folder)
+
+
+def test_the_same_tokens(both):
+    theirs, ours = both
+    assert len(ours.rank) > 50
+
+    @settings(max_examples=400)
+    @given(st.lists(st.sampled_from(NASTY), max_size=40).map("".join))
+    @example(NASTY)
+    @example("")
+    def same(text):
+        assert ours.encode(text) == theirs.encode(text)
+        assert ours.decode(ours.encode(text)) == text
+
+    same()
+
+
+def test_the_same_tokens_of_letters_from_everywhere(both):
+    """Of each plane that is in use, letters as they come."""
+    theirs, ours = both
+    used = [chr(c) for c in range(0x20, 0x2FA1F, 97) if not 0xD800 <= c <= 0xDFFF]
+    for letter in used:
+        text = f"a {letter}{letter} 1{letter}b{letter}"
+        assert ours.encode(text) == theirs.encode(text), hex(ord(letter))

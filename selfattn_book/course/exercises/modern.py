@@ -113,9 +113,6 @@ def no_of(mask: Tensor, size: Size, told: str) -> Answer:
         "The window is one too narrow.": window(length, width - 1) | past & first,
         "There is one sink too many.": streaming(length, width, sinks + 1),
         "There is one sink too few.": streaming(length, width, max(sinks - 1, 0)),
-        "The sinks are the last positions, not the first.": (
-            near | past & first.flip(-1)
-        ),
     }
     return Answer("mathematics", f"in {named(size)} {told}.").because(
         *(
