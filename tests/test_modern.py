@@ -184,7 +184,7 @@ def test_gradients_are_finite_with_a_blind_row(make, inputs):
     assert all(x.grad.isfinite().all() for x in given)
 
 
-def test_shapes_alone_will_do_and_it_compiles_to_one_graph(make, inputs):
+def test_shapes_alone_will_do_and_it_can_be_exported(make, inputs):
     few = make(2, rotary_base=10000.0).to("meta")
     context, weights = few(*[x.to("meta") for x in inputs()])
     assert context.shape == (BATCH, QUERIES, WIDTH)

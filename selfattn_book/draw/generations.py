@@ -102,7 +102,6 @@ def _cell(
 def _parts(block: nn.Module, positions: nn.Module | None) -> list[tuple[str, ...]]:
     """Say of each part of a block what it is."""
     norm: nn.Module
-    attention: Any = block.attention
     if isinstance(block, EncoderBlock):
         norm, before = block.attention_path.norm, block.attention_path.norm_first
     elif isinstance(block, CausalBlock):
@@ -110,6 +109,7 @@ def _parts(block: nn.Module, positions: nn.Module | None) -> list[tuple[str, ...
     else:
         rule = "a block must be an EncoderBlock or a CausalBlock"
         raise TypeError(f"{rule}; got {type(block).__name__}")
+    attention: Any = block.attention
     heads = int(attention.num_heads)
     keys = int(getattr(attention, "num_key_heads", heads))
     biased = any(
