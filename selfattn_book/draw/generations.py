@@ -6,7 +6,14 @@ from typing import Any
 from matplotlib.axes import Axes
 from torch import nn
 
-from selfattn_book.draw.canvas import box, canvas, for_desk_and_phone, say, tell
+from selfattn_book.draw.canvas import (
+    Point,
+    box,
+    canvas,
+    for_desk_and_phone,
+    say,
+    tell,
+)
 from selfattn_book.draw.layout import WIDE
 from selfattn_book.draw.sheet import SMALL
 from selfattn_book.language import CausalBlock
@@ -21,7 +28,8 @@ NETWORKS = {
     GELUFeedForward: ("gelu",),
     GatedFeedForward: ("silu,", "gated"),
 }
-CELL, STEP = 40, 52  # pixels: how high a cell is, and from row to row
+# Pixels: how high a cell is, from row to row, and above all rows.
+CELL, STEP, TOP = 40, 52, 26
 
 
 def generations(named: Named) -> Axes:
@@ -52,41 +60,33 @@ def generations(named: Named) -> Axes:
 
     def draw(width: float) -> Axes:
         on_desk = width == WIDE
-        left, top = (100, 26) if on_desk else (0, 26)
-        step = STEP if on_desk else STEP + 18
-        ax = canvas(width, top + 6 + step * len(ROWS))
+        left, step = (100, STEP) if on_desk else (0, STEP + 18)
+        ax = canvas(width, TOP + 6 + step * len(ROWS))
         room = (width - left) / len(columns)
-        before: Sequence[Sequence[str]] = ()
-        for c, (name, parts) in enumerate(columns.items()):
-            x = left + (c + 0.5) * room
-            say(ax, (x, 12), name, bold=True)
-            for r, lines in enumerate(parts):
-                new = bool(before) and before[r] != lines
-                y = top + (r + 1) * step - STEP / 2
-                _cell(ax, (x, y), room - 8, lines, new=new)
-            before = parts
+        for c, name in enumerate(columns):
+            say(ax, (left + (c + 0.5) * room, 12), name, bold=True)
         for r, row in enumerate(ROWS):
-            at = (
-                (92, top + r * step + STEP / 2)
-                if on_desk
-                else (4, top + r * step + 9)
-            )
-            say(
-                ax,
-                at,
-                row,
-                "muted",
-                align="right" if on_desk else "left",
-                size=SMALL,
-            )
+            y = TOP + (r + 1) * step - STEP / 2  # the middle of the cells
+            at, side = ((92, y), "right") if on_desk else ((4, y - 35), "left")
+            say(ax, at, row, "muted", align=side, size=SMALL)
+            cells = [parts[r] for parts in columns.values()]
+            _row(ax, (left, y), room, cells)
         return tell(ax, *_told(columns))
 
     return for_desk_and_phone(draw)
 
 
+def _row(ax: Axes, at: Point, room: float, cells: Sequence[Sequence[str]]) -> None:
+    """Draw one part in all blocks."""
+    for c, lines in enumerate(cells):
+        new = c > 0 and cells[c - 1] != lines
+        middle = (at[0] + (c + 0.5) * room, at[1])
+        _cell(ax, middle, room - 8, lines, new=new)
+
+
 def _cell(
     ax: Axes,
-    at: tuple[float, float],
+    at: Point,
     width: float,
     lines: Sequence[str],
     *,

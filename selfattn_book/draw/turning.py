@@ -93,33 +93,24 @@ def turning(
 def _clock(ax: Axes, top: tuple[float, float], turned: _Turned) -> None:
     """Draw both hands on one face, the angle between them, and the score."""
     x, y = top[0], top[1] + 40 + FACE
-    at_query, at_key = turned.places
-    say(
-        ax,
-        (x - 8, top[1] + 14),
-        f"query at {at_query}",
-        "query",
-        align="right",
-        bold=True,
-    )
-    say(
-        ax, (x + 8, top[1] + 14), f"key at {at_key}", "key", align="left", bold=True
-    )
+    sides = (("query", x - 8, "right"), ("key", x + 8, "left"))
+    for (role, left, side), place in zip(sides, turned.places, strict=True):
+        at = (left, top[1] + 14)
+        say(ax, at, f"{role} at {place}", role, align=side, bold=True)
     node(ax, (x, y), "", "road", radius=FACE)
     _arc(ax, (x, y), turned)
+    _hands(ax, (x, y), turned)
+    score = f"score {number(turned.score)}"
+    box(ax, (x, y + FACE + 24), (112, 26), "weights", score)
+
+
+def _hands(ax: Axes, at: tuple[float, float], turned: _Turned) -> None:
     longest = max(float(v.norm()) for v in (turned.query, turned.key))
     for vector, role in ((turned.key, "key"), (turned.query, "query")):
         along = vector / longest * (FACE - 5)
-        tip = (x + float(along[0]), y - float(along[1]))
-        line(ax, [(x, y), tip], role, width=BOLD_LINE + 0.6)
+        tip = (at[0] + float(along[0]), at[1] - float(along[1]))
+        line(ax, [at, tip], role, width=BOLD_LINE + 0.6)
         disc(ax, tip, 5, role)
-    box(
-        ax,
-        (x, y + FACE + 24),
-        (112, 26),
-        "weights",
-        f"score {number(turned.score)}",
-    )
 
 
 def _arc(ax: Axes, at: tuple[float, float], turned: _Turned) -> None:
