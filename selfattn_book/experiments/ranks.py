@@ -51,12 +51,15 @@ def on_ranks(
         ValueError: count must be at least 1; got 0
     """
     check_integer("count", count, least=1)
-    store, made = HashStore(), {}
+    store, made, groups = HashStore(), {}, {}
     failures: list[BaseException] = []
 
     def run(rank: int) -> None:
         try:
-            made[rank] = work(_connected(store, rank, count, wait))
+            # Held until all are done: a group that goes with a model waits for its helpers while
+            # it keeps Python's lock, and they may be waiting for that.
+            groups[rank] = _connected(store, rank, count, wait)
+            made[rank] = work(groups[rank])
         except BaseException as failure:  # told in the thread that waits
             failures.append(failure)
 

@@ -55,7 +55,8 @@ def main(arguments: list[str] | None = None) -> None:
             each_step=_leaving(group, options.leave_at, silent=options.silent),
         )
     except (OSError, RuntimeError, ValueError) as error:
-        sys.exit(f"The training failed: {error}")
+        print(f"The training failed: {error}", file=sys.stderr, flush=True)
+        sys.exit(1)
     ranks = group.size() if group else 1
     if not group or group.rank() == 0:
         named = f"{ranks} {'rank' if ranks == 1 else 'ranks'}"
