@@ -29,14 +29,14 @@ RECORDED: dict[str, Any] = {
             "code": 1,
             "said": [
                 "The training failed: the batch must be a "
+                "multiple of the number of ranks, 3; got 16",
+                "The training failed: the batch must be a "
+                "multiple of the number of ranks, 3; got 16",
+                "The training failed: the batch must be a "
                 "multiple of the number of ranks, 3; got "
-                "16The training failed: the batch must be a "
-                "multiple of the number of ranks, 3; got "
-                "16The training failed: the batch must be a "
-                "multiple of the number of ranks, 3; got "
-                "16"
+                "16",
             ],
-            "root_cause": [0, 1],
+            "root_cause": [2, 1],
         },
         "a rank dies": {
             "code": 1,
@@ -83,4 +83,4 @@ RECORDED: dict[str, Any] = {
         },
     },
 }
-DIGEST = "592f760eb1101106d67b85e2c04c3cdedf24574978b7b0e3d74a1cec3719035e"
+DIGEST = "8d50b138234198e8686a76a90d014a03a577d475b5abc2067954f8fe0eb2db01"

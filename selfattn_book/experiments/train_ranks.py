@@ -55,7 +55,8 @@ def main(arguments: list[str] | None = None) -> None:
             each_step=_leaving(group, options.leave_at, silent=options.silent),
         )
     except (OSError, RuntimeError, ValueError) as error:
-        print(f"The training failed: {error}", file=sys.stderr, flush=True)
+        # In one piece, line end and all: other ranks write to the same place.
+        sys.stderr.write(f"The training failed: {error}\n")
         sys.exit(1)
     ranks = group.size() if group else 1
     if not group or group.rank() == 0:
