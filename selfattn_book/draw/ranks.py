@@ -9,6 +9,7 @@ from torch import Tensor
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
     Point,
+    bar,
     box,
     canvas,
     for_desk_and_phone,
@@ -23,7 +24,7 @@ from selfattn_book.draw.layout import WIDE
 from selfattn_book.draw.sheet import SMALL
 
 GROUNDS = ("word-0", "word-1", "word-2")  # one for each rank
-ROW, GAP, TOP = 32, 18, 44  # pixels: an example, between ranks, above the first one
+ROW, GAP, TOP = 32, 18, 62  # pixels: an example, between ranks, above the first one
 TILE, PAD = 9, 5  # pixels: what is held is drawn in tiles, in a box
 
 
@@ -40,9 +41,9 @@ class _Columns:
 
 
 DESK = _Columns(
-    62, 232, 402, 566, 74, ("examples", "rank's mean", "mean over ranks", "step")
+    62, 230, 396, 558, 74, ("gradients", "rank's mean", "mean over ranks", "step")
 )
-PHONE = _Columns(34, 118, 200, 277, 54, ("examples", "own", "mean", "step"))
+PHONE = _Columns(34, 118, 200, 277, 54, ("gradients", "own", "mean", "step"))
 
 
 def shared_batch(parts: Sequence[Tensor]) -> Axes:
@@ -172,7 +173,7 @@ def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Axes:
 
     def draw(width: float) -> Axes:
         across = min(len(ways), 5 if width == WIDE else 2)
-        wide, high = width / across, 170
+        wide, high = width / across, 178
         ax = canvas(width, high * -(-len(ways) // across))
         for i, (name, pair) in enumerate(ways.items()):
             left, top = wide * (i % across), high * (i // across)
@@ -207,11 +208,13 @@ def _way(ax: Axes, at: Point, name: str, pair: tuple[Tensor, Tensor]) -> None:
     """Draw two ranks side by side, each with its tiles of the batch above those of the model."""
     x, top = at
     say(ax, (x, top + 14), name, bold=True)
-    for rank in (0, 1):
-        middle = x + (rank - 0.5) * 62
-        say(ax, (middle, top + 36), f"rank {rank}", size=SMALL)
-        for y, table in ((top + 72, pair[0]), (top + 124, pair[1])):
+    rows = ((top + 66, "batch", pair[0]), (top + 130, "model", pair[1]))
+    for y, what, table in rows:
+        say(ax, (x, y + 31), what, "muted", size=SMALL)
+        for rank in (0, 1):
+            middle = x + (rank - 0.5) * 62
             _tiles(ax, (middle, y), table[rank], GROUNDS[rank])
+            say(ax, (middle, top + 36), f"rank {rank}", size=SMALL)
 
 
 def _tiles(ax: Axes, at: Point, held: Tensor, ground: str) -> None:
@@ -221,7 +224,7 @@ def _tiles(ax: Axes, at: Point, held: Tensor, ground: str) -> None:
     box(ax, at, size, "road", filled=False, width=0.8)
     for i in range(rows):
         for j in range(columns):
-            x = at[0] + (j - (columns - 1) / 2) * TILE
+            x = at[0] + (j - columns / 2) * TILE + 0.5
             y = at[1] + (i - (rows - 1) / 2) * TILE
             if held[i, j]:
-                box(ax, (x, y), (TILE - 1, TILE - 1), ground, width=1)
+                bar(ax, (x, y), TILE - 1, ground, thick=TILE - 1)

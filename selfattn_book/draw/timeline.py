@@ -48,7 +48,7 @@ def timeline(work: Tensor) -> Axes:
     def draw(width: float) -> Axes:
         left = 64 if width == WIDE else 50
         cell = min(52, (width - left - 8) / ticks)
-        ax = canvas(width, TOP + ROW * ranks)
+        ax = canvas(width, TOP + ROW * ranks - 6)
         say(ax, (left, 12), "time →", "muted", size=SMALL, align="left")
         for rank, row in enumerate(work.tolist()):
             y = TOP + ROW * rank + 8

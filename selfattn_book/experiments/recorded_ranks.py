@@ -17,12 +17,12 @@ RECORDED: dict[str, Any] = {
     "runs": {
         "alone": {
             "code": 0,
-            "said": ["1 rank, after 6 epochs: loss 0.926009803849"],
+            "said": ["1 rank, after 10 epochs: loss 0.752766924462"],
             "root_cause": [],
         },
         "two ranks": {
             "code": 0,
-            "said": ["2 ranks, after 6 epochs: loss 0.926009803849"],
+            "said": ["2 ranks, after 10 epochs: loss 0.752766924462"],
             "root_cause": [],
         },
         "three ranks": {
@@ -36,7 +36,7 @@ RECORDED: dict[str, Any] = {
                 "multiple of the number of ranks, 3; got "
                 "16",
             ],
-            "root_cause": [2, 1],
+            "root_cause": [1, 1],
         },
         "a rank dies": {
             "code": 1,
@@ -45,7 +45,7 @@ RECORDED: dict[str, Any] = {
         },
         "one goes on": {
             "code": 0,
-            "said": ["1 rank, after 6 epochs: loss 0.926009803849"],
+            "said": ["1 rank, after 10 epochs: loss 0.752766924462"],
             "root_cause": [],
         },
         "a rank hangs": {
@@ -60,21 +60,21 @@ RECORDED: dict[str, Any] = {
     "kept": 2,
     "measured": {
         "equal": {
-            "largest": 0.12056056402554738,
-            "averaged": 8.326672684688674e-17,
-            "own": 0.08718418719452913,
+            "largest": 0.1428439950204709,
+            "averaged": 5.551115123125783e-17,
+            "own": 0.08523947470377516,
         },
         "unequal": {
-            "largest": 0.12056056402554738,
-            "averaged": 0.07980569611854758,
-            "own": 0.2394170883556427,
+            "largest": 0.1428439950204709,
+            "averaged": 0.07018892637718246,
+            "own": 0.21056677913154753,
         },
         "sharded": {
             "parameters": 7040.0,
             "held": 3520.0,
             "held by Adam": 7040.0,
-            "gradients": 8.326672684688674e-17,
-            "after a step": 4.0245584642661925e-16,
+            "gradients": 5.551115123125783e-17,
+            "after a step": 5.620504062164855e-16,
         },
         "splits": {
             "feed-forward": 1.1102230246251565e-16,
@@ -83,4 +83,4 @@ RECORDED: dict[str, Any] = {
         },
     },
 }
-DIGEST = "8d50b138234198e8686a76a90d014a03a577d475b5abc2067954f8fe0eb2db01"
+DIGEST = "a9f70d35f48824a59ecbafc9403084c1c0d1828328c07f6addb0b30f0b964363"

@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add, own = parser.add_argument, Recipe()
-    add("--epochs", type=int, default=6, help="in all, resumed ones included")
+    add("--epochs", type=int, default=10, help="in all, resumed ones included")
     add("--walks", type=int, default=own.walks, help="to learn from")
     add("--batch", type=int, default=own.batch, help="of a step, on all ranks")
     add("--seed", type=int, default=own.seed, help="of walks, weights and order")

@@ -51,8 +51,19 @@ def next_hour_loss(model: nn.Module, walks: Tensor) -> Tensor:
 
 
 def new_model(seed: int) -> LanguageModel:
-    """Return an untrained model in float64, so that other sums show in the last digits alone."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        sizes = {"d_model": 16, "num_layers": 2, "num_heads": 2, "context": LENGTH}
-        return decoder_only(HOURS, **sizes).double()
+    """Return an untrained model in float64, so that other sums show in the last digits alone.
+
+    Example:
+        >>> model = new_model(0)
+        >>> model.embedding.weight.dtype, sum(p.numel() for p in model.parameters())
+        (torch.float64, 7040)
+    """
+    before = torch.get_default_dtype()
+    sizes = {"d_model": 16, "num_layers": 2, "num_heads": 2, "context": LENGTH}
+    try:  # the same weights, whatever the default is
+        torch.set_default_dtype(torch.float64)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return decoder_only(HOURS, **sizes)
+    finally:
+        torch.set_default_dtype(before)
