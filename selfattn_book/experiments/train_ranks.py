@@ -9,7 +9,7 @@ and as two ranks, with PyTorch's own launcher::
     python -m torch.distributed.run --standalone --nproc-per-node 2 \
         -m selfattn_book.experiments.train_ranks
 
-The model reads walks around a clock, so the least loss that any model can have is known: ln 2.
+The model reads walks around a clock, so that the least loss to expect on new ones is known: ln 2.
 """
 
 import argparse

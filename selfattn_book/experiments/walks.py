@@ -1,7 +1,7 @@
 """Walks around a clock, and a language model that learns them: the least loss is known.
 
-From each hour a walk goes on to the one before or the one after, with equal chances, so that no model
-can have a lower mean loss than ln 2.
+From each hour a walk goes on to the one before or the one after, with equal chances, so that on new
+walks no model can expect a mean loss below ln 2.
 """
 
 import torch
