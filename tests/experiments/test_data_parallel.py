@@ -27,6 +27,23 @@ def state_of(model):
     return torch.cat([p.detach().flatten() for p in model.parameters()])
 
 
+def test_alone_it_is_an_ordinary_training(alone):
+    model, walks = new_model(0), walks_around_the_clock(48, seed=0)
+    adam, losses = torch.optim.Adam(model.parameters(), lr=0.01), []
+    for epoch in range(3):
+        order = torch.randperm(48, generator=torch.Generator().manual_seed(epoch))
+        own = []
+        for batch in walks[order].split(12):
+            loss = next_hour_loss(model, batch)
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+            own.append(loss.item())
+        losses.append(sum(own) / 4)
+    assert alone[1] == pytest.approx(losses, rel=0, abs=1e-10)
+    torch.testing.assert_close(state_of(model), state_of(alone[0]))
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_however_many_ranks_the_numbers_are_the_same(ranks, alone):
     models = [new_model(seed) for seed in range(ranks)]  # only the first one counts
