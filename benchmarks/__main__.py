@@ -2,20 +2,17 @@
 
 import argparse
 import json
-import os
-import platform
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import torch
 
-import selfattn_book
 from benchmarks import attention, blocks, memory, predict, train
 from benchmarks.plot import draw
+from benchmarks.provenance import provenance
 from benchmarks.timing import Times, alternate, ratio, spread
 
 
@@ -183,22 +180,6 @@ def misses(
         if not target["met"]
     ]
     return lines if memory.is_linear(peaks) else [*lines, "  memory, linear in T"]
-
-
-def provenance(runs: int) -> dict[str, Any]:
-    """Return where and with what the times were taken."""
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {
-            "selfattn_book": selfattn_book.__version__,
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-        },
-        "platform": platform.platform(),
-        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
-        "cpu_count": os.cpu_count(),
-        "runs": runs,
-    }
 
 
 def _parser() -> argparse.ArgumentParser:

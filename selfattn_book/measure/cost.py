@@ -65,7 +65,7 @@ class _Ledger(TorchDispatchMode):
     """Keep the sum of the bytes that are in use, and the greatest that it has been."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.now = self.peak = 0
         self.known: weakref.WeakValueDictionary[int, Any] = (
             weakref.WeakValueDictionary()
