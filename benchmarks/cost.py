@@ -9,6 +9,7 @@ processor time is taken, so that a neighbour does not count; on a GPU, time on t
 import argparse
 import hashlib
 import json
+import platform
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -111,6 +112,9 @@ def record(
         }
     sizes = {"batch": 1, "d_model": D_MODEL, "num_heads": HEADS}
     about = {"device": device, "processor": processor(device), **provenance(runs)}
+    about["platform"] = (
+        f"{platform.system()} {platform.machine()}"  # no more than readers need
+    )
     whole = {**about, "sizes": sizes, **found}
     return {**whole, "digest": digest(whole)}
 

@@ -5,12 +5,11 @@ device, where nothing is computed, so that a length of a hundred thousand costs 
 """
 
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 
@@ -96,6 +95,12 @@ class _Ledger(TorchDispatchMode):
         self.now -= size
 
 
-def _storages(values: object) -> list[Any]:
-    tensors = [x for x in tree_leaves(values) if isinstance(x, Tensor)]
-    return [x.untyped_storage() for x in tensors]
+def _storages(values: object) -> Iterator[Any]:
+    """Find the storages of tensors, in lists and tuples of any depth, and in dictionaries."""
+    if isinstance(values, Tensor):
+        yield values.untyped_storage()
+    elif isinstance(values, list | tuple):
+        for value in values:
+            yield from _storages(value)
+    elif isinstance(values, dict):
+        yield from _storages(list(values.values()))
