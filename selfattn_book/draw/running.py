@@ -66,11 +66,11 @@ def running_softmax(
             blocks, or the block is below 1.
 
     Example:
-        >>> ax = running_softmax([0.0, 1.0, 3.0], [10.0, 20.0, 30.0], block=2)
+        >>> ax = running_softmax([0.0, 1.0, 3.0], [10, 20, 30], block=2)
         >>> print(ax.get_label())
-        The softmax in one pass over 3 keys, in blocks of 2.
+        The softmax in one pass over 3 keys, in blocks of 2. The values are 10, 20, 30.
         After 2 keys: shares 0.37, 1.00; highest 1.00, total 1.37, mean 17.31.
-        After 3 keys: shares 0.05, 0.14, 1.00; highest 3.00, total 1.19, mean 28.01.
+        After 3 keys: shares 0.05, 0.14, 1.00; highest 3.00, total 1.19, mean 28.02.
         >>> running_softmax([0.0], [1.0], 1)
         Traceback (most recent call last):
         ValueError: there must be 2 to 8 scores; got 1
@@ -91,12 +91,13 @@ def running_softmax(
     ]
 
     def draw(width: float) -> Axes:
-        ax = canvas(width, 36 + PITCH * len(frames))
-        _Film(ax, asked, width == NARROW).draw(frames)
+        ax = canvas(width, 62 + PITCH * len(frames))
+        _Film(ax, (asked, given), width == NARROW).draw(frames)
         opening = (
             f"The softmax in one pass over {len(asked)} keys, in blocks of {block}"
         )
-        return tell(ax, opening, *told)
+        values = f"The values are {listed(given, 0)}"
+        return tell(ax, opening, values, *told)
 
     return for_desk_and_phone(draw)
 
@@ -125,8 +126,11 @@ def _frames(scores: np.ndarray, values: np.ndarray, block: int) -> list[_Frame]:
 class _Film:
     """Where things stand on the sheet."""
 
-    def __init__(self, ax: Axes, scores: np.ndarray, narrow: bool) -> None:
-        self.ax, self.scores, self.narrow = ax, scores, narrow
+    def __init__(
+        self, ax: Axes, row: tuple[np.ndarray, np.ndarray], narrow: bool
+    ) -> None:
+        self.ax, (self.scores, self.values), self.narrow = ax, row, narrow
+        scores = self.scores
         self.slot = (176 if narrow else 340) / len(scores)
         self.kept = 190 if narrow else 372  # where begins what is kept
 
@@ -141,6 +145,19 @@ class _Film:
         titles(self.ax, heads, 14)
         for i, frame in enumerate(frames):
             self._frame(frame, 36 + PITCH * i + BAR + 18)
+        low = 42 + PITCH * len(frames)
+        for j, value in enumerate(self.values):
+            name = f"{value:g}" if self.narrow else f"v = {value:g}"
+            at = ((j + 0.5) * self.slot, low)
+            say(self.ax, at, name, "value", size=SMALL)
+        say(
+            self.ax,
+            (self.kept + 4, low),
+            "values",
+            "value",
+            size=SMALL,
+            align="left",
+        )
 
     def _frame(self, frame: _Frame, base: float) -> None:
         across = len(self.scores) * self.slot
