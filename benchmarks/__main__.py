@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import attention, blocks, memory, predict, train
+from benchmarks import attention, blocks, cost, language, memory, predict, train
 from benchmarks.plot import draw
 from benchmarks.provenance import provenance
 from benchmarks.timing import Times, alternate, ratio, spread
@@ -93,6 +93,28 @@ COMPARISONS = {
     "long-weights": attention_comparison(LONG, 1.0, weights=True),
     "encoder": block_comparison("encoder"),
     "decoder": block_comparison("decoder"),
+    "one-pass": Comparison(
+        "attention of one head at T = 8192, forward",
+        lambda: cost.one_pass_contenders(8192),
+        (Target("blocks, in Python", "fused", 4.0),),
+    ),
+    # What a token costs beside its walk along the cache does not depend on the cache.
+    "token": Comparison(
+        "one more token beside a cache (1, 1, 256, 4), 21 times",
+        lambda: cost.token_contenders(64, 1024),
+        (Target("projections, 1024 keys", "projections, 64 keys", 1.2),),
+    ),
+    "language-model": Comparison(
+        "a training step of a decoder-only model (8, 128, 256, 8), 4 blocks",
+        language.training_contenders,
+        (Target("the book", "transformers' GPT-2", 1.0),),
+        threads=2,
+    ),
+    "writing": Comparison(
+        "256 tokens written with a cache, 4 blocks",
+        language.writing_contenders,
+        (Target("the book", "transformers' generate", 0.8),),
+    ),
 }
 
 

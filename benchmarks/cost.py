@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from benchmarks.memory import peak
 from benchmarks.one_module_per_head import Heads, copy_heads
 from benchmarks.provenance import provenance
 from benchmarks.timing import Times, alternate
@@ -32,7 +34,7 @@ from selfattn_book.pytorch import to_torch
 D_MODEL, HEADS = 256, 4
 LENGTHS = tuple(2**k for k in range(6, 14))  # 64 to 8192
 PEAKS = (1024, 2048, 4096, 8192)
-FILE = Path("docs/chapters/data/attention-times.json")
+FILE = Path(__file__).parents[1] / "docs/chapters/data/attention-times.json"
 Contenders = dict[str, Callable[[], object]]
 
 
@@ -145,7 +147,7 @@ def peak_of(way: str, length: int) -> float:
 PEAK_WAYS: dict[str, Callable[[Tensor], object]] = {
     "with weights": lambda x: scaled_dot_product_attention(x, x, x)[0],
     "blocks, in Python": lambda x: blockwise_attention(x, x, x),
-    "fused": lambda x: torch.nn.functional.scaled_dot_product_attention(x, x, x),
+    "fused": lambda x: F.scaled_dot_product_attention(x, x, x),
 }
 
 
@@ -154,9 +156,29 @@ def _peak(way: str, length: int) -> float:
     with torch.no_grad():
         x = torch.randn(1, 1, length, D_MODEL // HEADS)
         PEAK_WAYS[way](x)
-    status = Path("/proc/self/status").read_text("ascii").splitlines()
-    (line,) = [line for line in status if line.startswith("VmHWM:")]
-    return int(line.split()[1]) / 2**10
+    return peak()
+
+
+def one_pass_contenders(length: int) -> Contenders:
+    """Return one head's attention, fused and by blocks; the yardstick comes first."""
+    torch.manual_seed(23)
+    query, key, value = torch.randn(3, 1, 1, length, D_MODEL // HEADS)
+    ways: dict[str, Callable[[], Tensor]] = {
+        "fused": lambda: F.scaled_dot_product_attention(query, key, value),
+        "blocks, in Python": lambda: blockwise_attention(query, key, value),
+    }
+    torch.testing.assert_close(*(way() for way in ways.values()), rtol=0, atol=1e-5)
+    return {name: partial(_run, way, "cpu") for name, way in ways.items()}
+
+
+def token_contenders(short: int, long: int) -> Contenders:
+    """Return one more token beside two caches, its projections alone and the whole layer."""
+    return {
+        f"{name}, {length} keys": way
+        for name in ("projections", "layer")
+        for length in (short, long)
+        for way in [tokens(length, "cpu")[name]]
+    }
 
 
 def _drawn(device: str, length: int) -> tuple[MultiHeadAttention, Tensor]:
@@ -202,7 +224,7 @@ def processor(device: str) -> str:
     return names[0] if names else "unknown"
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Record the times of one device, beside those of the other."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.cost", description=__doc__
@@ -213,7 +235,7 @@ def main() -> int:
     parser.add_argument(
         "--peak", nargs=2, metavar=("WAY", "LENGTH"), help="of this process"
     )
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.peak:
         print(_peak(options.peak[0], int(options.peak[1])))
         return 0

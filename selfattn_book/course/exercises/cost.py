@@ -1,7 +1,7 @@
 """What attention costs: two parts of a softmax, merged into one."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import torch
@@ -105,10 +105,9 @@ def _with_large_scores(merge: Merge) -> Iterable[Answer]:
             told = "is {got}, not {wanted}"
             what = f"with scores up to {size}, the {name}"
             no = compared(found[name], wanted, what, ("query",), told=told)
-            lost = not bool(found[name].isfinite().all() and found["total"].all())
-            yield no.because(
-                ("An exponential was taken of a bare score.", lambda: lost)
-            )  # noqa: B023
+            kept_finite = found[name].isfinite().all() and found["total"].all()
+            lost = partial(bool, not kept_finite)
+            yield no.because(("An exponential was taken of a bare score.", lost))
 
 
 def bears_an_empty_part(merge: Merge) -> Answer:
