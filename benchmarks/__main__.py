@@ -108,7 +108,6 @@ COMPARISONS = {
         "a training step of a decoder-only model (8, 128, 256, 8), 4 blocks",
         language.training_contenders,
         (Target("the book", "transformers' GPT-2", 1.0),),
-        threads=2,
     ),
     "writing": Comparison(
         "256 tokens written with a cache, 4 blocks",
