@@ -170,7 +170,7 @@ class _Film:
                 box(self.ax, at, size, "road", filled=False, dashed=True, width=1)
                 continue
             self._share((x, base), float(frame.shares[j]), fresh=j >= frame.fresh)
-            name = f"s = {score:g}" if not self.narrow else f"{score:g}"
+            name = f"s = {score:g}" if not self.narrow else f"s={score:g}"
             role = "ink" if j >= frame.fresh else "muted"
             bold = j >= frame.fresh
             say(self.ax, (x, base + 14), name, role, size=SMALL, bold=bold)
@@ -183,9 +183,8 @@ class _Film:
             column(self.ax, at, high, "weights", thick=thick)
         elif high >= 1:
             box(self.ax, (x, base - high / 2), (thick, high), "weights", width=1)
-        digits = 1 if self.narrow else 2
         above = (x, base - high - 9)
-        say(self.ax, above, number(share, digits), "weights", size=SMALL)
+        say(self.ax, above, number(share), "weights", size=SMALL)
 
     def _keep(self, frame: _Frame, base: float) -> None:
         kept = (
