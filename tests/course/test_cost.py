@@ -108,90 +108,100 @@ def quotient(left, other):
 
 one = torch.ones_like
 RIGHT = {
-    "as written": right,
-    "in place": in_place,
-    "branches": branching,
-    "stacked": stacked,
-    "NumPy": numpy,
-    "by logarithms": by_logarithms,
-    "lists": lambda x, y: [part.tolist() for part in right(x, y)],
-    "a generator": lambda x, y: (part for part in right(x, y)),
+    "merge": {
+        "as written": right,
+        "in place": in_place,
+        "branches": branching,
+        "stacked": stacked,
+        "NumPy": numpy,
+        "by logarithms": by_logarithms,
+        "lists": lambda x, y: [part.tolist() for part in right(x, y)],
+        "a generator": lambda x, y: (part for part in right(x, y)),
+    }
 }
 WRONG = {
-    "added as they are": (scaled(one, one), "mathematics: .*added as they are"),
-    "left only": (scaled(torch.exp, one), "mathematics: .*Only the left part"),
-    "right only": (scaled(one, torch.exp), "mathematics: .*Only the right part"),
-    "grow": (
-        scaled(lambda x: (-x).exp(), lambda x: (-x).exp()),
-        "mathematics: .*wrong sign",
-    ),
-    "exchanged": (
-        lambda x, y: right((x[0], *y[1:]), (y[0], *x[1:])),
-        "mathematics: .*factors are exchanged",
-    ),
-    "in proportion": (
-        lambda x, y: (
-            (h := torch.maximum(x[0], y[0])),
-            x[0] / h * x[1] + y[0] / h * y[1],
-            x[0] / h * x[2] + y[0] / h * y[2],
+    "merge": {
+        "added as they are": (scaled(one, one), "mathematics: .*added as they are"),
+        "left only": (scaled(torch.exp, one), "mathematics: .*Only the left part"),
+        "right only": (
+            scaled(one, torch.exp),
+            "mathematics: .*Only the right part",
         ),
-        "mathematics: .*not by an exponential",
-    ),
-    "sum of scores": (
-        with_highest(torch.add),
-        "mathematics: the highest .*scores are not added",
-    ),
-    "the lower": (
-        with_highest(torch.minimum),
-        "mathematics: the highest .*This is the lower one",
-    ),
-    "one for all": (
-        with_highest(lambda m, n: torch.maximum(m, n).max().expand_as(m)),
-        "mathematics: the highest .*each has its own",
-    ),
-    "always the left": (
-        with_highest(lambda m, n: m),
-        "mathematics: the highest .*the left one's",
-    ),
-    "divided": (
-        with_mixture(lambda x, y: right(x, y)[2] / right(x, y)[1]),
-        "mathematics: the mixture .*at the very end",
-    ),
-    "means added": (
-        with_mixture(lambda x, y: x[2] / x[1] + y[2] / y[1]),
-        "mathematics: the mixture .*means of the two parts, added",
-    ),
-    "mean of means": (
-        with_mixture(lambda x, y: (x[2] / x[1] + y[2] / y[1]) / 2),
-        "mathematics: the mixture .*mean of two means",
-    ),
-    "bare exponentials": (bare, "mathematics: .*exponential was taken of a bare"),
-    "no empty part": (
-        quotient,
-        "^mathematics: beside a part that has seen nothing, the mixture",
-    ),
-    "two things": (lambda x, y: right(x, y)[:2], "shape: it must return three"),
-    "nothing": (lambda x, y: None, "missing: it must return highest"),
-    "without the axis": (
-        lambda x, y: [part.sum(-1) for part in right(x, y)],
-        r"shape: the highest must have shape \(3, 1\); got \(3,\)",
-    ),
-    "stops": (lambda x, y: x @ y, "exception: TypeError"),
-    "whole numbers": (
-        lambda x, y: [part.long() for part in right(x, y)],
-        "dtype: the highest must be floating-point",
-    ),
+        "grow": (
+            scaled(lambda x: (-x).exp(), lambda x: (-x).exp()),
+            "mathematics: .*wrong sign",
+        ),
+        "exchanged": (
+            lambda x, y: right((x[0], *y[1:]), (y[0], *x[1:])),
+            "mathematics: .*factors are exchanged",
+        ),
+        "in proportion": (
+            lambda x, y: (
+                (h := torch.maximum(x[0], y[0])),
+                x[0] / h * x[1] + y[0] / h * y[1],
+                x[0] / h * x[2] + y[0] / h * y[2],
+            ),
+            "mathematics: .*not by an exponential",
+        ),
+        "sum of scores": (
+            with_highest(torch.add),
+            "mathematics: the highest .*scores are not added",
+        ),
+        "the lower": (
+            with_highest(torch.minimum),
+            "mathematics: the highest .*This is the lower one",
+        ),
+        "one for all": (
+            with_highest(lambda m, n: torch.maximum(m, n).max().expand_as(m)),
+            "mathematics: the highest .*each has its own",
+        ),
+        "always the left": (
+            with_highest(lambda m, n: m),
+            "mathematics: the highest .*the left one's",
+        ),
+        "divided": (
+            with_mixture(lambda x, y: right(x, y)[2] / right(x, y)[1]),
+            "mathematics: the mixture .*at the very end",
+        ),
+        "means added": (
+            with_mixture(lambda x, y: x[2] / x[1] + y[2] / y[1]),
+            "mathematics: the mixture .*means of the two parts, added",
+        ),
+        "mean of means": (
+            with_mixture(lambda x, y: (x[2] / x[1] + y[2] / y[1]) / 2),
+            "mathematics: the mixture .*mean of two means",
+        ),
+        "bare exponentials": (
+            bare,
+            "mathematics: .*exponential was taken of a bare",
+        ),
+        "no empty part": (
+            quotient,
+            "^mathematics: beside a part that has seen nothing, the mixture",
+        ),
+        "two things": (lambda x, y: right(x, y)[:2], "shape: it must return three"),
+        "nothing": (lambda x, y: None, "missing: it must return highest"),
+        "without the axis": (
+            lambda x, y: [part.sum(-1) for part in right(x, y)],
+            r"shape: the highest must have shape \(3, 1\); got \(3,\)",
+        ),
+        "stops": (lambda x, y: x @ y, "exception: TypeError"),
+        "whole numbers": (
+            lambda x, y: [part.long() for part in right(x, y)],
+            "dtype: the highest must be floating-point",
+        ),
+    }
 }
 
 
-@pytest.mark.parametrize("kind", RIGHT)
+@pytest.mark.parametrize("kind", RIGHT["merge"])
 def test_what_is_right_passes(kind):
-    assert said(report("cost", RIGHT[kind], "merge")) == ""
+    assert said(report("cost", RIGHT["merge"][kind], "merge")) == ""
 
 
-@pytest.mark.parametrize("kind", WRONG)
+@pytest.mark.parametrize("kind", WRONG["merge"])
 def test_what_is_wrong_is_named(kind):
-    answer, name = WRONG[kind]
+    answer, name = WRONG["merge"][kind]
     found = report("cost", answer, "merge")
     assert found.points < found.possible
     assert re.search(name, said(found))
