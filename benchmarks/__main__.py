@@ -93,6 +93,11 @@ COMPARISONS = {
     "long-weights": attention_comparison(LONG, 1.0, weights=True),
     "encoder": block_comparison("encoder"),
     "decoder": block_comparison("decoder"),
+    "transformer": Comparison(
+        "a training step of 3 encoder and 3 decoder blocks (8, 128, 256, 8)",
+        lambda: blocks.transformer_contenders(8, 128, 256, 8),
+        (Target("the book", "nn.Transformer", 1.0),),
+    ),
     "one-pass": Comparison(
         "attention of one head at T = 8192, forward",
         lambda: cost.one_pass_contenders(8192),
