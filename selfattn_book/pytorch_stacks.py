@@ -4,7 +4,7 @@ A copy spends no random numbers.
 """
 
 from copy import deepcopy
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -15,7 +15,12 @@ from selfattn_book.pytorch import (
     encoder_from_torch,
     encoder_to_torch,
 )
-from selfattn_book.transformer import DecoderStack, EncoderStack
+from selfattn_book.transformer import (
+    DecoderBlock,
+    DecoderStack,
+    EncoderBlock,
+    EncoderStack,
+)
 
 
 def transformer_to_torch(
@@ -48,8 +53,10 @@ def transformer_to_torch(
         Traceback (most recent call last):
         ValueError: encoder and decoder must be of one width; got 6 and 4
     """
-    layers = [encoder_to_torch(block) for block in encoder.blocks]
-    other_layers = [decoder_to_torch(block) for block in decoder.blocks]
+    layers = [encoder_to_torch(cast("EncoderBlock", x)) for x in encoder.blocks]
+    other_layers = [
+        decoder_to_torch(cast("DecoderBlock", x)) for x in decoder.blocks
+    ]
     widths = layers[0].linear1.in_features, other_layers[0].linear1.in_features
     if widths[0] != widths[1]:
         rule = "encoder and decoder must be of one width"
