@@ -133,8 +133,9 @@ def _pass(model: Transformer, source: int, fed: int) -> _Passed:
     model.train(is_training)
     counts = len(model.encoder.blocks), len(model.decoder.blocks)
     has_norm = not isinstance(model.decoder.norm, nn.Identity)
-    steps = [step[0] for step in (tokens[0], read, memory, x, states, logits)]
-    return _Passed(*steps, blocks=counts, has_norm=has_norm)
+    steps = (tokens[0], read, memory, tokens[1], states, logits)
+    source_, read, memory, _, states, logits = (step[0] for step in steps)
+    return _Passed(source_, read, memory, x[0], states, logits, counts, has_norm)
 
 
 def _told(passed: _Passed, texts: dict[str, str]) -> list[str]:

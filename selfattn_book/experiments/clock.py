@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.masks import padding_mask
+from selfattn_book.sequence_to_sequence import Transformer
 
 Time = tuple[int, int]  # hours from 1 to 12, and minutes
 
@@ -38,14 +39,14 @@ class Lesson(NamedTuple):
 
     Attributes:
         source: ``(N, 5)``, the characters of the times, padded.
-        mask: ``(N, 1, 1, 5)``, ``True`` where a source is no padding.
         fed: ``(N, 5)``, the sayings shifted by one: the start, then all words.
+        mask: ``(N, 1, 1, 5)``, ``True`` where a source is no padding.
         asked: ``(N, 5)``, all words, then the end; padded.
     """
 
     source: Tensor
-    mask: Tensor
     fed: Tensor
+    mask: Tensor
     asked: Tensor
 
 
@@ -110,13 +111,13 @@ def sayings(time: Time) -> tuple[str, str]:
 
 
 def lesson(times: Sequence[Time]) -> Lesson:
-    """Return times and sayings as tokens, for a model to learn from.
+    """Return times and sayings as tokens: what a model is given, in this order, and what it is asked.
 
     Raises:
         ValueError: there is no time, or no such time.
 
     Example:
-        >>> source, mask, fed, asked = lesson([(7, 50)])
+        >>> source, fed, mask, asked = lesson([(7, 50)])
         >>> source[0], mask.shape
         (tensor([ 8, 11,  6,  1,  0]), torch.Size([2, 1, 1, 5]))
         >>> fed, asked
@@ -137,7 +138,7 @@ def lesson(times: Sequence[Time]) -> Lesson:
             feds.append([START, *words])
             askeds.append([*words, END])
     mask = padding_mask([len(source) for source in sources], LENGTHS[0])
-    return Lesson(_padded(sources, 0), mask, _padded(feds, 1), _padded(askeds, 1))
+    return Lesson(_padded(sources, 0), _padded(feds, 1), mask, _padded(askeds, 1))
 
 
 def spoken(tokens: Tensor) -> list[str]:
@@ -154,6 +155,35 @@ def spoken(tokens: Tensor) -> list[str]:
         row = row[: row.index(END)] if END in row else row
         said.append(" ".join(WORDS[token] for token in row))
     return said
+
+
+def said_by(model: Transformer, times: Sequence[Time]) -> list[str]:
+    """Return what a model writes when it is shown times: the likeliest word each time, up to the end.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> sizes = {"d_model": 4, "num_layers": 1, "num_heads": 1}
+        >>> model = Transformer(len(CHARACTERS), len(WORDS), **sizes)   # untrained
+        >>> said_by(model, [(7, 50), (12, 0)]) == [*said_by(model, [(7, 50)]), *said_by(model, [(12, 0)])]
+        True
+    """
+    source, _, mask, _ = (rows[::2] for rows in lesson(times))  # each time once
+    written = model.predict(
+        source, LENGTHS[1] + 1, start=START, end=END, source_mask=mask
+    )
+    return spoken(written)
+
+
+def count_right(model: Transformer, times: Sequence[Time]) -> int:
+    """Count the times that a model says in one of their two ways.
+
+    Example:
+        >>> sizes = {"d_model": 4, "num_layers": 1, "num_heads": 1}
+        >>> count_right(Transformer(len(CHARACTERS), len(WORDS), **sizes), [(7, 50)]) in (0, 1)
+        True
+    """
+    pairs = zip(said_by(model, times), times, strict=True)
+    return sum(said in sayings(time) for said, time in pairs)
 
 
 def saying_losses(logits: Tensor, asked: Tensor) -> Tensor:

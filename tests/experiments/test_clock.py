@@ -59,7 +59,7 @@ def test_each_saying_means_its_time_and_no_other():
 
 def test_a_lesson_can_be_read_back():
     times = clock.all_times()
-    source, mask, fed, asked = clock.lesson(times)
+    source, fed, mask, asked = clock.lesson(times)
     assert len(source) == 1440
     assert [len(x[0]) for x in (source, fed, asked)] == [5, 5, 5]
     for row, seen, time in zip(
@@ -128,3 +128,26 @@ def test_what_no_clock_shows_is_refused(time, reads):
 def test_no_times_at_all_are_refused(reads):
     with pytest.raises(ValueError, match="at least one time; got none"):
         reads([])
+
+
+class Parrot(torch.nn.Module):
+    """Write what is asked for, whatever is shown, and note what is shown."""
+
+    def __init__(self, said):
+        super().__init__()
+        self.said = clock.lesson(said).asked[::2]
+
+    def predict(self, source, length, *, start, end, source_mask):
+        assert (start, end) == (clock.START, clock.END)
+        assert length > self.said.size(1)
+        assert source_mask.equal((source != clock.PAD)[:, None, None])
+        self.shown = source
+        return self.said
+
+
+def test_what_is_right_is_counted():
+    times = [(7, 50), (9, 0), (12, 30), (3, 3)]
+    parrot = Parrot([(7, 50), (9, 0), (12, 31), (3, 3)])
+    assert clock.said_by(parrot, times)[2] == "twenty nine to one"
+    assert parrot.shown.equal(clock.lesson(times).source[1::2])
+    assert clock.count_right(parrot, times) == 3
