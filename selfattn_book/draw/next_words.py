@@ -13,7 +13,7 @@ from selfattn_book.draw.canvas import (
     say,
     tell,
 )
-from selfattn_book.draw.layout import WIDE
+from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.sheet import SMALL
 
 BAR = 20  # pixels from bar to bar
@@ -57,35 +57,44 @@ def next_words(
     if not 1 <= most <= len(words):
         rule = f"most must be from 1 to the number of words, {len(words)}"
         raise ValueError(f"{rule}; got {most}")
-    steps = []
-    for step, row in enumerate(chances.detach()):
-        best = row.sort(descending=True, stable=True)
-        likeliest = zip(
-            best.indices[:most].tolist(), best.values[:most].tolist(), strict=True
-        )
-        expected = [(words[place], chance) for place, chance in likeliest]
-        steps.append((" ".join(fed[: step + 1]), expected))
+    steps = [
+        (" ".join(fed[: step + 1]), _likeliest(row, words, most))
+        for step, row in enumerate(chances.detach())
+    ]
     told = [
         f"After {so_far}: {', '.join(f'{word} {number(p)}' for word, p in expected)}"
         for so_far, expected in steps
     ]
 
     def draw(width: float) -> Axes:
-        on_desk = width == WIDE
-        head, below = (30, 14) if on_desk else (6, 34)
-        high = most * BAR + below + (0 if on_desk else 4)
-        ax = canvas(width, head + len(steps) * high)
-        if on_desk:
-            for x, title, align in (
-                (230, "so far", "right"),
-                (250, "next", "left"),
-            ):
-                say(ax, (x, 12), title, "muted", align=align, bold=True)
-        for i, (so_far, expected) in enumerate(steps):
-            _step(ax, head + i * high, on_desk, so_far, expected)
+        ax = _all_steps(steps, most, width == WIDE)
         return tell(ax, "What comes next, step by step", *told)
 
     return for_desk_and_phone(draw)
+
+
+Step = tuple[str, list[tuple[str, float]]]
+
+
+def _likeliest(
+    row: Tensor, words: Sequence[str], most: int
+) -> list[tuple[str, float]]:
+    """Return so many words with the highest probabilities; of equal ones the first."""
+    best = row.sort(descending=True, stable=True)
+    pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    return [(words[place], chance) for place, chance in pairs][:most]
+
+
+def _all_steps(steps: Sequence[Step], most: int, on_desk: bool) -> Axes:
+    head, below = (30, 14) if on_desk else (6, 38)
+    high = most * BAR + below
+    ax = canvas(WIDE if on_desk else NARROW, head + len(steps) * high)
+    if on_desk:
+        for x, title, align in ((230, "so far", "right"), (262, "next", "left")):
+            say(ax, (x, 12), title, "muted", align=align, bold=True)
+    for i, (so_far, expected) in enumerate(steps):
+        _step(ax, head + i * high, on_desk, so_far, expected)
+    return ax
 
 
 def _step(

@@ -187,8 +187,8 @@ def _decoder(ax: Axes, at: _Places, passed: _Passed, fed: str, asked: str) -> No
     if passed.has_norm:
         _part(ax, at, x, 6, "last norm")
     skipped = 0 if passed.has_norm else 1
-    _part(ax, at, x, 7, "unembedding", shape(passed.states), skipped=skipped)
-    _part(ax, at, x, 8, "softmax", shape(passed.logits))
+    _part(ax, at, x, 7, "unembedding", text=shape(passed.states), skipped=skipped)
+    _part(ax, at, x, 8, "softmax", text=shape(passed.logits))
     _down(ax, x, (8, 9))
     say(
         ax,
@@ -207,7 +207,7 @@ def _begin(
 ) -> None:
     """Draw the way from tokens to vectors that know their place."""
     box(ax, (x, _height(0)), (at.wide, 2 * HALF), "word-0", text)
-    _part(ax, at, x, 1, "token embedding", shapes[0])
+    _part(ax, at, x, 1, "token embedding", text=shapes[0])
     middle = (x, _height(2))
     wire(ax, [(x, _height(1) + HALF), (x, middle[1] - 8)], width=2)
     _shape(ax, (x, middle[1] - 20), shapes[1])
@@ -227,6 +227,7 @@ def _part(
     x: float,
     row: int,
     name: str,
+    *,
     text: str = "",
     skipped: int = 0,
 ) -> None:
