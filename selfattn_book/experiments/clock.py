@@ -187,6 +187,23 @@ def count_right(model: Transformer, times: Sequence[Time]) -> int:
     return sum(said in sayings(time) for said, time in pairs)
 
 
+def unplaced(model: Transformer) -> Transformer:
+    """Take the positions away from a model's encoder, and return the model: it reads a bag.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> sizes = {"d_model": 4, "num_layers": 1, "num_heads": 1}
+        >>> model = unplaced(Transformer(len(CHARACTERS), len(WORDS), **sizes))
+        >>> (source, fed, mask, _), turned = lesson([(12, 50)]), lesson([(10, 25)]).source
+        >>> model(source, fed, mask).allclose(model(turned, fed, mask), atol=1e-5)
+        True
+        >>> model(source, fed).allclose(model(source, fed.flip(1)))   # the decoder has its own
+        False
+    """
+    model.place_source.table.zero_()
+    return model
+
+
 def saying_losses(logits: Tensor, asked: Tensor) -> Tensor:
     r"""Return for each word of each saying how little it was expected, in nats.
 
