@@ -212,7 +212,7 @@ def _begin(
     wire(ax, [(x, _height(1) + HALF), (x, middle[1] - 8)], width=2)
     _shape(ax, (x, middle[1] - 20), shapes[1])
     node(ax, middle, "+")
-    side = x - at.wide / 2
+    side = x - at.wide / 2 - (0 if at is DESK else 5)
     say(ax, (side, middle[1]), "positions", size=SMALL, align="left")
     wire(
         ax,
@@ -282,6 +282,12 @@ def _memory(ax: Axes, at: _Places) -> None:
         way += [(bend, high + 5 * side), (end, high + 5 * side)]
         wire(ax, way, role, width=2)
     if at is DESK:
-        words, y = ((-14, "key", "right"), (14, "value", "left")), (low + high) / 2
-        for dx, role, align in words:
-            say(ax, (middle + dx, y), f"{role}s", role, size=SMALL, align=align)
+        words = ((middle - 14, "key", "right"), (middle + 14, "value", "left"))
+        y = (low + high) / 2
+    else:  # there is no room between the two
+        words, y = (
+            ((at.left - 3, "key", "right"), (at.left + 3, "value", "left")),
+            low + 28,
+        )
+    for x, role, align in words:
+        say(ax, (x, y), f"{role}s", role, size=SMALL, align=align)
