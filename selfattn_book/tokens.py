@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -11,6 +12,7 @@ from torch import Tensor
 from selfattn_book._arguments import check_integer
 
 Pair = tuple[int, int]
+T = TypeVar("T")  # what a word is cut into: numbers, or texts
 BYTES = 256
 # A word takes the space before it along; bytes above ASCII are letters of some script.
 WORD = re.compile(rb" ?[A-Za-z\x80-\xff]+|[^A-Za-z\x80-\xff]")
@@ -208,14 +210,14 @@ def _tally(
         places[pair].add(word)
 
 
-def join(numbers: list[int], pair: Pair, new: int) -> list[int]:
-    """Put a new number wherever a pair stands, from left to right.
+def join(numbers: list[T], pair: tuple[T, T], new: T) -> list[T]:
+    """Put something new wherever a pair stands, from left to right.
 
     Example:
         >>> join([1, 2, 1, 2, 2], (1, 2), 256), join([1, 1, 1], (1, 1), 256)
         ([256, 256, 2], [256, 1])
     """
-    joined: list[int] = []
+    joined: list[T] = []
     for number in numbers:
         if joined and (joined[-1], number) == pair:
             joined[-1] = new

@@ -18,7 +18,7 @@ from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.tokens import BytePairs
 
 WRITER = Path(__file__).parents[1] / "data" / "writer.safetensors"
-DIGEST = ""
+DIGEST = "39c9dadd1305c8f7fa620bc9d9002abdfb115ab160c924a8fd3ed4774cf4ae43"
 DTYPES = {"F32": torch.float32, "I8": torch.int8, "I32": torch.int32}
 LARGEST = 100_000_000  # bytes
 Record = dict[str, Any]

@@ -105,6 +105,37 @@ class NGrams:
         ]
         return torch.tensor(nats)
 
+    def write(
+        self,
+        tokens: Tokens,
+        length: int,
+        *,
+        generator: torch.Generator,
+        order: int | None = None,
+    ) -> Tensor:
+        """Continue tokens, each new one drawn from :meth:`distribution`.
+
+        Args:
+            tokens: ``(N,)``, how the text begins.
+            length: how many to add.
+            generator: of all chance in it.
+            order: as of :meth:`distribution`.
+
+        Returns:
+            ``(N + length,)``.
+
+        Example:
+            >>> counts = NGrams([0, 1] * 50, vocabulary=2, order=2)
+            >>> counts.write([0], 5, generator=torch.Generator().manual_seed(0))
+            tensor([0, 1, 0, 1, 0, 1])
+        """
+        numbers = self._checked(tokens)
+        for _ in range(check_integer("length", length, least=0)):
+            shares = self.distribution(numbers[-self.order :], order=order)
+            newest = torch.multinomial(shares, 1, generator=generator)
+            numbers.append(int(newest))
+        return torch.tensor(numbers)
+
     def _probability(self, numbers: list[int], i: int, order: int) -> float:
         share = 1 / self.vocabulary
         for counted in self._known(numbers, i, order):
