@@ -2,18 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
+from torch import Tensor
 
 from selfattn_book.draw.canvas import (
     box,
     canvas,
+    column,
     for_desk_and_phone,
+    number,
     say,
     tell,
 )
 from selfattn_book.draw.layout import NARROW
+from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.style import as_vector
 
-LINE = 22  # pixels from one line of text to the next
+LINE, TALL = (
+    22,
+    88,
+)  # pixels from one line of text to the next, without bars and with
 GROUNDS = 4
 NARROW_LETTERS, WIDE_LETTERS = "iljtfrI.,:;'()!· ", "mwMWOGQNDHU"
 
@@ -122,6 +131,85 @@ def cuts(cut: Mapping[str, Sequence[str]]) -> Axes:
         return tell(ax, "A text cut into tokens", *told)
 
     return for_desk_and_phone(draw)
+
+
+def looked_at(
+    pieces: Sequence[str], weights: Mapping[str, Tensor | np.ndarray]
+) -> Axes:
+    """Draw how much of its attention the last token of a text gives to each, in several heads.
+
+    The bars of all heads have one scale, and the largest of each head has its number.
+
+    Args:
+        pieces: the T tokens of a text, as texts.
+        weights: for each head the weights of the last token, ``(T,)``.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: there is no head, or not one weight for each token.
+
+    Example:
+        >>> ax = looked_at(["And", " Saul", " said"], {"one": [0.0, 0.9, 0.1]})
+        >>> print(ax.get_label())
+        What “ said” looks at, from the most. one: “ Saul” 0.90, “ said” 0.10, “And” 0.00.
+        >>> looked_at(["And"], {"one": [0.5, 0.5]})
+        Traceback (most recent call last):
+        ValueError: one must have 1 weights, one for each token; got (2,)
+    """
+    if not weights:
+        raise ValueError("there must be at least one head; got none")
+    shares = {name: as_vector(name, values) for name, values in weights.items()}
+    for name, values in shares.items():
+        if len(values) != len(pieces):
+            rule = f"{name} must have {len(pieces)} weights, one for each token"
+            raise ValueError(f"{rule}; got {values.shape}")
+    most = max(float(values.max()) for values in shares.values())
+    told = [f"{name}: {_most(pieces, values)}" for name, values in shares.items()]
+
+    def draw(width: float) -> Axes:
+        rows = in_rows(pieces, width)
+        height = TALL * len(rows) + 30
+        ax = canvas(width, height * len(shares))
+        for i, (name, values) in enumerate(shares.items()):
+            y = 12.0 + height * i
+            say(ax, (0, y), name, "muted", align="left", bold=True)
+            _bars_above(ax, y, rows, values, most)
+        return tell(ax, f"What “{pieces[-1]}” looks at, from the most", *told)
+
+    return for_desk_and_phone(draw)
+
+
+def _bars_above(
+    ax: Axes, y: float, rows: list[list[str]], shares: np.ndarray, most: float
+) -> None:
+    """Draw tokens in rows, each with its bar above it."""
+    values, largest = iter(shares.tolist()), float(shares.max())
+    for i, pieces in enumerate(rows):
+        x, floor = 0.0, y + TALL * (i + 1) - 24
+        for piece in pieces:
+            wide, share = size(piece), next(values)
+            middle = x + wide / 2
+            tall = (TALL - 44) * share / most
+            column(ax, (middle, floor), tall, "weights", thick=wide - 6)
+            box(
+                ax,
+                (middle, floor + 13),
+                (wide - 2, 22),
+                "key",
+                visible(piece),
+                width=1,
+            )
+            if share == largest:
+                at = (middle, floor - tall - 9)
+                say(ax, at, number(share), "weights", size=SMALL)
+            x += wide
+
+
+def _most(pieces: Sequence[str], shares: np.ndarray, count: int = 3) -> str:
+    order = np.argsort(-shares, kind="stable")[:count]
+    return ", ".join(f"“{pieces[i]}” {number(shares[i])}" for i in order)
 
 
 def visible(piece: str) -> str:
