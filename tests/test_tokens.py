@@ -11,10 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from selfattn_book.experiments.text import read_text
+from selfattn_book.experiments.text import text_of
 from selfattn_book.tokens import WORD, BytePairs, Characters, join, learn_merges
 
-SMALL = read_text("jonah")
+SMALL = text_of("jonah")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_the_order_of_sets_does_not_matter(seed):
     """Sets of bytes have another order in each process."""
     code = (
         "from selfattn_book.tokens import *; from selfattn_book.experiments.text import *;"
-        "print(learn_merges(read_text('jonah'), 150))"
+        "print(learn_merges(text_of('jonah'), 150))"
     )
     said = subprocess.run(
         [sys.executable, "-c", code],

@@ -21,7 +21,7 @@ DIGESTS = {
 }
 
 
-def read_text(name: str) -> str:
+def text_of(name: str) -> str:
     """Return a text that ships with the book; ``data/README.md`` says where it comes from.
 
     Args:
@@ -31,13 +31,13 @@ def read_text(name: str) -> str:
         ValueError: there is no such text, or its file has been changed.
 
     Example:
-        >>> stories = read_text("stories")
+        >>> stories = text_of("stories")
         >>> print(stories[:110])
         In the beginning God created the heaven and the earth.
         And the earth was without form, and void; and darkness
         >>> len(stories), len(set(stories))
         (339169, 61)
-        >>> read_text("exodus")
+        >>> text_of("exodus")
         Traceback (most recent call last):
         ValueError: name must be one of stories, jonah; got 'exodus'
     """

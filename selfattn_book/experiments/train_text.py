@@ -9,7 +9,7 @@ from torch import Tensor
 from selfattn_book.experiments import kept as keeping
 from selfattn_book.experiments.fit_text import fit_text
 from selfattn_book.experiments.options import count, file, kept, seed
-from selfattn_book.experiments.text import nine_tenths, read_text, surprise
+from selfattn_book.experiments.text import nine_tenths, surprise, text_of
 from selfattn_book.language import LanguageModel, decoder_only
 from selfattn_book.tokens import BytePairs, learn_merges
 
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
 def train(options: argparse.Namespace) -> keeping.Record:
     """Train as the options say, write the model, and return the record of it."""
     torch.set_num_threads(1)  # more would only wait for each other
-    learned, _ = nine_tenths(read_text("stories"))
+    learned, _ = nine_tenths(text_of("stories"))
     tokens = BytePairs(learn_merges(learned, MERGES))
     model = new_model(len(tokens), options.seed)
     fit_text(
@@ -91,7 +91,7 @@ def new_model(vocabulary: int, seed: int) -> LanguageModel:
 
 def held_out(model: LanguageModel, tokens: BytePairs) -> Tensor:
     """Return the surprise on the text held out, in nats per character."""
-    learned, held = nine_tenths(read_text("stories"))
+    learned, held = nine_tenths(text_of("stories"))
     before = tokens.encode(learned)[-LENGTH:]
     numbers = torch.cat([before, tokens.encode(held)])
     return surprise(model, numbers, LENGTH, length=LENGTH).sum() / len(held)

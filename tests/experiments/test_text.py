@@ -17,8 +17,8 @@ from selfattn_book.experiments.text import (
     Windows,
     next_token_loss,
     nine_tenths,
-    read_text,
     surprise,
+    text_of,
 )
 from selfattn_book.language import decoder_only
 
@@ -44,17 +44,17 @@ def test_the_legend_of_the_source_is_kept():
 
 
 def test_a_text_that_has_been_changed_is_refused(tmp_path, monkeypatch):
-    (tmp_path / "jonah.txt").write_text(read_text("jonah").replace("LORD", "lord"))
+    (tmp_path / "jonah.txt").write_text(text_of("jonah").replace("LORD", "lord"))
     monkeypatch.setattr(texts, "DATA", tmp_path)
     with pytest.raises(
         ValueError, match=r"jonah.txt must have the digest e64a.*; got"
     ):
-        read_text("jonah")
+        text_of("jonah")
 
 
 def test_what_is_held_out_is_the_end():
-    learned, held = nine_tenths(read_text("stories"))
-    assert learned + held == read_text("stories")
+    learned, held = nine_tenths(text_of("stories"))
+    assert learned + held == text_of("stories")
     assert round(len(held) / len(learned + held), 3) == 0.1
 
 
