@@ -228,7 +228,7 @@ def size(piece: str) -> float:
     True
     """
     letters = [
-        5 if letter in NARROW_LETTERS else 12 if letter in WIDE_LETTERS else 8.4
+        4.6 if letter in NARROW_LETTERS else 11.5 if letter in WIDE_LETTERS else 7.9
         for letter in piece
     ]
     return 10 + sum(letters)
@@ -252,7 +252,7 @@ def wrapped(text: str, width: float) -> list[str]:
     """Return a text in lines that are no wider than a width, broken between words where it can be.
 
     >>> wrapped("and the earth", 60), wrapped("x" * 9, 50)
-    (['and the', 'earth'], ['xxxxx', 'xxxx'])
+    (['and the', 'earth'], ['xxxxxx', 'xxx'])
     """
     lines, current = [], ""
     for letter in text:

@@ -180,3 +180,22 @@ def surprise(
     ]
     model.train(was_training)
     return torch.cat(losses).flatten()[: len(tokens) - first]
+
+
+def longest_copy(text: str, source: str) -> int:
+    """Return how many characters the longest run of a text has that stands in another, too.
+
+    Example:
+        >>> longest_copy("and it came to nothing", "so it came to pass")   # " it came to "
+        12
+        >>> longest_copy("", "abc"), longest_copy("abc", ""), longest_copy("xab", "abx")
+        (0, 0, 2)
+    """
+    longest = 0
+    for start in range(len(text)):
+        while (
+            start + longest < len(text)
+            and text[start : start + longest + 1] in source
+        ):
+            longest += 1
+    return longest
