@@ -114,7 +114,7 @@ class PlacedAttention(nn.Module):
     def __init__(self, attention: nn.Module, places: Tensor) -> None:
         super().__init__()
         self.attention = attention
-        self.register_buffer("places", places, persistent=False)
+        self.register_buffer("places", places.clone(), persistent=False)
 
     def forward(
         self,
