@@ -6,23 +6,26 @@ Shape letters: ``B`` texts, ``H`` heads, ``T`` query length, ``V`` number of tok
 import torch
 from torch import Tensor
 
+from selfattn_book._arguments import check_integer
 from selfattn_book.masks import causal_mask
 
 
-def after_copies(tokens: Tensor) -> Tensor:
-    r"""Mark for each token what came right after its earlier copies.
+def after_copies(tokens: Tensor, steps: int = 1) -> Tensor:
+    r"""Mark for each token what came some steps after its earlier copies.
 
-    .. math:: c_{ij} = 1 \quad\text{when}\quad x_{j-1} = x_i,\; 1 \le j \le i
+    .. math:: c_{ij} = 1 \quad\text{when}\quad x_{j-k} = x_i,\; k \le j \le i
 
     Args:
         tokens: ``(B, T)``, integers.
+        steps: how many, :math:`k`: with 1, what came right after a copy.
 
     Returns:
-        ``(B, T, T)``, boolean: ``True`` where key :math:`j` follows a copy of token :math:`i`.
+        ``(B, T, T)``, boolean: ``True`` where key :math:`j` stands :math:`k` steps after a copy of
+        token :math:`i`.
 
     Raises:
         TypeError: the tokens are not integers.
-        ValueError: they have another shape.
+        ValueError: they have another shape, or ``steps`` is below 1.
 
     Example:
         >>> tokens = torch.tensor([[5, 7, 3, 5]])
@@ -33,6 +36,10 @@ def after_copies(tokens: Tensor) -> Tensor:
                 [0, 1, 0, 0]], dtype=torch.int32)
         >>> after_copies(torch.tensor([[5, 5, 5]]))[0].sum(-1)   # all earlier copies count
         tensor([0, 1, 2])
+        >>> after_copies(tokens, steps=2)[0, -1]   # and two steps later stands the 3
+        tensor([False, False,  True, False])
+        >>> after_copies(tokens, steps=9).any()
+        tensor(False)
         >>> after_copies(tokens.float())
         Traceback (most recent call last):
         TypeError: tokens must be integers; got torch.float32
@@ -46,22 +53,25 @@ def after_copies(tokens: Tensor) -> Tensor:
         raise ValueError(
             f"tokens must have shape (B, T); got {tuple(tokens.shape)}"
         )
+    steps = check_integer("steps", steps, least=1)
     length = tokens.size(1)
-    same = tokens[:, :, None] == tokens[:, None, :].roll(1, dims=-1)  # (B, T, T)
-    same[:, :, :1] = False  # nothing comes before the first
+    same = tokens[:, :, None] == tokens[:, None, :].roll(steps, 2)  # (B, T, T)
+    same[:, :, :steps] = False  # nothing comes before the first
     return same & causal_mask(length, device=tokens.device)
 
 
-def induction_score(weights: Tensor, tokens: Tensor) -> Tensor:
+def induction_score(weights: Tensor, tokens: Tensor, steps: int = 1) -> Tensor:
     r"""Return how much of its attention a head gives to what came after earlier copies.
 
     .. math:: s_h = \frac{1}{|Q|} \sum_{i \in Q} \sum_{j:\; x_{j-1} = x_i} w_{hij}
 
-    :math:`Q` holds the queries whose token has an earlier copy.
+    :math:`Q` holds the queries whose token has an earlier copy, :math:`x_{j-1} = x_i` with
+    :math:`j \le i`.
 
     Args:
         weights: ``(B, H, T, T)``, the maps of the heads.
         tokens: ``(B, T)``, what they look at.
+        steps: how many steps after the copy; with 2, the second token after it.
 
     Returns:
         ``(H,)``, each from 0 to 1.
@@ -79,6 +89,10 @@ def induction_score(weights: Tensor, tokens: Tensor) -> Tensor:
         tensor([0.2250])
         >>> induction_score(torch.eye(5).roll(-2, dims=0).expand(1, 2, 5, 5), tokens)
         tensor([0., 0.])
+        >>> two_later = torch.zeros(1, 1, 5, 5)
+        >>> two_later[0, 0, 3:, 2] = 1.0   # the 3, two after the first 5 and one after the first 7
+        >>> induction_score(two_later, tokens), induction_score(two_later, tokens, steps=2)
+        (tensor([0.5000]), tensor([0.5000]))
         >>> induction_score(even, tokens[:, :4])
         Traceback (most recent call last):
         ValueError: weights must have shape (1, H, 4, 4); got (1, 1, 5, 5)
@@ -86,17 +100,9 @@ def induction_score(weights: Tensor, tokens: Tensor) -> Tensor:
         Traceback (most recent call last):
         ValueError: some token must have an earlier copy; got none
     """
-    cells = after_copies(tokens)
-    count, length = tokens.shape
-    if weights.ndim != 4 or weights.shape != (
-        count,
-        weights.size(1),
-        length,
-        length,
-    ):
-        rule = f"weights must have shape ({count}, H, {length}, {length})"
-        raise ValueError(f"{rule}; got {tuple(weights.shape)}")
-    asked = _with_copies(cells)  # (B, T)
+    cells = after_copies(tokens, steps)  # (B, T, T)
+    asked = _with_copies(tokens)  # (B, T)
+    _check_maps(weights, tokens)
     looks = (weights * cells[:, None]).sum(-1)  # (B, H, T)
     return (looks * asked[:, None]).sum((0, 2)) / asked.sum()
 
@@ -127,14 +133,26 @@ def share_copied(logits: Tensor, tokens: Tensor) -> float:
     if logits.ndim != 3 or logits.shape[:2] != (count, length):
         rule = f"logits must have shape ({count}, {length}, V)"
         raise ValueError(f"{rule}; got {tuple(logits.shape)}")
-    asked = _with_copies(after_copies(tokens[:, :-1]))
+    asked = _with_copies(tokens[:, :-1])
     right = logits.argmax(-1) == tokens[:, 1:]
     return float(right[asked].double().mean())
 
 
-def _with_copies(cells: Tensor) -> Tensor:
+def _with_copies(tokens: Tensor) -> Tensor:
     """Return which tokens have an earlier copy, or raise if none has."""
-    asked = cells.any(-1)
+    asked = after_copies(tokens).any(-1)
     if not asked.any():
         raise ValueError("some token must have an earlier copy; got none")
     return asked
+
+
+def _check_maps(weights: Tensor, tokens: Tensor) -> None:
+    count, length = tokens.shape
+    if weights.ndim != 4 or weights.shape != (
+        count,
+        weights.size(1),
+        length,
+        length,
+    ):
+        rule = f"weights must have shape ({count}, H, {length}, {length})"
+        raise ValueError(f"{rule}; got {tuple(weights.shape)}")
