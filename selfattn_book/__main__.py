@@ -1,8 +1,8 @@
-"""One door to what can be run: ``python -m selfattn_book verify | train | check``."""
+"""One door to what can be run: ``python -m selfattn_book verify | train | check | generate``."""
 
 import sys
 
-USAGE = "usage: python -m selfattn_book {verify,train,check} [--help]"
+USAGE = "usage: python -m selfattn_book {verify,train,check,generate} [--help]"
 
 if __name__ == "__main__":
     match sys.argv[1:2]:
@@ -18,5 +18,9 @@ if __name__ == "__main__":
             from selfattn_book.course.command import main as check
 
             sys.exit(check(sys.argv[2:]))
+        case ["generate"]:
+            from selfattn_book.pretrained.command import main as generate
+
+            sys.exit(generate(sys.argv[2:]))
         case _:
             sys.exit(USAGE)
