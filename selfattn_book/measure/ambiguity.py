@@ -54,12 +54,13 @@ def free_directions(values: Tensor) -> Tensor:
 
 
 def other_weights(weights: Tensor, values: Tensor, key: int) -> Tensor:
-    r"""Take weight away from a key, as far as the context allows and no weight turns negative.
+    r"""Take weight away from a key, while the context allows it and no weight turns negative.
 
     .. math:: w' = w + t\,n, \qquad n V = 0, \quad \sum_j n_j = 0, \quad w'_j \ge 0
 
     :math:`n` is the free direction that lies nearest to *less of this key*, and :math:`t` the
-    longest step; the weights stay as they are where there is no such direction.
+    longest step. A key that has come to 0 stays there, and the others go on without it, until
+    there is no such direction.
 
     Args:
         weights: ``(S,)``, one row of a map.
@@ -85,15 +86,31 @@ def other_weights(weights: Tensor, values: Tensor, key: int) -> Tensor:
         Traceback (most recent call last):
         ValueError: key must be below 3; got 3
     """
-    free, count = free_directions(values), len(values)
+    count = len(free_directions(values).T)
     if weights.shape != (count,):
         rule = f"weights must have shape ({count},), one for each value"
         raise ValueError(f"{rule}; got {tuple(weights.shape)}")
     if check_integer("key", key, least=0) >= count:
         raise ValueError(f"key must be below {count}; got {key}")
-    direction = -free.T @ free[:, key]  # (S,)
-    if direction[key] > -(torch.finfo(values.dtype).eps ** 0.5):
-        return weights.clone()
-    falling = direction < 0
-    steps = weights[falling] / -direction[falling]
-    return (weights + steps.min() * direction).clamp(min=0)
+    other = weights.clone()
+    while (step := _step(other, values, key)) is not None:
+        other = step
+    return other
+
+
+def _step(weights: Tensor, values: Tensor, key: int) -> Tensor | None:
+    """Go on until the next weight comes to 0, or return nothing if there is no way to go."""
+    tiny = torch.finfo(values.dtype).eps ** 0.5
+    left = (weights > 0).nonzero()[:, 0]
+    at = (left == key).nonzero()[:, 0]
+    free = free_directions(values[left])
+    if not len(at) or not len(free):
+        return None
+    direction = -free.T @ free[:, at[0]]  # of those that are left
+    if direction[at[0]] > -tiny:
+        return None
+    falling = direction < -tiny * direction.abs().max()
+    steps = (weights[left] / -direction).masked_fill(~falling, torch.inf)
+    moved = (weights[left] + steps.min() * direction).clamp(min=0)
+    moved[steps.argmin()] = 0.0
+    return weights.index_copy(0, left, moved)
