@@ -26,9 +26,5 @@ if __name__ == "__main__":
             from selfattn_book.course.command import main as check
 
             sys.exit(check(sys.argv[2:]))
-        case ["generate"]:
-            from selfattn_book.pretrained.command import main as generate
-
-            sys.exit(generate(sys.argv[2:]))
         case _:
             sys.exit(USAGE)
