@@ -1,15 +1,16 @@
 """What attention costs against length, as the chapter *What attention costs* shows it.
 
-``python -m benchmarks.cost`` times five ways to attend, and one token beside a cache, and keeps all
-times with machine, versions and date in ``docs/chapters/data/attention-times.json``; ``--device cuda``
-does so on a GPU, and leaves what was recorded of a CPU as it is. On a CPU one thread works and
-processor time is taken, so that a neighbour does not count; on a GPU, time on the wall.
+``python -m benchmarks.cost`` times five ways to attend, and one token beside a cache, and writes all
+times with machine, versions and date into the module ``selfattn_book.experiments.recorded_times``;
+``--device cuda`` does so on a GPU, and leaves what was recorded of a CPU as it is. On a CPU one thread
+works and processor time is taken, so that a neighbour does not count; on a GPU, time on the wall.
 """
 
 import argparse
 import hashlib
 import json
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -28,13 +29,14 @@ from benchmarks.timing import Times, alternate
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.blockwise import blockwise_attention
 from selfattn_book.cache import KeyValueCache
+from selfattn_book.experiments import recorded_times
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.pytorch import to_torch
 
 D_MODEL, HEADS = 256, 4
 LENGTHS = tuple(2**k for k in range(6, 14))  # 64 to 8192
 PEAKS = (1024, 2048, 4096, 8192)
-FILE = Path(__file__).parents[1] / "docs/chapters/data/attention-times.json"
+FILE = Path(str(recorded_times.__file__))
 Contenders = dict[str, Callable[[], object]]
 
 
@@ -100,12 +102,12 @@ def record(
     for kind, make in (("layers", layers), ("tokens", tokens)):
         for length in lengths:
             times = alternate(make(length, device), runs)
-            for name, own in _seconds(times, device).items():
+            for name, own in _milliseconds(times, device).items():
                 found[kind].setdefault(name, {})[str(length)] = own
             print(
                 kind,
                 length,
-                {n: min(s) for n, s in _seconds(times, device).items()},
+                {n: min(s) for n, s in _milliseconds(times, device).items()},
             )
     if device == "cpu":
         found["peaks"] = {
@@ -132,6 +134,17 @@ def digest(recorded: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
+def as_module(recorded: Mapping[str, Any]) -> str:
+    """Return the module that keeps what was recorded; the runs of one length fill one line."""
+    text = json.dumps(recorded, indent=1)
+    text = re.sub(r"\[[^\[\]]*\]", lambda runs: " ".join(runs[0].split()), text)
+    code = (
+        f'"""{recorded_times.__doc__}"""\n\nimport json\nfrom typing import Any\n\n'
+        f'RECORDED: dict[str, Any] = json.loads(\n    """\n{text}\n"""\n)\n'
+    )
+    return code
+
+
 def peak_of(way: str, length: int) -> float:
     """Return the peak memory in MiB of a process of its own, above that of one position."""
     command = [sys.executable, "-m", "benchmarks.cost", "--peak", way]
@@ -141,7 +154,7 @@ def peak_of(way: str, length: int) -> float:
             [*command, str(size)], capture_output=True, text=True, check=True
         )
         peaks.append(float(told.stdout))
-    return peaks[1] - peaks[0]
+    return round(peaks[1] - peaks[0], 2)
 
 
 PEAK_WAYS: dict[str, Callable[[Tensor], object]] = {
@@ -204,10 +217,12 @@ def _run(way: Callable[[], Tensor], device: str) -> None:
         torch.cuda.synchronize()
 
 
-def _seconds(times: Mapping[str, Times], device: str) -> dict[str, list[float]]:
+def _milliseconds(
+    times: Mapping[str, Times], device: str
+) -> dict[str, list[float]]:
     clock = "processor" if device == "cpu" else "wall"
     return {
-        name: [round(second, 6) for second in getattr(own, clock)]
+        name: [round(1e3 * second, 3) for second in getattr(own, clock)]
         for name, own in times.items()
     }
 
@@ -231,7 +246,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--runs", type=int, default=7, help="timed runs of each")
-    parser.add_argument("--json", type=Path, default=FILE)
+    parser.add_argument("--file", type=Path, default=FILE)
     parser.add_argument(
         "--peak", nargs=2, metavar=("WAY", "LENGTH"), help="of this process"
     )
@@ -241,13 +256,12 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if options.device == "cuda" and not torch.cuda.is_available():
         parser.error("there is no GPU that PyTorch can use")
-    kept = (
-        json.loads(options.json.read_text("utf-8")) if options.json.exists() else {}
-    )
-    kept[options.device] = record(options.device, options.runs)
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
-    print(f"Recorded in {options.json}.")
+    kept = {
+        **recorded_times.RECORDED,
+        options.device: record(options.device, options.runs),
+    }
+    options.file.write_text(as_module(kept), "utf-8")
+    print(f"Recorded in {options.file}.")
     return 0
 
 

@@ -10,6 +10,7 @@ from benchmarks import cost, memory
 from benchmarks.one_module_per_head import OneModulePerHead, with_weights_of
 from benchmarks.timing import Times, alternate, ratio, spread
 from selfattn_book.encoder_decoder import EncoderDecoder
+from selfattn_book.experiments.recorded_times import RECORDED
 
 
 @pytest.mark.parametrize(
@@ -172,32 +173,32 @@ def test_a_process_tells_its_peak():
 
 
 def test_the_recorded_times_are_complete_and_as_they_were_written():
-    recorded = json.loads(cost.FILE.read_text("utf-8"))
-    assert "cpu" in recorded
-    for device, run in recorded.items():
+    assert "cpu" in RECORDED
+    for device, run in RECORDED.items():
         assert run["digest"] == cost.digest(run)
         assert run["device"] == device
         for kind in ("layers", "tokens"):
             for own in run[kind].values():
                 assert list(own) == [str(length) for length in cost.LENGTHS]
                 assert {len(times) for times in own.values()} == {run["runs"]}
+    assert cost.FILE.read_text("utf-8") == cost.as_module(RECORDED)
 
 
 def test_one_device_is_recorded_beside_the_other(monkeypatch, tmp_path):
-    file = tmp_path / "new" / "times.json"
-    monkeypatch.setattr(cost, "record", lambda device, runs: {"runs": runs})
-    for device, runs in (("cpu", 3), ("cuda", 5), ("cpu", 7)):
-        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-        cost.main(["--device", device, "--runs", str(runs), "--json", str(file)])
-    kept = json.loads(file.read_text("utf-8"))
-    assert kept == {"cpu": {"runs": 7}, "cuda": {"runs": 5}}
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(cost, "record", lambda device, runs: {"runs": [runs]})
+    file = tmp_path / "times.py"
+    cost.main(["--device", "cuda", "--runs", "5", "--file", str(file)])
+    names = {}
+    exec(file.read_text("utf-8"), names)
+    assert names["RECORDED"] == {**RECORDED, "cuda": {"runs": [5]}}
 
 
 def test_without_a_gpu_nothing_is_recorded(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    file = tmp_path / "times.json"
+    file = tmp_path / "times.py"
     with pytest.raises(SystemExit):
-        cost.main(["--device", "cuda", "--json", str(file)])
+        cost.main(["--device", "cuda", "--file", str(file)])
     assert "there is no GPU that PyTorch can use" in capsys.readouterr().err
     assert not file.exists()
 
