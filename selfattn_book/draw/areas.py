@@ -88,8 +88,8 @@ def _lines(length: int, width: int) -> tuple[str, str, str]:
     times = f"{length / width:g} D" if length != width else "D"
     return (
         f"T = {length:,} = {times}",
-        f"4 T D²: {strips} M",
-        f"2 T² D: {squares} M",
+        f"strips: {strips} M",
+        f"squares: {squares} M",
     )
 
 

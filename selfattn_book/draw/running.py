@@ -40,7 +40,11 @@ class _Frame:
     shares: np.ndarray  # exp(score - highest), of the keys so far
     highest: float
     total: float
-    mean: float
+    mixture: float
+
+    @property
+    def mean(self) -> float:
+        return self.mixture / self.total
 
 
 def running_softmax(
@@ -49,8 +53,8 @@ def running_softmax(
     r"""Draw how one query meets its keys block by block.
 
     After each block, with the highest score so far :math:`m`: the shares :math:`e^{s_j - m}`, their
-    total, and the mean of the values in these shares. When a higher score comes, all earlier shares
-    shrink.
+    total, the mixture (the values times their shares), and the quotient of the last two, their mean.
+    When a higher score comes, all earlier shares shrink.
 
     Args:
         scores: ``(S,)``, of one query; S is 2 to 8.
@@ -69,8 +73,8 @@ def running_softmax(
         >>> ax = running_softmax([0.0, 1.0, 3.0], [10, 20, 30], block=2)
         >>> print(ax.get_label())
         The softmax in one pass over 3 keys, in blocks of 2. The values are 10, 20, 30.
-        After 2 keys: shares 0.37, 1.00; highest 1.00, total 1.37, mean 17.31.
-        After 3 keys: shares 0.05, 0.14, 1.00; highest 3.00, total 1.19, mean 28.02.
+        After 2 keys: shares 0.37, 1.00; highest 1.00, total 1.37, mixture 23.68, mean 17.31.
+        After 3 keys: shares 0.05, 0.14, 1.00; highest 3.00, total 1.19, mixture 33.20, mean 28.02.
         >>> running_softmax([0.0], [1.0], 1)
         Traceback (most recent call last):
         ValueError: there must be 2 to 8 scores; got 1
@@ -86,7 +90,8 @@ def running_softmax(
     frames = _frames(asked, given, block)
     told = [
         f"After {frame.seen} keys: shares {listed(frame.shares)}; highest "
-        f"{number(frame.highest)}, total {number(frame.total)}, mean {number(frame.mean)}"
+        f"{number(frame.highest)}, total {number(frame.total)}, "
+        f"mixture {number(frame.mixture)}, mean {number(frame.mean)}"
         for frame in frames
     ]
 
@@ -118,8 +123,8 @@ def _frames(scores: np.ndarray, values: np.ndarray, block: int) -> list[_Frame]:
         highest = float(scores[:seen].max())
         shares = np.exp(scores[:seen] - highest)
         total = float(shares.sum())
-        mean = float(shares @ values[:seen]) / total
-        frames.append(_Frame(start, seen, shares, highest, total, mean))
+        mixture = float(shares @ values[:seen])
+        frames.append(_Frame(start, seen, shares, highest, total, mixture))
     return frames
 
 
@@ -140,8 +145,8 @@ class _Film:
         if self.narrow:
             heads = [(across / 2, "shares so far"), (self.kept + 60, "kept")]
         else:
-            names = ("highest", "total", "mean")
-            heads += [(self.kept + 44 + 90 * i, n) for i, n in enumerate(names)]
+            names = ("highest m", "total ℓ", "mixture u", "u / ℓ")
+            heads += [(self.kept + 30 + 67 * i, n) for i, n in enumerate(names)]
         titles(self.ax, heads, 14)
         for i, frame in enumerate(frames):
             self._frame(frame, 36 + PITCH * i + BAR + 18)
@@ -190,13 +195,32 @@ class _Film:
         kept = (
             ("highest", frame.highest, "ink"),
             ("total", frame.total, "weights"),
-            ("mean", frame.mean, "context"),
+            ("mixture", frame.mixture, "value"),
+            ("quotient", frame.mean, "context"),
         )
         for i, (name, value, role) in enumerate(kept):
+            ground = i < len(kept) - 1  # the last one is not kept
             if self.narrow:
-                at = (self.kept + 62, base - 42 + 27 * i)
+                at = (self.kept + 62, base - 52 + 24 * i)
                 text = f"{name} {number(value)}"
-                box(self.ax, at, (120, 23), role, text, text_size=SMALL, width=1)
+                box(
+                    self.ax,
+                    at,
+                    (120, 20),
+                    role,
+                    text,
+                    text_size=SMALL,
+                    width=1,
+                    filled=ground,
+                )
             else:
-                at = (self.kept + 44 + 90 * i, base - BAR / 2)
-                box(self.ax, at, (80, 34), role, number(value), width=BOLD_LINE)
+                at = (self.kept + 30 + 67 * i, base - BAR / 2)
+                box(
+                    self.ax,
+                    at,
+                    (60, 34),
+                    role,
+                    number(value),
+                    width=BOLD_LINE if ground else 1,
+                    filled=ground,
+                )
