@@ -145,18 +145,7 @@ def next_tokens(
         Traceback (most recent call last):
         ValueError: there must be 1 to 10 tokens and 1 to 6 settings; got 11 and 0
     """
-    if not 1 <= len(names) <= 10 or not 1 <= len(distributions) <= 6:
-        rule = "there must be 1 to 10 tokens and 1 to 6 settings"
-        raise ValueError(f"{rule}; got {len(names)} and {len(distributions)}")
-    shares = {
-        name: as_vector(name, values) for name, values in distributions.items()
-    }
-    for name, values in shares.items():
-        if len(values) != len(names):
-            rule = (
-                f"{name} must have {len(names)} probabilities, one for each token"
-            )
-            raise ValueError(f"{rule}; got {values.shape}")
+    shares = _checked(names, distributions)
     told = [f"{name}: {_said(names, values)}" for name, values in shares.items()]
 
     def draw(width: float) -> Axes:
@@ -171,6 +160,25 @@ def next_tokens(
         return tell(ax, "The next token", *told)
 
     return for_desk_and_phone(draw)
+
+
+def _checked(
+    names: Sequence[str], distributions: Mapping[str, Tensor | np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return the probabilities as vectors, or raise unless there is one for each token."""
+    if not 1 <= len(names) <= 10 or not 1 <= len(distributions) <= 6:
+        rule = "there must be 1 to 10 tokens and 1 to 6 settings"
+        raise ValueError(f"{rule}; got {len(names)} and {len(distributions)}")
+    shares = {
+        name: as_vector(name, values) for name, values in distributions.items()
+    }
+    for name, values in shares.items():
+        if len(values) != len(names):
+            rule = (
+                f"{name} must have {len(names)} probabilities, one for each token"
+            )
+            raise ValueError(f"{rule}; got {values.shape}")
+    return shares
 
 
 def _bars(

@@ -110,27 +110,25 @@ def cuts(cut: Mapping[str, Sequence[str]]) -> Axes:
         heights = [30 * len(row) + 34 for row in rows.values()]
         ax, y = canvas(width, sum(heights)), 12.0
         for (name, row), height in zip(rows.items(), heights, strict=True):
-            count = len(cut[name])
-            say(
-                ax,
-                (0, y),
-                f"{name}: {count} tokens",
-                "muted",
-                align="left",
-                bold=True,
-            )
-            tokens = iter(range(count))
-            for i, pieces in enumerate(row):
-                x = 0.0
-                for piece in pieces:
-                    wide, role = size(piece), f"word-{next(tokens) % GROUNDS}"
-                    at = (x + wide / 2, y + 26 + 30 * i)
-                    box(ax, at, (wide - 2, 24), role, visible(piece), width=1)
-                    x += wide
+            title = f"{name}: {len(cut[name])} tokens"
+            say(ax, (0, y), title, "muted", align="left", bold=True)
+            _boxes(ax, y, row)
             y += height
         return tell(ax, "A text cut into tokens", *told)
 
     return for_desk_and_phone(draw)
+
+
+def _boxes(ax: Axes, y: float, rows: list[list[str]]) -> None:
+    """Draw tokens in rows, each on another ground than its neighbours."""
+    count = 0
+    for i, pieces in enumerate(rows):
+        x = 0.0
+        for piece in pieces:
+            wide, role = size(piece), f"word-{count % GROUNDS}"
+            at = (x + wide / 2, y + 26 + 30 * i)
+            box(ax, at, (wide - 2, 24), role, visible(piece), width=1)
+            x, count = x + wide, count + 1
 
 
 def looked_at(

@@ -11,6 +11,17 @@ from selfattn_book.course.exercise import Asked, Exercise, checker
 from selfattn_book.course.numbers import asked, near, numbers
 from selfattn_book.reasons.answer import YES, Answer, Likely, all_of
 
+SORTED = "The shares are sorted, and no longer stand at their tokens."
+CUT_OFF = "The token that crosses the line has been cut off: it stays."
+TOO_MANY = "One token too many is left: those before it had enough."
+LEAST = "The least likely are left."
+OWN_SHARE = (
+    "A token is left if its own share is at least p; what counts is their sum."
+)
+UNSORTED = (
+    "They were summed in the order of the vocabulary: the likeliest come first."
+)
+ALL = "Nothing has been cut off."
 Nucleus = Callable[[Tensor, float], Any]
 Ask = Callable[[Tensor, Tensor, float], Answer]
 
@@ -99,41 +110,26 @@ def keeps_proportions(got: Tensor, row: Tensor, p: float) -> Answer:
 
 def of_tokens(got: Tensor, row: Tensor, p: float) -> list[Likely]:
     """Return what may have led to other tokens."""
-    order = row.argsort(descending=True)
-    total = row[order].cumsum(0)
-    in_order = nucleus(row, p)[order]
-    fewest = int((total < p).sum()) + 1
+    order, right = row.argsort(descending=True), nucleus(row, p)
+    fewest = int((right > 0).sum())
+    in_order, in_vocabulary = right[order], row.cumsum(0) - row < p
 
     def kept(tokens: Tensor) -> bool:
-        mask = torch.zeros(len(row), dtype=torch.bool)
-        mask[tokens] = True
-        return torch.equal(got != 0, mask)
+        return torch.equal(got != 0, torch.isin(torch.arange(len(row)), tokens))
 
-    several = fewest < len(row)
-    return [
+    tests: list[Likely] = [
         (
-            "The shares are sorted, and no longer stand at their tokens.",
+            SORTED,
             lambda: torch.equal(got != 0, in_order != 0) or near(got, in_order),
         ),
-        (
-            "The token that crosses the line has been cut off: it stays.",
-            lambda: kept(order[: fewest - 1]),
-        ),
-        (
-            "One token too many is left: those before it had enough.",
-            lambda: several and kept(order[: fewest + 1]),
-        ),
-        ("The least likely are left.", lambda: kept(_least(row, p))),
-        (
-            "A token is left if its own share is at least p; what counts is their sum.",
-            lambda: torch.equal(got != 0, row >= p),
-        ),
-        (
-            "They were summed in the order of the vocabulary: the likeliest come first.",
-            lambda: torch.equal(got != 0, (row.cumsum(0) - row) < p),
-        ),
-        ("Nothing has been cut off.", lambda: bool((got != 0).all())),
+        (CUT_OFF, lambda: kept(order[: fewest - 1])),
+        (TOO_MANY, lambda: fewest < len(row) and kept(order[: fewest + 1])),
+        (LEAST, lambda: kept(_least(row, p))),
+        (OWN_SHARE, lambda: torch.equal(got != 0, row >= p)),
+        (UNSORTED, lambda: torch.equal(got != 0, in_vocabulary)),
+        (ALL, lambda: bool((got != 0).all())),
     ]
+    return tests
 
 
 def _least(row: Tensor, p: float) -> Tensor:
