@@ -98,6 +98,7 @@ def test_our_stacks_as_theirs(
     ours = [stack.train(is_training) for stack in stacks(norm_first=norm_first)]
     theirs = transformer_to_torch(*ours)
     assert theirs.training is is_training
+    assert [x.training for x in transformer_from_torch(theirs)] == [is_training] * 2
     with torch.set_grad_enabled(
         is_training
     ):  # PyTorch has a path of its own without

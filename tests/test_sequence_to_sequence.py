@@ -154,16 +154,17 @@ def test_nothing_is_dropped_in_evaluation(make, source, target):
     assert model(source, target).equal(model(source, target))
 
 
-def test_embedded_tokens_are_dropped_in_training(make, source):
+def test_embedded_tokens_are_dropped_in_training(make, source, target):
+    """On both sides, with all other dropout taken away, nothing of any token is left."""
     model = make(dropout=1.0)
-    for part in model.encoder.modules():  # leave this one dropout alone
+    for part in (*model.encoder.modules(), *model.decoder.modules()):
         if isinstance(part, nn.Dropout):
             part.p = 0.0
         if hasattr(part, "d_head"):
             part.dropout = 0.0
-    assert (
-        model.encode(source).std(0).max() < 1e-12
-    )  # nothing of any source is left
+    assert model.encode(source).std(0).max() < 1e-12
+    memory = model.encode(source[:1]).expand(B, S, WIDTH)
+    assert model.decode(target, memory).std(0).max() < 1e-12
 
 
 def test_tied_weights_learn_as_one(make, source, target):

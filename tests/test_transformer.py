@@ -264,6 +264,20 @@ def test_a_refused_step_leaves_the_caches_as_they_were(make, x, memory, kind):
     )
 
 
+def test_a_step_that_a_later_block_refuses_leaves_the_caches_as_they_were(
+    make, x, memory
+):
+    stack, caches = (
+        make(DecoderStack),
+        [DecoderCache.empty() for _ in range(LAYERS)],
+    )
+    caches[1].memory.keep(*[x.new_zeros(BATCH, HEADS, 4, HEAD_WIDTH)] * 2)
+    with pytest.raises(ValueError, match="memory must be of length 4"):
+        stack(x, memory, caches=caches)
+    assert [len(cache.target) for cache in caches] == [0, 0, 0]
+    assert [len(cache.memory) for cache in caches] == [0, 4, 0]
+
+
 def test_there_is_a_cache_for_each_block(make, x, memory):
     stack, caches = make(DecoderStack), [DecoderCache.empty() for _ in range(4)]
     for count in (2, 4):
