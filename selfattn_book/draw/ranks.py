@@ -41,9 +41,11 @@ class _Columns:
 
 
 DESK = _Columns(
-    62, 230, 396, 558, 74, ("gradients", "rank's mean", "mean over ranks", "step")
+    62, 230, 396, 558, 74, ("gradients", "own mean", "mean over ranks", "step with")
 )
-PHONE = _Columns(34, 118, 200, 277, 54, ("gradients", "own", "mean", "step"))
+PHONE = _Columns(
+    34, 118, 200, 277, 54, ("gradients", "own mean", "mean", "step with")
+)
 
 
 def shared_batch(parts: Sequence[Tensor]) -> Axes:
