@@ -46,6 +46,13 @@ class _Frame:
     def mean(self) -> float:
         return self.mixture / self.total
 
+    def told(self) -> str:
+        kept = f"highest {number(self.highest)}, total {number(self.total)}"
+        means = f"mixture {number(self.mixture)}, mean {number(self.mean)}"
+        return (
+            f"After {self.seen} keys: shares {listed(self.shares)}; {kept}, {means}"
+        )
+
 
 def running_softmax(
     scores: ArrayLike | Tensor, values: ArrayLike | Tensor, block: int
@@ -88,12 +95,7 @@ def running_softmax(
     asked, given = as_vector("scores", scores), as_vector("values", values)
     block = check_integer("block", block, least=1)
     frames = _frames(asked, given, block)
-    told = [
-        f"After {frame.seen} keys: shares {listed(frame.shares)}; highest "
-        f"{number(frame.highest)}, total {number(frame.total)}, "
-        f"mixture {number(frame.mixture)}, mean {number(frame.mean)}"
-        for frame in frames
-    ]
+    told = [frame.told() for frame in frames]
 
     def draw(width: float) -> Axes:
         ax = canvas(width, 62 + PITCH * len(frames))
@@ -150,19 +152,15 @@ class _Film:
         titles(self.ax, heads, 14)
         for i, frame in enumerate(frames):
             self._frame(frame, 36 + PITCH * i + BAR + 18)
-        low = 42 + PITCH * len(frames)
+        self._name_values(42 + PITCH * len(frames))
+
+    def _name_values(self, low: float) -> None:
         for j, value in enumerate(self.values):
             name = f"{value:g}" if self.narrow else f"v = {value:g}"
             at = ((j + 0.5) * self.slot, low)
             say(self.ax, at, name, "value", size=SMALL)
-        say(
-            self.ax,
-            (self.kept + 4, low),
-            "values",
-            "value",
-            size=SMALL,
-            align="left",
-        )
+        end = (self.kept + 4, low)
+        say(self.ax, end, "values", "value", size=SMALL, align="left")
 
     def _frame(self, frame: _Frame, base: float) -> None:
         across = len(self.scores) * self.slot
