@@ -197,10 +197,13 @@ class _Film:
             ("quotient", frame.mean, "context"),
         )
         for i, (name, value, role) in enumerate(kept):
-            ground = i < len(kept) - 1  # the last one is not kept
+            told, solid = (
+                number(value),
+                i < len(kept) - 1,
+            )  # the last one is not kept
             if self.narrow:
                 at = (self.kept + 62, base - 52 + 24 * i)
-                text = f"{name} {number(value)}"
+                text = f"{name} {told}"
                 box(
                     self.ax,
                     at,
@@ -209,16 +212,9 @@ class _Film:
                     text,
                     text_size=SMALL,
                     width=1,
-                    filled=ground,
+                    filled=solid,
                 )
             else:
                 at = (self.kept + 30 + 67 * i, base - BAR / 2)
-                box(
-                    self.ax,
-                    at,
-                    (60, 34),
-                    role,
-                    number(value),
-                    width=BOLD_LINE if ground else 1,
-                    filled=ground,
-                )
+                width = BOLD_LINE if solid else 1
+                box(self.ax, at, (60, 34), role, told, width=width, filled=solid)
