@@ -197,24 +197,15 @@ class _Film:
             ("quotient", frame.mean, "context"),
         )
         for i, (name, value, role) in enumerate(kept):
-            told, solid = (
+            solid = i < len(kept) - 1  # the last one is not kept
+            text, size, at = (
                 number(value),
-                i < len(kept) - 1,
-            )  # the last one is not kept
+                (60, 34),
+                (self.kept + 30 + 67 * i, base - BAR / 2),
+            )
             if self.narrow:
+                text, size = f"{name} {text}", (120, 20)
                 at = (self.kept + 62, base - 52 + 24 * i)
-                text = f"{name} {told}"
-                box(
-                    self.ax,
-                    at,
-                    (120, 20),
-                    role,
-                    text,
-                    text_size=SMALL,
-                    width=1,
-                    filled=solid,
-                )
-            else:
-                at = (self.kept + 30 + 67 * i, base - BAR / 2)
-                width = BOLD_LINE if solid else 1
-                box(self.ax, at, (60, 34), role, told, width=width, filled=solid)
+            width = BOLD_LINE if solid and not self.narrow else 1
+            look = {"text_size": SMALL} if self.narrow else {}
+            box(self.ax, at, size, role, text, width=width, filled=solid, **look)
