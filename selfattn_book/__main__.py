@@ -1,8 +1,8 @@
-"""One door to what can be run: ``python -m selfattn_book verify | train | check``."""
+"""One door to what can be run: ``python -m selfattn_book verify | train | check | generate``."""
 
 import sys
 
-USAGE = "usage: python -m selfattn_book {verify,train,check} [--help]"
+USAGE = "usage: python -m selfattn_book {verify,train,check,generate} [--help]"
 
 if __name__ == "__main__":
     match sys.argv[1:2]:
@@ -10,10 +10,18 @@ if __name__ == "__main__":
             from selfattn_book.verify.command import main
 
             sys.exit(main(sys.argv[2:]))
+        case ["train"] if sys.argv[2:3] == ["text"]:
+            from selfattn_book.experiments.train_text import main as train
+
+            train(sys.argv[3:])
         case ["train"]:
             from selfattn_book.experiments.train_squares import main as train
 
-            train(sys.argv[2:])
+            train(sys.argv[2 + (sys.argv[2:3] == ["squares"]) :])
+        case ["generate"]:
+            from selfattn_book.experiments.generate_text import main as generate
+
+            sys.exit(generate(sys.argv[2:]))
         case ["check"]:
             from selfattn_book.course.command import main as check
 
