@@ -10,6 +10,7 @@ from torch import Tensor
 from selfattn_book._arguments import check_integer
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
+    TEXT,
     Point,
     box,
     canvas,
@@ -207,5 +208,14 @@ class _Film:
                 text, size = f"{name} {text}", (120, 20)
                 at = (self.kept + 62, base - 52 + 24 * i)
             width = BOLD_LINE if solid and not self.narrow else 1
-            look = {"text_size": SMALL} if self.narrow else {}
-            box(self.ax, at, size, role, text, width=width, filled=solid, **look)
+            letters = SMALL if self.narrow else TEXT
+            box(
+                self.ax,
+                at,
+                size,
+                role,
+                text,
+                width=width,
+                filled=solid,
+                text_size=letters,
+            )

@@ -42,12 +42,33 @@ def save(file: str | Path, content: dict[str, Any]) -> None:
         OSError: no such folder/model.pt must be a file that can be written; got 'No such file or
         directory'. What was there is as it was: make room, or name another file.
     """
-    whole, data = Path(file), io.BytesIO()
+    data = io.BytesIO()
     torch.save(content, data)
+    write_whole(file, data.getbuffer())
+
+
+def write_whole(file: str | Path, data: bytes | memoryview) -> None:
+    """Write bytes into a file; what interrupts it leaves what was there before.
+
+    Args:
+        file: in a folder that is there.
+        data: all that it will hold.
+
+    Raises:
+        OSError: the file cannot be written.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     write_whole(f"{folder}/a", b"all of it")
+        ...     Path(folder, "a").read_bytes(), os.listdir(folder)
+        (b'all of it', ['a'])
+    """
+    whole = Path(file)
     part = whole.with_name(f"{whole.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as stream:
-            stream.write(data.getbuffer())
+            stream.write(data)
             stream.flush()
             # On the disk before it takes the old one's place.
             os.fsync(stream.fileno())

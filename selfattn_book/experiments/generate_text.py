@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from selfattn_book._arguments import check_integer
 from selfattn_book.experiments import kept
+from selfattn_book.experiments.options import seed
 from selfattn_book.generation import (
     Choice,
     generate,
@@ -82,11 +84,12 @@ def write(options: argparse.Namespace) -> None:
         name: getattr(options, name) for name in ("temperature", "top_k", "top_p")
     }
     # An option out of its range is refused before anything is printed.
+    length = check_integer("length", options.length, least=0)
     next_token_distribution(torch.zeros(1, len(tokens)), **chosen)
     draw = sampler(torch.Generator().manual_seed(options.seed), **chosen)
     print(prompt, end="", flush=True)
     numbers = tokens.encode(prompt)[None]
-    generate(model, numbers, options.length, choose=telling(draw, tokens))
+    generate(model, numbers, length, choose=telling(draw, tokens))
 
 
 def checked_prompt(prompt: str, known: str) -> str:
@@ -140,6 +143,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--temperature", type=float, default=0.8, help="above 0; lower is surer")
     add("--top-k", type=int, help="draw among the likeliest K alone")
     add("--top-p", type=float, help="among the likeliest that have a share of P")
-    add("--seed", type=int, default=0, help="of all chance")
+    add("--seed", type=seed, default=0, help="of all chance")
     add("--weights", type=Path, help="a model of `train text`, or a GPT-2's folder")
     return parser

@@ -13,6 +13,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from selfattn_book.experiments.checkpoint import write_whole
 from selfattn_book.language import LanguageModel, decoder_only
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.tokens import BytePairs
@@ -83,7 +84,7 @@ def write(
         parts[name] = value.contiguous()
     heads = cast(MultiHeadAttention, model.blocks[0].attention).num_heads
     about = {"num_heads": str(heads), "record": json.dumps(record)}
-    Path(file).write_bytes(_packed(parts, about))
+    write_whole(file, _packed(parts, about))
 
 
 def read(file: str | Path) -> tuple[LanguageModel, BytePairs, Record]:

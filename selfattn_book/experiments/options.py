@@ -83,8 +83,8 @@ def file(text: str) -> Path:
     return file
 
 
-def kept(file: Path) -> str:
-    """Say what an interruption has left.
+def kept(file: Path, unit: str = "epoch") -> str:
+    """Say what an interruption of a training has left, whose epochs may have another name.
 
     Example:
         >>> kept(Path("no such file"))
@@ -95,7 +95,7 @@ def kept(file: Path) -> str:
     try:
         epochs = len(checkpoint.load(file)["history"]["train"])
     except FileNotFoundError:
-        return "No epoch was over yet, and nothing is kept."
+        return f"No {unit} was over yet, and nothing is kept."
     except (KeyError, OSError, TypeError, ValueError):
         return f"{file} is no checkpoint, and was left alone."
-    return f"{file} keeps {epochs} epochs; the same command goes on from there."
+    return f"{file} keeps {epochs} {unit}s; the same command goes on from there."

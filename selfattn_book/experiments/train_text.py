@@ -37,7 +37,9 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         record = train(options)
     except KeyboardInterrupt:
-        print(f"\nInterrupted. {kept(options.checkpoint)}", file=sys.stderr)
+        print(
+            f"\nInterrupted. {kept(options.checkpoint, 'round')}", file=sys.stderr
+        )
         sys.exit(130)
     except (OSError, ValueError) as error:
         sys.exit(f"\nThe training failed: {error}")
