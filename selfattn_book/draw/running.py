@@ -199,11 +199,8 @@ class _Film:
         )
         for i, (name, value, role) in enumerate(kept):
             solid = i < len(kept) - 1  # the last one is not kept
-            text, size, at = (
-                number(value),
-                (60, 34),
-                (self.kept + 30 + 67 * i, base - BAR / 2),
-            )
+            text, size = number(value), (60, 34)
+            at = (self.kept + 30 + 67 * i, base - BAR / 2)
             if self.narrow:
                 text, size = f"{name} {text}", (120, 20)
                 at = (self.kept + 62, base - 52 + 24 * i)

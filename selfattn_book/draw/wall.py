@@ -67,8 +67,7 @@ def wall(
     def draw(width: float) -> Axes:
         across = PHONE if width == NARROW else DESK
         step = width / across
-        rows = -(-len(tables) // across)
-        ax = canvas(width, rows * (step + FOOT))
+        ax = canvas(width, -(-len(tables) // across) * (step + FOOT))
         for place, i in enumerate(order):
             corner = (place % across * step, place // across * (step + FOOT))
             _map(ax, corner, step, tables[i], is_bright=marks[i] >= bright)
