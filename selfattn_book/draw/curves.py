@@ -71,6 +71,8 @@ def lines(
         ['up', 'down']
         >>> lines([0, 5], {"also up": [2, 20]}, ax=ax) is ax, len(ax.lines)   # into the same
         (True, 3)
+        >>> lines([0, 5], {"ends early": [2, np.nan]}).get_label()
+        'Curves over 0 to 5. ends early: from 2 to 2, least 2, greatest 2.'
         >>> lines([0, 5], {"up": [1, 2, 3]})
         Traceback (most recent call last):
         ValueError: up must have shape (2,); got (3,)
@@ -137,5 +139,6 @@ def extent(xs: np.ndarray) -> str:
 
 
 def _course(ys: np.ndarray) -> str:
+    ys = ys[np.isfinite(ys)] if np.isfinite(ys).any() else ys  # it may end early
     least, greatest = f"least {ys.min():.3g}", f"greatest {ys.max():.3g}"
     return f"from {ys[0]:.3g} to {ys[-1]:.3g}, {least}, {greatest}"
