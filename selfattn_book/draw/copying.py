@@ -72,17 +72,13 @@ def two_steps(text: str) -> Axes:
         _letters(ax, xs, text, found)
         _notes(ax, xs, text, found)
         _answer(ax, xs, text[found], found)
-        for y, name in zip(LEVELS[:2], ("the text", "after layer 1"), strict=True):
-            say(ax, (4, y - 38), name, "muted", size=SMALL, align="left", bold=True)
-        say(
-            ax,
-            (4, LEVELS[2]),
-            "layer 2",
-            "muted",
-            size=SMALL,
-            align="left",
-            bold=True,
-        )
+        below = LEVELS[1] + NOTE / 2 + 16
+        for y, name in (
+            (12, "the text"),
+            (below, "layer 1"),
+            (LEVELS[2], "layer 2"),
+        ):
+            say(ax, (4, y), name, "muted", size=SMALL, align="left", bold=True)
         return tell(ax, *told)
 
     return for_desk_and_phone(draw)
