@@ -19,6 +19,8 @@ from selfattn_book.draw.sheet import SMALL
 LEVELS = (48, 156, 262)  # pixels: the middles of letters, notes and answer
 BOX, NOTE = 30, 48  # pixels: the heights of a letter, and of a letter with its note
 
+NAMES = (12, LEVELS[1] + NOTE / 2 + 16, LEVELS[2])  # pixels: of what stands there
+
 
 def two_steps(text: str) -> Axes:
     """Draw the two steps by which the last letter of a text finds what followed its earlier copy.
@@ -47,13 +49,7 @@ def two_steps(text: str) -> Axes:
         Traceback (most recent call last):
         ValueError: a text must have 3 to 6 letters; got 2
     """
-    if not 3 <= len(text) <= 6:
-        raise ValueError(f"a text must have 3 to 6 letters; got {len(text)}")
-    copies = text[:-1].count(text[-1])
-    if copies != 1:
-        rule = "the last letter must have one earlier copy"
-        raise ValueError(f"{rule}; got {copies} in {text!r}")
-    found = text.index(text[-1]) + 1
+    found = _found(text)
     noted = [f"{after} notes {before}" for before, after in pairwise(text)]
     told = (
         f"Copying in two steps, after {' '.join(text)}",
@@ -72,20 +68,22 @@ def two_steps(text: str) -> Axes:
         _letters(ax, xs, text, found)
         _notes(ax, xs, text, found)
         _answer(ax, xs, text[found], found)
-        for y, name in zip(LEVELS[:2], ("the text", "after layer 1"), strict=True):
-            say(ax, (4, y - 38), name, "muted", size=SMALL, align="left", bold=True)
-        say(
-            ax,
-            (4, LEVELS[2]),
-            "layer 2",
-            "muted",
-            size=SMALL,
-            align="left",
-            bold=True,
-        )
+        for y, name in zip(NAMES, ("the text", "layer 1", "layer 2"), strict=True):
+            say(ax, (4, y), name, "muted", size=SMALL, align="left", bold=True)
         return tell(ax, *told)
 
     return for_desk_and_phone(draw)
+
+
+def _found(text: str) -> int:
+    """Return what the last letter finds, behind its one earlier copy."""
+    if not 3 <= len(text) <= 6:
+        raise ValueError(f"a text must have 3 to 6 letters; got {len(text)}")
+    copies = text[:-1].count(text[-1])
+    if copies != 1:
+        rule = "the last letter must have one earlier copy"
+        raise ValueError(f"{rule}; got {copies} in {text!r}")
+    return text.index(text[-1]) + 1
 
 
 def _letters(ax: Axes, xs: list[float], text: str, found: int) -> None:

@@ -54,12 +54,7 @@ def wall(
         ValueError: maps must have shape (N, T, S), with N from 2 to 24; got (1, 3, 3)
     """
     tables, marks = as_array(maps), as_vector("scores", scores)
-    if tables.ndim != 3 or not 2 <= len(tables) <= 24:
-        rule = "maps must have shape (N, T, S), with N from 2 to 24"
-        raise ValueError(f"{rule}; got {tables.shape}")
-    if marks.shape != tables.shape[:1]:
-        rule = f"scores must have shape ({len(tables)},)"
-        raise ValueError(f"{rule}; got {marks.shape}")
+    _check(tables, marks)
     order = np.argsort(-marks, kind="stable")
     listed = ", ".join(number(marks[i]) for i in order)
     framed = int((marks >= bright).sum())
@@ -78,6 +73,15 @@ def wall(
         return tell(ax, heading, frames)
 
     return for_desk_and_phone(draw)
+
+
+def _check(tables: np.ndarray, marks: np.ndarray) -> None:
+    if tables.ndim != 3 or not 2 <= len(tables) <= 24:
+        rule = "maps must have shape (N, T, S), with N from 2 to 24"
+        raise ValueError(f"{rule}; got {tables.shape}")
+    if marks.shape != tables.shape[:1]:
+        rule = f"scores must have shape ({len(tables)},)"
+        raise ValueError(f"{rule}; got {marks.shape}")
 
 
 def _map(

@@ -60,13 +60,15 @@ def in_place(weights, tokens):
 
 
 RIGHT = {
-    "as on the page": right,
-    "a loop": looped,
-    "einsum": picked,
-    "NumPy": in_numpy,
-    "in place": in_place,
-    "in float32": lambda w, t: right(w.float(), t),
-    "a list of tensors": lambda w, t: list(right(w, t)),
+    "copy_score": {
+        "as on the page": right,
+        "a loop": looped,
+        "einsum": picked,
+        "NumPy": in_numpy,
+        "in place": in_place,
+        "in float32": lambda w, t: right(w.float(), t),
+        "a list of tensors": lambda w, t: list(right(w, t)),
+    }
 }
 
 
@@ -103,44 +105,51 @@ def average_of_copies(w, t):
 
 
 WRONG = {
-    "itself": (with_itself, "counts as a copy of itself"),
-    "itself, and all": (
-        itself_everywhere,
-        "copy of itself, and the mean goes over",
-    ),
-    "all queries": (
-        lambda w, t: (w * (same(t) & earlier(t))[:, None]).sum(-1).mean((0, 2)),
-        "also those without a copy",
-    ),
-    "after the copy": (after, "came after the copy"),
-    "the latest": (latest, "Only the latest copy"),
-    "turned round": (lambda w, t: right(w.mT, t), "Rows and columns are exchanged"),
-    "mean of copies": (average_of_copies, "A mean over the copies"),
-    "a sum": (
-        lambda w, t: right(w, t) * (same(t) & earlier(t)).any(-1).sum(),
-        "not divided by the number",
-    ),
-    "the rest": (lambda w, t: 1 - right(w, t), "what the copies do not get"),
-    "one for all heads": (lambda w, t: right(w, t).mean(), r"shape: .*\(2,\)"),
-    "one a text": (
-        lambda w, t: torch.stack(
-            [right(w[b, None], t[b, None]) for b in range(len(t))]
+    "copy_score": {
+        "itself": (with_itself, "counts as a copy of itself"),
+        "itself, and all": (
+            itself_everywhere,
+            "copy of itself, and the mean goes over",
         ),
-        r"shape: .*got \(3, 2\)",
-    ),
-    "nothing": (lambda w, t: None, "missing: it must return scores"),
-    "stops": (lambda w, t: w @ t, "exception: RuntimeError"),
+        "all queries": (
+            lambda w, t: (w * (same(t) & earlier(t))[:, None]).sum(-1).mean((0, 2)),
+            "also those without a copy",
+        ),
+        "after the copy": (after, "came after the copy"),
+        "the latest": (latest, "Only the latest copy"),
+        "turned round": (
+            lambda w, t: right(w.mT, t),
+            "Rows and columns are exchanged",
+        ),
+        "mean of copies": (average_of_copies, "A mean over the copies"),
+        "a sum": (
+            lambda w, t: right(w, t) * (same(t) & earlier(t)).any(-1).sum(),
+            "not divided by the number",
+        ),
+        "the rest": (lambda w, t: 1 - right(w, t), "what the copies do not get"),
+        "one for all heads": (lambda w, t: right(w, t).mean(), r"shape: .*\(2,\)"),
+        "one a text": (
+            lambda w, t: torch.stack(
+                [right(w[b, None], t[b, None]) for b in range(len(t))]
+            ),
+            r"shape: .*got \(3, 2\)",
+        ),
+        "nothing": (lambda w, t: None, "missing: it must return scores"),
+        "stops": (lambda w, t: w @ t, "exception: RuntimeError"),
+    }
 }
 
 
-@pytest.mark.parametrize("kind", RIGHT)
+@pytest.mark.parametrize("kind", RIGHT["copy_score"])
 def test_what_is_right_passes(kind):
-    assert said(report("reading-maps", RIGHT[kind], "copy_score")) == ""
+    assert (
+        said(report("reading-maps", RIGHT["copy_score"][kind], "copy_score")) == ""
+    )
 
 
-@pytest.mark.parametrize("kind", WRONG)
+@pytest.mark.parametrize("kind", WRONG["copy_score"])
 def test_what_is_wrong_is_named(kind):
-    answer, name = WRONG[kind]
+    answer, name = WRONG["copy_score"][kind]
     found = report("reading-maps", answer, "copy_score")
     assert found.points < found.possible
     assert re.search(name, said(found))
