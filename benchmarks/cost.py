@@ -11,7 +11,6 @@ import hashlib
 import json
 import platform
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -22,7 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from benchmarks.memory import peak
+from benchmarks import memory
 from benchmarks.one_module_per_head import Heads, copy_heads
 from benchmarks.provenance import provenance
 from benchmarks.timing import Times, alternate
@@ -148,12 +147,7 @@ def as_module(recorded: Mapping[str, Any]) -> str:
 def peak_of(way: str, length: int) -> float:
     """Return the peak memory in MiB of a process of its own, above that of one position."""
     command = [sys.executable, "-m", "benchmarks.cost", "--peak", way]
-    peaks = []
-    for size in (1, length):
-        told = subprocess.run(
-            [*command, str(size)], capture_output=True, text=True, check=True
-        )
-        peaks.append(float(told.stdout))
+    peaks = [memory.peak_of([*command, str(size)]) for size in (1, length)]
     return round(peaks[1] - peaks[0], 2)
 
 
@@ -169,7 +163,7 @@ def _peak(way: str, length: int) -> float:
     with torch.no_grad():
         x = torch.randn(1, 1, length, D_MODEL // HEADS)
         PEAK_WAYS[way](x)
-    return peak()
+    return memory.peak()
 
 
 def one_pass_contenders(length: int) -> Contenders:
