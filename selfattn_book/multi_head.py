@@ -3,6 +3,8 @@
 Shape letters: ``B`` batch, ``T`` query length, ``S`` key length, ``H`` heads, ``D`` width.
 """
 
+from typing import Protocol
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -200,8 +202,15 @@ def _fused(
     return F.scaled_dot_product_attention(query, key, value, mask, dropout)
 
 
+class _Heads(Protocol):
+    """What is asked of a module whose inputs are checked."""
+
+    num_heads: int
+    project_query: nn.Linear
+
+
 def _check_inputs(
-    attention: MultiHeadAttention,
+    attention: _Heads,
     inputs: tuple[Tensor, Tensor, Tensor],
     mask: Tensor | None,
     cache: KeyValueCache | None,

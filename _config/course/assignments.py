@@ -43,7 +43,9 @@ def main(words: list[str]) -> int:
 
 def arguments(words: list[str]) -> argparse.Namespace:
     """Read what is asked for."""
-    parser = argparse.ArgumentParser(prog="assignments", description="Make the assignments.")
+    parser = argparse.ArgumentParser(
+        prog="assignments", description="Make the assignments.", fromfile_prefix_chars="@"
+    )
     parser.add_argument("chapters", nargs="*", help="as in masks; all without a name")
     parser.add_argument("--key", required=True, help="a secret, the same for the whole course")
     return parser.parse_args(words)

@@ -1,5 +1,5 @@
-// Returns each numbered figure of a page as an SVG that stands alone, with colours that any program
-// knows, and where its picture lies on the page.
+// Returns each numbered figure of a page with its pictures, mostly one, each as an SVG that stands
+// alone, with colours that any program knows.
 () => {
   const NAMESPACE = "http://www.w3.org/2000/svg";
   const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -67,6 +67,6 @@
     name: figure.id.replace(/^fig-/, ""),
     number: figure.querySelector(".caption-number").textContent.trim(),
     caption: words(figure.querySelector(".caption-text")),
-    svg: alone(figure.querySelector(".picture")),
+    pictures: [...figure.querySelectorAll(".picture")].map(alone),
   }));
 }

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -67,23 +68,29 @@ def write(page: Page, file: Path, folder: Path) -> Iterator[str]:
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     for figure in page.evaluate(READ):
         folder.mkdir(parents=True, exist_ok=True)
-        name = named(figure)
-        (folder / f"{name}.svg").write_text(figure["svg"], "utf-8")
-        picture = page.locator(f"[id='fig-{figure['name']}'] .picture")
-        picture.screenshot(path=folder / f"{name}.png")
+        names = named(figure)
+        shown = page.locator(f"[id='fig-{figure['name']}'] .picture").all()
+        for name, svg, picture in zip(names, figure["pictures"], shown, strict=True):
+            (folder / f"{name}.svg").write_text(svg, "utf-8")
+            picture.screenshot(path=folder / f"{name}.png")
         place = f"{file.parent.name}/{file.name}#fig-{figure['name']}"
-        yield f"* `{folder.name}/{name}`: {figure['number']}. {figure['caption']} ({place})"
+        files = ", ".join(f"`{folder.name}/{name}`" for name in names)
+        yield f"* {files}: {figure['number']}. {figure['caption']} ({place})"
 
 
-def named(figure: dict[str, Any]) -> str:
-    """Return the name of a figure's files.
+def named(figure: dict[str, Any]) -> list[str]:
+    """Return the names of a figure's files, one for each of its pictures.
 
     Example:
-        >>> named({"number": "Figure 5.12", "name": "growing-mask"})
-        '5-12-growing-mask'
+        >>> named({"number": "Figure 5.12", "name": "growing-mask", "pictures": [""]})
+        ['5-12-growing-mask']
+        >>> named({"number": "Figure 3.6", "name": "two-solutions", "pictures": ["", ""]})
+        ['3-6-two-solutions-a', '3-6-two-solutions-b']
     """
     number = re.sub(r"^\D*?(?=[A-Z]?\.?\d)", "", figure["number"])
-    return f"{number.replace('.', '-')}-{figure['name']}"
+    name = f"{number.replace('.', '-')}-{figure['name']}"
+    letters = ascii_lowercase[: len(figure["pictures"])]
+    return [name] if len(letters) == 1 else [f"{name}-{letter}" for letter in letters]
 
 
 if __name__ == "__main__":

@@ -46,7 +46,9 @@ def main(words: list[str]) -> int:
 
 def arguments(words: list[str]) -> argparse.Namespace:
     """Read what is asked for."""
-    parser = argparse.ArgumentParser(prog="grade", description="Grade the answers in a folder.")
+    parser = argparse.ArgumentParser(
+        prog="grade", description="Grade the answers in a folder.", fromfile_prefix_chars="@"
+    )
     parser.add_argument("chapter", help="as in masks")
     parser.add_argument("folder", type=Path, help="of ID.py or ID.ipynb")
     parser.add_argument("gradebook", type=Path, help="a new CSV file")

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.course.exercise import Asked
+from selfattn_book.course.numbers import tensor_of
 from selfattn_book.reasons.answer import (
     YES,
     Answer,
@@ -152,12 +153,8 @@ def as_numbers(value: Any, what: str = "what it returns") -> Tensor:
         selfattn_book.reasons.answer.RefusedError: no: a must be numbers; got str.
     """
     try:
-        if isinstance(value, Tensor):
-            return value.detach().double()
-        if isinstance(value, list | tuple) and value:
-            return torch.stack([as_numbers(one) for one in value])
-        return torch.as_tensor(value, dtype=torch.float64)
-    except (RuntimeError, TypeError, ValueError, RefusedError) as error:
+        return tensor_of(value, what).double()
+    except (RefusedError, RuntimeError, TypeError, ValueError) as error:
         name = "None" if value is None else type(value).__name__
         told = f"{what} must be numbers; got {name}."
         raise RefusedError(Answer("missing", told)) from error

@@ -17,6 +17,7 @@ from selfattn_book.generation import (
     next_token_distribution,
     sampler,
 )
+from selfattn_book.pretrained import command as downloaded
 from selfattn_book.tokens import BytePairs
 
 WRONG, INTERRUPTED = 2, 130
@@ -39,6 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
         2
     """
     options = _parser().parse_args(arguments)
+    if options.weights is not None and is_downloaded(options.weights):
+        return downloaded.main(sys.argv[2:] if arguments is None else arguments)
     torch.set_num_threads(1)
     try:
         write(options)
@@ -50,6 +53,17 @@ def main(arguments: list[str] | None = None) -> int:
         return WRONG
     print()
     return 0
+
+
+def is_downloaded(path: Path) -> bool:
+    """Tell whether weights are somebody else's: those come with a description beside them.
+
+    Example:
+        >>> is_downloaded(Path("squares.pt"))
+        False
+    """
+    folder = path if path.is_dir() else path.parent
+    return path.is_dir() or (folder / "config.json").is_file()
 
 
 def write(options: argparse.Namespace) -> None:
@@ -118,7 +132,9 @@ def telling(choose: Choice, tokens: BytePairs) -> Choice:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m selfattn_book generate",
-        description="Continue a text with the language model that comes with the book.",
+        description="Continue a text with the language model that comes with the book, with one"
+        " of `train text`, or with a GPT-2 that you have downloaded, in a folder with config.json,"
+        " model.safetensors, vocab.json and merges.txt. Nothing in these files is run.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
@@ -128,5 +144,5 @@ def _parser() -> argparse.ArgumentParser:
     add("--top-k", type=int, help="draw among the likeliest K alone")
     add("--top-p", type=float, help="among the likeliest that have a share of P")
     add("--seed", type=seed, default=0, help="of all chance")
-    add("--weights", type=Path, help="a model of `train text`; else the book's own")
+    add("--weights", type=Path, help="a model of `train text`, or a GPT-2's folder")
     return parser

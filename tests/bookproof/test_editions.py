@@ -52,3 +52,12 @@ def test_another_edition_is_refused(built):
         "must be one of ('', 'students', 'instructors'); got 'teachers'"
         in refused.said
     )
+
+
+def test_a_figure_in_a_solution_is_missed_by_the_whole_book_alone(built):
+    text = (built.root / "config" / "addresses.list").read_text("utf-8")
+    built.write("config/addresses.list", text + "word#fig-of-a-solution\n")
+    edition(built, "students")
+    result = built.build("--define=bookproof_edition=instructors")
+    assert not result.good
+    assert "word#fig-of-a-solution lead nowhere" in result.said

@@ -47,3 +47,13 @@ def test_captions_come_along(pack, chromium, tmp_path):
     assert "* `block/13-1-two-roads`: Figure 13.1. Three blocks" in said
     assert "a circle of radius $\\sqrt 3$: it keeps" in said
     assert "(chapters/block.html#fig-two-roads)" in said
+
+
+def test_a_figure_of_several_pictures_has_a_file_for_each(pack, chromium, tmp_path):
+    count = pack(chromium, [SITE / "chapters" / "decoder.html"], tmp_path)
+    drawn = {file.name for file in tmp_path.rglob("*-three-kinds-of-weights-*")}
+    assert {name.partition(".")[0][-1] for name in drawn} == {"a", "b", "c"}
+    assert len(drawn) == 6
+    said = (tmp_path / "README.md").read_text("utf-8")
+    assert said.count("\n* `decoder/") == count
+    assert "-three-kinds-of-weights-a`, `decoder/" in said

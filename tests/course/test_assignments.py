@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import nbformat
 import pytest
-from course import assignments
+from course import assignments, grade
 from course.weeks import week_of
 
 from tests.book.pages import ROOT
@@ -163,6 +163,17 @@ def test_bad_words_are_refused_before_any_work(
     assert assignments.main(words) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
+
+
+def test_the_key_may_stand_in_a_file(tmp_path):
+    file = tmp_path / "key"
+    file.write_text("--key\na secret of two words\n", "utf-8")
+    options = assignments.arguments(["masks", f"@{file}"])
+    assert (options.chapters, options.key) == (["masks"], "a secret of two words")
+    assert (
+        grade.arguments(["masks", "folder", "book.csv", f"@{file}"]).key
+        == options.key
+    )
 
 
 def test_the_package_that_students_install_has_no_solutions():

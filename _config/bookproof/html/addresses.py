@@ -106,6 +106,8 @@ def compare(app: Sphinx, error: Exception | None) -> None:
     config = app.config
     if error or not config.bookproof_addresses or app.builder.format != "html":
         return
+    if config.bookproof_edition == "students":
+        return  # it lacks the solutions, and so the figures in them
     record = Path(app.confdir, config.bookproof_addresses)
     promised = set(record.read_text("utf-8").split()) if record.is_file() else set()
     there = all_addresses(app)
@@ -139,8 +141,8 @@ def message(lost: list[str]) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Name what asks, and compare what was promised once all pages are written."""
-    app.setup_extension(f"{__package__}.redirects")
-    app.setup_extension(f"{__package__}.tags")
+    for part in ("editions", "redirects", "tags"):
+        app.setup_extension(f"{__package__}.{part}")
     app.add_config_value("bookproof_addresses", "", "", str)
     app.add_config_value("bookproof_note_addresses", False, "")
     app.connect("doctree-resolved", name_solutions, priority=850)

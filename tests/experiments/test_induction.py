@@ -1,0 +1,103 @@
+"""Texts that repeat themselves, and the small models that read them."""
+
+import pytest
+import torch
+
+from selfattn_book.experiments.induction import (
+    LENGTH,
+    copying_model,
+    next_letter_loss,
+    orders,
+    repeats,
+)
+from selfattn_book.experiments.many_seeds import fit_seeds
+from selfattn_book.measure.copying import share_copied
+
+
+def chance(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("periods", [(1, 1), (4, 8), (5, 5), (8, 8)])
+def test_a_text_repeats_after_its_period_and_not_before(periods):
+    for row in repeats(50, periods, generator=chance()).tolist():
+        period = len(set(row))
+        assert periods[0] <= period <= periods[1]
+        assert all(row[t] == row[t - period] for t in range(period, LENGTH + 1))
+        assert len(set(row[:period])) == period
+
+
+def test_texts_come_from_their_generator():
+    assert repeats(5, generator=chance(3)).equal(repeats(5, generator=chance(3)))
+    assert not repeats(5, generator=chance(3)).equal(
+        repeats(5, generator=chance(4))
+    )
+    before = torch.get_rng_state()
+    repeats(5, generator=chance()), orders(5, generator=chance())
+    assert torch.get_rng_state().equal(before)
+
+
+def test_letters_stand_anywhere():
+    drawn = orders(2000, generator=chance())
+    share = torch.nn.functional.one_hot(drawn).double().mean(0)
+    torch.testing.assert_close(
+        share, torch.full((8, 8), 0.125).double(), atol=0.04, rtol=0
+    )
+
+
+@pytest.mark.parametrize("periods", [(0, 4), (5, 4), (4, 9)])
+def test_periods_that_no_text_can_have_are_refused(periods):
+    with pytest.raises(ValueError, match=rf"from 1 to 8.*got \({periods[0]}"):
+        repeats(2, periods)
+
+
+def test_a_target_can_be_left_out(draw):
+    logits = draw(2, 3, 8)
+    targets = torch.tensor([[1, 2, -100], [3, -100, -100]])
+    picked = [(0, 0, 1), (0, 1, 2), (1, 0, 3)]
+    mean = -sum(logits.log_softmax(-1)[i] for i in picked) / 3
+    torch.testing.assert_close(next_letter_loss(logits, targets), mean)
+
+
+@pytest.mark.parametrize("places", [None, torch.ones(16, 32)])
+def test_a_model_sees_no_future(places):
+    torch.manual_seed(0)
+    model, texts = (
+        copying_model(2, 2, places=places),
+        repeats(3, generator=chance()),
+    )
+    changed = texts.clone()
+    changed[:, 9:] = 7 - changed[:, 9:]
+    before, after = model(texts[:, :-1]), model(changed[:, :-1])
+    assert before[:, :9].equal(after[:, :9])
+    assert not before[:, 9:].equal(after[:, 9:])
+
+
+def test_places_reach_queries_and_keys_alone(draw):
+    """Without places, an order of the letters before the last one changes nothing there."""
+    torch.manual_seed(0)
+    texts = orders(4, generator=chance())
+    turned = torch.cat([texts[:, :-1].flip(1), texts[:, -1:]], dim=1)
+    nowhere = copying_model(1, places=torch.zeros(16, 32)).double()
+    torch.testing.assert_close(nowhere(texts)[:, -1], nowhere(turned)[:, -1])
+    somewhere = copying_model(1, places=3 * draw(16, 32)).double()
+    assert not torch.allclose(somewhere(texts)[:, -1], somewhere(turned)[:, -1])
+
+
+def test_one_layer_learns_one_distance_and_no_other():
+    texts = repeats(512, (5, 5), generator=chance())
+    _, [model] = fit_seeds(
+        lambda: copying_model(1),
+        texts[:, :-1],
+        texts[:, 1:],
+        lambda logits, y: next_letter_loss(logits[:, 5:], y[:, 5:]),
+        seeds=[0],
+        epochs=8,
+        batch_size=32,
+        lr=0.008,
+        progress=False,
+    )
+    with torch.no_grad():
+        assert share_copied(model(texts[:, :-1]), texts) > 0.95
+        others = repeats(64, (7, 7), generator=chance(1))
+        assert share_copied(model(others[:, :-1]), others) < 0.2

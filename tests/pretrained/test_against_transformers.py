@@ -1,0 +1,246 @@
+"""The book's models are GPT-2 and Llama, logit for logit, as an independent library computes them.
+
+Importing that library takes seconds: all that needs it stands in this file.
+"""
+
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from selfattn_book.cache import KeyValueCache
+from selfattn_book.experiments.tiny_models import as_recorded, tiny_model
+from selfattn_book.generation import generate
+from selfattn_book.pretrained.models import load
+from selfattn_book.pretrained.tokenizer import read_tokenizer
+
+transformers = pytest.importorskip("transformers")
+tokenizers = pytest.importorskip("tokenizers")
+
+VOCABULARY, BATCH, LENGTH, LAYERS = 53, 3, 11, 2
+SIZES = {
+    "gpt2": {
+        "one head": {"n_embd": 14, "n_head": 1},
+        "three heads": {"n_embd": 24, "n_head": 3, "n_inner": 29},
+        "two matrices": {"n_embd": 24, "n_head": 3, "tie_word_embeddings": False},
+        "another eps": {"n_embd": 24, "n_head": 3, "layer_norm_epsilon": 0.1},
+    },
+    "llama": {
+        "many heads": {"num_attention_heads": 4},
+        "grouped": {"num_attention_heads": 6, "num_key_value_heads": 2},
+        "multi-query": {"num_attention_heads": 4, "num_key_value_heads": 1},
+        "wide heads": {"num_attention_heads": 2, "head_dim": 14},
+        "tied": {"num_attention_heads": 4, "tie_word_embeddings": True},
+        "another base": {
+            "num_attention_heads": 4,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 100.0},
+            "rms_norm_eps": 0.1,
+        },
+    },
+}
+EVERY = [(family, name) for family, kinds in SIZES.items() for name in kinds]
+
+
+def theirs_of(family, name):
+    """A random model of theirs; biases and norms are shaken, too, which else are 0 and 1."""
+    sizes = SIZES[family][name]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(len(name))
+        if family == "gpt2":
+            config = transformers.GPT2Config(
+                vocab_size=VOCABULARY, n_positions=64, n_layer=LAYERS, **sizes
+            )
+            model = transformers.GPT2LMHeadModel(config)
+        else:
+            config = transformers.LlamaConfig(
+                vocab_size=VOCABULARY,
+                hidden_size=24,
+                intermediate_size=37,
+                num_hidden_layers=LAYERS,
+                **sizes,
+            )
+            model = transformers.LlamaForCausalLM(config)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(0.1 * torch.randn_like(parameter))
+    return model.eval()
+
+
+class PreciseClocks(nn.Module):
+    """Their angles in 64 bits; they compute them in 32, whatever the model."""
+
+    def __init__(self, width, base):
+        super().__init__()
+        self.speeds = base ** (-torch.arange(0, width, 2).double() / width)
+
+    def forward(self, x, position_ids):
+        angles = position_ids[..., None].double() * self.speeds
+        angles = torch.cat([angles, angles], -1)
+        return angles.cos(), angles.sin()
+
+
+def precise(model):
+    """Their model in 64 bits throughout: two parts of their Llama compute in 32."""
+    model = model.double()
+    if model.config.model_type == "llama":
+        attention = model.model.layers[0].self_attn
+        base = model.config.rope_parameters["rope_theta"]
+        model.model.rotary_emb = PreciseClocks(attention.head_dim, base)
+        eps = model.config.rms_norm_eps
+        norms = [
+            n for n, m in model.named_modules() if "RMSNorm" in type(m).__name__
+        ]
+        for name in norms:
+            mine = nn.RMSNorm(24, eps=eps)
+            mine.weight = model.get_submodule(name).weight
+            model.set_submodule(name, mine)
+    return model
+
+
+@pytest.fixture(scope="module", params=EVERY, ids=" ".join)
+def saved(request, tmp_path_factory):
+    """Their model, and the folder into which they have saved it."""
+    model = theirs_of(*request.param)
+    folder = tmp_path_factory.mktemp("saved")
+    model.save_pretrained(folder)
+    return model, folder
+
+
+@pytest.fixture(scope="module")
+def pair(saved):
+    """Their model in 64 bits, and ours from the file that they saved."""
+    theirs, folder = saved
+    return precise(theirs), load(folder, dtype=torch.float64)
+
+
+def text(seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(1, VOCABULARY, (BATCH, LENGTH), generator=generator)
+
+
+LEFT = torch.arange(LENGTH) >= torch.tensor([[0], [4], [7]])
+RIGHT = torch.arange(LENGTH) < torch.tensor([[11], [8], [5]])
+
+
+def agree(ours, theirs, tolerance=1e-12):
+    assert theirs.abs().max() > 0.1
+    torch.testing.assert_close(
+        ours.double(), theirs.double(), rtol=0, atol=tolerance
+    )
+
+
+@torch.no_grad()
+def test_the_same_logits(pair):
+    theirs, ours = pair
+    agree(ours(text()), theirs(text()).logits)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("real", [LEFT, RIGHT], ids=["left", "right"])
+def test_the_same_logits_with_padding(pair, real):
+    theirs, ours = pair
+    places = (real.long().cumsum(1) - 1).clamp(min=0)
+    expected = theirs(
+        text(), attention_mask=real.long(), position_ids=places
+    ).logits
+    got = ours(text(), real)
+    # A row that sees nothing is theirs to fill as they like; nobody reads it.
+    agree(got[real], expected[real])
+
+
+@torch.no_grad()
+def test_the_same_logits_token_by_token(pair):
+    theirs, ours = pair
+    caches = [KeyValueCache() for _ in ours.blocks]
+    for part in text().split([5, 1, 3, 2], dim=1):
+        got = ours(part, caches=caches)
+    agree(got, theirs(text()).logits[:, -2:])
+
+
+@pytest.mark.parametrize("real", [None, LEFT], ids=["alone", "padded"])
+def test_the_same_continuation(pair, real):
+    theirs, ours = pair
+    options = {"max_new_tokens": 20, "do_sample": False, "pad_token_id": 0}
+    seen = torch.ones(BATCH, LENGTH).long() if real is None else real.long()
+    # Their own end of text would end it.
+    theirs.generation_config.eos_token_id = None
+    expected = theirs.generate(text(), attention_mask=seen, **options)
+    assert torch.equal(generate(ours, text(), 20, real=real), expected)
+
+
+@torch.no_grad()
+def test_in_32_bits_only_rounding_differs(saved):
+    model, folder = saved
+    theirs = type(model).from_pretrained(folder).eval()
+    agree(load(folder)(text()), theirs(text()).logits, 2e-5)
+
+
+@torch.no_grad()
+def test_a_weight_that_moves_is_noticed(pair):
+    theirs, ours = pair
+    with torch.no_grad():
+        ours.blocks[1].attention.project_value.weight[0, 0] += 1e-3
+    gap = (ours(text()) - theirs(text()).logits).abs().max()
+    ours.blocks[1].attention.project_value.weight[0, 0] -= 1e-3
+    assert gap > 1e-7
+
+
+@pytest.mark.parametrize("name", ["tiny-gpt2", "tiny-llama"])
+@torch.no_grad()
+def test_what_is_recorded_is_what_they_compute(name):
+    kind = {
+        "tiny-gpt2": transformers.GPT2LMHeadModel,
+        "tiny-llama": transformers.LlamaForCausalLM,
+    }[name]
+    _, tokens, recorded = as_recorded(name)
+    theirs = kind.from_pretrained(tiny_model(name)).double().eval()
+    agree(theirs(tokens).logits, recorded, 1e-6)
+
+
+NASTY = (
+    """It's we'll I'VE don't 's 't. 2019 ½ ٣٤ Ⅷ x²  two   three\n\n\tend \r\n
+naïve Straße 日本語漢字 العربية हिन्दी 🦥👩‍🔬 e\u0301 \u200b \xa0nbsp \u2003em \x1cfs \x85nel
+_under_ --"""
+    * 2
+)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """Theirs and ours, of the pairs in a text with everything in it."""
+    folder = tmp_path_factory.mktemp("tokens")
+    trained = tokenizers.ByteLevelBPETokenizer()
+    options = {"vocab_size": 340, "min_frequency": 1, "show_progress": False}
+    trained.train_from_iterator(
+        [NASTY], special_tokens=["<|endoftext|>"], **options
+    )
+    trained.save_model(str(folder))
+    theirs = transformers.GPT2TokenizerFast(
+        vocab=str(folder / "vocab.json"), merges=str(folder / "merges.txt")
+    )
+    return theirs, read_tokenizer(folder)
+
+
+def test_the_same_tokens(both):
+    theirs, ours = both
+    assert len(ours.rank) > 50
+
+    @settings(max_examples=400)
+    @given(st.lists(st.sampled_from(NASTY), max_size=40).map("".join))
+    @example(NASTY)
+    @example("")
+    def same(text):
+        assert ours.encode(text) == theirs.encode(text)
+        assert ours.decode(ours.encode(text)) == text
+
+    same()
+
+
+def test_the_same_tokens_of_letters_from_everywhere(both):
+    """Of each plane that is in use, letters as they come."""
+    theirs, ours = both
+    used = [chr(c) for c in range(0x20, 0x2FA1F, 97) if not 0xD800 <= c <= 0xDFFF]
+    for letter in used:
+        text = f"a {letter}{letter} 1{letter}b{letter}"
+        assert ours.encode(text) == theirs.encode(text), hex(ord(letter))

@@ -1,0 +1,361 @@
+"""Models from files: what is refused, by name, and that a refused file costs nothing."""
+
+import json
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from selfattn_book.experiments import tiny_models
+from selfattn_book.experiments.tiny_models import as_recorded, tiny_model
+from selfattn_book.pretrained.continuing import continue_text
+from selfattn_book.pretrained.models import load
+
+FAMILIES = ("tiny-gpt2", "tiny-llama")
+SENTENCE = "Is this what real models do? Yes, number for number."
+
+
+@pytest.fixture(params=FAMILIES)
+def folder(request, tmp_path):
+    return copied(request.param, tmp_path)
+
+
+def copied(name, tmp_path):
+    return shutil.copytree(tiny_model(name), tmp_path / name)
+
+
+def configured(folder, **changes):
+    """Change the configuration in a folder; a value of ... takes an option out."""
+    said = json.loads((folder / "config.json").read_text()) | changes
+    said = {name: value for name, value in said.items() if value is not ...}
+    (folder / "config.json").write_text(json.dumps(said))
+    return folder
+
+
+def rewritten(folder, change):
+    tensors = load_file(folder / "model.safetensors")
+    change(tensors)
+    save_file(tensors, folder / "model.safetensors")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "atol"), [("tiny-gpt2", 1e-11), ("tiny-llama", 1e-5)]
+)
+def test_the_logits_are_those_that_were_recorded(name, atol):
+    model, tokens, logits = as_recorded(name)
+    torch.testing.assert_close(model(tokens), logits, rtol=0, atol=atol)
+    assert not model.training
+    state = model.state_dict()
+    tied = (
+        state["embedding.weight"].data_ptr()
+        == state["unembedding.weight"].data_ptr()
+    )
+    assert tied == (name == "tiny-gpt2")
+
+
+def test_a_file_may_be_named_instead_of_its_folder(folder):
+    one, two = load(folder), load(folder / "model.safetensors")
+    tokens = torch.arange(5)[None]
+    assert torch.equal(one(tokens), two(tokens))
+
+
+def test_loading_draws_nothing_and_keeps_no_file(folder):
+    before = torch.random.get_rng_state()
+    model, tokens = load(folder), torch.arange(5)[None]
+    assert torch.equal(torch.random.get_rng_state(), before)
+    logits, file = model(tokens), folder / "model.safetensors"
+    with file.open("r+b") as opened:  # written into, where it lies
+        opened.write(bytes(file.stat().st_size))
+    assert torch.equal(model(tokens), logits)
+    file.unlink()
+    assert torch.equal(model(tokens), logits)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_weights_of_another_dtype_are_converted(folder, dtype):
+    def halve(tensors):
+        for name in tensors:
+            tensors[name] = tensors[name].to(dtype)
+
+    expected = load(folder)
+    model = load(rewritten(folder, halve))
+    for name, weight in model.state_dict().items():
+        assert weight.dtype == torch.float32
+        assert torch.equal(weight, expected.state_dict()[name].to(dtype).float())
+    assert load(folder, dtype=torch.bfloat16).norm.weight.dtype == torch.bfloat16
+
+
+def test_names_and_tables_of_published_files_are_understood(tmp_path):
+    """The first GPT-2 has no prefix, and tables for the mask among its weights."""
+    folder = copied("tiny-gpt2", tmp_path)
+    tokens = torch.arange(6)[None]
+    expected = load(folder)(tokens)
+
+    def rename(tensors):
+        for name in list(tensors):
+            tensors[name.removeprefix("transformer.")] = tensors.pop(name)
+        for i in range(2):
+            table = torch.ones(64, 64).tril()[None, None]
+            tensors[f"h.{i}.attn.bias"] = table
+            tensors[f"h.{i}.attn.masked_bias"] = torch.tensor(-1e4)
+
+    assert torch.equal(load(rewritten(folder, rename))(tokens), expected)
+
+
+def test_a_tied_matrix_may_be_saved_twice_but_not_as_two(tmp_path):
+    folder = copied("tiny-gpt2", tmp_path)
+    expected = load(folder)(torch.arange(6)[None])
+
+    def twice(tensors):
+        tensors["lm_head.weight"] = tensors["transformer.wte.weight"].clone()
+
+    assert torch.equal(
+        load(rewritten(folder, twice))(torch.arange(6)[None]), expected
+    )
+    rewritten(folder, lambda tensors: tensors["lm_head.weight"].add_(1))
+    with pytest.raises(ValueError, match=r"lm_head.weight must be the embedding"):
+        load(folder)
+
+
+def test_older_configurations_of_llama_are_understood(tmp_path):
+    folder = copied("tiny-llama", tmp_path)
+    tokens = torch.arange(6)[None]
+    expected = load(folder)(tokens)
+    configured(folder, rope_parameters=..., rope_theta=10000.0, head_dim=...)
+    assert torch.equal(load(folder)(tokens), expected)
+    assert torch.equal(load(configured(folder, rope_theta=...))(tokens), expected)
+    configured(folder, rope_theta=500000.0)
+    assert not torch.allclose(load(folder)(tokens), expected)
+
+    def add(tensors):
+        tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = torch.ones(2)
+
+    load(rewritten(folder, add))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "told"),
+    [
+        ("tiny-gpt2", {"model_type": "bert"}, "one of gpt2, llama; got 'bert'"),
+        ("tiny-gpt2", {"model_type": ...}, "model_type must be .* got None"),
+        ("tiny-gpt2", {"model_type": ["gpt2"]}, r"got \['gpt2'\]"),
+        (
+            "tiny-gpt2",
+            {"quantization_config": {"bits": 4}},
+            "quantization_config must be",
+        ),
+        (
+            "tiny-gpt2",
+            {"activation_function": "gelu"},
+            "must be 'gelu_new', .* 'gelu'",
+        ),
+        (
+            "tiny-gpt2",
+            {"scale_attn_weights": False},
+            "scale_attn_weights must be True",
+        ),
+        ("tiny-gpt2", {"scale_attn_weights": 1}, "scale_attn_weights must be True"),
+        (
+            "tiny-gpt2",
+            {"scale_attn_by_inverse_layer_idx": True},
+            "by_inverse_layer_idx",
+        ),
+        ("tiny-gpt2", {"reorder_and_upcast_attn": True}, "reorder_and_upcast_attn"),
+        (
+            "tiny-gpt2",
+            {"add_cross_attention": True},
+            "add_cross_attention must be False",
+        ),
+        ("tiny-gpt2", {"n_embd": ...}, "config.json must say n_embd; it does not"),
+        ("tiny-gpt2", {"n_embd": 0}, "n_embd must be at least 1; got 0"),
+        ("tiny-gpt2", {"n_head": 3}, "d_model must be divisible by num_heads"),
+        (
+            "tiny-gpt2",
+            {"n_layer": 3},
+            r"must hold tensor transformer.h.2.*; they do not",
+        ),
+        ("tiny-gpt2", {"n_layer": 10**12}, r"must hold tensor transformer.h.2"),
+        ("tiny-gpt2", {"n_layer": 1}, "these have none: transformer.h.1"),
+        (
+            "tiny-gpt2",
+            {"vocab_size": 280},
+            r"shape \(280, 16\), .* got \(281, 16\)",
+        ),
+        (
+            "tiny-gpt2",
+            {"n_positions": 65},
+            r"wpe.weight must have shape \(65, 16\)",
+        ),
+        ("tiny-gpt2", {"n_inner": 60}, r"shape \(16, 60\), .* got \(16, 64\)"),
+        (
+            "tiny-gpt2",
+            {"layer_norm_epsilon": 0},
+            "layer_norm_epsilon must be above 0",
+        ),
+        (
+            "tiny-gpt2",
+            {"tie_word_embeddings": False},
+            "must hold tensor lm_head.weight",
+        ),
+        ("tiny-llama", {"hidden_act": "gelu"}, "hidden_act must be 'silu'"),
+        ("tiny-llama", {"attention_bias": True}, "attention_bias must be False"),
+        ("tiny-llama", {"mlp_bias": True}, "mlp_bias must be False"),
+        (
+            "tiny-llama",
+            {"rope_scaling": {"type": "linear"}},
+            "rope_scaling must be None",
+        ),
+        (
+            "tiny-llama",
+            {"rope_parameters": {"rope_type": "llama3", "rope_theta": 1e4}},
+            "rope_type must be 'default', .* got 'llama3'",
+        ),
+        (
+            "tiny-llama",
+            {
+                "rope_parameters": {
+                    "rope_type": "default",
+                    "partial_rotary_factor": 0.5,
+                }
+            },
+            "partial_rotary_factor must be 1.0",
+        ),
+        ("tiny-llama", {"rope_parameters": [1]}, "rope_parameters must be names"),
+        (
+            "tiny-llama",
+            {"head_dim": 8},
+            r"q_proj.weight must have shape \(32, 16\)",
+        ),
+        (
+            "tiny-llama",
+            {"num_key_value_heads": 4},
+            r"k_proj.weight .* got \(8, 16\)",
+        ),
+        ("tiny-llama", {"num_attention_heads": 6}, "must have shape"),
+        ("tiny-llama", {"rms_norm_eps": -1.0}, "rms_norm_eps must be above 0"),
+        ("tiny-llama", {"tie_word_embeddings": True}, "lm_head.weight must be the"),
+        ("tiny-llama", {"model_type": "gpt2"}, "config.json must say n_embd"),
+    ],
+)
+def test_what_this_code_does_not_do_is_refused_by_name(
+    tmp_path, name, changes, told
+):
+    with pytest.raises(ValueError, match=told):
+        load(configured(copied(name, tmp_path), **changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"n_head": 4.0}, "n_head must be an integer; got 4.0"),
+        ({"n_layer": True}, "n_layer must be an integer; got True"),
+        ({"layer_norm_epsilon": "1e-5"}, "layer_norm_epsilon must be a number"),
+        (
+            {"tie_word_embeddings": "yes"},
+            "tie_word_embeddings must be true or false",
+        ),
+    ],
+)
+def test_options_of_another_kind_are_refused(tmp_path, changes, told):
+    with pytest.raises(TypeError, match=told):
+        load(configured(copied("tiny-gpt2", tmp_path), **changes))
+
+
+def test_weights_that_do_not_fit_are_refused(folder):
+    def add(tensors):
+        tensors["surplus"] = torch.ones(3)
+
+    with pytest.raises(ValueError, match=r"these have none: surplus"):
+        load(rewritten(folder, add))
+
+    def whole(tensors):
+        del tensors["surplus"]
+        name = sorted(tensors)[0]
+        tensors[name] = tensors[name].int()
+
+    with pytest.raises(
+        ValueError, match=r"must be floating point; got torch.int32"
+    ):
+        load(rewritten(folder, whole))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "config.json must be JSON"),
+        ("[]", "config.json must hold names and values; got list"),
+        ('{"a":' * 30000, "config.json must be JSON"),
+        (b"\xff\xfe", "config.json must be text in UTF-8"),
+        (b" " * 50_000_001, "config.json must have at most 50000000 bytes"),
+    ],
+)
+def test_a_configuration_that_is_none_is_refused(tmp_path, text, told):
+    folder = copied("tiny-gpt2", tmp_path)
+    data = text if isinstance(text, bytes) else text.encode()
+    (folder / "config.json").write_bytes(data)
+    with pytest.raises(ValueError, match=told):
+        load(folder)
+
+
+def test_weights_in_several_files_and_missing_files_are_named(folder):
+    weights = folder / "model.safetensors"
+    (folder / "recorded.safetensors").unlink()
+    weights.rename(folder / "model-00001-of-00002.safetensors")
+    with pytest.raises(ValueError, match=r"must be one file, .* got model-00001"):
+        load(folder)
+    (folder / "model-00001-of-00002.safetensors").unlink()
+    with pytest.raises(
+        FileNotFoundError, match=r"weights must be a file; there is no"
+    ):
+        load(folder)
+    (folder / "config.json").unlink()
+    with pytest.raises(FileNotFoundError, match=r"config.json must lie in"):
+        load(folder)
+
+
+def test_a_file_that_is_too_large_is_refused(folder):
+    with pytest.raises(ValueError, match=r"must have at most 100 bytes; got"):
+        load(folder, largest=100)
+
+
+def test_tiny_models_are_those_that_were_made(monkeypatch, tmp_path):
+    for name in FAMILIES:
+        copied(name, tmp_path)
+    monkeypatch.setattr(tiny_models, "DATA", tmp_path)
+    tiny_model("tiny-llama")
+    configured(tmp_path / "tiny-llama", rms_norm_eps=0.1)
+    with pytest.raises(ValueError, match=r"config.json must be as it was made"):
+        tiny_model("tiny-llama")
+
+
+def test_a_text_is_continued():
+    folder = tiny_model("tiny-gpt2")
+    assert continue_text(folder, "Is this what") == SENTENCE
+    assert continue_text(folder / "model.safetensors", "Is this what") == SENTENCE
+    assert continue_text(folder, "Is this", length=2) == "Is this what"
+    assert continue_text(folder, "Is this", length=0) == "Is this"
+    last = continue_text(
+        folder, "Is", length=3, choose=lambda logits: logits.argmin(-1)
+    )
+    assert last.startswith("Is")
+    assert last != continue_text(folder, "Is", length=3)
+
+
+def test_a_text_that_cannot_be_continued_is_refused(tmp_path):
+    folder = tiny_model("tiny-gpt2")
+    with pytest.raises(ValueError, match=r"prompt must have at least one letter"):
+        continue_text(folder, "")
+    with pytest.raises(ValueError, match=r"fit into 64 tokens; got 1 and 64"):
+        continue_text(folder, "a", length=64)
+    with pytest.raises(ValueError, match=r"length must be at least 0; got -1"):
+        continue_text(folder, "a", length=-1)
+    with pytest.raises(ValueError, match=r"the tokens must be GPT-2's"):
+        continue_text(tiny_model("tiny-llama"), "a")
+    folder = copied("tiny-gpt2", tmp_path)
+    vocabulary = json.loads((folder / "vocab.json").read_text("utf-8"))
+    vocabulary["zz"] = len(vocabulary)
+    (folder / "vocab.json").write_text(json.dumps(vocabulary), "utf-8")
+    with pytest.raises(ValueError, match=r"at most 281 tokens, .* got 282"):
+        continue_text(folder, "a")
