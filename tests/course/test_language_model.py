@@ -59,14 +59,16 @@ def scattered(shares, p):
 
 
 RIGHT = {
-    "as told": right,
-    "a loop and a list": by_loop,
-    "NumPy": with_numpy,
-    "in place": in_place,
-    "scattered back": scattered,
-    "float64": lambda shares, p: right(shares.double(), p),
-    "the package's": lambda s, p: next_token_distribution(s.log(), top_p=p),
-    "a generator": lambda s, p: (float(share) for share in right(s, p)),
+    "nucleus": {
+        "as told": right,
+        "a loop and a list": by_loop,
+        "NumPy": with_numpy,
+        "in place": in_place,
+        "scattered back": scattered,
+        "float64": lambda shares, p: right(shares.double(), p),
+        "the package's": lambda s, p: next_token_distribution(s.log(), top_p=p),
+        "a generator": lambda s, p: (float(share) for share in right(s, p)),
+    }
 }
 
 
@@ -108,48 +110,50 @@ def softmaxed(shares, p):
 
 
 WRONG = {
-    "cut too early": (cut_too_early, "crosses the line has been cut off"),
-    "one more": (one_more, "One token too many is left"),
-    "sorted": (sorted_shares, "no longer stand at their tokens"),
-    "the least likely": (of_the_least, "The least likely are left"),
-    "unsorted": (unsorted, "order of the vocabulary"),
-    "its own share": (
-        lambda s, p: kept(s, (s >= p).nonzero()[:, 0], divided=False),
-        "own share is at least p",
-    ),
-    "undivided": (undivided, "must be divided by its sum"),
-    "a softmax": (softmaxed, "softmax of probabilities"),
-    "all even": (
-        lambda s, p: (right(s, p) > 0) / (right(s, p) > 0).sum(),
-        "have become equally likely",
-    ),
-    "nothing cut": (lambda s, p: s, "Nothing has been cut off"),
-    "logarithms": (
-        lambda s, p: right(s, p).clamp(min=1e-9).log(),
-        "mathematics: .* are left, not",
-    ),
-    "a mask": (
-        lambda s, p: right(s, p) > 0,
-        "dtype: what is left must be floating",
-    ),
-    "the tokens": (
-        lambda s, p: parts(s, p)[0][:1],
-        r"shape: what is left must have shape \(6,\)",
-    ),
-    "nothing": (lambda s, p: None, "missing: it must return what is left"),
-    "stops": (lambda s, p: s @ torch.ones(2), "exception: RuntimeError"),
-    "one argument": (lambda s: s, "exception: TypeError"),
+    "nucleus": {
+        "cut too early": (cut_too_early, "crosses the line has been cut off"),
+        "one more": (one_more, "One token too many is left"),
+        "sorted": (sorted_shares, "no longer stand at their tokens"),
+        "the least likely": (of_the_least, "The least likely are left"),
+        "unsorted": (unsorted, "order of the vocabulary"),
+        "its own share": (
+            lambda s, p: kept(s, (s >= p).nonzero()[:, 0], divided=False),
+            "own share is at least p",
+        ),
+        "undivided": (undivided, "must be divided by its sum"),
+        "a softmax": (softmaxed, "softmax of probabilities"),
+        "all even": (
+            lambda s, p: (right(s, p) > 0) / (right(s, p) > 0).sum(),
+            "have become equally likely",
+        ),
+        "nothing cut": (lambda s, p: s, "Nothing has been cut off"),
+        "logarithms": (
+            lambda s, p: right(s, p).clamp(min=1e-9).log(),
+            "mathematics: .* are left, not",
+        ),
+        "a mask": (
+            lambda s, p: right(s, p) > 0,
+            "dtype: what is left must be floating",
+        ),
+        "the tokens": (
+            lambda s, p: parts(s, p)[0][:1],
+            r"shape: what is left must have shape \(6,\)",
+        ),
+        "nothing": (lambda s, p: None, "missing: it must return what is left"),
+        "stops": (lambda s, p: s @ torch.ones(2), "exception: RuntimeError"),
+        "one argument": (lambda s: s, "exception: TypeError"),
+    }
 }
 
 
-@pytest.mark.parametrize("kind", RIGHT)
+@pytest.mark.parametrize("kind", RIGHT["nucleus"])
 def test_what_is_right_passes(kind):
-    assert said(report("language-model", RIGHT[kind], "nucleus")) == ""
+    assert said(report("language-model", RIGHT["nucleus"][kind], "nucleus")) == ""
 
 
-@pytest.mark.parametrize("kind", WRONG)
+@pytest.mark.parametrize("kind", WRONG["nucleus"])
 def test_what_is_wrong_is_named(kind):
-    answer, name = WRONG[kind]
+    answer, name = WRONG["nucleus"][kind]
     found = report("language-model", answer, "nucleus")
     assert found.points < found.possible
     assert re.search(name, said(found)), said(found)
