@@ -2,20 +2,17 @@
 
 import argparse
 import json
-import os
-import platform
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import torch
 
-import selfattn_book
-from benchmarks import attention, blocks, memory, predict, train
+from benchmarks import attention, blocks, cost, language, memory, predict, train
 from benchmarks.plot import draw
+from benchmarks.provenance import provenance
 from benchmarks.timing import Times, alternate, ratio, spread
 
 
@@ -96,6 +93,32 @@ COMPARISONS = {
     "long-weights": attention_comparison(LONG, 1.0, weights=True),
     "encoder": block_comparison("encoder"),
     "decoder": block_comparison("decoder"),
+    "transformer": Comparison(
+        "a training step of 3 encoder and 3 decoder blocks (8, 128, 256, 8)",
+        lambda: blocks.transformer_contenders(8, 128, 256, 8),
+        (Target("the book", "nn.Transformer", 1.0),),
+    ),
+    "one-pass": Comparison(
+        "attention of one head at T = 8192, forward",
+        lambda: cost.one_pass_contenders(8192),
+        (Target("blocks, in Python", "fused", 4.0),),
+    ),
+    # What a token costs beside its walk along the cache does not depend on the cache.
+    "token": Comparison(
+        "one more token beside a cache (1, 1, 256, 4), 21 times",
+        lambda: cost.token_contenders(64, 1024),
+        (Target("projections, 1024 keys", "projections, 64 keys", 1.2),),
+    ),
+    "language-model": Comparison(
+        "a training step of a decoder-only model (8, 128, 256, 8), 4 blocks",
+        language.training_contenders,
+        (Target("the book", "transformers' GPT-2", 1.0),),
+    ),
+    "writing": Comparison(
+        "256 tokens written with a cache, 4 blocks",
+        language.writing_contenders,
+        (Target("the book", "transformers' generate", 0.8),),
+    ),
 }
 
 
@@ -183,22 +206,6 @@ def misses(
         if not target["met"]
     ]
     return lines if memory.is_linear(peaks) else [*lines, "  memory, linear in T"]
-
-
-def provenance(runs: int) -> dict[str, Any]:
-    """Return where and with what the times were taken."""
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {
-            "selfattn_book": selfattn_book.__version__,
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-        },
-        "platform": platform.platform(),
-        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
-        "cpu_count": os.cpu_count(),
-        "runs": runs,
-    }
 
 
 def _parser() -> argparse.ArgumentParser:

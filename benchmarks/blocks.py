@@ -1,13 +1,19 @@
-"""One training step of a block, in 32 bits, beside PyTorch's layer with the same weights."""
+"""One training step of a block, or of stacks, in 32 bits, beside PyTorch's with the same weights."""
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from selfattn_book.pytorch import decoder_to_torch, encoder_to_torch
-from selfattn_book.transformer import DecoderBlock, EncoderBlock
+from selfattn_book.transformer import (
+    DecoderBlock,
+    DecoderStack,
+    EncoderBlock,
+    EncoderStack,
+)
 
 Contenders = dict[str, Callable[[], object]]
 
@@ -47,6 +53,63 @@ def decoder_contenders(
             ),
         }
     )
+
+
+def transformer_contenders(
+    batch: int, length: int, d_model: int, num_heads: int
+) -> Contenders:
+    """Return stacks of three encoders and three decoders each; the yardstick comes first."""
+    torch.manual_seed(23)
+    sizes: dict[str, Any] = {"norm_first": True, "d_ff": 4 * d_model}
+    encoder = EncoderStack(3, d_model, num_heads, **sizes)
+    decoder = DecoderStack(3, d_model, num_heads, **sizes)
+    ours, theirs = nn.ModuleList([encoder, decoder]), _as_torch(encoder, decoder)
+    x, y = torch.randn(2, batch, length, d_model)
+    past = torch.ones(length, length, dtype=torch.bool).tril()
+
+    def whole() -> Tensor:
+        memory, _ = encoder(x, need_weights=False)
+        return decoder(y, memory, past, need_weights=False)[0]
+
+    future = ~past
+    return _steps(
+        {
+            "nn.Transformer": (theirs, lambda: theirs(x, y, tgt_mask=future)),
+            "the book": (ours, whole),
+        }
+    )
+
+
+def _as_torch(encoder: EncoderStack, decoder: DecoderStack) -> nn.Transformer:
+    """Return PyTorch's Transformer with the same weights, in training mode, without dropout."""
+    encoders: list[Any] = list(encoder.blocks)
+    decoders: list[Any] = list(decoder.blocks)
+    first = encoders[0]
+    theirs = nn.Transformer(
+        first.feed_forward.expand.in_features,
+        encoders[0].attention.num_heads,
+        len(encoders),
+        len(decoders),
+        first.feed_forward.expand.out_features,
+        dropout=0.0,
+        batch_first=True,
+        norm_first=True,
+        custom_encoder=nn.TransformerEncoder(
+            encoder_to_torch(first),
+            len(encoders),
+            nn.LayerNorm(first.feed_forward.expand.in_features),
+            enable_nested_tensor=False,  # it would warn that pre-norm has none
+        ),
+    )
+    of_encoder: Any = theirs.encoder
+    of_decoder: Any = theirs.decoder
+    for layer, block in zip(of_encoder.layers, encoders, strict=True):
+        layer.load_state_dict(encoder_to_torch(block).state_dict())
+    for layer, block in zip(of_decoder.layers, decoders, strict=True):
+        layer.load_state_dict(decoder_to_torch(block).state_dict())
+    of_encoder.norm.load_state_dict(encoder.norm.state_dict())
+    of_decoder.norm.load_state_dict(decoder.norm.state_dict())
+    return theirs
 
 
 def _steps(ways: dict[str, tuple[nn.Module, Callable[[], Tensor]]]) -> Contenders:

@@ -10,17 +10,21 @@ if __name__ == "__main__":
             from selfattn_book.verify.command import main
 
             sys.exit(main(sys.argv[2:]))
+        case ["train"] if sys.argv[2:3] == ["text"]:
+            from selfattn_book.experiments.train_text import main as train
+
+            train(sys.argv[3:])
         case ["train"]:
             from selfattn_book.experiments.train_squares import main as train
 
-            train(sys.argv[2:])
+            train(sys.argv[2 + (sys.argv[2:3] == ["squares"]) :])
+        case ["generate"]:
+            from selfattn_book.experiments.generate_text import main as generate
+
+            sys.exit(generate(sys.argv[2:]))
         case ["check"]:
             from selfattn_book.course.command import main as check
 
             sys.exit(check(sys.argv[2:]))
-        case ["generate"]:
-            from selfattn_book.pretrained.command import main as generate
-
-            sys.exit(generate(sys.argv[2:]))
         case _:
             sys.exit(USAGE)

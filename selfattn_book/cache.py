@@ -3,6 +3,9 @@
 Shape letters: ``B`` batch, ``S`` key length, ``H`` heads, ``D`` width.
 """
 
+from copy import copy
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -49,6 +52,59 @@ class KeyValueCache:
     def keep(self, keys: Tensor | None, values: Tensor | None) -> None:
         """Keep these instead of those that were kept."""
         self.keys, self.values = keys, values
+
+
+class DecoderCache(NamedTuple):
+    """What a decoder, or one block of a decoder, keeps between two steps.
+
+    Attributes:
+        target: keys and values of the target so far.
+        memory: keys and values of the memory.
+
+    Example:
+        >>> cache = DecoderCache.empty()
+        >>> other, states = cache.branch(), torch.ones(5, 7, 4)
+        >>> other.memory.keep(torch.ones(5, 2, 7, 2), torch.ones(5, 2, 7, 2))
+        >>> len(cache.memory), len(other.memory)   # the first knows nothing of it
+        (0, 7)
+        >>> cache.unread(states).shape, other.unread(states).shape   # all of it, then nothing
+        (torch.Size([5, 7, 4]), torch.Size([5, 0, 4]))
+        >>> other.unread(states[:, :6])
+        Traceback (most recent call last):
+        ValueError: memory must be of length 7, as at the steps before; got (5, 6, 4)
+        >>> cache.take_over(other)
+        >>> len(cache.memory)
+        7
+    """
+
+    target: KeyValueCache
+    memory: KeyValueCache
+
+    @classmethod
+    def empty(cls) -> "DecoderCache":
+        """Return a cache for a sequence that has not begun."""
+        return cls(KeyValueCache(), KeyValueCache())
+
+    def branch(self) -> "DecoderCache":
+        """Return a cache that begins with the same, and grows without this one."""
+        return DecoderCache(copy(self.target), copy(self.memory))
+
+    def take_over(self, other: "DecoderCache") -> None:
+        """Keep what another one keeps."""
+        self.target.keep(other.target.keys, other.target.values)
+        self.memory.keep(other.memory.keys, other.memory.values)
+
+    def unread(self, memory: Tensor) -> Tensor:
+        """Return the states ``(B, S, D)`` of a memory whose keys and values are not kept yet.
+
+        Raises:
+            ValueError: the memory is not as long as that of the steps before.
+        """
+        known = len(self.memory)
+        if known and (memory.ndim != 3 or memory.size(1) != known):
+            rule = f"memory must be of length {known}, as at the steps before"
+            raise ValueError(f"{rule}; got {tuple(memory.shape)}")
+        return memory[:, known:]
 
 
 def _check_continues(name: str, new: Tensor, kept: Tensor) -> None:

@@ -5,14 +5,12 @@ Shape letters: ``B`` batch, ``S`` source length, ``T`` target length, ``H`` head
 """
 
 import math
-from copy import copy
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from selfattn_book._arguments import check_integer
-from selfattn_book.cache import KeyValueCache
+from selfattn_book.cache import DecoderCache
 from selfattn_book.masks import causal_mask
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.positions import PositionalEncoding
@@ -87,18 +85,6 @@ class Encoder(nn.Module):
             x, x, x, source_mask, need_weights=need_weights
         )
         return self.feed_forward(context), weights
-
-
-class DecoderCache(NamedTuple):
-    """What a decoder keeps between two steps.
-
-    Attributes:
-        target: keys and values of the target so far.
-        memory: keys and values of the memory.
-    """
-
-    target: KeyValueCache
-    memory: KeyValueCache
 
 
 class Decoder(nn.Module):
@@ -198,18 +184,23 @@ class Decoder(nn.Module):
             ValueError: as of it, or ``newest`` is not one position, or the memory is not as long
                 as that of the steps before.
         """
-        _check_step(newest, memory, len(cache.memory))
-        target, known = copy(cache.target), copy(cache.memory)
-        x = self.place(newest, start=len(target))
-        states, _ = self.self_attention(x, x, x, need_weights=False, cache=target)
-        unseen = memory[:, len(known) :]  # all of it, then nothing
+        _check_step(newest)
+        kept = cache.branch()
+        x = self.place(newest, start=len(kept.target))
+        states, _ = self.self_attention(
+            x, x, x, need_weights=False, cache=kept.target
+        )
+        unseen = kept.unread(memory)  # all of it, then nothing
         context, _ = self.cross_attention(
-            states, unseen, unseen, memory_mask, need_weights=False, cache=known
+            states,
+            unseen,
+            unseen,
+            memory_mask,
+            need_weights=False,
+            cache=kept.memory,
         )
         output = self.feed_forward(context)
-        # Handed over at the end: a refused step leaves the cache as it was.
-        cache.target.keep(target.keys, target.values)
-        cache.memory.keep(known.keys, known.values)
+        cache.take_over(kept)  # last: a refused step leaves it as it was
         return output
 
 
@@ -337,7 +328,7 @@ class EncoderDecoder(nn.Module):
     def _predict_cached(
         self, newest: Tensor, memory: Tensor, length: int, mask: Tensor | None
     ) -> Tensor:
-        cache, points = DecoderCache(KeyValueCache(), KeyValueCache()), []
+        cache, points = DecoderCache.empty(), []
         for _ in range(length):
             newest = self.decoder.step(newest, memory, cache, mask)
             points.append(newest)
@@ -372,23 +363,17 @@ def _check_start(source: Tensor, start: Tensor | None) -> None:
         )
 
 
-def _check_step(newest: Tensor, memory: Tensor, known: int) -> None:
-    """Raise unless one position comes, with as long a memory as is known, if any is.
+def _check_step(newest: Tensor) -> None:
+    """Raise unless one position comes.
 
-    >>> _check_step(torch.zeros(5, 1, 2), torch.zeros(5, 3, 2), 3)
-    >>> _check_step(torch.zeros(5, 2, 2), torch.zeros(5, 3, 2), 0)
+    >>> _check_step(torch.zeros(5, 1, 2))
+    >>> _check_step(torch.zeros(5, 2, 2))
     Traceback (most recent call last):
     ValueError: newest must be one position, (batch, 1, width); got (5, 2, 2)
-    >>> _check_step(torch.zeros(5, 1, 2), torch.zeros(5, 4, 2), 3)
-    Traceback (most recent call last):
-    ValueError: memory must be of length 3, as at the steps before; got (5, 4, 2)
     """
     if newest.ndim != 3 or newest.size(1) != 1:
         rule = "newest must be one position, (batch, 1, width)"
         raise ValueError(f"{rule}; got {tuple(newest.shape)}")
-    if known and (memory.ndim != 3 or memory.size(1) != known):
-        rule = f"memory must be of length {known}, as at the steps before"
-        raise ValueError(f"{rule}; got {tuple(memory.shape)}")
 
 
 def _positions(d_input: int, wanted: bool) -> nn.Module:

@@ -130,29 +130,74 @@ def generate(
 ) -> Tensor:
     """Continue each row of tokens, one token after the other.
 
+    A model with a context reads only the last tokens that fit into it. From then on every token
+    moves to another position with each step, so nothing can be kept of the steps before.
+
     Args:
         model: in evaluation mode, if it drops.
-        tokens: ``(B, T)``, integers.
+        tokens: ``(B, T)``, integers, at least one.
         length: how many tokens to add.
         choose: from logits ``(B, V)`` to the next tokens ``(B,)``.
         real: ``(B, T)``, boolean, ``False`` where a row begins with padding.
-        cached: compute each key and value once, instead of all of them for every token.
+        cached: compute each key and value once, as long as all tokens fit into the context,
+            instead of all of them for every token.
 
     Returns:
         ``(B, T + length)``: the tokens and their continuation.
+
+    Raises:
+        TypeError: ``length`` is no integer, or as of :meth:`.LanguageModel.forward`.
+        ValueError: ``length`` is below 0, ``real`` does not tell of each token or calls the
+            last one of a row padding, or as of :meth:`.LanguageModel.forward`.
+
+    Example:
+        >>> from selfattn_book.language import decoder_only
+        >>> model = decoder_only(11, d_model=4, num_layers=2, num_heads=2, context=5)
+        >>> prompt = torch.tensor([[3, 1], [4, 1]])
+        >>> longer = generate(model, prompt, 7)
+        >>> longer.shape, longer[:, :2].equal(prompt)
+        (torch.Size([2, 9]), True)
+        >>> longer.equal(generate(model, prompt, 7, cached=False))
+        True
+        >>> generate(model, prompt[:, :0], 7)
+        Traceback (most recent call last):
+        ValueError: tokens must have shape (B, T), with one of them at least; got (2, 0)
     """
     length = check_integer("length", length, least=0)
+    if real is not None:
+        _check_ends_real(tokens, real)
     caches = [KeyValueCache() for _ in model.blocks] if cached else None
-    unread = tokens
     for _ in range(length):
-        logits = model(unread if cached else tokens, real, caches=caches)[:, -1]
+        if model.context is not None and tokens.size(1) > model.context:
+            caches = None
+        logits = _read(model, tokens, real, caches)[:, -1]
         newest = choose(logits)[:, None]  # (B, 1)
-        tokens, unread = torch.cat([tokens, newest], dim=1), newest
+        tokens = torch.cat([tokens, newest], dim=1)
         if real is not None:
-            real = torch.cat(
-                [real, torch.ones_like(newest, dtype=torch.bool)], dim=1
-            )
+            real = torch.cat([real, torch.ones_like(newest).bool()], dim=1)
     return tokens
+
+
+def _read(
+    model: LanguageModel,
+    tokens: Tensor,
+    real: Tensor | None,
+    caches: list[KeyValueCache] | None,
+) -> Tensor:
+    """Return logits of what the model has not read yet: with caches, of the new tokens alone."""
+    if caches is not None:
+        return model(tokens[:, len(caches[0]) :], real, caches=caches)
+    begin = 0 if model.context is None else -model.context
+    return model(tokens[:, begin:], None if real is None else real[:, begin:])
+
+
+def _check_ends_real(tokens: Tensor, real: Tensor) -> None:
+    """Raise unless a row's last token, which is continued, is no padding."""
+    if real.shape != tokens.shape or not real[:, -1:].all():
+        rule = (
+            "real must have the shape of the tokens, and be True of each row's last"
+        )
+        raise ValueError(f"{rule}; got {real.tolist()}")
 
 
 def _check_options(

@@ -111,8 +111,20 @@ class LanguageModel(nn.Module):
 
     Example:
         >>> model = decoder_only(11, d_model=4, num_layers=3, num_heads=2, context=7)
-        >>> model(torch.zeros(5, 7, dtype=torch.int64)).shape   # (B, T, V)
+        >>> tokens = torch.zeros(5, 7, dtype=torch.int64)
+        >>> model(tokens).shape   # (B, T, V)
         torch.Size([5, 7, 11])
+        >>> model.context, LanguageModel(nn.Embedding(11, 4), model.blocks, model.norm).context
+        (7, None)
+        >>> model(tokens.repeat(1, 2))
+        Traceback (most recent call last):
+        ValueError: tokens must be at most the context, 7, earlier ones included; got 14
+        >>> model(tokens + 11)
+        Traceback (most recent call last):
+        ValueError: tokens must be from 0 to 10; got 11 to 11
+        >>> model(tokens.float())
+        Traceback (most recent call last):
+        TypeError: tokens must be an integer tensor; got dtype torch.float32
     """
 
     def __init__(
@@ -134,6 +146,11 @@ class LanguageModel(nn.Module):
         if tied:
             self.unembedding.weight = embedding.weight
 
+    @property
+    def context(self) -> int | None:
+        """The most tokens that it can read at once, or ``None`` where nothing limits them."""
+        return None if self.positions is None else self.positions.num_embeddings
+
     def forward(
         self,
         tokens: Tensor,
@@ -148,6 +165,12 @@ class LanguageModel(nn.Module):
             real: ``(B, S)``, boolean, ``False`` where a token is padding, on the left or on the
                 right; with caches it tells of all tokens so far. Without it, none is padding.
             caches: one a block; each grows by ``T``, unless the call is refused.
+
+        Raises:
+            TypeError: the tokens are no integers, or ``real`` is not boolean.
+            ValueError: a token is outside of the vocabulary, there are none or more than the
+                context holds, ``real`` has another shape, or there is not one cache for each
+                block, all of one length. The caches are then as they were.
         """
         states, _ = self.read(tokens, real, caches=caches, need_weights=False)
         return self.unembedding(states)
@@ -161,9 +184,13 @@ class LanguageModel(nn.Module):
         need_weights: bool = True,
     ) -> tuple[Tensor, list[Tensor | None]]:
         """Return the states before the unembedding, ``(B, T, D)``, and each block's weights."""
-        earlier = list(caches or [])
+        earlier = [] if caches is None else list(caches)
+        before = len(earlier[0]) if earlier else 0
+        if caches is not None:
+            _check_caches(earlier, len(self.blocks))
+        _check_tokens(tokens, self.embedding.num_embeddings)
+        _check_length(tokens, real, before, self.context)
         grown = [copy(cache) for cache in earlier]
-        before = len(grown[0]) if grown else 0
         length = tokens.size(1)
         mask = causal_mask(length, before + length, device=tokens.device)
         if real is not None:
@@ -201,9 +228,35 @@ def decoder_only(
     d_ff: int | None = None,
     dropout: float = 0.0,
 ) -> LanguageModel:
-    """Build a language model from this book's own parts, with weights drawn small."""
+    """Build a language model from this book's own parts, drawn from PyTorch's global generator.
+
+    Args:
+        vocabulary: number of tokens, ``V``.
+        d_model: width, ``D``.
+        num_layers: number of blocks.
+        num_heads: number of heads of each block.
+        context: the most tokens that it can read at once; each has a learned position.
+        d_ff: width inside of the feed-forward parts; ``4 * d_model`` when left out.
+        dropout: as of :class:`CausalBlock`, in the attention and the feed-forward part, too.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: a size is below 1, ``d_model`` is not divisible by ``num_heads``, or
+            ``dropout`` is outside of 0 to 1.
+
+    Example:
+        >>> model = decoder_only(11, d_model=4, num_layers=3, num_heads=2, context=7)
+        >>> len(model.blocks), model.blocks[0].feed_forward.expand.out_features
+        (3, 16)
+        >>> model.unembedding.weight is model.embedding.weight   # tied
+        True
+        >>> decoder_only(11, d_model=4, num_layers=0, num_heads=2, context=7)
+        Traceback (most recent call last):
+        ValueError: num_layers must be at least 1; got 0
+    """
     vocabulary = check_integer("vocabulary", vocabulary, least=1)
     context = check_integer("context", context, least=1)
+    num_layers = check_integer("num_layers", num_layers, least=1)
     d_ff = 4 * d_model if d_ff is None else d_ff
 
     def block() -> CausalBlock:
@@ -222,3 +275,54 @@ def decoder_only(
     return LanguageModel(
         embedding, blocks, nn.LayerNorm(d_model), positions=positions
     )
+
+
+def _check_tokens(tokens: Tensor, vocabulary: int) -> None:
+    """Raise unless tokens are integers of the vocabulary, and at least one."""
+    if not isinstance(tokens, Tensor):
+        got = type(tokens).__name__
+        raise TypeError(f"tokens must be an integer tensor; got {got}")
+    if tokens.dtype not in (torch.int32, torch.int64):
+        raise TypeError(
+            f"tokens must be an integer tensor; got dtype {tokens.dtype}"
+        )
+    if tokens.ndim != 2 or tokens.numel() == 0:
+        rule = "tokens must have shape (B, T), with one of them at least"
+        raise ValueError(f"{rule}; got {tuple(tokens.shape)}")
+    if tokens.is_meta or torch.compiler.is_compiling():
+        return  # there are no numbers to look at
+    least, most = int(tokens.min()), int(tokens.max())
+    if least < 0 or most >= vocabulary:
+        rule = f"tokens must be from 0 to {vocabulary - 1}"
+        raise ValueError(f"{rule}; got {least} to {most}")
+
+
+def _check_length(
+    tokens: Tensor, real: Tensor | None, before: int, context: int | None
+) -> None:
+    """Raise unless all tokens so far fit the context, and ``real`` tells of each of them."""
+    batch, total = tokens.size(0), before + tokens.size(1)
+    if context is not None and total > context:
+        rule = (
+            f"tokens must be at most the context, {context}, earlier ones included"
+        )
+        raise ValueError(f"{rule}; got {total}")
+    if real is None:
+        return
+    if not isinstance(real, Tensor) or real.dtype != torch.bool:
+        got = getattr(real, "dtype", type(real).__name__)
+        raise TypeError(f"real must be a boolean tensor; got {got}")
+    if real.shape != (batch, total) or real.device != tokens.device:
+        rule = f"real must tell of all tokens so far, ({batch}, {total}), where they are"
+        got = f"{tuple(real.shape)} on {real.device}"
+        raise ValueError(f"{rule}; got {got}")
+
+
+def _check_caches(caches: Sequence[KeyValueCache], blocks: int) -> None:
+    """Raise unless there is a cache for each block, and all are of one length."""
+    if len(caches) != blocks:
+        rule = f"there must be one cache a block, {blocks}"
+        raise ValueError(f"{rule}; got {len(caches)}")
+    lengths = [len(cache) for cache in caches]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"caches must be of one length; got {lengths}")

@@ -3,11 +3,13 @@
 Shape letters: ``B`` batch, ``T`` target length, ``S`` source length, ``H`` heads, ``D`` width.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor, nn
 
 from selfattn_book._arguments import check_integer
+from selfattn_book.cache import DecoderCache
 from selfattn_book.multi_head import MultiHeadAttention
 
 
@@ -257,29 +259,43 @@ class DecoderBlock(nn.Module):
         memory_mask: Tensor | None = None,
         *,
         need_weights: bool = True,
+        cache: DecoderCache | None = None,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Return the states ``(B, T, D)`` and both attentions' weights.
 
         Args:
-            x: ``(B, T, D)``, the target so far.
+            x: ``(B, T, D)``, the target so far; with a cache, what comes after that.
             memory: ``(B, S, D)``, the encoder's states.
-            target_mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, T)``.
+            target_mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, T)``;
+                with a cache its columns are all positions so far.
             memory_mask: the same for the memory, broadcastable to ``(B, H, T, S)``.
             need_weights: return the weights; without them PyTorch chooses a kernel.
+            cache: keys and values of earlier calls; grows, unless the call is refused.
+
+        Raises:
+            ValueError: the memory is not as long as that of the calls before.
         """
+        kept = DecoderCache.empty() if cache is None else cache.branch()
         y = self.self_attention_path.before(x)
         context, weights = self.self_attention(
-            y, y, y, target_mask, need_weights=need_weights
+            y, y, y, target_mask, need_weights=need_weights, cache=kept.target
         )
         x = self.self_attention_path.after(x, context)
 
-        y = self.cross_attention_path.before(x)
+        y, unread = self.cross_attention_path.before(x), kept.unread(memory)
         context, memory_weights = self.cross_attention(
-            y, memory, memory, memory_mask, need_weights=need_weights
+            y,
+            unread,
+            unread,
+            memory_mask,
+            need_weights=need_weights,
+            cache=kept.memory,
         )
         x = self.cross_attention_path.after(x, context)
 
         change = self.feed_forward(self.feed_forward_path.before(x))
+        if cache is not None:
+            cache.take_over(kept)  # last: a refused call leaves it as it was
         return self.feed_forward_path.after(x, change), weights, memory_weights
 
 
@@ -403,20 +419,43 @@ class DecoderStack(nn.Module):
         memory_mask: Tensor | None = None,
         *,
         need_weights: bool = True,
+        caches: Sequence[DecoderCache] | None = None,
     ) -> tuple[Tensor, list[Tensor | None], list[Tensor | None]]:
         """Return the states ``(B, T, D)`` and both kinds of weights of each block.
 
         Args:
-            x: ``(B, T, D)``, the target so far.
+            x: ``(B, T, D)``, the target so far; with caches, what comes after that.
             memory: ``(B, S, D)``, the encoder's states.
             target_mask: as of :class:`DecoderBlock`, for all blocks.
             memory_mask: as of :class:`DecoderBlock`, for all blocks.
             need_weights: return the weights; without them PyTorch chooses a kernel.
+            caches: one for each block; all grow, unless the call is refused.
+
+        Raises:
+            ValueError: there are more or fewer caches than blocks, or as of :class:`DecoderBlock`.
         """
+        kept = _branches(caches, len(self.blocks))
         weights, memory_weights = [], []
         masks = target_mask, memory_mask
-        for block in self.blocks:
-            x, own, across = block(x, memory, *masks, need_weights=need_weights)
+        for block, cache in zip(self.blocks, kept, strict=True):
+            x, own, across = block(
+                x, memory, *masks, need_weights=need_weights, cache=cache
+            )
             weights.append(own)
             memory_weights.append(across)
-        return self.norm(x), weights, memory_weights
+        x = self.norm(x)
+        for cache, grown in zip(caches or [], kept, strict=False):
+            cache.take_over(grown)  # last: a refused call leaves all as they were
+        return x, weights, memory_weights
+
+
+def _branches(
+    caches: Sequence[DecoderCache] | None, count: int
+) -> list[DecoderCache]:
+    """Return a cache for each of so many blocks, which begins where the given one ends."""
+    if caches is None:
+        return [DecoderCache.empty() for _ in range(count)]
+    if len(caches) != count:
+        rule = f"there must be one cache for each of the {count} blocks"
+        raise ValueError(f"{rule}; got {len(caches)}")
+    return [cache.branch() for cache in caches]

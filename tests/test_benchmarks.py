@@ -6,10 +6,11 @@ import pytest
 import torch
 
 from benchmarks import __main__ as bench
-from benchmarks import memory
+from benchmarks import cost, memory
 from benchmarks.one_module_per_head import OneModulePerHead, with_weights_of
 from benchmarks.timing import Times, alternate, ratio, spread
 from selfattn_book.encoder_decoder import EncoderDecoder
+from selfattn_book.experiments.recorded_times import RECORDED
 
 
 @pytest.mark.parametrize(
@@ -166,5 +167,49 @@ def test_every_target_is_of_two_contenders(name):
 
 
 def test_a_process_tells_its_peak():
-    told = [memory._of_process(1024, weights) for weights in (False, True)]
+    kinds = ("no weights", "with weights")
+    told = [memory.of_process(1024, kind) for kind in kinds]
     assert told[1] - told[0] > 8 * 1024**2 * 4 / 2**20  # MiB, one table a head
+
+
+def test_the_recorded_times_are_complete_and_as_they_were_written():
+    assert "cpu" in RECORDED
+    for device, run in RECORDED.items():
+        assert run["digest"] == cost.digest(run)
+        assert run["device"] == device
+        for kind in ("layers", "tokens"):
+            for own in run[kind].values():
+                assert list(own) == [str(length) for length in cost.LENGTHS]
+                assert {len(times) for times in own.values()} == {run["runs"]}
+    assert cost.FILE.read_text("utf-8") == cost.as_module(RECORDED)
+
+
+def test_one_device_is_recorded_beside_the_other(monkeypatch, tmp_path):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(cost, "record", lambda device, runs: {"runs": [runs]})
+    file = tmp_path / "times.py"
+    cost.main(["--device", "cuda", "--runs", "5", "--file", str(file)])
+    names = {}
+    exec(file.read_text("utf-8"), names)
+    assert names["RECORDED"] == {**RECORDED, "cuda": {"runs": [5]}}
+
+
+def test_without_a_gpu_nothing_is_recorded(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    file = tmp_path / "times.py"
+    with pytest.raises(SystemExit):
+        cost.main(["--device", "cuda", "--file", str(file)])
+    assert "there is no GPU that PyTorch can use" in capsys.readouterr().err
+    assert not file.exists()
+
+
+def test_a_short_recording_has_all_ways(monkeypatch, capsys):
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(cost, "peak_of", lambda way, length: 1.0)
+    run = cost.record("cpu", 2, (8,))
+    torch.set_num_threads(threads)
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert len(run["layers"]) == 5
+    assert all(len(own["8"]) == 2 for own in run["layers"].values())
+    assert run["digest"] == cost.digest(run)
+    assert cost.digest({**run, "runs": 3}) != run["digest"]

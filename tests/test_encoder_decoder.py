@@ -3,10 +3,9 @@
 import pytest
 import torch
 
-from selfattn_book.cache import KeyValueCache
+from selfattn_book.cache import DecoderCache
 from selfattn_book.encoder_decoder import (
     Decoder,
-    DecoderCache,
     Encoder,
     EncoderDecoder,
 )
@@ -172,7 +171,7 @@ def test_the_length_is_checked(model, draw):
 
 def begun(model, source, memory):
     """Return the cache of a decoder that has made one step."""
-    cache = DecoderCache(KeyValueCache(), KeyValueCache())
+    cache = DecoderCache.empty()
     model.decoder.step(source[:, -1:], memory, cache)
     return cache
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from selfattn_book import properties as has
-from selfattn_book.cache import KeyValueCache
-from selfattn_book.encoder_decoder import DecoderCache, EncoderDecoder
+from selfattn_book.cache import DecoderCache
+from selfattn_book.encoder_decoder import EncoderDecoder
 from selfattn_book.masks import causal_mask
 
 OF_MODELS = [has.prefixes_agree, has.source_padding_is_silent, has.source_is_heard]
@@ -188,7 +188,7 @@ def with_cache(model, new_cache, start=None):
 
 
 def empty():
-    return DecoderCache(KeyValueCache(), KeyValueCache())
+    return DecoderCache.empty()
 
 
 def test_a_cache_that_starts_empty_changes_nothing(model):

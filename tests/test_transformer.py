@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from selfattn_book.cache import DecoderCache
 from selfattn_book.masks import causal_mask, padding_mask
 from selfattn_book.transformer import (
     DecoderBlock,
@@ -208,6 +209,66 @@ def test_samples_do_not_meet(make, x, memory, kind):
     for tensor in other:
         tensor[0] += 1
     assert module(*given)[0][1].equal(module(*other)[0][1])
+
+
+@both_norms
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("kind", [DecoderBlock, DecoderStack])
+def test_steps_with_a_cache_equal_the_whole(
+    make, x, memory, kind, norm_first, need_weights
+):
+    module = make(kind, norm_first=norm_first)
+    seen = padding_mask(torch.tensor([4, SOURCE]), SOURCE)
+    whole, *weights = module(x, memory, causal_mask(LENGTH), seen)
+    caches = [DecoderCache.empty() for _ in range(LAYERS)]
+    given = {"caches": caches} if kind is DecoderStack else {"cache": caches[0]}
+    at = 0
+    for chunk in x.split([1, 2, 1, 1], dim=1):
+        mask = causal_mask(chunk.size(1), at + chunk.size(1))
+        part, *own = module(
+            chunk, memory, mask, seen, need_weights=need_weights, **given
+        )
+        close(part, whole[:, at : at + chunk.size(1)])
+        rows, at = slice(at, at + chunk.size(1)), at + chunk.size(1)
+        if need_weights:
+            own, all_of = (
+                (flat[-1] if kind is DecoderStack else flat for flat in found)
+                for found in (own, weights)
+            )
+            for some, expected, end in zip(own, all_of, (at, SOURCE), strict=True):
+                close(some, expected[:, :, rows, :end])
+    assert len(caches[0].target) == LENGTH
+    assert len(caches[0].memory) == SOURCE
+
+
+@pytest.mark.parametrize("kind", [DecoderBlock, DecoderStack])
+def test_a_refused_step_leaves_the_caches_as_they_were(make, x, memory, kind):
+    module, caches = make(kind), [DecoderCache.empty() for _ in range(LAYERS)]
+    given = {"caches": caches} if kind is DecoderStack else {"cache": caches[0]}
+    module(x[:, :2], memory, causal_mask(2), **given)
+    newest = x[:, 2:3]
+    for wrong, message in (
+        ((newest[..., :3], memory), "shape|normalized_shape"),
+        ((newest, memory[:, 1:]), "memory must be of length 7"),
+        ((newest, memory[0]), "memory must be of length 7"),
+        ((newest, memory, torch.ones(1, 2).bool()), "mask must broadcast"),
+        ((newest, memory, None, torch.ones(6).bool()), "mask must broadcast"),
+    ):
+        with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
+            module(*wrong, **given)
+        assert [len(cache.target) for cache in caches[:1]] == [2]
+        assert [len(cache.memory) for cache in caches[:1]] == [SOURCE]
+    close(
+        module(newest, memory, **given)[0],
+        module(x[:, :3], memory, causal_mask(3))[0][:, 2:],
+    )
+
+
+def test_there_is_a_cache_for_each_block(make, x, memory):
+    stack, caches = make(DecoderStack), [DecoderCache.empty() for _ in range(4)]
+    for count in (2, 4):
+        with pytest.raises(ValueError, match=f"of the 3 blocks; got {count}"):
+            stack(x, memory, caches=caches[:count])
 
 
 @each_kind

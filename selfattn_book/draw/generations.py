@@ -22,7 +22,7 @@ from selfattn_book.positions import PositionalEncoding
 from selfattn_book.transformer import EncoderBlock, FeedForward
 
 Named = Mapping[str, tuple[nn.Module, nn.Module | None]]
-ROWS = ("positions", "norm", "its place", "heads", "network", "biases")
+ROWS = ("positions", "norm", "its place", "network", "heads", "biases")
 NETWORKS = {
     FeedForward: ("relu",),
     GELUFeedForward: ("gelu",),
@@ -51,8 +51,8 @@ def generations(named: Named) -> Axes:
         >>> gpt = CausalBlock(MultiHeadAttention(4, 2), GatedFeedForward(4, 5), norms)
         >>> old = EncoderBlock(4, 2), PositionalEncoding(4, max_len=9)
         >>> print(generations({"2017": old, "new": (gpt, nn.Embedding(9, 4))}).get_label())
-        2017: positions, added, sines; norm, LayerNorm; its place, after the sum; heads, 2 of queries,
-        2 of keys; network, relu; biases, yes. new: positions, added, learned; norm, RMSNorm; ...
+        2017: positions, added, sines; norm, LayerNorm; its place, after the sum; network, relu;
+        heads, 2 of queries, 2 of keys; biases, yes. new: positions, added, learned; norm, RMSNorm; ...
     """
     if not 2 <= len(named) <= 3:
         raise ValueError(f"there must be two or three blocks; got {len(named)}")
@@ -120,8 +120,8 @@ def _parts(block: nn.Module, positions: nn.Module | None) -> list[tuple[str, ...
         _positions(block, positions),
         (type(norm).__name__,),
         ("before", "the part") if before else ("after", "the sum"),
-        (f"{heads} of queries,", f"{keys} of keys"),
         NETWORKS[type(block.feed_forward)],
+        (f"{heads} of queries,", f"{keys} of keys"),
         ("yes",) if biased else ("none",),
     ]
 

@@ -153,7 +153,8 @@ def _examples(
 
 def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
     """Return a function of stacked states and a batch, which gives the loss of each model."""
-    skeleton = deepcopy(model).to("meta")
+    # Not on meta: there, two names of one parameter (tied weights) would come apart.
+    skeleton = deepcopy(model)
 
     def loss_of_one(
         parameters: dict[str, Tensor],

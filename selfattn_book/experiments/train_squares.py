@@ -1,7 +1,6 @@
 """Train the model of Part III from the command line: ``python -m selfattn_book train``."""
 
 import argparse
-import math
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from torch.utils.data import DataLoader
 from selfattn_book.draw.curves import lines
 from selfattn_book.draw.style import DescribedFigure
 from selfattn_book.encoder_decoder import EncoderDecoder
-from selfattn_book.experiments import checkpoint
+from selfattn_book.experiments.options import count, file, kept, rate, seed
 from selfattn_book.experiments.squares import halves, square_sequences
 from selfattn_book.experiments.training import History, fit
 
@@ -78,7 +77,7 @@ def main(arguments: list[str] | None = None) -> None:
         history = train(options)
         draw(history, options.plot)
     except KeyboardInterrupt:
-        print(f"\nInterrupted. {_kept(options.checkpoint)}", file=sys.stderr)
+        print(f"\nInterrupted. {kept(options.checkpoint)}", file=sys.stderr)
         sys.exit(130)
     except (OSError, ValueError) as error:
         sys.exit(f"\nThe training failed: {error}")
@@ -122,17 +121,6 @@ def draw(history: History, file: Path) -> None:
         raise OSError(f"{rule}. Make room, or name another file.") from error
 
 
-def _kept(file: Path) -> str:
-    """Say what an interruption has left."""
-    try:
-        epochs = len(checkpoint.load(file)["history"]["train"])
-    except FileNotFoundError:
-        return "No epoch was over yet, and nothing is kept."
-    except (KeyError, OSError, TypeError, ValueError):
-        return f"{file} is no checkpoint, and was left alone."
-    return f"{file} keeps {epochs} epochs; the same command goes on from there."
-
-
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -152,50 +140,10 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
-    add("--epochs", type=_count, default=100, help="in all, resumed ones included")
-    add("--seed", type=_seed, default=23, help="of the model and of the shuffling")
-    add("--lr", type=_rate, default=0.01, help="learning rate of Adam")
+    add("--epochs", type=count, default=100, help="in all, resumed ones included")
+    add("--seed", type=seed, default=23, help="of the model and of the shuffling")
+    add("--lr", type=rate, default=0.01, help="learning rate of Adam")
     add("--positions", action="store_true", help="add sine and cosine positions")
-    add("--checkpoint", type=_file, default="squares.pt", help="file to go on from")
-    add("--plot", type=_file, default="squares.svg", help="SVG file for the losses")
+    add("--checkpoint", type=file, default="squares.pt", help="file to go on from")
+    add("--plot", type=file, default="squares.svg", help="SVG file for the losses")
     return parser
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(
-            f"must be an integer of at least 1; got {text}"
-        )
-    return int(text)
-
-
-def _seed(text: str) -> int:
-    # PyTorch's generator looks at 32 bits: 0 and 2**32 would be one seed.
-    if not text.isdecimal() or int(text) >= 2**32:
-        rule = f"must be an integer from 0 to {2**32 - 1}"
-        raise argparse.ArgumentTypeError(f"{rule}; got {text}")
-    return int(text)
-
-
-def _rate(text: str) -> float:
-    wrong = argparse.ArgumentTypeError(
-        f"must be a number above 0, and finite; got {text}"
-    )
-    try:
-        rate = float(text)
-    except ValueError:
-        raise wrong from None
-    if not 0 < rate < math.inf:
-        raise wrong
-    return rate
-
-
-def _file(text: str) -> Path:
-    file = Path(text)
-    if not file.parent.is_dir():
-        raise argparse.ArgumentTypeError(
-            f"must be in a folder that is there; got {text}"
-        )
-    if file.is_dir():
-        raise argparse.ArgumentTypeError(f"must be a file; got the folder {text}")
-    return file

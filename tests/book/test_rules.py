@@ -27,7 +27,8 @@ def setting(name, folder=ROOT / "_config"):
 def test_cells_use_nothing_that_a_key_cannot_see():
     modules = [setting("bookproof_package"), *setting("bookproof_libraries")]
     for page in PAGES:
-        rules = Rules(page.parent, modules)
+        matter = read_myst_markdown_notebook(page.read_text("utf-8")).metadata
+        rules = Rules(page.parent, modules, matter.get("data_files", []))
         for cell in cells(page):
             for line, why in rules.faults(cell.code, cell.options):
                 raise AssertionError(f"{page}:{cell.line + line - 1}: {why}")

@@ -26,11 +26,11 @@ def test_parts_are_read_off_the_modules():
     )
     assert ax.get_label() == (
         "2017: positions, added, sines; norm, LayerNorm; its place, after the sum; "
-        "heads, 4 of queries, 4 of keys; network, relu; biases, yes. "
+        "network, relu; heads, 4 of queries, 4 of keys; biases, yes. "
         "GPT-2: positions, added, learned; norm, LayerNorm; its place, before the part; "
-        "heads, 4 of queries, 4 of keys; network, gelu; biases, yes. "
+        "network, gelu; heads, 4 of queries, 4 of keys; biases, yes. "
         "Llama: positions, queries and keys turned; norm, RMSNorm; its place, before "
-        "the part; heads, 4 of queries, 2 of keys; network, silu, gated; biases, none."
+        "the part; network, silu, gated; heads, 4 of queries, 2 of keys; biases, none."
     )
     written = ax.figure.to_svg()  # for the desk and for the phone
     assert written.count(">RMSNorm<") == 2

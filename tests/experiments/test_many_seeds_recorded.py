@@ -38,6 +38,18 @@ def stack(*parts, norm_first=True):
     return without(model, *parts)
 
 
+class Tied(nn.Module):
+    """One matrix under two names: on its way in, and on its way out."""
+
+    def __init__(self):
+        super().__init__()
+        self.into, self.out = nn.Linear(D, D), nn.Linear(D, D)
+        self.out.weight = self.into.weight
+
+    def forward(self, x):
+        return self.out(self.into(x).relu())
+
+
 def table():
     return nn.Sequential(PositionalEncoding(D, T), nn.Linear(D, D))
 
@@ -54,6 +66,7 @@ WORDS = {
 SEQUENCES = {
     "lookup": (lambda: Lookup(D - 1, 5, divisor=2), 1, []),
     "table": (table, 1, []),
+    "tied": (Tied, 1, []),
     "encoder": (Encoder, 1, []),
     "decoder": (Decoder, 2, [MASK]),
     "pair": (EncoderDecoder, 2, []),

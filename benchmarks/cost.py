@@ -1,0 +1,269 @@
+"""What attention costs against length, as the chapter *What attention costs* shows it.
+
+``python -m benchmarks.cost`` times five ways to attend, and one token beside a cache, and writes all
+times with machine, versions and date into the module ``selfattn_book.experiments.recorded_times``;
+``--device cuda`` does so on a GPU, and leaves what was recorded of a CPU as it is. On a CPU one thread
+works and processor time is taken, so that a neighbour does not count; on a GPU, time on the wall.
+"""
+
+import argparse
+import hashlib
+import json
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from benchmarks.memory import peak
+from benchmarks.one_module_per_head import Heads, copy_heads
+from benchmarks.provenance import provenance
+from benchmarks.timing import Times, alternate
+from selfattn_book.attention import scaled_dot_product_attention
+from selfattn_book.blockwise import blockwise_attention
+from selfattn_book.cache import KeyValueCache
+from selfattn_book.experiments import recorded_times
+from selfattn_book.multi_head import MultiHeadAttention
+from selfattn_book.pytorch import to_torch
+
+D_MODEL, HEADS = 256, 4
+LENGTHS = tuple(2**k for k in range(6, 14))  # 64 to 8192
+PEAKS = (1024, 2048, 4096, 8192)
+FILE = Path(str(recorded_times.__file__))
+Contenders = dict[str, Callable[[], object]]
+
+
+def layers(length: int, device: str) -> Contenders:
+    """Return five ways to let a text attend to itself, with the same weights, without gradients."""
+    ours, x = _drawn(device, length)
+    theirs, loop = (
+        to_torch(ours).eval(),
+        Heads(D_MODEL, D_MODEL, HEADS, ours.d_head),
+    )
+    copy_heads(ours, loop)
+    loop.to(device, x.dtype)
+    ways: dict[str, Callable[[], Tensor]] = {
+        "heads in a loop": lambda: loop(x, x),
+        "all heads at once": lambda: ours(x, x, x)[0],
+        "nn.MultiheadAttention": lambda: theirs(x, x, x, need_weights=False)[0],
+        "blocks, in Python": lambda: _blocks(ours, x),
+        "fused": lambda: ours(x, x, x, need_weights=False)[0],
+    }
+    atol = 1e-4 if device == "cpu" else 3e-2
+    with torch.no_grad():
+        expected = ways["fused"]()
+        for way in ways.values():
+            torch.testing.assert_close(way(), expected, rtol=0, atol=atol)
+    return {name: partial(_run, way, device) for name, way in ways.items()}
+
+
+def tokens(length: int, device: str) -> Contenders:
+    """Return one more token beside a cache of some length: the whole layer, and its projections."""
+    ours, x = _drawn(device, length)
+    full, newest = KeyValueCache(), x[:, :1]
+    with torch.no_grad():
+        ours(x, x, x, need_weights=False, cache=full)
+
+    def layer() -> Tensor:
+        cache = KeyValueCache()
+        cache.keep(full.keys, full.values)
+        return ours(newest, newest, newest, need_weights=False, cache=cache)[0]
+
+    def projections() -> Tensor:
+        for part in (ours.project_query, ours.project_key, ours.project_value):
+            part(newest)
+        return ours.project_output(newest)
+
+    def repeat(way: Callable[[], Tensor]) -> Tensor:
+        for _ in range(20):
+            way()
+        return way()
+
+    ways = {
+        "layer": partial(repeat, layer),
+        "projections": partial(repeat, projections),
+    }
+    return {name: partial(_run, way, device) for name, way in ways.items()}
+
+
+def record(
+    device: str, runs: int, lengths: tuple[int, ...] = LENGTHS
+) -> dict[str, Any]:
+    """Time everything, and return it with its provenance and a digest."""
+    torch.set_num_threads(1)
+    found: dict[str, Any] = {"layers": {}, "tokens": {}}
+    for kind, make in (("layers", layers), ("tokens", tokens)):
+        for length in lengths:
+            times = alternate(make(length, device), runs)
+            for name, own in _milliseconds(times, device).items():
+                found[kind].setdefault(name, {})[str(length)] = own
+            print(
+                kind,
+                length,
+                {n: min(s) for n, s in _milliseconds(times, device).items()},
+            )
+    if device == "cpu":
+        found["peaks"] = {
+            way: {str(length): peak_of(way, length) for length in PEAKS}
+            for way in PEAK_WAYS
+        }
+    sizes = {"batch": 1, "d_model": D_MODEL, "num_heads": HEADS}
+    about = {"device": device, "processor": processor(device), **provenance(runs)}
+    about["platform"] = (
+        f"{platform.system()} {platform.machine()}"  # no more than readers need
+    )
+    whole = {**about, "sizes": sizes, **found}
+    return {**whole, "digest": digest(whole)}
+
+
+def digest(recorded: Mapping[str, Any]) -> str:
+    """Return a digest of what was recorded, so that a number changed by hand is noticed.
+
+    >>> one = {"seconds": [1.0], "digest": "of before"}
+    >>> digest(one) == digest({"seconds": [1.0]}) != digest({"seconds": [1.5]})
+    True
+    """
+    kept = {name: part for name, part in recorded.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+
+
+def as_module(recorded: Mapping[str, Any]) -> str:
+    """Return the module that keeps what was recorded; the runs of one length fill one line."""
+    text = json.dumps(recorded, indent=1)
+    text = re.sub(r"\[[^\[\]]*\]", lambda runs: " ".join(runs[0].split()), text)
+    code = (
+        f'"""{recorded_times.__doc__}"""\n\nimport json\nfrom typing import Any\n\n'
+        f'RECORDED: dict[str, Any] = json.loads(\n    """\n{text}\n"""\n)\n'
+    )
+    return code
+
+
+def peak_of(way: str, length: int) -> float:
+    """Return the peak memory in MiB of a process of its own, above that of one position."""
+    command = [sys.executable, "-m", "benchmarks.cost", "--peak", way]
+    peaks = []
+    for size in (1, length):
+        told = subprocess.run(
+            [*command, str(size)], capture_output=True, text=True, check=True
+        )
+        peaks.append(float(told.stdout))
+    return round(peaks[1] - peaks[0], 2)
+
+
+PEAK_WAYS: dict[str, Callable[[Tensor], object]] = {
+    "with weights": lambda x: scaled_dot_product_attention(x, x, x)[0],
+    "blocks, in Python": lambda x: blockwise_attention(x, x, x),
+    "fused": lambda x: F.scaled_dot_product_attention(x, x, x),
+}
+
+
+def _peak(way: str, length: int) -> float:
+    torch.set_num_threads(1)
+    with torch.no_grad():
+        x = torch.randn(1, 1, length, D_MODEL // HEADS)
+        PEAK_WAYS[way](x)
+    return peak()
+
+
+def one_pass_contenders(length: int) -> Contenders:
+    """Return one head's attention, fused and by blocks; the yardstick comes first."""
+    torch.manual_seed(23)
+    query, key, value = torch.randn(3, 1, 1, length, D_MODEL // HEADS)
+    ways: dict[str, Callable[[], Tensor]] = {
+        "fused": lambda: F.scaled_dot_product_attention(query, key, value),
+        "blocks, in Python": lambda: blockwise_attention(query, key, value),
+    }
+    torch.testing.assert_close(*(way() for way in ways.values()), rtol=0, atol=1e-5)
+    return {name: partial(_run, way, "cpu") for name, way in ways.items()}
+
+
+def token_contenders(short: int, long: int) -> Contenders:
+    """Return one more token beside two caches, its projections alone and the whole layer."""
+    return {
+        f"{name}, {length} keys": way
+        for name in ("projections", "layer")
+        for length in (short, long)
+        for way in [tokens(length, "cpu")[name]]
+    }
+
+
+def _drawn(device: str, length: int) -> tuple[MultiHeadAttention, Tensor]:
+    torch.manual_seed(23)
+    dtype = torch.float32 if device == "cpu" else torch.bfloat16
+    attention = MultiHeadAttention(D_MODEL, HEADS).to(device, dtype).eval()
+    return attention, torch.randn(1, length, D_MODEL).to(device, dtype)
+
+
+def _blocks(ours: MultiHeadAttention, x: Tensor) -> Tensor:
+    """Attend as the book's module does, with the softmax in one pass."""
+    maps = ours.project_query, ours.project_key, ours.project_value
+    shape = ours.num_heads, ours.d_head
+    query, key, value = (m(x).unflatten(-1, shape).transpose(1, 2) for m in maps)
+    context = blockwise_attention(query, key, value)
+    return ours.project_output(context.transpose(1, 2).flatten(2))
+
+
+@torch.no_grad()
+def _run(way: Callable[[], Tensor], device: str) -> None:
+    way()
+    if device != "cpu":
+        torch.cuda.synchronize()
+
+
+def _milliseconds(
+    times: Mapping[str, Times], device: str
+) -> dict[str, list[float]]:
+    clock = "processor" if device == "cpu" else "wall"
+    return {
+        name: [round(1e3 * second, 3) for second in getattr(own, clock)]
+        for name, own in times.items()
+    }
+
+
+def processor(device: str) -> str:
+    """Return what the processor calls itself."""
+    if device != "cpu":
+        return torch.cuda.get_device_name()
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text("utf-8").splitlines() if told.exists() else []
+    names = [
+        line.partition(":")[2].strip() for line in lines if "model name" in line
+    ]
+    return names[0] if names else "unknown"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Record the times of one device, beside those of the other."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.cost", description=__doc__
+    )
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--runs", type=int, default=7, help="timed runs of each")
+    parser.add_argument("--file", type=Path, default=FILE)
+    parser.add_argument(
+        "--peak", nargs=2, metavar=("WAY", "LENGTH"), help="of this process"
+    )
+    options = parser.parse_args(arguments)
+    if options.peak:
+        print(_peak(options.peak[0], int(options.peak[1])))
+        return 0
+    if options.device == "cuda" and not torch.cuda.is_available():
+        parser.error("there is no GPU that PyTorch can use")
+    kept = {
+        **recorded_times.RECORDED,
+        options.device: record(options.device, options.runs),
+    }
+    options.file.write_text(as_module(kept), "utf-8")
+    print(f"Recorded in {options.file}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

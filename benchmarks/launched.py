@@ -1,0 +1,134 @@
+"""Start ranks as true processes, and record what they and their launcher said.
+
+``python -m benchmarks.launched`` writes ``selfattn_book/experiments/recorded_ranks.py``, which the
+chapter *More than one machine* shows: a page starts no programs.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import re
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from pprint import pformat
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from selfattn_book.experiments import checkpoint, recorded_ranks
+
+LAUNCHER = ["torch.distributed.run", "--standalone", "--nproc-per-node"]
+TRAIN = "selfattn_book.experiments.train_ranks"
+PATIENCE = 300  # seconds until everything that was started is ended
+
+
+@dataclass(frozen=True)
+class Launched:
+    """How a command ended.
+
+    Attributes:
+        code: its exit code.
+        said: what its ranks printed, line by line.
+        root_cause: the rank that the launcher names, and that rank's exit code; nothing if all
+            went well.
+    """
+
+    code: int
+    said: list[str]
+    root_cause: list[int]
+
+
+def launch(module: str, *options: str, ranks: int) -> Launched:
+    """Run a module as so many ranks, or without a launcher as one, and leave nothing behind."""
+    launcher = [*LAUNCHER, str(ranks), "-m"] if ranks > 1 else []
+    process = subprocess.Popen(
+        [sys.executable, "-m", *launcher, module, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        start_new_session=True,  # so that they can be ended together
+    )
+    try:
+        said, _ = process.communicate(timeout=PATIENCE)
+    finally:
+        _end(process)
+    return Launched(process.returncode, _of_ranks(said), _root_cause(said))
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError):  # all are gone, as they should be
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _of_ranks(said: str) -> list[str]:
+    """Keep what the ranks printed, without places in files, ports, and gloo's advice."""
+    kept = re.findall(
+        r"^(?:The training failed|\d+ ranks?,|\{).*", said, re.MULTILINE
+    )
+    kept = [re.sub(r"\[/\S+\] | \[[\d.:]+\]:\d+", "", line) for line in kept]
+    return [line.partition(" This is typically")[0] for line in kept]
+
+
+def _root_cause(said: str) -> list[int]:
+    told = said.partition("Root Cause (first observed failure)")[2]
+    found = re.search(r"rank\s*: (\d+).*?exitcode\s*: (-?\d+)", told, re.DOTALL)
+    return [int(number) for number in found.groups()] if found else []
+
+
+def record() -> dict[str, Any]:
+    """Run what the chapter tells of, and return what came."""
+    with TemporaryDirectory() as folder:
+        file = f"--checkpoint={folder}/ranks.pt"
+        runs = {
+            "alone": launch(TRAIN, ranks=1),
+            "two ranks": launch(TRAIN, ranks=2),
+            "three ranks": launch(TRAIN, ranks=3),
+            "a rank dies": launch(TRAIN, file, "--leave-at=40", ranks=2),
+        }
+        kept = len(checkpoint.load(f"{folder}/ranks.pt")["losses"])
+        runs["one goes on"] = launch(TRAIN, file, ranks=1)
+        hung = ("--leave-at=40", "--silent", "--wait=5")
+        runs["a rank hangs"] = launch(TRAIN, *hung, ranks=2)
+    measured = launch("benchmarks.as_rank", ranks=2)
+    return {
+        "made": {
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "date": datetime.now(UTC).date().isoformat(),
+        },
+        "runs": {name: asdict(run) for name, run in runs.items()},
+        "kept": kept,
+        "measured": json.loads(measured.said[-1]),
+    }
+
+
+def digest(recorded: dict[str, Any]) -> str:
+    """Return what changes when a number is changed by hand."""
+    text = json.dumps(recorded, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def main() -> None:
+    """Record, and write the module."""
+    recorded = record()
+    code = (
+        f'"""{recorded_ranks.__doc__}"""\n\nfrom typing import Any\n\n'
+        f"RECORDED: dict[str, Any] = {pformat(recorded, sort_dicts=False)}\n"
+        f'DIGEST = "{digest(recorded)}"\n'
+    )
+    file = Path(str(recorded_ranks.__file__))
+    file.write_text(code, "utf-8")
+    subprocess.run([sys.executable, "-m", "ruff", "format", file], check=True)
+
+
+if __name__ == "__main__":
+    main()

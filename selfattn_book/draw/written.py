@@ -1,0 +1,265 @@
+"""Texts that are written token by token: how they are cut, and who wrote what."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from selfattn_book.draw.canvas import (
+    box,
+    canvas,
+    column,
+    for_desk_and_phone,
+    number,
+    say,
+    tell,
+)
+from selfattn_book.draw.layout import NARROW
+from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.style import as_vector
+
+LINE, TALL = (
+    22,
+    88,
+)  # pixels from one line of text to the next, without bars and with
+GROUNDS = 4
+NARROW_LETTERS, WIDE_LETTERS = "iljtfrI.,:;'()!· ", "mwMWOGQNDHU"
+
+
+def writers(prompt: str, written: Mapping[str, str]) -> Axes:
+    r"""Draw how several writers continue the same words.
+
+    Args:
+        prompt: how the text begins.
+        written: for each writer its continuation.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: there are no writers.
+
+    Example:
+        >>> ax = writers("In the", {"chance": "q;xZ", "counts": " land\nof"})
+        >>> print(ax.get_label())
+        “In the” continued. chance: “q;xZ”. counts: “ land ⏎ of”.
+        >>> ax.figure.to_svg().count("In the</text>")   # on a line of its own, for desk and phone
+        2
+        >>> writers("In the", {})
+        Traceback (most recent call last):
+        ValueError: there must be at least one writer; got none
+    """
+    if not written:
+        raise ValueError("there must be at least one writer; got none")
+    shown = {name: text.replace("\n", " ⏎ ") for name, text in written.items()}
+    told = [f"{name}: “{text}”" for name, text in shown.items()]
+
+    def draw(width: float) -> Axes:
+        left = 0 if width == NARROW else 150
+        texts = {
+            name: wrapped(text.strip(" "), width - left)
+            for name, text in shown.items()
+        }
+        above = LINE if width == NARROW else 0
+        heights = [LINE * len(text) + above + 12 for text in texts.values()]
+        ax, y = canvas(width, 34 + sum(heights)), 12.0
+        say(ax, (left, y), f"{prompt}", "query", align="left", bold=True)
+        y += 30
+        for (name, text), height in zip(texts.items(), heights, strict=True):
+            say(ax, (0, y), name, "muted", align="left", bold=True)
+            for i, part in enumerate(text):
+                say(ax, (left, y + above + LINE * i), part, align="left")
+            y += height
+        return tell(ax, f"“{prompt}” continued", *told)
+
+    return for_desk_and_phone(draw)
+
+
+def cuts(cut: Mapping[str, Sequence[str]]) -> Axes:
+    """Draw how a text is cut into tokens, in one way or several.
+
+    A space is drawn as a dot in the middle of a line, and the end of a line as an arrow.
+
+    Args:
+        cut: for each way its tokens, as texts.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: there are none.
+
+    Example:
+        >>> ax = cuts({"bytes": ["a", " ", "b"], "pairs": ["a", " b"]})
+        >>> print(ax.get_label())
+        A text cut into tokens. bytes, 3 tokens: “a”, “ ”, “b”. pairs, 2 tokens: “a”, “ b”.
+        >>> cuts({"bytes": []})
+        Traceback (most recent call last):
+        ValueError: there must be tokens to draw; got none
+    """
+    if not cut or not all(cut.values()):
+        raise ValueError("there must be tokens to draw; got none")
+    told = [
+        f"{name}, {len(pieces)} tokens: {', '.join(f'“{p}”' for p in pieces)}"
+        for name, pieces in cut.items()
+    ]
+
+    def draw(width: float) -> Axes:
+        rows = {name: in_rows(pieces, width) for name, pieces in cut.items()}
+        heights = [30 * len(row) + 34 for row in rows.values()]
+        ax, y = canvas(width, sum(heights)), 12.0
+        for (name, row), height in zip(rows.items(), heights, strict=True):
+            count = len(cut[name])
+            say(
+                ax,
+                (0, y),
+                f"{name}: {count} tokens",
+                "muted",
+                align="left",
+                bold=True,
+            )
+            tokens = iter(range(count))
+            for i, pieces in enumerate(row):
+                x = 0.0
+                for piece in pieces:
+                    wide, role = size(piece), f"word-{next(tokens) % GROUNDS}"
+                    at = (x + wide / 2, y + 26 + 30 * i)
+                    box(ax, at, (wide - 2, 24), role, visible(piece), width=1)
+                    x += wide
+            y += height
+        return tell(ax, "A text cut into tokens", *told)
+
+    return for_desk_and_phone(draw)
+
+
+def looked_at(
+    pieces: Sequence[str], weights: Mapping[str, Tensor | np.ndarray]
+) -> Axes:
+    """Draw how much of its attention the last token of a text gives to each, in several heads.
+
+    The bars of all heads have one scale, and the largest of each head has its number.
+
+    Args:
+        pieces: the T tokens of a text, as texts.
+        weights: for each head the weights of the last token, ``(T,)``.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: there is no head, or not one weight for each token.
+
+    Example:
+        >>> ax = looked_at(["And", " Saul", " said"], {"one": [0.0, 0.9, 0.1]})
+        >>> print(ax.get_label())
+        What “ said” looks at, from the most. one: “ Saul” 0.90, “ said” 0.10, “And” 0.00.
+        >>> looked_at(["And"], {"one": [0.5, 0.5]})
+        Traceback (most recent call last):
+        ValueError: one must have 1 weights, one for each token; got (2,)
+    """
+    if not weights:
+        raise ValueError("there must be at least one head; got none")
+    shares = {name: as_vector(name, values) for name, values in weights.items()}
+    for name, values in shares.items():
+        if len(values) != len(pieces):
+            rule = f"{name} must have {len(pieces)} weights, one for each token"
+            raise ValueError(f"{rule}; got {values.shape}")
+    most = max(float(values.max()) for values in shares.values())
+    told = [f"{name}: {_most(pieces, values)}" for name, values in shares.items()]
+
+    def draw(width: float) -> Axes:
+        rows = in_rows(pieces, width)
+        height = TALL * len(rows) + 30
+        ax = canvas(width, height * len(shares))
+        for i, (name, values) in enumerate(shares.items()):
+            y = 12.0 + height * i
+            say(ax, (0, y), name, "muted", align="left", bold=True)
+            _bars_above(ax, y, rows, values, most)
+        return tell(ax, f"What “{pieces[-1]}” looks at, from the most", *told)
+
+    return for_desk_and_phone(draw)
+
+
+def _bars_above(
+    ax: Axes, y: float, rows: list[list[str]], shares: np.ndarray, most: float
+) -> None:
+    """Draw tokens in rows, each with its bar above it."""
+    values, largest = iter(shares.tolist()), float(shares.max())
+    for i, pieces in enumerate(rows):
+        x, floor = 0.0, y + TALL * (i + 1) - 24
+        for piece in pieces:
+            wide, share = size(piece), next(values)
+            middle = x + wide / 2
+            tall = (TALL - 44) * share / most
+            column(ax, (middle, floor), tall, "weights", thick=wide - 6)
+            box(
+                ax,
+                (middle, floor + 13),
+                (wide - 2, 22),
+                "key",
+                visible(piece),
+                width=1,
+            )
+            if share == largest:
+                at = (middle, floor - tall - 9)
+                say(ax, at, number(share), "weights", size=SMALL)
+            x += wide
+
+
+def _most(pieces: Sequence[str], shares: np.ndarray, count: int = 3) -> str:
+    order = np.argsort(-shares, kind="stable")[:count]
+    return ", ".join(f"“{pieces[i]}” {number(shares[i])}" for i in order)
+
+
+def visible(piece: str) -> str:
+    r"""Return a token as it is drawn: a space as a dot, the end of a line as an arrow.
+
+    >>> visible(" the"), visible("\n")
+    ('·the', '⏎')
+    """
+    return piece.replace(" ", "·").replace("\n", "⏎")
+
+
+def size(piece: str) -> float:
+    """Return how wide the box of a token is, in pixels.
+
+    >>> size("il") < size("an") < size("mw")
+    True
+    """
+    letters = [
+        4.6 if letter in NARROW_LETTERS else 11.5 if letter in WIDE_LETTERS else 7.9
+        for letter in piece
+    ]
+    return 10 + sum(letters)
+
+
+def in_rows(pieces: Sequence[str], width: float) -> list[list[str]]:
+    """Return tokens in rows that are no wider than a width.
+
+    >>> in_rows(["In", " the", " be"], 70)
+    [['In', ' the'], [' be']]
+    """
+    rows: list[list[str]] = [[]]
+    for piece in pieces:
+        if rows[-1] and sum(map(size, [*rows[-1], piece])) > width:
+            rows.append([])
+        rows[-1].append(piece)
+    return rows
+
+
+def wrapped(text: str, width: float) -> list[str]:
+    """Return a text in lines that are no wider than a width, broken between words where it can be.
+
+    >>> wrapped("and the earth", 60), wrapped("x" * 9, 50)
+    (['and the', 'earth'], ['xxxxxx', 'xxx'])
+    """
+    lines, current = [], ""
+    for letter in text:
+        current += letter
+        if size(current) - 10 > width:
+            head, space, rest = current.rpartition(" ")
+            head, rest = (head, rest) if space and head else (current[:-1], letter)
+            lines.append(head)
+            current = rest
+    return [*lines, current]

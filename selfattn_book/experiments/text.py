@@ -1,0 +1,201 @@
+"""A text that ships with the book, cut into windows, and how much of it surprises a model.
+
+Shape letters: ``B`` batch, ``T`` length of a window, ``N`` number of tokens, ``V`` of the vocabulary.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from selfattn_book._arguments import check_integer
+from selfattn_book.language import LanguageModel
+
+DATA = Path(__file__).parents[1] / "data"
+DIGESTS = {
+    "stories": "5c9ff0e789655d0ce448dc5be79f1e1b9f731d81e43a46176d83c8984beaad9e",
+    "jonah": "e64a640b2ed8aac6ef2ea13e0b45f63b5d75537ce49cc4e070eb126a8d923c41",
+}
+
+
+def text_of(name: str) -> str:
+    """Return a text that ships with the book; ``data/README.md`` says where it comes from.
+
+    Args:
+        name: ``stories``, which are Genesis, Ruth and the First Book of Samuel, or ``jonah``.
+
+    Raises:
+        ValueError: there is no such text, or its file has been changed.
+
+    Example:
+        >>> stories = text_of("stories")
+        >>> print(stories[:110])
+        In the beginning God created the heaven and the earth.
+        And the earth was without form, and void; and darkness
+        >>> len(stories), len(set(stories))
+        (339169, 61)
+        >>> text_of("exodus")
+        Traceback (most recent call last):
+        ValueError: name must be one of stories, jonah; got 'exodus'
+    """
+    if name not in DIGESTS:
+        raise ValueError(f"name must be one of {', '.join(DIGESTS)}; got {name!r}")
+    content = (DATA / f"{name}.txt").read_bytes()
+    # The digest stands in this code, so a text that has changed has a page run again, or fails.
+    if (got := hashlib.sha256(content).hexdigest()) != DIGESTS[name]:
+        rule = f"{name}.txt must have the digest {DIGESTS[name]}"
+        raise ValueError(f"{rule}; got {got}")
+    return content.decode()
+
+
+def nine_tenths(text: str) -> tuple[str, str]:
+    """Return what a model learns from, and the last tenth, which is held out.
+
+    Example:
+        >>> [len(part) for part in nine_tenths("x" * 25)]
+        [22, 3]
+    """
+    end = len(text) * 9 // 10
+    return text[:end], text[end:]
+
+
+class Windows:
+    """Batches of pieces of a text, each begun at random, and of what comes next in them.
+
+    A step through it draws from PyTorch's global generator, as a
+    :class:`torch.utils.data.DataLoader` that shuffles does.
+
+    Args:
+        tokens: ``(N,)``.
+        length: of a window, ``T``.
+        batch_size: how many windows at a time, ``B``.
+        steps: how many batches.
+
+    Raises:
+        ValueError: a number is below 1, or there are not ``length + 1`` tokens.
+
+    Example:
+        >>> windows = Windows(torch.arange(20), length=4, batch_size=3, steps=2)
+        >>> for tokens, following in windows:
+        ...     print(tokens.shape, following.equal(tokens + 1))
+        torch.Size([3, 4]) True
+        torch.Size([3, 4]) True
+        >>> Windows(torch.arange(4), length=4, batch_size=3, steps=2)
+        Traceback (most recent call last):
+        ValueError: there must be at least length + 1 tokens, 5; got 4
+    """
+
+    def __init__(
+        self, tokens: Tensor, *, length: int, batch_size: int, steps: int
+    ) -> None:
+        self.length = check_integer("length", length, least=1)
+        self.batch_size = check_integer("batch_size", batch_size, least=1)
+        self.steps = check_integer("steps", steps, least=1)
+        if len(tokens) <= length:
+            rule = f"there must be at least length + 1 tokens, {length + 1}"
+            raise ValueError(f"{rule}; got {len(tokens)}")
+        self.tokens = tokens
+
+    def __len__(self) -> int:
+        """Return how many batches there are."""
+        return self.steps
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Draw one batch after the other, each ``(B, T)`` twice."""
+        inside = torch.arange(self.length + 1)
+        for _ in range(self.steps):
+            begin = torch.randint(
+                len(self.tokens) - self.length, (self.batch_size, 1)
+            )
+            rows = self.tokens[begin + inside]  # (B, T + 1)
+            yield rows[:, :-1], rows[:, 1:]
+
+
+def next_token_loss(logits: Tensor, following: Tensor) -> Tensor:
+    r"""Return the mean surprise at the tokens that follow, in nats.
+
+    .. math:: -\frac{1}{BT} \sum_{b,t} \ln p(x_{b,t+1} \mid x_{b,1}, \dots, x_{b,t})
+
+    Args:
+        logits: ``(B, T, V)``.
+        following: ``(B, T)``, the token that comes after each position.
+
+    Example:
+        >>> next_token_loss(torch.zeros(5, 3, 8), torch.ones(5, 3, dtype=torch.int64)).exp()
+        tensor(8.)
+    """
+    return F.cross_entropy(logits.flatten(0, 1), following.flatten())
+
+
+@torch.no_grad()
+def surprise(
+    model: LanguageModel, tokens: Tensor, first: int, *, length: int
+) -> Tensor:
+    r"""Return how much each token surprises a model, :math:`-\ln p`, in nats.
+
+    Windows overlap by half, so that each token is predicted from at least half a window.
+
+    Args:
+        model: as it is; it is put into evaluation mode for this.
+        tokens: ``(N,)``.
+        first: the first token to be predicted; at least ``length``.
+        length: of a window.
+
+    Returns:
+        ``(N - first,)``.
+
+    Raises:
+        ValueError: ``first`` is below ``length``, or there is nothing to predict.
+
+    Example:
+        >>> from selfattn_book.language import decoder_only
+        >>> model = decoder_only(8, d_model=4, num_layers=1, num_heads=1, context=6)
+        >>> _ = torch.nn.init.zeros_(model.embedding.weight)   # it knows nothing
+        >>> surprise(model, torch.arange(20) % 8, 6, length=6).exp()
+        tensor([8., 8., 8., 8., 8., 8., 8., 8., 8., 8., 8., 8., 8., 8.])
+        >>> surprise(model, torch.arange(20) % 8, 5, length=6)
+        Traceback (most recent call last):
+        ValueError: first must be from length, 6, to the last token, 19; got 5
+    """
+    if not length <= first < len(tokens):
+        rule = f"first must be from length, {length}, to the last token, {len(tokens) - 1}"
+        raise ValueError(f"{rule}; got {first}")
+    step = length - length // 2  # of each window, the last so many answers count
+    count = -(-(len(tokens) - first) // step)
+    padded = F.pad(
+        tokens, (0, step)
+    )  # a causal model does not see what comes later
+    begin = first - 1 - length // 2 + step * torch.arange(count)[:, None]
+    rows = padded[begin + torch.arange(length + 1)]  # (count, length + 1)
+    was_training = model.training
+    model.eval()
+    losses = [
+        F.cross_entropy(
+            model(part[:, :-1])[:, -step:].mT, part[:, -step:], reduction="none"
+        )
+        for part in rows.split(64)
+    ]
+    model.train(was_training)
+    return torch.cat(losses).flatten()[: len(tokens) - first]
+
+
+def longest_copy(text: str, source: str) -> int:
+    """Return how many characters the longest run of a text has that stands in another, too.
+
+    Example:
+        >>> longest_copy("and it came to nothing", "so it came to pass")   # " it came to "
+        12
+        >>> longest_copy("", "abc"), longest_copy("abc", ""), longest_copy("xab", "abx")
+        (0, 0, 2)
+    """
+    longest = 0
+    for start in range(len(text)):
+        while (
+            start + longest < len(text)
+            and text[start : start + longest + 1] in source
+        ):
+            longest += 1
+    return longest

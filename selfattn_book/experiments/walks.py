@@ -1,0 +1,69 @@
+"""Walks around a clock, and a language model that learns them: the least loss is known.
+
+From each hour a walk goes on to the one before or the one after, with equal chances, so that on new
+walks no model can expect a mean loss below ln 2.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from selfattn_book._arguments import check_integer
+from selfattn_book.language import LanguageModel, decoder_only
+
+HOURS, LENGTH = 12, 16
+
+
+def walks_around_the_clock(count: int, *, seed: int) -> Tensor:
+    """Draw walks whose every next hour is the one before or the one after, with equal chances.
+
+    Args:
+        count: how many.
+        seed: of their chance.
+
+    Returns:
+        ``(count, 17)``, integers from 0 to 11.
+
+    Raises:
+        ValueError: ``count`` is below 1.
+
+    Example:
+        >>> walks = walks_around_the_clock(5, seed=0)
+        >>> steps = walks.diff() % 12
+        >>> walks.shape, ((steps == 1) | (steps == 11)).all().item()
+        (torch.Size([5, 17]), True)
+    """
+    count = check_integer("count", count, least=1)
+    generator = torch.Generator().manual_seed(seed)
+    start = torch.randint(HOURS, (count, 1), generator=generator)
+    steps = 2 * torch.randint(2, (count, LENGTH), generator=generator) - 1
+    return torch.cat([start, start + steps.cumsum(1)], dim=1) % HOURS
+
+
+def next_hour_loss(model: nn.Module, walks: Tensor) -> Tensor:
+    """Return the mean loss of a model that says of each hour of a walk which comes next.
+
+    Args:
+        model: from ``(B, 16)`` to logits ``(B, 16, 12)``.
+        walks: ``(B, 17)``.
+    """
+    logits = model(walks[:, :-1])
+    return nn.functional.cross_entropy(logits.flatten(0, 1), walks[:, 1:].flatten())
+
+
+def new_model(seed: int) -> LanguageModel:
+    """Return an untrained model in float64, so that other sums show in the last digits alone.
+
+    Example:
+        >>> model = new_model(0)
+        >>> model.embedding.weight.dtype, sum(p.numel() for p in model.parameters())
+        (torch.float64, 7040)
+    """
+    before = torch.get_default_dtype()
+    sizes = {"d_model": 16, "num_layers": 2, "num_heads": 2, "context": LENGTH}
+    try:  # the same weights, whatever the default is
+        torch.set_default_dtype(torch.float64)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return decoder_only(HOURS, **sizes)
+    finally:
+        torch.set_default_dtype(before)

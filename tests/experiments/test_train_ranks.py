@@ -1,0 +1,114 @@
+"""True processes, started by PyTorch's launcher: what they do is what was recorded, and ends cleanly.
+
+Each of them costs seconds, so there is one for each ending; what can be asked of threads is asked
+in test_data_parallel.
+"""
+
+import json
+
+import pytest
+import torch
+
+from benchmarks.launched import TRAIN, digest, launch
+from selfattn_book.experiments import checkpoint, train_ranks
+from selfattn_book.experiments.recorded_ranks import DIGEST, RECORDED
+
+RUNS = RECORDED["runs"]
+
+
+@pytest.fixture(autouse=True)
+def keeping_threads():
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+
+
+def ended(run):
+    return {"code": run.code, "root_cause": run.root_cause}
+
+
+def recorded(name):
+    return {key: RUNS[name][key] for key in ("code", "root_cause")}
+
+
+def loss_in(line):
+    return float(line.rpartition(" ")[2])
+
+
+def test_nobody_has_changed_what_was_recorded():
+    assert digest(RECORDED) == DIGEST
+
+
+def test_two_processes_end_where_one_does(tmp_path, capsys):
+    run = launch(TRAIN, f"--checkpoint={tmp_path}/two.pt", ranks=2)
+    train_ranks.main([f"--checkpoint={tmp_path}/one.pt"])
+    alone = capsys.readouterr().out.strip()
+    assert alone.startswith("1 rank, after 10 epochs: loss ")
+    assert ended(run) == recorded("two ranks")
+    assert loss_in(run.said[0]) == pytest.approx(loss_in(alone), abs=1e-9)
+    for name in ("alone", "two ranks", "one goes on"):
+        assert loss_in(RUNS[name]["said"][0]) == pytest.approx(
+            loss_in(alone), abs=1e-9
+        )
+    one, two = (checkpoint.load(tmp_path / f"{name}.pt") for name in ("one", "two"))
+    for name, value in one["model"].items():
+        torch.testing.assert_close(two["model"][name], value, rtol=0, atol=1e-8)
+
+
+def test_when_a_rank_dies_all_end_and_its_checkpoint_is_gone_on_with(
+    tmp_path, capsys
+):
+    file = f"--checkpoint={tmp_path}/kept.pt"
+    run = launch(TRAIN, file, "--leave-at=40", ranks=2)
+    assert ended(run) == recorded("a rank dies")
+    kept = checkpoint.load(tmp_path / "kept.pt")
+    assert len(kept["losses"]) == RECORDED["kept"] == 2  # of 40 steps, 16 each
+    train_ranks.main([file])
+    gone_on = capsys.readouterr().out.strip()
+    assert loss_in(gone_on) == pytest.approx(
+        loss_in(RUNS["alone"]["said"][0]), abs=1e-9
+    )
+
+
+def test_when_a_rank_hangs_the_one_that_waits_gives_up():
+    run = launch(TRAIN, "--leave-at=3", "--silent", "--wait=5", ranks=2)
+    assert ended(run) == recorded("a rank hangs")
+    assert "Timed out waiting" in run.said[0]
+
+
+def test_gradients_and_shards_of_two_processes_are_those_of_one():
+    run = launch("benchmarks.as_rank", ranks=2)
+    assert run.code == 0
+    found, before = json.loads(run.said[-1]), RECORDED["measured"]
+    for measured in (found, before):
+        assert measured["equal"]["averaged"] < 1e-14 < measured["equal"]["own"]
+        assert measured["unequal"]["averaged"] > 1e-3
+        whole = measured["sharded"]
+        assert 2 * whole["held"] == whole["parameters"]
+        assert whole["held by Adam"] == whole["parameters"]  # two numbers for each
+        assert whole["gradients"] < 1e-14
+        assert whole["after a step"] < 1e-12
+        assert max(measured["splits"].values()) < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--walks=250"], "walks must be a multiple of the batch, 16; got 250"),
+        (["--epochs=0"], "epochs must be at least 1; got 0"),
+        (["--checkpoint=none/kept.pt"], "must be in a folder that is there"),
+    ],
+)
+def test_what_is_refused_ends_with_the_rule(options, told, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        train_ranks.main(options)
+    assert stopped.value.code == 1
+    said = capsys.readouterr().err
+    assert said.startswith("The training failed: ")
+    assert told in said
+
+
+def test_it_can_be_run_alone_as_a_module():
+    run = launch(TRAIN, "--epochs=1", "--walks=32", ranks=1)
+    assert run.code == 0
+    assert run.said[0].startswith("1 rank, after 1 epochs: loss ")

@@ -1,0 +1,67 @@
+"""What is counted is what a hand counts."""
+
+import pytest
+import torch
+from torch import nn
+
+from selfattn_book.measure.cost import multiply_adds, peak_memory
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_products_are_counted_and_sums_are_not(device):
+    x, y = torch.ones(2, 5, 3, device=device), torch.ones(3, 7, device=device)
+    assert multiply_adds(torch.matmul, x, y) == 2 * 5 * 3 * 7
+    assert multiply_adds(lambda: (x @ y).exp().sum()) == 2 * 5 * 3 * 7
+    layer = nn.Linear(3, 7, device=device)  # its bias is a sum
+    assert multiply_adds(layer, x) == 2 * 5 * 3 * 7
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_a_tensor_counts_until_nothing_holds_it(device):
+    x = torch.ones(1000, device=device)
+
+    def chain(times):
+        y = x
+        for _ in range(times):
+            y = y + 1  # the old one goes when the new one is there
+        return y
+
+    assert peak_memory(chain, 1) == 4000
+    assert peak_memory(chain, 2) == peak_memory(chain, 9) == 8000
+    assert peak_memory(lambda: [x + 1 for _ in range(9)]) == 9 * 4000
+
+
+def test_views_and_changes_in_place_take_nothing():
+    x = torch.ones(10, 10)
+    assert peak_memory(lambda: x.mT[2:].view_as(x.mT[2:]).unsqueeze(0)) == 0
+    assert peak_memory(lambda: x.add_(1).mul_(2)) == 0
+    assert peak_memory(lambda: x.half().mT.add_(1)) == 200
+
+
+def test_what_autograd_keeps_is_counted():
+    x = torch.ones(1000, requires_grad=True)
+
+    def deep(times):
+        y = x
+        for _ in range(times):
+            y = y.exp()  # each output is kept for its derivative
+        y.sum().backward()
+
+    assert peak_memory(deep, 20) >= 20 * 4000
+    with torch.no_grad():
+        assert peak_memory(lambda: x.exp().exp().exp().exp()) == 8000
+
+
+def test_it_counts_on_one_call_and_anew_on_the_next():
+    calls = []
+    multiply_adds(calls.append, 1)
+    peak_memory(calls.append, 2)
+    assert calls == [1, 2]
+    first, second = (peak_memory(torch.ones, 50) for _ in range(2))
+    assert first == second == 200
+
+
+def test_an_error_goes_through():
+    for count in (multiply_adds, peak_memory):
+        with pytest.raises(ZeroDivisionError):
+            count(lambda: 1 / 0)

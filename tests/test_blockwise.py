@@ -1,0 +1,225 @@
+"""Blocks change nothing but the memory: the same context, the same gradients, the same refusals."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from selfattn_book.attention import scaled_dot_product_attention
+from selfattn_book.blockwise import blockwise_attention
+from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.measure.cost import multiply_adds, peak_memory
+
+BATCH, HEADS, QUERIES, KEYS, WIDTH, VALUE_WIDTH = 2, 3, 5, 7, 11, 13
+DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+BLOCKS = [1, 2, 3, 5, 7, 100]  # some divide the lengths, most do not
+MASKS = {
+    "none": lambda: None,
+    "causal": lambda: causal_mask(QUERIES, KEYS),
+    "padding": lambda: padding_mask([3, 7]),
+    "both": lambda: causal_mask(QUERIES, KEYS) & padding_mask([3, 7]),
+    "blind rows": lambda: ~causal_mask(QUERIES, KEYS),
+    "blind at first": lambda: ~causal_mask(QUERIES, KEYS).flip(0),
+    "all blind": lambda: torch.tensor(False),
+    "one key": lambda: torch.arange(KEYS) == 4,
+    "a column": lambda: torch.arange(QUERIES)[:, None] > 1,
+    "heads": lambda: torch.tensor([True, False, True])[:, None, None],
+}
+
+
+@pytest.fixture(params=MASKS)
+def mask(request):
+    return MASKS[request.param]()
+
+
+@pytest.fixture
+def problem(draw):
+    return (
+        3 * draw(BATCH, HEADS, QUERIES, WIDTH, seed=1),
+        draw(BATCH, HEADS, KEYS, WIDTH, seed=2),
+        draw(BATCH, HEADS, KEYS, VALUE_WIDTH, seed=3),
+    )
+
+
+def full(mask):
+    return (
+        None if mask is None else mask.expand(BATCH, HEADS, QUERIES, KEYS).clone()
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_it_agrees_with_the_oracle(problem, oracle, agree, mask, dtype):
+    problem = [x.to(dtype) for x in problem]
+    for block in BLOCKS:
+        context = blockwise_attention(*problem, mask, block=block)
+        assert context.dtype == dtype
+        agree(context, oracle(*problem, full(mask)))
+
+
+@pytest.mark.parametrize("block", [1, 3, 100])
+def test_gradients_agree_with_the_oracle(problem, oracle, agree, mask, block):
+    ours, theirs = ([x.clone().requires_grad_() for x in problem] for _ in range(2))
+    blockwise_attention(*ours, mask, block=block).square().sum().backward()
+    oracle(*theirs, full(mask)).square().sum().backward()
+    for x, y in zip(ours, theirs, strict=True):
+        agree(x.grad, y.grad)
+
+
+def test_a_row_that_sees_nothing_gets_exactly_zero(problem):
+    mask = torch.arange(QUERIES)[:, None] > 1
+    context = blockwise_attention(*problem, mask, block=2)
+    assert (context[..., :2, :] == 0).all()
+    assert (context[..., 2:, :] != 0).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("size", [300.0, 6e4])
+def test_scores_beyond_the_range_of_float16(oracle, agree, dtype, size):
+    """Contract, "range": finite wherever the oracle is."""
+    query = torch.tensor([[size, 1.0], [-size, 1.0]], dtype=dtype)
+    value = torch.eye(2, dtype=dtype)
+    for block in (1, 2):
+        context = blockwise_attention(query, query, value, block=block)
+        agree(context, oracle(query, query, value))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_scores_far_from_zero_in_any_order(oracle, agree, sign):
+    """The maximum goes up, or down, by more than an exponential can hold."""
+    key = sign * torch.tensor([[-1e4], [0.0], [1e4], [9999.0]], dtype=torch.float64)
+    query, value = torch.ones(1, 1).double(), torch.eye(4).double()
+    context = blockwise_attention(query, key, value, block=1)
+    agree(context, oracle(query, key, value))
+
+
+def test_under_autocast_it_keeps_its_range():
+    query = torch.full((2, 1), 300.0)
+    with torch.autocast("cpu", torch.float16):
+        context = blockwise_attention(query, query, torch.ones(2, 1), block=1)
+    assert context.tolist() == [[1.0], [1.0]]
+
+
+@pytest.mark.parametrize("block", [1, 2, 100])
+def test_leading_axes_broadcast(problem, agree, block):
+    query, key, value = problem
+    context = blockwise_attention(query, key[0], value[0, 0], block=block)
+    expected, _ = scaled_dot_product_attention(query, key[0], value[0, 0])
+    agree(context, expected)
+    context = blockwise_attention(query[0, 0], key[0], value, block=block)
+    expected, _ = scaled_dot_product_attention(query[0, 0], key[0], value)
+    agree(context, expected)
+
+
+def test_no_queries_and_no_keys(draw):
+    some, none = draw(3, WIDTH), draw(0, WIDTH)
+    assert blockwise_attention(none, some, some).shape == (0, WIDTH)
+    assert blockwise_attention(some, none, none).tolist() == [[0.0] * WIDTH] * 3
+    no = torch.ones(3, 0, dtype=torch.bool)
+    assert (blockwise_attention(some, none, none, no) == 0).all()
+    many = none.expand(2, 0, WIDTH)
+    assert blockwise_attention(some, many, many).shape == (2, 3, WIDTH)
+
+
+def test_inputs_are_not_changed(problem, mask):
+    before = [x.clone() for x in problem]
+    blockwise_attention(*problem, mask, block=2)
+    for x, y in zip(problem, before, strict=True):
+        assert torch.equal(x, y)
+
+
+def test_gradcheck(draw):
+    x = [draw(1, 4, 3, seed=s).requires_grad_() for s in range(3)]
+    mask = causal_mask(4) & (torch.arange(4)[:, None] != 0)  # row 0 sees nothing
+    assert torch.autograd.gradcheck(
+        lambda *x: blockwise_attention(*x, mask, block=3), x
+    )
+
+
+numbers = st.floats(-1e4, 1e4, width=32)
+sizes = st.integers(1, 6)
+
+
+@st.composite
+def asked(draw):
+    queries, keys, width, wide = (draw(sizes) for _ in range(4))
+    shapes = [(queries, width), (keys, width), (keys, wide)]
+    arrays = [draw(hnp.arrays("float64", s, elements=numbers)) for s in shapes]
+    mask = draw(hnp.arrays("bool", (queries, keys)))
+    return [torch.from_numpy(x) for x in (*arrays, mask)], draw(st.integers(1, 8))
+
+
+@given(asked())
+def test_any_numbers_any_mask_any_block(problem):
+    (query, key, value, mask), block = problem
+    ours = blockwise_attention(query, key, value, mask, block=block)
+    plain, _ = scaled_dot_product_attention(query, key, value, mask)
+    # A score is rounded to a share of its size, and moves its weight by as much.
+    size = 1 + (query.abs().amax() * key.abs().amax()).item() * query.size(-1)
+    reach = 1e-15 * size * (1 + value.abs().amax().item())
+    torch.testing.assert_close(ours, plain, rtol=0, atol=10 * reach)
+    assert (ours[~mask.any(-1)] == 0).all()
+
+
+# What it is for.
+@pytest.mark.parametrize("masked", [False, True])
+def test_its_memory_grows_with_the_length(masked):
+    plain, blocks = ({}, {})
+    for length in (4096, 8192, 16384):
+        x = torch.empty(length, 64, device="meta")
+        mask = torch.ones(1, length, device="meta").bool() if masked else None
+        plain[length] = peak_memory(scaled_dot_product_attention, x, x, x, mask)
+        blocks[length] = peak_memory(blockwise_attention, x, x, x, mask)
+    assert plain[16384] / plain[8192] > 3.9
+    assert blocks[16384] / blocks[8192] < 2.1
+    assert plain[8192] > 8192**2 * 4 > 10 * blocks[8192]
+
+
+def test_it_multiplies_as_often():
+    x = torch.empty(700, 64, device="meta")
+    plain = multiply_adds(scaled_dot_product_attention, x, x, x)
+    assert plain == 2 * 700 * 700 * 64
+    assert multiply_adds(lambda: blockwise_attention(x, x, x, block=64)) == plain
+
+
+REFUSED = {
+    "widths": (lambda q, k, v: (q[..., 1:], k, v), "must have one width D"),
+    "lengths": (lambda q, k, v: (q, k, v[..., 1:, :]), "must have one length S"),
+    "leading": (lambda q, k, v: (q, k, v[:, :2]), "leading axes of key and value"),
+    "query and value": (
+        lambda q, k, v: (q[0, :2], k[0, 0], v[0]),
+        "leading axes of query and value",
+    ),
+    "mask": (lambda q, k, v: (q, k, v, causal_mask(6)), "must broadcast"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_does_not_fit_is_refused(problem, kind):
+    change, message = REFUSED[kind]
+    with pytest.raises(ValueError, match=message):
+        blockwise_attention(*change(*problem))
+
+
+def test_types_that_do_not_fit_are_refused(problem):
+    query, key, value = problem
+    with pytest.raises(TypeError, match="must have one dtype"):
+        blockwise_attention(query, key.float(), value)
+    with pytest.raises(TypeError, match="floating-point"):
+        blockwise_attention(query.int(), key.int(), value.int())
+    with pytest.raises(TypeError, match="boolean"):
+        blockwise_attention(*problem, torch.ones(QUERIES, KEYS))
+    with pytest.raises(TypeError, match="block must be an integer"):
+        blockwise_attention(*problem, block=2.0)
+    with pytest.raises(ValueError, match="block must be at least 1; got 0"):
+        blockwise_attention(*problem, block=0)
+
+
+def test_it_can_be_compiled_into_a_graph(problem, agree):
+    exported = torch.export.export(Blocks(), problem)
+    agree(exported.module()(*problem), Blocks()(*problem))
+
+
+class Blocks(torch.nn.Module):
+    def forward(self, query, key, value):
+        return blockwise_attention(query, key, value, block=3)

@@ -1,0 +1,238 @@
+"""Choosing the next token, by definition, and continuing a text, with caches and without."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from selfattn_book.generation import (
+    generate,
+    likeliest,
+    next_token_distribution,
+    sampler,
+)
+from selfattn_book.language import LanguageModel, decoder_only
+
+V, CONTEXT = 13, 9
+rows = st.lists(
+    st.sampled_from([-3.0, -1.0, 0.0, 0.5, 2.0, 40.0]), min_size=1, max_size=8
+)
+
+
+@pytest.fixture(scope="module")
+def model():
+    torch.manual_seed(0)
+    model = decoder_only(V, d_model=10, num_layers=2, num_heads=5, context=CONTEXT)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.3)
+    return model.double()
+
+
+def prompt(*shape, seed=1):
+    return torch.randint(V, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def by_definition(logits, temperature, top_k, top_p):
+    """The same with loops over lists, and a softmax at the end of each step."""
+    left = list(range(len(logits)))
+    scores = [value / temperature for value in logits]
+    if top_k is not None:
+        least = sorted(scores, reverse=True)[top_k - 1]
+        left = [
+            v for v in left if scores[v] >= least
+        ]  # ties with the last one stay
+    if top_p is not None:
+        kept, total = [], 0.0
+        shares = dict(zip(left, softmax([scores[v] for v in left]), strict=True))
+        for v in sorted(left, key=lambda v: (-scores[v], v)):
+            if total >= top_p:
+                break
+            kept.append(v)
+            total += shares[v]
+        left = kept
+    found = softmax([scores[v] for v in left])
+    answer = torch.zeros(len(logits), dtype=torch.float64)
+    answer[left] = found
+    return answer
+
+
+def softmax(scores):
+    return torch.tensor(scores, dtype=torch.float64).softmax(0)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    rows,
+    st.sampled_from([0.1, 0.5, 1.0, 3.0]),
+    st.none() | st.integers(1, 8),
+    st.none() | st.sampled_from([0.05, 0.31, 0.77, 0.999, 1.0]),
+)
+def test_it_is_the_definition_with_ties(logits, temperature, top_k, top_p):
+    top_k = None if top_k is None else min(top_k, len(logits))
+    options = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    shares = next_token_distribution(
+        torch.tensor([logits], dtype=torch.float64), **options
+    )[0]
+    torch.testing.assert_close(
+        shares, by_definition(logits, **options), rtol=0, atol=1e-12
+    )
+    assert (shares >= 0).all()
+    assert abs(shares.sum().item() - 1) < 1e-12
+
+
+def test_rows_do_not_see_each_other():
+    logits = torch.randn(3, 5, V, generator=torch.Generator().manual_seed(0))
+    options = {"temperature": 0.7, "top_k": 5, "top_p": 0.8}
+    together = next_token_distribution(logits, **options)
+    for i in range(3):
+        for j in range(5):
+            alone = next_token_distribution(logits[i, j], **options)
+            torch.testing.assert_close(together[i, j], alone)
+
+
+def test_the_logits_stay_as_they_were():
+    logits = torch.randn(2, V, generator=torch.Generator().manual_seed(0))
+    before = logits.clone()
+    next_token_distribution(logits, temperature=0.5, top_k=2, top_p=0.5)
+    assert torch.equal(logits, before)
+
+
+def test_cold_is_greedy_and_hot_is_even():
+    logits = torch.randn(4, V, generator=torch.Generator().manual_seed(0))
+    cold = next_token_distribution(logits, temperature=1e-4)
+    assert torch.equal(cold.argmax(-1), likeliest(logits))
+    torch.testing.assert_close(cold.max(-1).values, torch.ones(4))
+    hot = next_token_distribution(logits, temperature=1e6)
+    torch.testing.assert_close(hot, torch.full_like(hot, 1 / V), rtol=1e-4, atol=0)
+
+
+def test_what_is_drawn_follows_the_distribution():
+    logits = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log().expand(20_000, 4)
+    draw = sampler(torch.Generator().manual_seed(0), top_k=3)
+    drawn = draw(logits).bincount(minlength=4) / 20_000
+    expected = torch.tensor([0.5, 0.3, 0.15, 0.0]) / 0.95
+    torch.testing.assert_close(drawn, expected, rtol=0, atol=0.02)
+    assert drawn[3] == 0
+
+
+def test_the_same_seed_draws_the_same():
+    logits = torch.randn(50, V, generator=torch.Generator().manual_seed(0))
+    one, two = (sampler(torch.Generator().manual_seed(3))(logits) for _ in range(2))
+    assert torch.equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"temperature": 0}, ValueError, "temperature must be above 0.*; got 0"),
+        (
+            {"temperature": -1.0},
+            ValueError,
+            "temperature must be above 0.*; got -1.0",
+        ),
+        ({"temperature": torch.inf}, ValueError, "and finite; got inf"),
+        ({"temperature": torch.nan}, ValueError, "and finite; got nan"),
+        ({"temperature": "1"}, TypeError, "temperature must be a number"),
+        ({"top_k": 0}, ValueError, "top_k must be at least 1; got 0"),
+        ({"top_k": V + 1}, ValueError, "at most the vocabulary, 13; got 14"),
+        ({"top_k": 2.0}, TypeError, "top_k must be an integer"),
+        ({"top_p": 0}, ValueError, "top_p must be above 0 and at most 1; got 0"),
+        (
+            {"top_p": 1.1},
+            ValueError,
+            "top_p must be above 0 and at most 1; got 1.1",
+        ),
+        ({"top_p": True}, TypeError, "top_p must be a number"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, error, said):
+    with pytest.raises(error, match=said):
+        next_token_distribution(torch.zeros(V), **options)
+
+
+def test_logits_must_be_floating():
+    with pytest.raises(TypeError, match="logits must be a floating-point tensor"):
+        next_token_distribution(torch.zeros(V, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("length", [0, 1, 5, 6, 14])
+def test_cached_is_uncached_beyond_the_context_too(model, length):
+    options = [{"cached": True}, {"cached": False}]
+    ways = [generate(model, prompt(3, 4), length, **option) for option in options]
+    assert torch.equal(*ways)
+    assert ways[0].shape == (3, 4 + length)
+    assert torch.equal(ways[0][:, :4], prompt(3, 4))
+
+
+def test_each_token_is_the_choice_from_the_last_context_of_tokens(model):
+    tokens = generate(model, prompt(2, 4), 14)
+    for t in range(4, 18):
+        seen = tokens[:, max(0, t - CONTEXT) : t]
+        assert torch.equal(tokens[:, t], model(seen)[:, -1].argmax(-1))
+
+
+def test_a_long_prompt_is_read_from_its_end(model):
+    long = prompt(2, 2 * CONTEXT)
+    new = generate(model, long, 3)[:, -3:]
+    assert torch.equal(new, generate(model, long[:, -CONTEXT:], 3)[:, -3:])
+
+
+def test_without_a_limit_the_caches_go_on(model):
+    bare = LanguageModel(model.embedding, model.blocks, model.norm)
+    ways = [
+        generate(bare, prompt(2, 4), 2 * CONTEXT, cached=cached)
+        for cached in (True, False)
+    ]
+    assert torch.equal(*ways)
+
+
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("length", [3, 12])
+def test_rows_padded_on_the_left_are_rows_alone(model, cached, length):
+    tokens = prompt(3, 6)
+    real = torch.ones(3, 6, dtype=torch.bool)
+    real[1, :4] = real[2, :1] = False
+    together = generate(model, tokens, length, real=real, cached=cached)
+    if 6 + length <= CONTEXT:
+        for row in range(3):
+            alone = generate(model, tokens[row][real[row]][None], length)
+            assert torch.equal(together[row, -length:], alone[0, -length:])
+    assert together.shape == (3, 6 + length)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "length", "options", "error", "said"),
+    [
+        (prompt(2, 0), 3, {}, ValueError, r"one of them at least; got \(2, 0\)"),
+        (prompt(2, 3) + V, 3, {}, ValueError, "tokens must be from 0 to 12"),
+        (
+            prompt(2, 3).double(),
+            3,
+            {},
+            TypeError,
+            "tokens must be an integer tensor",
+        ),
+        (prompt(2, 3), -1, {}, ValueError, "length must be at least 0; got -1"),
+        (prompt(2, 3), 1.5, {}, TypeError, "length must be an integer; got 1.5"),
+        (
+            prompt(1, 3),
+            3,
+            {"real": torch.tensor([[True, True, False]])},
+            ValueError,
+            r"True of each row's last; got \[\[True, True, False\]\]",
+        ),
+        (
+            prompt(1, 3),
+            3,
+            {"real": torch.tensor([[True, True]])},
+            ValueError,
+            "the shape of the tokens",
+        ),
+    ],
+)
+def test_what_cannot_be_continued_is_refused(
+    model, tokens, length, options, error, said
+):
+    with pytest.raises(error, match=said):
+        generate(model, tokens, length, **options)

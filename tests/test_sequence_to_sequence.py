@@ -1,0 +1,379 @@
+"""A whole Transformer is its parts in order, and writes the same with a cache."""
+
+import math
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from selfattn_book.cache import DecoderCache
+from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.positions import sinusoidal_encoding
+from selfattn_book.sequence_to_sequence import Transformer
+
+B, S, T, SOURCES, TARGETS, WIDTH, LAYERS, HEADS = 3, 5, 7, 13, 11, 6, 2, 2
+SIZES = {"d_model": WIDTH, "num_layers": LAYERS, "num_heads": HEADS}
+
+close = partial(torch.testing.assert_close, rtol=1e-11, atol=1e-11)
+both_norms = pytest.mark.parametrize("norm_first", [True, False])
+
+
+@pytest.fixture(scope="session")
+def make(seeded):
+    """Make a model of float64 whose parameters are all drawn: zeros and ones would hide a swap."""
+
+    def _make(seed=0, **options):
+        with seeded(seed):
+            model = Transformer(SOURCES, TARGETS, **SIZES, **options).double()
+            for name, parameter in model.named_parameters():
+                if "embedding" not in name:
+                    nn.init.normal_(parameter, std=0.5)
+        return model
+
+    return _make
+
+
+def tokens(rows, length, vocabulary, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(vocabulary, (rows, length), generator=generator)
+
+
+@pytest.fixture
+def source():
+    return tokens(B, S, SOURCES)
+
+
+@pytest.fixture
+def target():
+    return tokens(B, T, TARGETS, seed=1)
+
+
+@both_norms
+@pytest.mark.parametrize("tied", [True, False])
+def test_it_is_its_parts_in_order(make, source, target, norm_first, tied):
+    """Every step once more, with products of one-hot rows instead of a table of tokens."""
+    model = make(norm_first=norm_first, tied=tied)
+    vectors = []
+    for sequence, table in (
+        (source, model.source_embedding.weight),
+        (target, model.target_embedding.weight),
+    ):
+        hot = torch.eye(len(table), dtype=torch.float64)[sequence]
+        places = sinusoidal_encoding(sequence.size(1), WIDTH, dtype=torch.float64)
+        vectors.append(math.sqrt(WIDTH) * hot @ table + places)
+    seen = padding_mask([5, 2, 3])
+    memory, _ = model.encoder(vectors[0], seen)
+    states, *_ = model.decoder(vectors[1], memory, causal_mask(T), seen)
+    table = model.target_embedding if tied else model.unembedding
+    close(model(source, target, seen), states @ table.weight.T)
+
+
+@both_norms
+def test_the_future_changes_nothing_in_the_past(make, source, target, norm_first):
+    model, later = make(norm_first=norm_first), target.clone()
+    later[:, 4:] = (later[:, 4:] + 1) % TARGETS
+    before, after = model(source, target), model(source, later)
+    assert before[:, :4].equal(after[:, :4])
+    assert not before[:, 4:].allclose(after[:, 4:])
+
+
+@both_norms
+def test_a_padded_source_equals_itself_alone(make, source, target, norm_first):
+    model, lengths = make(norm_first=norm_first), [5, 2, 3]
+    together = model(source, target, padding_mask(lengths))
+    for b, n in enumerate(lengths):
+        alone = model(source[b : b + 1, :n], target[b : b + 1])
+        close(together[b : b + 1], alone)
+
+
+@both_norms
+def test_a_padded_target_equals_itself_alone(make, source, target, norm_first):
+    """Padding on the left has nothing to see, and stays finite; positions count from the left."""
+    model = make(norm_first=norm_first)
+    right = padding_mask([7, 2, 3])
+    together = model(source, target, None, right)
+    for b, n in enumerate([7, 2, 3]):
+        alone = model(source[b : b + 1], target[b : b + 1, :n])
+        close(together[b : b + 1, :n], alone)
+    other = target.clone()
+    other[:, 0] = (other[:, 0] + 1) % TARGETS
+    hidden = torch.ones(B, 1, 1, T, dtype=torch.bool)
+    hidden[..., 0] = False
+    one, two = (model(source, y, None, hidden) for y in (target, other))
+    assert one.isfinite().all()
+    assert one[:, 1:].equal(two[:, 1:])
+    assert not one[:, :1].allclose(two[:, :1])
+
+
+def test_both_sides_know_an_order(make, source, target):
+    model = make()
+    logits = model(source, target)
+    assert not model(source.flip(1), target).allclose(logits)
+    last = model(source, target[:, [1, 0, 2, 3, 4, 5, 6]])[:, -1]
+    assert not last.allclose(logits[:, -1])
+
+
+def test_each_table_is_drawn_for_two_sizes(seeded):
+    """Embedded tokens and logits both begin with entries of variance 1."""
+    with seeded(0):
+        model = Transformer(999, 998, d_model=64, num_layers=1, num_heads=1)
+    for table in (
+        model.source_embedding,
+        model.target_embedding,
+        model.unembedding,
+    ):
+        assert abs(table.weight.std().item() * 8 - 1) < 0.02
+
+
+def test_the_sizes_of_its_parts(seeded):
+    with seeded(0):
+        model = Transformer(
+            4, 5, **SIZES, d_ff=3, norm_first=True, dropout=0.25, max_len=9
+        )
+    stacks = model.encoder, model.decoder
+    assert [len(stack.blocks) for stack in stacks] == [LAYERS, LAYERS]
+    for stack in stacks:
+        assert stack.blocks[0].feed_forward.expand.out_features == 3
+        assert stack.blocks[0].feed_forward_path.norm_first
+    rates = {part.p for part in model.modules() if isinstance(part, nn.Dropout)}
+    assert rates == {0.25}
+    assert model.dropout.p == 0.25
+    assert model.place_source.table.shape == (9, WIDTH)
+    assert model.place_target.table.shape == (9, WIDTH)
+    assert model.unembedding.bias is None
+    assert Transformer(4, 5, **SIZES).dropout.p == 0
+
+
+def test_nothing_is_dropped_in_evaluation(make, source, target):
+    model = make(dropout=0.5)
+    assert not model(source, target).equal(model(source, target))
+    model.eval()
+    assert model(source, target).equal(model(source, target))
+
+
+def test_embedded_tokens_are_dropped_in_training(make, source):
+    model = make(dropout=1.0)
+    for part in model.encoder.modules():  # leave this one dropout alone
+        if isinstance(part, nn.Dropout):
+            part.p = 0.0
+        if hasattr(part, "d_head"):
+            part.dropout = 0.0
+    assert (
+        model.encode(source).std(0).max() < 1e-12
+    )  # nothing of any source is left
+
+
+def test_tied_weights_learn_as_one(make, source, target):
+    model = make(tied=True)
+    names = [name for name, _ in model.named_parameters()]
+    assert "unembedding.weight" not in names
+    assert len(names) + 1 == len(list(make().named_parameters()))
+    model(source, target).square().mean().backward()
+    assert model.unembedding.weight.grad is model.target_embedding.weight.grad
+
+
+def test_every_parameter_learns(make, source, target):
+    model = make(norm_first=True)
+    model(source, target).square().mean().backward()
+    for name, parameter in model.named_parameters():
+        if not name.endswith("project_key.bias"):  # adds the same to each score
+            assert parameter.grad.abs().max() > 1e-9, name
+
+
+@both_norms
+@given(cuts=st.lists(st.integers(1, 3), min_size=3, max_size=7))
+def test_chunks_with_caches_equal_the_whole(make, norm_first, cuts):
+    model, seen = make(norm_first=norm_first), padding_mask([5, 2, 3])
+    source, target = tokens(B, S, SOURCES), tokens(B, sum(cuts), TARGETS, seed=1)
+    real = padding_mask([sum(cuts), 2, 1], sum(cuts))
+    memory = model.encode(source, seen)
+    for hide in (None, real):
+        whole = model.decode(target, memory, seen, hide)
+        caches = [DecoderCache.empty() for _ in model.decoder.blocks]
+        at, parts = 0, []
+        for chunk in target.split(cuts, dim=1):
+            at += chunk.size(1)
+            so_far = None if hide is None else hide[..., :at]
+            parts.append(model.decode(chunk, memory, seen, so_far, caches=caches))
+        close(torch.cat(parts, dim=1), whole)
+        assert [len(cache.target) for cache in caches] == [at] * LAYERS
+        assert [len(cache.memory) for cache in caches] == [S] * LAYERS
+
+
+@both_norms
+@pytest.mark.parametrize("end", [None, 4])
+def test_writing_with_a_cache_is_writing_without(make, source, norm_first, end):
+    """The logits agree to rounding, and no two of these are as near to each other."""
+    seen = padding_mask([5, 2, 3])
+    for seed in range(5):
+        model, found = make(seed=seed, norm_first=norm_first), []
+        for cached in (True, False):
+            logits = []
+
+            def choose(given, logits=logits):
+                logits.append(given)
+                return given.argmax(-1)
+
+            options = {"start": 1, "end": end, "cached": cached, "choose": choose}
+            written = model.predict(source, 9, source_mask=seen, **options)
+            plain = {name: options[name] for name in ("start", "end", "cached")}
+            assert written.equal(
+                model.predict(source, 9, source_mask=seen, **plain)
+            )
+            found.append((written, torch.stack(logits)))
+        assert found[0][0].equal(found[1][0])
+        close(found[0][1], found[1][1])
+
+
+def test_what_is_written_is_the_likeliest_of_each_step(make, source):
+    """Handed back, shifted by one, the training pass says the same at every position."""
+    model = make()
+    written = model.predict(source, 9, start=1)
+    shifted = torch.cat(
+        [torch.ones(B, 1, dtype=torch.int64), written[:, :-1]], dim=1
+    )
+    assert model(source, shifted).argmax(-1).equal(written)
+
+
+def test_a_row_in_a_batch_is_written_as_alone(make, source):
+    model, lengths = make(seed=2), [5, 2, 3]
+    together = model.predict(
+        source, 9, start=1, end=4, source_mask=padding_mask(lengths)
+    )
+    for row, one, n in zip(together, source, lengths, strict=True):
+        alone = model.predict(one[None, :n], 9, start=1, end=4)[0]
+        assert row[: len(alone)].equal(alone)
+        assert (row[len(alone) :] == 4).all()
+
+
+def scripted(make, rows):
+    """Make a model that writes given rows, whatever it is given, and count its steps."""
+    model, steps = make(), []
+
+    def choose(logits):
+        steps.append(logits.shape)
+        return torch.tensor(rows)[:, len(steps) - 1]
+
+    return model, choose, steps
+
+
+def test_behind_its_end_a_row_holds_the_end_alone(make, source):
+    rows = [[2, 4, 7, 8], [3, 5, 4, 9], [6, 5, 4, 1]]
+    model, choose, steps = scripted(make, rows)
+    written = model.predict(source, 9, start=0, end=4, choose=choose)
+    assert written.tolist() == [[2, 4, 4], [3, 5, 4], [6, 5, 4]]
+    assert steps == [(B, TARGETS)] * 3  # no step more than the longest needs
+
+
+def test_without_an_end_all_is_written(make, source):
+    model, choose, _ = scripted(make, [[2, 4], [4, 4], [4, 4]])
+    written = model.predict(source, 2, start=0, choose=choose)
+    assert written.tolist() == [[2, 4], [4, 4], [4, 4]]
+
+
+def test_nothing_is_learned_while_writing(make, source):
+    seen = []
+    make().predict(
+        source,
+        2,
+        start=0,
+        choose=lambda x: seen.append(x.requires_grad) or x.argmax(-1),
+    )
+    assert seen == [False, False]
+
+
+def test_inputs_stay_as_they_are(make, source, target):
+    model = make()
+    before = source.clone(), target.clone()
+    model(source, target), model.predict(source, 3, start=0)
+    assert source.equal(before[0])
+    assert target.equal(before[1])
+
+
+def test_what_is_no_token_is_refused(make, source, target):
+    model = make()
+    for wrong, error, message in (
+        (source.double(), TypeError, "source must be tokens, integers; got"),
+        (source > 3, TypeError, "got dtype torch.bool"),
+        (source[0], ValueError, r"source must have shape \(batch, length\); got"),
+        (source + SOURCES, ValueError, "source must hold tokens from 0 to 12; got"),
+        (source - SOURCES, ValueError, "source must hold tokens from 0 to 12; got"),
+    ):
+        with pytest.raises(error, match=message):
+            model(wrong, target)
+        with pytest.raises(error, match=message):
+            model.predict(wrong, 3, start=0)
+    with pytest.raises(
+        ValueError, match="target must hold tokens from 0 to 10; go"
+    ):
+        model(source, target + TARGETS)
+    assert model(source.int(), target.int()).equal(model(source, target))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"length": 0}, ValueError, "length must be at least 1; got 0"),
+        ({"length": 2.5}, TypeError, "length must be an integer; got 2.5"),
+        ({"start": 11}, ValueError, "start must be at most 10; got 11"),
+        ({"start": -1}, ValueError, "start must be at least 0; got -1"),
+        ({"end": 11}, ValueError, "end must be at most 10; got 11"),
+        ({"end": "."}, TypeError, "end must be an integer; got '.'"),
+        ({"length": 11}, ValueError, "max_len = 9"),
+    ],
+)
+@pytest.mark.parametrize("cached", [True, False])
+def test_what_cannot_be_written_is_refused(
+    make, source, change, error, message, cached
+):
+    arguments = {"length": 3, "start": 1, "cached": cached, **change}
+    with pytest.raises(error, match=message):
+        make(max_len=9).predict(source, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "error", "message"),
+    [
+        ((0, 5), ValueError, "source_vocabulary must be at least 1; got 0"),
+        ((5, 2.5), TypeError, "target_vocabulary must be an integer; got 2.5"),
+    ],
+)
+def test_sizes_are_checked(sizes, error, message):
+    with pytest.raises(error, match=message):
+        Transformer(*sizes, **SIZES)
+
+
+def test_a_refused_step_leaves_every_cache_as_it_was(make, source, target):
+    model = make()
+    memory = model.encode(source)
+    begun = [DecoderCache.empty() for _ in range(LAYERS)]
+    model.decode(target[:, :2], memory, caches=begun)
+    newest, other = target[:, 2:3], [cache.branch() for cache in begun]
+    for wrong, message in (
+        ((newest + TARGETS, memory), "target must hold tokens"),
+        ((newest[:1], memory), "must continue the cache's|batch size"),
+        ((newest, memory[:, 1:]), "memory must be of length 5"),
+        ((newest, memory[:1]), "batch size"),
+        ((newest, memory.float()), "dtype"),
+        ((newest, memory, torch.ones(S)), "boolean"),
+        ((newest, memory, None, torch.ones(B, 1, 1, 2).bool()), "size of tensor"),
+    ):
+        with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
+            model.decode(*wrong, caches=begun)
+        assert [len(cache.target) for cache in begun] == [2] * LAYERS
+    with pytest.raises(
+        ValueError, match="one cache for each of the 2 blocks; got 1"
+    ):
+        model.decode(newest, memory, caches=begun[:1])
+    again = model.decode(newest, memory, caches=begun)
+    assert again.equal(model.decode(newest, memory, caches=other))
+
+
+def test_it_runs_on_meta_and_compiles_nothing_away():
+    with torch.device("meta"):
+        model = Transformer(4, 5, **SIZES)
+        whole = torch.empty(2, 3, dtype=torch.int64)
+        assert model(whole, whole[:, :2]).shape == (2, 2, 5)
