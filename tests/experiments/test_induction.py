@@ -5,6 +5,7 @@ import torch
 
 from selfattn_book.experiments.induction import (
     LENGTH,
+    PlacedAttention,
     copying_model,
     next_letter_loss,
     orders,
@@ -12,6 +13,7 @@ from selfattn_book.experiments.induction import (
 )
 from selfattn_book.experiments.many_seeds import fit_seeds
 from selfattn_book.measure.copying import share_copied
+from selfattn_book.multi_head import MultiHeadAttention
 
 
 def chance(seed=0):
@@ -25,6 +27,13 @@ def test_a_text_repeats_after_its_period_and_not_before(periods):
         assert periods[0] <= period <= periods[1]
         assert all(row[t] == row[t - period] for t in range(period, LENGTH + 1))
         assert len(set(row[:period])) == period
+
+
+def test_texts_have_all_periods_about_as_often():
+    periods = [len(row.unique()) for row in repeats(1000, generator=chance())]
+    counts = torch.tensor(periods).bincount(minlength=9)
+    assert counts[:4].sum() == 0
+    assert counts[4:].min() > 140
 
 
 def test_texts_come_from_their_generator():
@@ -71,6 +80,19 @@ def test_a_model_sees_no_future(places):
     before, after = model(texts[:, :-1]), model(changed[:, :-1])
     assert before[:, :9].equal(after[:, :9])
     assert not before[:, 9:].equal(after[:, 9:])
+
+
+def test_a_placed_attention_is_an_attention_with_other_queries_and_keys(draw):
+    attention, x, places = (
+        MultiHeadAttention(6, 2).double(),
+        draw(3, 4, 6),
+        draw(9, 6),
+    )
+    placed = PlacedAttention(attention, places)
+    y = x + places[:4]
+    for found, wanted in zip(placed(x, x, x), attention(y, y, x), strict=True):
+        torch.testing.assert_close(found, wanted)
+    assert placed(x, x, x, need_weights=False)[1] is None
 
 
 def test_places_reach_queries_and_keys_alone(draw):

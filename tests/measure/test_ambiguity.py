@@ -36,6 +36,19 @@ def test_context_and_sum_stay_and_the_key_loses(draw, key):
     assert other[key] < weights[key]
 
 
+@pytest.mark.parametrize("key", range(9))
+def test_it_goes_as_far_as_there_is_a_way(draw, key):
+    """In the end the key is empty, or no way among the keys that are left leads down."""
+    values, weights = draw(9, 3, seed=5), draw(9, seed=6).softmax(0)
+    other = other_weights(weights, values, key)
+    assert (other == 0).sum() >= 1
+    if other[key] > 0:
+        left = other > 0
+        free = free_directions(values[left])
+        at = int(left[:key].sum())
+        assert free[:, at].norm() < 1e-6
+
+
 def test_without_a_free_direction_the_weights_stay(draw):
     weights = draw(3).softmax(0)
     other = other_weights(weights, draw(3, 2), 0)
