@@ -16,6 +16,7 @@ from selfattn_book.masks import padding_mask
 from selfattn_book.sequence_to_sequence import Transformer
 
 Time = tuple[int, int]  # hours from 1 to 12, and minutes
+Sight = Callable[[Time], str]  # what is seen of a time
 
 # Tokens that are no words; a source has only the first of them.
 PAD, START, END = 0, 1, 2
@@ -239,7 +240,7 @@ def saying_loss(logits: Tensor, asked: Tensor) -> Tensor:
     return saying_losses(logits, asked).sum(-1).mean()
 
 
-def least_loss(times: Sequence[Time], seen: Callable[[Time], str] = shown) -> float:
+def least_loss(times: Sequence[Time], seen: Sight = shown) -> float:
     r"""Return the least mean loss of a saying, for all who know of a time only what is seen.
 
     .. math:: \min_q \;\frac1N \sum_{n} -\log q(y_n \mid \text{seen}(x_n))
@@ -264,9 +265,8 @@ def least_loss(times: Sequence[Time], seen: Callable[[Time], str] = shown) -> fl
         raise ValueError("there must be at least one time; got none")
     pairs = [(seen(time), saying) for time in times for saying in sayings(time)]
     together, alone = Counter(pairs), Counter(sight for sight, _ in pairs)
-    return -sum(math.log(together[pair] / alone[pair[0]]) for pair in pairs) / len(
-        pairs
-    )
+    shares = (together[pair] / alone[pair[0]] for pair in pairs)
+    return -sum(map(math.log, shares)) / len(pairs)
 
 
 def bag(time: Time) -> str:
