@@ -72,7 +72,8 @@ nitpick_ignore_regex = [
     (
         "py:class",
         # the last: a dataclass's `= <factory>` is no Python, so its commas are misread
-        r"(Tensor|Axes|Figure|Callable|Sequence|selfattn_book\.draw\.style\.[PR]|selfattn_book\.experiments\.ranks\.Made|selfattn_book\.tokens\.T|[PRT]|Made|dict\[str)",
+        r"(Tensor|Axes|Figure|Callable|Sequence|dict\[str"
+        r"|(selfattn_book\.(draw\.style|experiments\.ranks|tokens)\.)?([PRT]|Made))",
     ),
 ]
 

@@ -55,7 +55,8 @@ def train(
     """Train a model, alone or as one rank of a group.
 
     Args:
-        model: as of :func:`~selfattn_book.experiments.walks.new_model`; under a group, all ranks begin with that of rank 0.
+        model: as of :func:`~selfattn_book.experiments.walks.new_model`; under a group, all
+            ranks begin with that of rank 0.
         recipe: of the run.
         epochs: how many, counted from the very first.
         group: the ranks; without it there is one.
