@@ -151,7 +151,7 @@ def test_a_file_that_is_none_is_refused_with_one_message(tmp_path, kind):
 
 @pytest.mark.parametrize(
     "kind",
-    REFUSED.keys() - {"a name twice", "one thing more", "very many axes"},
+    sorted(REFUSED.keys() - {"a name twice", "one thing more", "very many axes"}),
 )
 def test_the_library_refuses_it_too(tmp_path, kind):
     with pytest.raises((SafetensorError, OSError)):
