@@ -5,6 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from selfattn_book.cache import KeyValueCache
 from selfattn_book.language import CausalBlock, LanguageModel, decoder_only
@@ -302,3 +303,22 @@ def test_sizes_are_asked_for(wrong):
     sizes |= {"context": CONTEXT} | wrong
     with pytest.raises(ValueError, match="must be"):
         decoder_only(sizes.pop("vocabulary"), **sizes)
+
+
+def test_models_of_many_seeds_read_side_by_side():
+    """Inside of vmap there are no numbers to look at, and a token is not asked for its own."""
+    torch.manual_seed(0)
+    models = [
+        decoder_only(5, d_model=4, num_layers=2, num_heads=2, context=3).double()
+        for _ in range(2)
+    ]
+    parameters, buffers = torch.func.stack_module_state(models)
+    tokens = torch.tensor([[[0, 3, 4]], [[1, 2, 2]]])  # one text a model
+
+    def read(own, other, text):
+        return torch.func.functional_call(models[0], (own, other), (text,))
+
+    with sdpa_kernel(SDPBackend.MATH):  # vmap has no rule for the fused one
+        side_by_side = torch.func.vmap(read)(parameters, buffers, tokens)
+    alone = torch.stack([m(t) for m, t in zip(models, tokens, strict=True)])
+    torch.testing.assert_close(side_by_side, alone)
