@@ -389,7 +389,7 @@ def same_answer_twice(attend: Attend) -> Answer:
         >>> same_answer_twice(attend)
         yes
         >>> same_answer_twice(lambda q, k, v, mask: attend(q, k, F.dropout(v)))
-        no: the context of query 2 of sample 1 moves by ... when it is asked again.
+        no: the context of query ... of sample ... moves by ... when it is asked again.
         From one seed they agree, so it is chance: dropout that was not switched off (`.eval()`),
         or a module that is made in every call.
     """

@@ -231,5 +231,5 @@ def test_the_command_line_says_how_it_is_used():
     assert done.returncode != 0
     assert (
         done.stderr
-        == "usage: python -m selfattn_book {verify,train,check} [--help]\n"
+        == "usage: python -m selfattn_book {verify,train,check,generate} [--help]\n"
     )
