@@ -1,8 +1,10 @@
 """The command that writes: the same for the same seed, and one line for what is wrong."""
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -119,3 +121,16 @@ def test_an_interruption_ends_the_line(monkeypatch, capsys):
     monkeypatch.setattr(generate_text, "generate", interrupted)
     assert main(["--prompt", "And"]) == 130
     assert capsys.readouterr().out == "And\n"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_readme_shows_what_the_model_writes(dtype):
+    """In both precisions: so near to a tie is no choice in it that a processor would tip it."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    command = r'generate --prompt "(.+)" --length (\d+) --seed (\d+)`\n\n((?:  > .+\n)+)'
+    prompt, length, seed, shown = re.search(command, readme).groups()
+    model, tokens, _ = kept.writer()
+    choose = sampler(torch.Generator().manual_seed(int(seed)), temperature=0.8)
+    start = tokens.encode(prompt)[None]
+    made = generate(model.to(dtype), start, int(length), choose=choose)
+    assert tokens.decode(made[0]).strip() == shown.replace("  > ", "").strip()
