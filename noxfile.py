@@ -290,6 +290,12 @@ def mutate(session: nox.Session) -> None:
 
 
 @nox.session
+def retrain(session: nox.Session) -> None:
+    """Train the model that writes once more, as in `-- --seed 3`, and compare it (ten minutes)."""
+    run(session, "python", "tests/retrain.py", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Time the book's code beside other code, in turns, and compare with the targets (minutes)."""
     run(session, "python", "-m", "benchmarks", *session.posargs)

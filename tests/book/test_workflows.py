@@ -43,6 +43,7 @@ def test_there_are_workflows():
     assert TEXTS.keys() == {"book.yml", "publish.yml", "weekly.yml"}
     assert {"release", "shelf"} <= set(sessions(TEXTS["publish.yml"]))
     weekly = {"links", "elsewhere", "shifts", "mutate", "notebooks", "verify"}
+    weekly |= {"retrain"}
     assert weekly <= set(sessions(TEXTS["weekly.yml"]))
 
 

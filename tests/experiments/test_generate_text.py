@@ -127,7 +127,9 @@ def test_an_interruption_ends_the_line(monkeypatch, capsys):
 def test_the_readme_shows_what_the_model_writes(dtype):
     """In both precisions: so near to a tie is no choice in it that a processor would tip it."""
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    command = r'generate --prompt "(.+)" --length (\d+) --seed (\d+)`\n\n((?:  > .+\n)+)'
+    command = (
+        r'generate --prompt "(.+)" --length (\d+) --seed (\d+)`\n\n((?:  > .+\n)+)'
+    )
     prompt, length, seed, shown = re.search(command, readme).groups()
     model, tokens, _ = kept.writer()
     choose = sampler(torch.Generator().manual_seed(int(seed)), temperature=0.8)
