@@ -191,10 +191,7 @@ class LanguageModel(nn.Module):
         _check_tokens(tokens, self.embedding.num_embeddings)
         _check_length(tokens, real, before, self.context)
         grown = [copy(cache) for cache in earlier]
-        length = tokens.size(1)
-        mask = causal_mask(length, before + length, device=tokens.device)
-        if real is not None:
-            mask = mask & real[:, None, None]
+        mask = _mask(tokens, real, before)
         x, weights = self._embed(tokens, real, before), []
         for layer, block in enumerate(self.blocks):
             cache = grown[layer] if grown else None
@@ -275,6 +272,15 @@ def decoder_only(
     return LanguageModel(
         embedding, blocks, nn.LayerNorm(d_model), positions=positions
     )
+
+
+def _mask(tokens: Tensor, real: Tensor | None, before: int) -> Tensor | None:
+    """Return what the new tokens may see, or nothing if there is nothing to hide from them."""
+    length = tokens.size(1)
+    if length == 1 and real is None:
+        return None  # one token has no future
+    mask = causal_mask(length, before + length, device=tokens.device)
+    return mask if real is None else mask & real[:, None, None]
 
 
 def _check_tokens(tokens: Tensor, vocabulary: int) -> None:

@@ -13,6 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 collect_ignore = ["small_book"]  # it is built, not tested
 settings.register_profile("book", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("book")
+torch.set_num_threads(1)  # a process a core: more would only wait for each other
 
 # How far rounding may move a number of size one: twenty times what it was seen to move it, also
 # where rounding was disturbed; the halves are rounded once, at the end. Mistakes move it by far more.
@@ -22,6 +23,16 @@ TOLERANCE = {
     torch.float16: 4e-3,
     torch.bfloat16: 3e-2,
 }
+
+
+@pytest.fixture(autouse=True)
+def leaves_the_default_dtype():
+    """What is set for all is put back: a process runs many tests, in an order of its own."""
+    before = torch.get_default_dtype()
+    yield
+    after = torch.get_default_dtype()
+    torch.set_default_dtype(before)
+    assert after == before
 
 
 @pytest.fixture(scope="session")

@@ -115,10 +115,15 @@ def test_what_cannot_be_shared_is_refused_and_nothing_is_written(
     recipe, ranks, told, tmp_path
 ):
     file = tmp_path / "kept.pt"
+    models = [
+        new_model(0) for _ in range(ranks)
+    ]  # here: chance is one for all ranks
     with pytest.raises(ValueError, match=told):
         on_ranks(
             ranks,
-            lambda group: train(new_model(0), recipe, 1, group=group, file=file),
+            lambda group: train(
+                models[group.rank()], recipe, 1, group=group, file=file
+            ),
         )
     assert list(tmp_path.iterdir()) == []
 
