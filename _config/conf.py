@@ -81,6 +81,7 @@ nitpick_ignore_regex = [
 
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
+nb_output_stderr = "warn"  # a warning in a cell belongs to no page
 nb_execution_timeout = 120
 nb_execution_show_tb = True
 nb_merge_streams = True
