@@ -24,6 +24,7 @@ LINE, TALL = (
     88,
 )  # pixels from one line of text to the next, without bars and with
 GROUNDS = 4
+BAR = 9  # one width for all, because wide tokens have no more weight
 NARROW_LETTERS, WIDE_LETTERS = "iljtfrI.,:;'()!· ", "mwMWOGQNDHU"
 
 
@@ -136,7 +137,8 @@ def looked_at(
 ) -> Axes:
     """Draw how much of its attention the last token of a text gives to each, in several heads.
 
-    The bars of all heads have one scale, and the largest of each head has its number.
+    The bars of all heads have one scale, and one that is at least half as high as its head's
+    largest has its number.
 
     Args:
         pieces: the T tokens of a text, as texts.
@@ -190,7 +192,7 @@ def _bars_above(
             wide, share = size(piece), next(values)
             middle = x + wide / 2
             tall = (TALL - 44) * share / most
-            column(ax, (middle, floor), tall, "weights", thick=wide - 6)
+            column(ax, (middle, floor), tall, "weights", thick=BAR)
             box(
                 ax,
                 (middle, floor + 13),
@@ -199,7 +201,7 @@ def _bars_above(
                 visible(piece),
                 width=1,
             )
-            if share == largest:
+            if share >= largest / 2:
                 at = (middle, floor - tall - 9)
                 say(ax, at, number(share), "weights", size=SMALL)
             x += wide
