@@ -1,5 +1,6 @@
 """Settings of the book, in sections. Run as: sphinx-build -c _config docs _build/html."""
 
+import gc
 import sys
 import tomllib
 from pathlib import Path
@@ -10,6 +11,9 @@ import selfattn_book
 
 CONFIG = Path(__file__).parent
 sys.path.insert(0, str(CONFIG))  # for the engine
+# A build makes millions of nodes that live to its end; to look through them for garbage as often
+# as Python does would take a quarter of its time.
+gc.set_threshold(50_000, 20, 100)
 
 # -- The book ------------------------------------------------------------------
 

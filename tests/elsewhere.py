@@ -34,8 +34,9 @@ ROOT = TESTS.parent
 ARITHMETIC = {"default": "COMPATIBLE", "avx2": "AVX2", "avx512": "AVX512"}
 # Pages of more than ten seconds, and tests of more than a few, or of no numbers.
 SLOW_PAGES = {
-    "block", "case-study", "many-heads", "museum-sequences", "order", "query-key-value",
-    "squares", "stuck-softmax", "what-a-mean-forgets",
+    "block", "case-study", "language-model", "many-heads", "museum-sequences", "order",
+    "query-key-value", "reading-maps", "squares", "stuck-softmax", "transformer",
+    "what-a-mean-forgets",
 }  # fmt: skip
 TAUGHT = [
     "attention", "certificates", "encoder_decoder", "floors", "flow", "lookup", "masks", "multi_head",
