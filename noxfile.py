@@ -159,7 +159,7 @@ def lint(session: nox.Session) -> None:
 def pages(session: nox.Session) -> None:
     """Open every page of the built site in a headless Chromium, light, dark, wide and narrow.
 
-    With `-- --every-text`, axe judges the contrast of each text, and not of one in each pair of colours.
+    With `-- --every-text`, axe reads each page wide and narrow, and judges the contrast of each text.
     With `-- --bench`, print what a first visit costs; with `--beside FOLDER`, beside another site.
     """
     if not (SITE / "index.html").exists():

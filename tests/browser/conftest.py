@@ -14,13 +14,13 @@ EVERY_TEXT = "chapters/masks.html"
 
 
 def pytest_addoption(parser):
-    about = "axe judges the contrast of every text on all pages (minutes)"
+    about = "axe asks every page on a desk and in the hand, and every text for contrast (minutes)"
     parser.addoption("--every-text", action="store_true", help=about)
 
 
 @pytest.fixture
 def every_text(name, pytestconfig):
-    """Whether axe judges the contrast of every text of a page, or of one of each kind."""
+    """Whether axe is asked all that it knows of a page, or what a look at it does not tell sooner."""
     return name == EVERY_TEXT or pytestconfig.getoption("every_text")
 
 

@@ -39,11 +39,12 @@ def test_a_page_is_clean_on_a_desk(name, origin, open_page, every_text):
 
 
 @pytest.mark.parametrize("name", IN_THE_HAND)
-def test_a_page_is_clean_from_a_folder_in_the_hand(name, open_page):
+def test_a_page_is_clean_from_a_folder_in_the_hand(name, open_page, every_text):
     noticed = []
     address = (SITE / name).as_uri()
     page = open_page(address, width=320, theme="dark", noticed=noticed)
-    found = wrong(page, noticed, "dark", every_text=False)
+    # On a desk axe has read the same page: what depends on its width, the looks tell sooner.
+    found = wrong(page, noticed, "dark", every_text=False, with_axe=every_text)
     assert not found, "\n".join(found)
 
 
