@@ -118,7 +118,6 @@ def sampler(
     return draw
 
 
-@torch.no_grad()
 def generate(
     model: LanguageModel,
     tokens: Tensor,
@@ -167,15 +166,18 @@ def generate(
     if real is not None:
         _check_ends_real(tokens, real)
     caches = [KeyValueCache() for _ in model.blocks] if cached else None
-    for _ in range(length):
-        if model.context is not None and tokens.size(1) > model.context:
-            caches = None
-        logits = _read(model, tokens, real, caches)[:, -1]
-        newest = choose(logits)[:, None]  # (B, 1)
-        tokens = torch.cat([tokens, newest], dim=1)
-        if real is not None:
-            real = torch.cat([real, torch.ones_like(newest).bool()], dim=1)
-    return tokens
+    with torch.inference_mode():
+        for _ in range(length):
+            if model.context is not None and tokens.size(1) > model.context:
+                caches = None
+            logits = _read(model, tokens, real, caches)[:, -1]
+            newest = choose(logits)[:, None]  # (B, 1)
+            tokens = torch.cat([tokens, newest], dim=1)
+            if real is not None:
+                real = torch.cat([real, torch.ones_like(newest).bool()], dim=1)
+    return (
+        tokens.clone()
+    )  # made out here: PyTorch would not let a model learn from the others
 
 
 def _read(

@@ -236,3 +236,10 @@ def test_what_cannot_be_continued_is_refused(
 ):
     with pytest.raises(error, match=said):
         generate(model, tokens, length, **options)
+
+
+def test_a_model_may_learn_from_what_one_has_written():
+    model = decoder_only(11, d_model=4, num_layers=1, num_heads=2, context=9)
+    written = generate(model.eval(), torch.tensor([[1, 2]]), 5)
+    model.train()(written).sum().backward()
+    assert model.embedding.weight.grad.isfinite().all()
