@@ -6,7 +6,7 @@ PARTS = (
     *("addresses", "boxes", "captions", "changes", "citations", "citing", "cover"),
     *("edition", "editions", "folds", "lean", "mathematics", "minutes", "numbers"),
     *("outward", "past_editions", "pictures", "previews", "punctuation", "questions"),
-    *("redirects", "route", "search", "tables", "tags", "wrong"),
+    *("redirects", "route", "search", "sidebar", "tables", "tags", "wrong"),
 )
 
 
