@@ -34,6 +34,7 @@ _MARGINS = (
 _FILES = {
     "--json": "also write the results here",
     "--record": "note here which checks held with the seeds moved by --first-seed",
+    "--not-in": "leave out the pages of which this record knows that",
 }
 INTERRUPTED, NOBODY_READS = 130, 141  # as a shell reports the two signals
 
@@ -46,7 +47,7 @@ def main(arguments: list[str]) -> int:
     if not __debug__:
         sys.exit("verify must run with assertions; Python's -O has removed them")
     options = _options(arguments)
-    report = Report(options, _chosen(options.chapter))
+    report = Report(options, _not_recorded(options, _chosen(options.chapter)))
     try:
         code = report.run()
     except KeyboardInterrupt:
@@ -160,16 +161,22 @@ def _options(arguments: list[str]) -> argparse.Namespace:
         file = getattr(options, name)
         if file and not file.absolute().parent.is_dir():
             parser.error(f"--{name}: there is no folder {file.absolute().parent}")
-    if options.record:
-        if options.first_seed == 0:
-            parser.error(
-                "--record: a record is of moved seeds; give a --first-seed"
-            )
-        try:
-            shifts.read(options.record)
-        except ValueError as error:
-            parser.error(f"--record: {error}")
+    for name in ("record", "not_in"):
+        if wrong := _wrong_with(getattr(options, name), options.first_seed):
+            parser.error(f"--{name.replace('_', '-')}: {wrong}")
     return options
+
+
+def _wrong_with(record: Path | None, first_seed: int) -> str:
+    """Return what is wrong with a record that is asked for, if anything."""
+    if record and first_seed == 0:
+        return "a record is of moved seeds; give a --first-seed"
+    try:
+        if record:
+            shifts.read(record)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -199,6 +206,22 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
         return int(text)
 
     return read
+
+
+def _not_recorded(options: argparse.Namespace, pages: list[Path]) -> list[Path]:
+    """Leave out the pages whose checks are on record with these seeds, and say how many."""
+    if not options.not_in:
+        return pages
+    record, first = shifts.read(options.not_in), options.first_seed
+    left = [
+        page
+        for page in pages
+        if _checks(page) and not shifts.holds(record, page, first)
+    ]
+    print(
+        f"On record, or without checks: {len(pages) - len(left)} of {len(pages)}."
+    )
+    return left
 
 
 def _chosen(names: list[str]) -> list[Path]:

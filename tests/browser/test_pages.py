@@ -33,7 +33,6 @@ def test_there_is_a_site():
 def test_a_page_is_clean_on_a_desk(name, origin, open_page, every_text):
     noticed = []
     page = open_page(f"{origin}/{name}", width=1280, theme="light", noticed=noticed)
-    page.wait_for_load_state("networkidle")
     found = wrong(page, noticed, "light", every_text=every_text)
     assert not found, "\n".join(found)
 

@@ -236,6 +236,30 @@ def test_what_was_recorded_of_other_code_is_dropped(book, tmp_path, capsys):
     assert list(shifts.read(file)["a"]["shifts"]) == ["7", "8"]
 
 
+def test_only_what_is_not_on_record_runs_again(book, tmp_path, capsys):
+    file = tmp_path / "record.json"
+    pages = {
+        "a": cell("one", "1"),
+        "b": cell("two", "assert 1 == 2"),
+        "c": "Words.",
+    }
+    book(**pages)
+    again = ["--first-seed", "5", "--not-in", str(file)]
+    assert main([*again, "--record", str(file)]) == 1  # of an empty record
+    assert "2 checks: 1 hold, 1 differ." in capsys.readouterr().out
+    assert main(again) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("On record, or without checks: 2 of 3.\n")
+    assert "1 checks: 0 hold, 1 differ." in said, "what failed is asked again"
+    for changed, code in (("b", "assert 1 == 1"), ("a", "assert 2 == 2")):
+        book(**pages | {changed: cell("three", code)})
+        main(again)
+        assert "three" in capsys.readouterr().out, "other code is asked again"
+    book(**pages)
+    main(["--first-seed", "6", "--not-in", str(file)])
+    assert "2 checks: 1 hold" in capsys.readouterr().out, "and so are other seeds"
+
+
 def test_an_interrupted_page_is_not_recorded(waiting):
     folder, begun = waiting
     record = folder / "record.json"
@@ -249,11 +273,14 @@ def test_an_interrupted_page_is_not_recorded(waiting):
 @pytest.mark.parametrize(
     "text", ["", "[]", "{", '{"a": 1}', '{"a": {"digest": "x"}}']
 )
-def test_what_is_no_record_is_refused_before_anything_runs(tmp_path, capsys, text):
+@pytest.mark.parametrize("option", ["--record", "--not-in"])
+def test_what_is_no_record_is_refused_before_anything_runs(
+    tmp_path, capsys, option, text
+):
     file = tmp_path / "record.json"
     file.write_text(text, "utf-8")
     with pytest.raises(SystemExit):
-        main(["--first-seed", "1", "--record", str(file)])
+        main(["--first-seed", "1", option, str(file)])
     assert "a record holds a digest and shifts a page" in capsys.readouterr().err
     assert file.read_text("utf-8") == text
 
