@@ -40,6 +40,7 @@ def looks_twice(
     names: Sequence[str],
     columns: Sequence[str],
     questions: Sequence[str],
+    *,
     row: int = 0,
 ) -> Axes:
     r"""Draw a word that looks at all words with two heads, which ask by one column each.
@@ -87,7 +88,7 @@ def looks_twice(
         Traceback (most recent call last):
         ValueError: a name may have at most 5 letters; got 'flower'
     """
-    drawn = _looking(x, value, names, columns, questions, row)
+    drawn = _looking(x, value, names, columns, questions, row=row)
 
     def draw(width: float) -> Axes:
         at = PHONE if width == NARROW else DESK
@@ -140,6 +141,7 @@ def _looking(
     names: Sequence[str],
     columns: Sequence[str],
     questions: Sequence[str],
+    *,
     row: int,
 ) -> _Looks:
     """Check what is given, and compute what is drawn."""

@@ -33,6 +33,8 @@ EDGE, LEAST, FAR = (
 )  # pixels beside the square; around the word on a side; between frames
 LINE_OF_TEXT = 18  # pixels from one line of text at a corner to the next
 LETTERS = 7  # of the longest word
+LONG = ["the two + and the two −", "have the same words"]  # in the middle
+SHORT = ["both pairs", "of corners,", "+ and −,", "have the", "same words"]
 
 
 def sum_square(
@@ -96,29 +98,13 @@ def sum_square(
     def draw(width: float) -> Axes:
         at = _placed(drawn, width)
         ax = canvas(width, at.height)
-        middles = at.middles
-        for i, (a, b) in enumerate(pairwise([*middles, middles[0]])):
-            wire(ax, _between(a, b, at.size), "road", head=False)
-            on_side = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
-            size = (drawn.wide, HIGH)
-            box(
-                ax, on_side, size, f"word-{i}", drawn.names(drawn.sides[i]), order=4
-            )
-        for i, middle in enumerate(middles):
+        _sides(ax, at, drawn)
+        for i, middle in enumerate(at.middles):
             _corner(ax, at, drawn, i, middle)
-        y = at.height / 2
-        lines = ["the two + and the two −", "have the same words"]
-        if width == NARROW:
-            lines = [
-                "both pairs",
-                "of corners,",
-                "+ and −,",
-                "have the",
-                "same words",
-            ]
+        lines = SHORT if width == NARROW else LONG
         for i, text in enumerate(lines):
-            below = y + LINE_OF_TEXT * (i - (len(lines) - 1) / 2)
-            say(ax, (width / 2, below), text, size=SMALL, bold=True)
+            below = LINE_OF_TEXT * (i - (len(lines) - 1) / 2)
+            say(ax, (width / 2, at.height / 2 + below), text, size=SMALL, bold=True)
         return tell(ax, *_told(drawn))
 
     return for_desk_and_phone(draw)
@@ -209,6 +195,18 @@ def _placed(drawn: _Square, width: float) -> _At:
     return _At(stacked, size, middles, low + top)
 
 
+def _sides(ax: Axes, at: _At, drawn: _Square) -> None:
+    """Draw the sides of the square, each with the word that its two ends share."""
+    ends = [*at.middles, at.middles[0]]
+    for i, (a, b) in enumerate(pairwise(ends)):
+        wire(ax, _between(a, b, at.size), "road", head=False)
+        middle, name = (
+            ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2),
+            drawn.names(drawn.sides[i]),
+        )
+        box(ax, middle, (drawn.wide, HIGH), f"word-{i}", name, order=4)
+
+
 def _between(a: Point, b: Point, size: Point) -> list[Point]:
     """Return the ends of a side, which leaves the frames of its corners free.
 
@@ -236,14 +234,7 @@ def _corner(ax: Axes, at: _At, drawn: _Square, i: int, middle: Point) -> None:
         width=edge,
         order=3,
     )
-    middle_of_all = (len(drawn.sentences[i]) - 1) / 2
-    for t, term in enumerate(drawn.sentences[i]):
-        dx = 0 if at.stacked else (t - middle_of_all) * (drawn.wide + GAP)
-        dy = (t - middle_of_all) * (HIGH + GAP) if at.stacked else 0
-        side = drawn.sides.index(term) if term in drawn.sides else None
-        ground = "muted" if side is None else f"word-{side}"
-        name = drawn.names(term)
-        box(ax, (x + dx, y + dy), (drawn.wide, HIGH), ground, name, order=4)
+    _words(ax, at, drawn, i, middle)
     away = -1 if i < 2 else 1
     outer = y + away * (at.size[1] / 2 + LINE_OF_TEXT / 2 + 2)
     lines = drawn.texts[i] if away > 0 else drawn.texts[i][::-1]
@@ -252,6 +243,20 @@ def _corner(ax: Axes, at: _At, drawn: _Square, i: int, middle: Point) -> None:
     inward = 1 if i in (0, 3) else -1
     sign = (x + inward * at.size[0] / 2, y + away * at.size[1] / 2)
     node(ax, sign, "+" if plus else "−", "ink" if plus else "muted", radius=9)
+
+
+def _words(ax: Axes, at: _At, drawn: _Square, i: int, middle: Point) -> None:
+    """Draw the words of a sentence, each on the ground of the side on which it stands."""
+    centre = (len(drawn.sentences[i]) - 1) / 2
+    for t, term in enumerate(drawn.sentences[i]):
+        x, y = middle
+        if at.stacked:
+            y += (t - centre) * (HIGH + GAP)
+        else:
+            x += (t - centre) * (drawn.wide + GAP)
+        shared = term in drawn.sides
+        ground = f"word-{drawn.sides.index(term)}" if shared else "muted"
+        box(ax, (x, y), (drawn.wide, HIGH), ground, drawn.names(term), order=4)
 
 
 def _told(drawn: _Square) -> list[str]:
