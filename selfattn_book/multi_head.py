@@ -1,6 +1,7 @@
 """Attention with many heads: the central module of the Transformer.
 
-Shape letters: ``B`` batch, ``T`` query length, ``S`` key length, ``H`` heads, ``D`` width.
+Shape letters: ``B`` batch, ``T`` query length, ``S`` key length, ``H`` heads, ``D`` width of the
+model, ``d`` width of one head.
 """
 
 from typing import Protocol
@@ -166,26 +167,26 @@ class MultiHeadAttention(nn.Module):
             torch.bfloat16
         """
         _check_inputs(self, (query, key, value), mask, cache)
-        query = self._split_heads(self.project_query(query))  # (B, H, T, D)
-        key = self._split_heads(self.project_key(key))  # (B, H, S, D)
-        value = self._split_heads(self.project_value(value))  # (B, H, S, D)
+        query = self._split_heads(self.project_query(query))  # (B, H, T, d)
+        key = self._split_heads(self.project_key(key))  # (B, H, S, d)
+        value = self._split_heads(self.project_value(value))  # (B, H, S, d)
         if cache is not None:
             key, value = cache.join(key, value)  # those of earlier calls first
         dropout = self.dropout if self.training else 0.0
         if need_weights:
             weights = attention_weights(query, key, mask)  # (B, H, T, S)
-            context = F.dropout(weights, dropout) @ value  # (B, H, T, D)
+            context = F.dropout(weights, dropout) @ value  # (B, H, T, d)
         else:
             weights, context = None, _fused(query, key, value, mask, dropout)
-        merged = context.transpose(1, 2).flatten(2)  # (B, T, H * D)
+        merged = context.transpose(1, 2).flatten(2)  # (B, T, H * d)
         output = self.project_output(merged)
         if cache is not None:
             cache.keep(key, value)  # last: a refused call leaves it as it was
         return output, weights
 
     def _split_heads(self, x: Tensor) -> Tensor:
-        heads = x.unflatten(-1, (self.num_heads, self.d_head))  # (B, T, H, D)
-        return heads.transpose(1, 2)  # (B, H, T, D)
+        heads = x.unflatten(-1, (self.num_heads, self.d_head))  # (B, T, H, d)
+        return heads.transpose(1, 2)  # (B, H, T, d)
 
     def extra_repr(self) -> str:
         """Show what the printed sub-modules do not: heads and dropout."""

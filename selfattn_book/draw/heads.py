@@ -9,6 +9,7 @@ from torch import Tensor
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
+    TEXT,
     Point,
     bar,
     box,
@@ -35,19 +36,24 @@ HEAD = 90  # pixels for what stands above the first head
 
 def looks_twice(
     x: Tensor,
+    value: Tensor,
     names: Sequence[str],
     columns: Sequence[str],
     questions: Sequence[str],
+    *,
     row: int = 0,
 ) -> Axes:
-    r"""Draw a word that looks at all words with two heads, each of which sees one column.
+    r"""Draw a word that looks at all words with two heads, which ask by one column each.
 
-    .. math:: c_h = \sum_j w_{hj}\,x_{jh}, \qquad w_{hj} \propto e^{x_{ih}\,x_{jh}}
+    Both bring back the same third column.
+
+    .. math:: c_h = \sum_j w_{hj}\,v_j, \qquad w_{hj} \propto e^{x_{ih}\,x_{jh}}
 
     Args:
-        x: ``(T, 2)``; a head takes its column for query, key and value; T is 2 to 4.
+        x: ``(T, 2)``; a head takes its column for query and key; T is 2 to 4.
+        value: ``(T, 1)``, whole numbers; what both heads average.
         names: one per word, of five letters at most.
-        columns: what the two columns are called, in eight letters at most.
+        columns: what the two columns and the values are called, in eight letters at most.
         questions: what the two heads ask, in twenty letters at most.
         row: which word looks.
 
@@ -55,36 +61,41 @@ def looks_twice(
         The axes.
 
     Raises:
-        ValueError: the words do not have two columns, or they or what they are called do not fit.
+        ValueError: the words do not have two columns and a value, or they or what they are called do
+            not fit.
 
     Example:
         >>> import torch
-        >>> x = torch.tensor([[1.0, 1.0], [1.0, -1.0]])
-        >>> asked = ["Where?", "What?"]
-        >>> ax = looks_twice(x, ["tree", "rock"], ["outdoors", "alive"], asked)
+        >>> x, value = torch.tensor([[1.0, 1.0], [1.0, -1.0]]), torch.tensor([[1.0], [-1.0]])
+        >>> columns, asked = ["outdoors", "alive", "soft"], ["Where?", "What?"]
+        >>> ax = looks_twice(x, value, ["tree", "rock"], columns, asked)
         >>> print(ax.get_label())
-        The word tree looks twice. Head 1, where?, by the column outdoors: weights tree 0.50, rock
-        0.50; average 1.00. Head 2, what?, by the column alive: weights tree 0.88, rock 0.12; average
-        0.76. Side by side: 1.00, 0.76.
-        >>> [text.get_text() for text in ax.texts].count("0.88")
-        1
+        The word tree looks twice, and each time brings back an average of the column soft: tree 1,
+        rock -1. Head 1, where?, by the column outdoors: weights tree 0.50, rock 0.50; average 0.00.
+        Head 2, what?, by the column alive: weights tree 0.88, rock 0.12; average 0.76. Side by side:
+        0.00, 0.76.
+        >>> [text.get_text() for text in ax.texts if "0.88" in text.get_text()]
+        ['0.88 × 1']
         >>> [text.get_text() for text in ax.texts if "head" in text.get_text()]
-        ['head 1: outdoors', 'head 2: alive']
-        >>> looks_twice(x[:, :1], ["tree", "rock"], ["outdoors", "alive"], asked)
+        ['head 1: by outdoors', 'head 2: by alive']
+        >>> looks_twice(x[:, :1], value, ["tree", "rock"], columns, asked)
         Traceback (most recent call last):
         ValueError: x must have shape (T, 2), with T from 2 to 4; got (2, 1)
-        >>> looks_twice(x, ["tree", "flower"], ["outdoors", "alive"], asked)
+        >>> looks_twice(x, x, ["tree", "rock"], columns, asked)
+        Traceback (most recent call last):
+        ValueError: value must have shape (2, 1); got (2, 2)
+        >>> looks_twice(x, value, ["tree", "flower"], columns, asked)
         Traceback (most recent call last):
         ValueError: a name may have at most 5 letters; got 'flower'
     """
-    drawn = _looking(x, names, columns, questions, row)
+    drawn = _looking(x, value, names, columns, questions, row=row)
 
     def draw(width: float) -> Axes:
         at = PHONE if width == NARROW else DESK
         first = 62 + at.step / 2
         low = first + (len(x) * at.step + 76) * at.is_phone  # where the bars begin
         ax = canvas(width, low + len(x) * at.step + 62)
-        _two_columns(ax, drawn, (56, first), at.step)
+        _columns(ax, drawn, (56, first), at.step)
         for head in (0, 1):
             _head(ax, drawn, head, at, low)
         _side_by_side(ax, drawn, at, low)
@@ -98,6 +109,7 @@ class _Looks:
     """What is drawn: the words, what is asked of them, and what comes of it."""
 
     x: Tensor
+    value: list[float]
     names: list[str]
     columns: list[str]
     questions: list[str]
@@ -116,37 +128,53 @@ class _Bars:
     is_phone: bool
 
     def middle(self, head: int) -> float:
-        return self.zeros[head] + self.long / 2 + 12
+        return self.zeros[head] + self.long / 2 + 18
 
 
-DESK = _Bars(32, 150, (236, 440), is_phone=False)
-PHONE = _Bars(26, 56, (62, 204), is_phone=True)
+DESK = _Bars(32, 108, (274, 456), is_phone=False)
+PHONE = _Bars(26, 48, (60, 204), is_phone=True)
 
 
 def _looking(
     x: Tensor,
+    value: Tensor,
     names: Sequence[str],
     columns: Sequence[str],
     questions: Sequence[str],
+    *,
     row: int,
 ) -> _Looks:
     """Check what is given, and compute what is drawn."""
     if x.dim() != 2 or x.size(1) != 2 or not 2 <= len(x) <= 4:
         rule = "x must have shape (T, 2), with T from 2 to 4"
         raise ValueError(f"{rule}; got {tuple(x.shape)}")
+    if value.shape != (len(x), 1):
+        rule = f"value must have shape ({len(x)}, 1)"
+        raise ValueError(f"{rule}; got {tuple(value.shape)}")
     names = _called("name", names, len(x), 5)
-    columns = _called("column", columns, 2, 8)
+    columns = _called("column", columns, 3, 8)
     questions = _called("question", questions, 2, 20)
-    heads = [scaled_dot_product_attention(*[c] * 3) for c in x.split(1, dim=1)]
+    asked = x.split(1, dim=1)
+    heads = [
+        scaled_dot_product_attention(column, column, value) for column in asked
+    ]
     weights = [table[row] for _, table in heads]
     averages = [float(context[row]) for context, _ in heads]
-    return _Looks(x, names, columns, questions, row, weights, averages)
+    brought = value.flatten().tolist()
+    return _Looks(x, brought, names, columns, questions, row, weights, averages)
 
 
 def _told(drawn: _Looks) -> list[str]:
     """Say what is drawn."""
-    told = [f"The word {drawn.names[drawn.row]} looks twice"]
-    asked = zip(drawn.questions, drawn.columns, strict=True)
+    held = ", ".join(
+        f"{name} {number(value, 0)}"
+        for name, value in zip(drawn.names, drawn.value, strict=True)
+    )
+    told = [
+        f"The word {drawn.names[drawn.row]} looks twice, and each time brings back an average "
+        f"of the column {drawn.columns[2]}: {held}"
+    ]
+    asked = zip(drawn.questions, drawn.columns[:2], strict=True)
     for h, (question, column) in enumerate(asked):
         each = zip(drawn.names, drawn.weights[h].tolist(), strict=True)
         seen = ", ".join(f"{name} {number(weight)}" for name, weight in each)
@@ -157,46 +185,53 @@ def _told(drawn: _Looks) -> list[str]:
     return [*told, f"Side by side: {listed(drawn.averages)}"]
 
 
-def _two_columns(ax: Axes, drawn: _Looks, corner: Point, step: float) -> None:
-    """Draw the words with their two columns; the one that looks stands out."""
-    (left, first), cell = corner, (62, 24)
+def _columns(ax: Axes, drawn: _Looks, corner: Point, step: float) -> None:
+    """Draw the words with their two columns and their value; the one that looks stands out."""
+    (left, first), cell = corner, (60, 24)
     for c, column in enumerate(drawn.columns):
-        at = (left + (c + 0.5) * cell[0], first - step / 2 - 12)
-        say(ax, at, column, size=SMALL)
+        at = (left + (c + 0.5) * cell[0] + 8 * (c == 2), first - step / 2 - 12)
+        say(ax, at, column, "value" if c == 2 else "ink", size=SMALL)
     for i, (name, entries) in enumerate(zip(drawn.names, drawn.x, strict=True)):
         looks, y = i == drawn.row, first + i * step
         role = "query" if looks else "key"
         say(ax, (left - 8, y), name, role, align="right", size=SMALL, bold=looks)
         wide = BOLD_LINE if looks else 1
         vector(ax, (left, y), entries, role, cell=cell, digits=0, width=wide)
+        brought = [drawn.value[i]]
+        at = (left + 2 * cell[0] + 8, y)
+        vector(ax, at, brought, "value", cell=cell, digits=0, width=1)
 
 
 def _head(ax: Axes, drawn: _Looks, head: int, at: _Bars, low: float) -> None:
-    """Draw what one head asks, and its weights as bars."""
+    """Draw what one head asks, its weights as bars, and the value that each weight meets."""
     rows = [low + i * at.step for i in range(len(drawn.x))]
     zero, middle, top = at.zeros[head], at.middle(head), rows[0] - at.step / 2
-    titles(ax, [(middle, f"head {head + 1}: {drawn.columns[head]}")], top - 46)
+    by = "" if at.is_phone else f": by {drawn.columns[head]}"
+    titles(ax, [(middle, f"head {head + 1}{by}")], top - 46)
     say(ax, (middle, top - 24), drawn.questions[head], size=SMALL)
-    weights = drawn.weights[head].tolist()
-    for y, name, weight in zip(rows, drawn.names, weights, strict=True):
+    weights, size = drawn.weights[head].tolist(), SMALL if at.is_phone else TEXT
+    for i, (y, weight) in enumerate(zip(rows, weights, strict=True)):
         bar(ax, (zero, y), at.long * weight, "weights")
         end = (zero + at.long * weight + 6, y)
-        say(ax, end, number(weight), "weights", align="left")
+        met = f"{number(weight)} × {number(drawn.value[i], 0).replace('-', '−')}"
+        say(ax, end, met, "weights", align="left", size=size)
         if at.is_phone:
-            say(ax, (zero - 6, y), name, align="right", size=SMALL)
+            say(ax, (zero - 6, y), drawn.names[i], align="right", size=SMALL)
     line(ax, [(zero, rows[0] - 14), (zero, rows[-1] + 14)])
 
 
 def _side_by_side(ax: Axes, drawn: _Looks, at: _Bars, low: float) -> None:
     """Draw the average of each head, and both as one vector."""
     high = low + len(drawn.x) * at.step
-    floor, centre = high + 38, sum(at.zeros) / 2 + at.long / 2 + 12
+    floor, centre = high + 38, sum(at.zeros) / 2 + at.long / 2 + 18
     vector(ax, (centre - 42, floor), drawn.averages, "context", width=BOLD_LINE)
     for head, side in enumerate((-1, 1)):
         x = at.middle(head)
         way = [(x, high - at.step / 2 + 2), (x, floor)]
         wire(ax, [*way, (centre + 44 * side, floor)], "context")
-    say(ax, (centre, high + 10), "two averages", "context", size=SMALL, bold=True)
+    of = "" if at.is_phone else f" of {drawn.columns[2]}"
+    averages = f"two averages{of}"
+    say(ax, (centre, high + 10), averages, "context", size=SMALL, bold=True)
 
 
 def _called(what: str, given: Sequence[str], count: int, letters: int) -> list[str]:
