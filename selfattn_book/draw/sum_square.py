@@ -26,11 +26,9 @@ from selfattn_book.draw.style import line_names
 HIGH = 26  # pixels of a word
 GAP = 4  # pixels between two words
 RIM = 7  # pixels between the words of a sentence and its frame
-EDGE, LEAST, FAR = (
-    8,
-    12,
-    160,
-)  # pixels beside the square; around the word on a side; between frames
+EDGE = 8  # pixels beside the square
+LEAST = 12  # pixels around the word on a side
+FAR = 160  # pixels between two frames, at most
 LINE_OF_TEXT = 18  # pixels from one line of text at a corner to the next
 LETTERS = 7  # of the longest word
 LONG = ["the two + and the two −", "have the same words"]  # in the middle
@@ -200,10 +198,8 @@ def _sides(ax: Axes, at: _At, drawn: _Square) -> None:
     ends = [*at.middles, at.middles[0]]
     for i, (a, b) in enumerate(pairwise(ends)):
         wire(ax, _between(a, b, at.size), "road", head=False)
-        middle, name = (
-            ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2),
-            drawn.names(drawn.sides[i]),
-        )
+        middle = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
+        name = drawn.names(drawn.sides[i])
         box(ax, middle, (drawn.wide, HIGH), f"word-{i}", name, order=4)
 
 
