@@ -256,8 +256,11 @@ def _peek(
             wire(ax, way, "weights", width=1 + 6 * weight)
             say(ax, mark, number(weight), "weights", align=align, bold=True)
         else:
-            wire(ax, way, "mask", dashed=True, head=False)
-            say(ax, mark, "hidden by the mask", "mask", align=align, size=SMALL)
+            at = (x + 24, high + 62)  # on the way, which ends here
+            wire(ax, [way[0], at], "mask", head=False)
+            box(ax, at, (26, 26), "mask")
+            hatch(ax, at, (24, 24))
+            say(ax, (x + 42, mark[1]), "masked", "muted", align=align, size=SMALL)
     _corner(ax, (x - 66, low), "context", "y₁", weights @ fed)
     _corner(ax, (x + 66, low), "word-1", names[1], fed[1])
     for dx, text in zip(

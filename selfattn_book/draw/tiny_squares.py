@@ -32,6 +32,7 @@ CELL, NOTE, KEY = (
     26,
 )  # pixels: of a row, of a line below it, of the key to the marks
 ACROSS = 4  # on a phone
+HALF = 24  # pixels of half a square that stands alone
 
 
 def tiny_squares(
@@ -170,7 +171,7 @@ def one_memory(walks: Tensor, memories: Tensor) -> Axes:
             zip(rows, corners, states, strict=True)
         ):
             _begun(ax, (square, y), walk, swapped=i == 1)
-            wire(ax, [(square + 40, y), (pile, y)])
+            wire(ax, [(square + 42, y), (pile, y)])
             for t, state in enumerate(left):
                 at = (pile, y + (-15, 15)[t])
                 _state(ax, at, state, word=2 * (t ^ i))
@@ -212,7 +213,7 @@ def one_memory(walks: Tensor, memories: Tensor) -> Axes:
 
 def _begun(ax: Axes, at: Point, walk: np.ndarray, *, swapped: bool) -> None:
     """Draw a square: its first two corners on the grounds of their states, and an open third one."""
-    place = [_on_sheet(at, corner) for corner in walk]
+    place = [(at[0] + HALF * float(x), at[1] - HALF * float(y)) for x, y in walk]
     wire(ax, [*place[1:], place[0]], "road", width=1, head=False)
     wire(ax, [place[0], _short_of(place[1], place[0])], "ink", width=2.4)
     for i, (corner, spot) in enumerate(zip(walk[:3], place, strict=False)):
