@@ -157,10 +157,10 @@ def one_memory(walks: Tensor, memories: Tensor) -> Axes:
 
     def draw(width: float) -> Axes:
         on_desk = width != NARROW
-        ax = canvas(width, 246 if on_desk else 400)
-        rows = (86, 190) if on_desk else (78, 178)
+        ax = canvas(width, 252 if on_desk else 424)
+        rows = (82, 200) if on_desk else (78, 194)
         square, pile = (62, 124) if on_desk else (56, 142)
-        bag = (412, 138) if on_desk else (156, 290)
+        bag = (412, 141) if on_desk else (156, 314)
         heads = [(square, "walk"), (pile + 56, "memory")]
         heads += [(bag[0], "as a bag"), (570, "corner 3")] if on_desk else []
         for x, title in heads:
