@@ -105,6 +105,117 @@ def clocks(angles: Tensor, names: Sequence[str], *, row: int = 1) -> Axes:
     return for_desk_and_phone(draw)
 
 
+def shifts(
+    codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: int
+) -> Axes:
+    """Draw how far the hands of some clocks turn on the way of some steps, from two positions or more.
+
+    Args:
+        codes: ``(T, D)``, sine and cosine of D/2 clocks side by side, for T positions.
+        which: the clocks that are drawn, at most 4.
+        starts: the positions from which the steps are taken, a row for each, at most 3.
+        steps: how many.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: a clock or a position is not among the codes, or too many are wanted.
+
+    Example:
+        >>> angles = torch.arange(6.0)[:, None] * torch.tensor([1.0, 0.1])
+        >>> codes = torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
+        >>> print(shifts(codes, [0, 1], [0, 2], 3).get_label())
+        The way of 3 steps. From position 0 to 3, clock 0 turns by 3.00 rad, clock 1 by 0.30 rad.
+        From position 2 to 5, clock 0 turns by 3.00 rad, clock 1 by 0.30 rad.
+        >>> shifts(codes, [2], [0], 3)
+        Traceback (most recent call last):
+        ValueError: which must name 1 to 4 of the clocks 0 to 1; got [2]
+        >>> shifts(codes, [0], [0, 3], 3)
+        Traceback (most recent call last):
+        ValueError: starts must be 1 to 3 positions, with 3 steps to go up to 5; got [0, 3]
+    """
+    which, starts = list(which), list(starts)
+    length, clocks_there = len(codes), codes.size(1) // 2
+    if not 1 <= len(which) <= 4 or not set(which) <= set(range(clocks_there)):
+        rule = f"which must name 1 to 4 of the clocks 0 to {clocks_there - 1}"
+        raise ValueError(f"{rule}; got {which}")
+    if not 1 <= len(starts) <= 3 or not set(starts) <= set(range(length - steps)):
+        rule = f"starts must be 1 to 3 positions, with {steps} steps to go up to {length - 1}"
+        raise ValueError(f"{rule}; got {starts}")
+    pairs = codes.unflatten(1, (-1, 2))[:, which]
+    angles = torch.atan2(pairs[..., 0], pairs[..., 1])  # (T, clocks)
+    told = [f"The way of {steps} step{'s' * (steps != 1)}"]
+    for start in starts:
+        turns = _turns(angles[start], angles[start + steps])
+        parts = [
+            f"clock {c} by {turn:.2f} rad"
+            for c, turn in zip(which, turns, strict=True)
+        ]
+        parts[0] = parts[0].replace(" by ", " turns by ", 1)
+        told.append(f"From position {start} to {start + steps}, {', '.join(parts)}")
+
+    def draw(width: float) -> Axes:
+        on_desk = width == WIDE
+        left, face = (126, 42) if on_desk else (6, 30)
+        room, high = (
+            (width - left - 6) / len(which),
+            2 * face + (46 if on_desk else 66),
+        )
+        ax = canvas(width, 32 + high * len(starts))
+        for c, clock in enumerate(which):
+            say(
+                ax,
+                (left + room * (c + 0.5), 12),
+                f"clock {clock}",
+                bold=True,
+                size=SMALL,
+            )
+        if on_desk:
+            say(ax, (left - 16, 12), "positions", align="right", size=SMALL)
+        for r, start in enumerate(starts):
+            top, way = 32 + high * r, f"from {start} to {start + steps}"
+            y = top + face + (4 if on_desk else 26)
+            name = (left - 16, y) if on_desk else (left, top + 8)
+            says = f"{'positions ' * (not on_desk)}{way}"
+            say(ax, name, says, align="right" if on_desk else "left", size=SMALL)
+            hands = angles[start].tolist(), angles[start + steps].tolist()
+            for c in range(len(which)):
+                ends = hands[0][c], hands[1][c]
+                _turn(ax, (left + room * (c + 0.5), y), face, ends)
+        return tell(ax, *told)
+
+    return for_desk_and_phone(draw)
+
+
+def _turns(start: Tensor, end: Tensor) -> list[float]:
+    """Return how far the hands have gone counter-clockwise, below one full turn."""
+    turns = ((end - start) % (2 * torch.pi)).tolist()
+    return [float(turn) for turn in turns]
+
+
+def _turn(ax: Axes, at: Point, face: float, ends: tuple[float, float]) -> None:
+    """Draw one clock: a dashed hand before the steps, a full one after them, and the way between."""
+    x, y = at
+    node(ax, at, "", "road", radius=face)
+    start, end = ends
+    turn = (end - start) % (2 * np.pi)
+    along = start + turn * np.linspace(0, 1, 40)
+    arc = [(x + 0.5 * face * np.cos(a), y - 0.5 * face * np.sin(a)) for a in along]
+    line(ax, arc, "query", width=3)
+    for angle, dashed in ((start, True), (end, False)):
+        tip = (x + face * np.cos(angle), y - face * np.sin(angle))
+        line(
+            ax,
+            [at, tip],
+            _role(dashed),
+            width=1.4 if dashed else 2.4,
+            dashed=dashed,
+        )
+        disc(ax, tip, 3 if dashed else 4.5, _role(dashed))
+    say(ax, (x, y + face + 16), f"{turn:.2f} rad", "query", size=SMALL)
+
+
 @dataclass
 class _Drawn:
     """What is drawn: the angles of clocks at positions, and which position is marked."""

@@ -1,7 +1,7 @@
 """Encoder and decoder as drawings: what passes through them, and how a target is shifted by one."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -48,6 +48,7 @@ STEPS = [
 ]
 KINDS = ["self-attention", "causal self-attention", "cross-attention"]
 HALF = 16  # pixels of half a box of encoder and decoder
+PEEK = 262  # pixels that one way to attend to two points is high
 
 
 def encoder_steps(
@@ -163,6 +164,109 @@ def shift_by_one(source: Tensor, target: Tensor) -> Axes:
             _shift(width, fed, asked), "The target, shifted by one", *told
         )
     )
+
+
+def peeking(
+    fed: Tensor, tables: Mapping[str, Tensor], names: Sequence[str] = ("b", "c")
+) -> Axes:
+    """Draw what position 1 receives of two points that are fed, the second of which is its answer.
+
+    Args:
+        fed: ``(2, 2)``, corners of a square with side 2 around the middle.
+        tables: by the name of a way to attend, its weights ``(2, 2)``; one way or two.
+        names: of the two points.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: the points or a table have another shape, or there are more than two ways.
+
+    Example:
+        >>> b, c = torch.tensor([[-1.0, 1], [1, 1]])
+        >>> free, masked = torch.tensor([[0.1, 0.9], [0.5, 0.5]]), torch.tensor([[1, 0], [0.5, 0.5]])
+        >>> ax = peeking(torch.stack([b, c]), {"No mask": free, "Masked": masked})
+        >>> print(ax.get_label())
+        Position 1 is fed b and asked for c, which is fed at position 2.
+        No mask: it takes 0.10 of b and 0.90 of c, and receives (0.80, 1.00), where c is (1.00, 1.00).
+        Masked: it takes 1.00 of b and nothing of c, and receives (-1.00, 1.00), where c is ...
+        >>> peeking(torch.ones(3, 2), {"No mask": free})
+        Traceback (most recent call last):
+        ValueError: fed and each table must have shape (2, 2); got (3, 2) and (2, 2)
+        >>> peeking(torch.ones(2, 2), {})
+        Traceback (most recent call last):
+        ValueError: there must be one way to attend or two; got 0
+    """
+    if not 1 <= len(tables) <= 2:
+        raise ValueError(
+            f"there must be one way to attend or two; got {len(tables)}"
+        )
+    for table in tables.values():
+        if fed.shape != (2, 2) or table.shape != (2, 2):
+            rule = "fed and each table must have shape (2, 2)"
+            raise ValueError(
+                f"{rule}; got {tuple(fed.shape)} and {tuple(table.shape)}"
+            )
+    first, answer = line_names(names, 2)
+    told = [
+        f"Position 1 is fed {first} and asked for {answer}, which is fed at position 2"
+    ]
+    for name, table in tables.items():
+        own, other = table[0].tolist()
+        taken = f"{number(other)} of {answer}" if other else f"nothing of {answer}"
+        told.append(
+            f"{name}: it takes {number(own)} of {first} and {taken}, and receives "
+            f"({listed(table[0] @ fed)}), where {answer} is ({listed(fed[1])})"
+        )
+
+    def draw(width: float) -> Axes:
+        beside = width == WIDE
+        ax = canvas(width, PEEK if beside else PEEK * len(tables))
+        for i, (name, table) in enumerate(tables.items()):
+            middle = width * (i + 0.5) / len(tables) if beside else width / 2
+            top = 0 if beside else PEEK * i
+            _peek(ax, (middle, top), name, fed, table[0], (first, answer))
+        return tell(ax, *told)
+
+    return for_desk_and_phone(draw)
+
+
+def _peek(
+    ax: Axes,
+    at: Point,
+    title: str,
+    fed: Tensor,
+    weights: Tensor,
+    names: tuple[str, str],
+) -> None:
+    """Draw one way to attend: what is fed above, what position 1 receives and should say below."""
+    (x, top), sides = at, (-66, 66)
+    say(ax, (x, top + 12), title, bold=True)
+    high, low = top + 76, top + 206
+    for i, (dx, name) in enumerate(zip(sides, names, strict=True)):
+        _corner(ax, (x + dx, high), f"word-{i}", name, fed[i])
+        place = (x + dx, high - 38)
+        say(ax, place, f"fed at position {i + 1}", "muted", size=SMALL)
+    for dx, weight in zip(sides, weights.tolist(), strict=True):
+        # Both ways end at the first position; the one from the second is slanted.
+        way = [(x + dx, high + 27), (x - 66 + 28 * (dx > 0), low - 28)]
+        mark = (x - 76, high + 58) if dx < 0 else (x + 38, high + 62)
+        align = "right" if dx < 0 else "left"
+        if weight:
+            wire(ax, way, "weights", width=1 + 6 * weight)
+            say(ax, mark, number(weight), "weights", align=align, bold=True)
+        else:
+            at = (x + 24, high + 62)  # on the way, which ends here
+            wire(ax, [way[0], at], "mask", head=False)
+            box(ax, at, (26, 26), "mask")
+            hatch(ax, at, (24, 24))
+            say(ax, (x + 42, mark[1]), "masked", "muted", align=align, size=SMALL)
+    _corner(ax, (x - 66, low), "context", "y₁", weights @ fed)
+    _corner(ax, (x + 66, low), "word-1", names[1], fed[1])
+    for dx, text in zip(
+        sides, ("position 1 receives", "and should say"), strict=True
+    ):
+        say(ax, (x + dx, low + 40), text, "muted", size=SMALL)
 
 
 def _check_points(

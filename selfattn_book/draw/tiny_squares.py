@@ -1,6 +1,7 @@
 """Kinds of squares as tiny squares: what is given, what is asked for, and what a model says."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,6 +18,7 @@ from selfattn_book.draw.canvas import (
     listed,
     say,
     tell,
+    vector,
     wire,
 )
 from selfattn_book.draw.layout import NARROW
@@ -30,6 +32,7 @@ CELL, NOTE, KEY = (
     26,
 )  # pixels: of a row, of a line below it, of the key to the marks
 ACROSS = 4  # on a phone
+HALF = 24  # pixels of half a square that stands alone
 
 
 def tiny_squares(
@@ -96,6 +99,136 @@ def tiny_squares(
         return tell(ax, *_told(corners, said, notes))
 
     return for_desk_and_phone(draw)
+
+
+def one_memory(walks: Tensor, memories: Tensor) -> Axes:
+    """Draw two walks that begin with the same two corners, in either order, and the memories they leave.
+
+    The second memory is the first one upside down, so both are one bag of states, for two answers.
+
+    Args:
+        walks: ``(2, 4, 2)``, corners of a square in their order.
+        memories: ``(2, 2, 2)``, the states of the first two corners of each walk.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: walks or memories have another shape, or the memories do not hold the same states.
+
+    Example:
+        >>> import torch
+        >>> there = torch.tensor([[-1.0, -1], [-1, 1], [1, 1], [1, -1]])
+        >>> walks = torch.stack([there, there[[1, 0, 3, 2]]])
+        >>> states = torch.tensor([[0.5, 0.0], [0.25, 1.0]])
+        >>> print(one_memory(walks, torch.stack([states, states.flip(0)])).get_label())
+        Two walks, and one bag. The walk from (-1, -1) to (-1, 1) goes on to (1, 1),
+        and leaves the states (0.500, 0.000) and (0.250, 1.000).
+        The walk from (-1, 1) to (-1, -1) goes on to (1, -1),
+        and leaves the states (0.250, 1.000) and (0.500, 0.000).
+        As a bag the two memories are the same, so nothing in it says which corner comes next.
+        >>> one_memory(walks, torch.stack([states, states]))
+        Traceback (most recent call last):
+        ValueError: the second memory must hold the states of the first in the other order
+        >>> one_memory(walks[:1], states[None])
+        Traceback (most recent call last):
+        ValueError: walks must have shape (2, 4, 2), and memories (2, 2, 2); got (1, 4, 2) and (1, 2, 2)
+    """
+    if walks.shape != (2, 4, 2) or memories.shape != (2, 2, 2):
+        rule = "walks must have shape (2, 4, 2), and memories (2, 2, 2)"
+        got = f"{tuple(walks.shape)} and {tuple(memories.shape)}"
+        raise ValueError(f"{rule}; got {got}")
+    corners, states = as_array(walks), as_array(memories)
+    if not np.allclose(states[0], states[1][::-1]):
+        rule = (
+            "the second memory must hold the states of the first in the other order"
+        )
+        raise ValueError(rule)
+    told = ["Two walks, and one bag"]
+    for walk, left in zip(corners, states, strict=True):
+        first, second, third = (f"({listed(corner, 0)})" for corner in walk[:3])
+        one, other = (f"({listed(state, 3)})" for state in left)
+        way = f"The walk from {first} to {second} goes on to {third}"
+        told.append(f"{way}, and leaves the states {one} and {other}")
+    told.append(
+        "As a bag the two memories are the same, "
+        "so nothing in it says which corner comes next"
+    )
+
+    def draw(width: float) -> Axes:
+        on_desk = width != NARROW
+        ax = canvas(width, 252 if on_desk else 424)
+        rows = (82, 200) if on_desk else (78, 194)
+        square, pile = (62, 124) if on_desk else (56, 142)
+        bag = (412, 141) if on_desk else (156, 314)
+        heads = [(square, "walk"), (pile + 56, "memory")]
+        heads += [(bag[0], "as a bag"), (570, "corner 3")] if on_desk else []
+        for x, title in heads:
+            say(ax, (x, 14), title, "muted", bold=True)
+        size = (144, 80)
+        edge = (bag[0] - size[0] / 2, bag[1] - size[1] / 2)
+        for i, (y, walk, left) in enumerate(
+            zip(rows, corners, states, strict=True)
+        ):
+            _begun(ax, (square, y), walk, swapped=i == 1)
+            wire(ax, [(square + 42, y), (pile, y)])
+            for t, state in enumerate(left):
+                at = (pile, y + (-15, 15)[t])
+                _state(ax, at, state, word=2 * (t ^ i))
+            if on_desk:
+                wire(
+                    ax,
+                    [(pile + 112, y), (edge[0], bag[1] + (-22, 22)[i])],
+                    curved=True,
+                )
+        box(ax, bag, size, "road")
+        for t, state in enumerate(states[0]):
+            _state(ax, (bag[0] - 56, bag[1] + (-17, 17)[t]), state, word=2 * t)
+        thirds = [f"({listed(walk[2], 0)})" for walk in corners]
+        if on_desk:
+            wire(ax, [(bag[0] + size[0] / 2, bag[1]), (534, bag[1])])
+            for y, text in zip(
+                (-20, 0, 20), (thirds[0], "or", thirds[1]), strict=True
+            ):
+                say(ax, (572, bag[1] + y), text, bold=y != 0)
+            say(ax, (622, bag[1]), "?", bold=True, size=22)
+        else:
+            for i, y in enumerate(rows):
+                x = pile + 112 + (12, 26)[1 - i]
+                way = [
+                    (pile + 112, y),
+                    (x, y),
+                    (x, bag[1]),
+                    (bag[0] + size[0] / 2, bag[1]),
+                ]
+                wire(ax, way)
+            say(ax, (76, bag[1]), "as a bag", "muted", align="right", bold=True)
+            wire(ax, [(bag[0], bag[1] + size[1] / 2), (bag[0], bag[1] + 66)])
+            text = f"corner 3: {thirds[0]} or {thirds[1]}?"
+            say(ax, (bag[0], bag[1] + 84), text, bold=True)
+        return tell(ax, *told)
+
+    return for_desk_and_phone(draw)
+
+
+def _begun(ax: Axes, at: Point, walk: np.ndarray, *, swapped: bool) -> None:
+    """Draw a square: its first two corners on the grounds of their states, and an open third one."""
+    place = [(at[0] + HALF * float(x), at[1] - HALF * float(y)) for x, y in walk]
+    wire(ax, [*place[1:], place[0]], "road", width=1, head=False)
+    wire(ax, [place[0], _short_of(place[1], place[0])], "ink", width=2.4)
+    for i, (corner, spot) in enumerate(zip(walk[:3], place, strict=False)):
+        if i < 2:
+            box(ax, spot, (12, 12), f"word-{2 * (i ^ swapped)}", order=4)
+        else:
+            box(ax, spot, (10, 10), "query", width=LINE, order=4)
+        away = 16 * np.sign(corner)
+        text = str(i + 1) if i < 2 else "3?"
+        say(ax, (spot[0] + away[0], spot[1] - away[1]), text, size=SMALL)
+
+
+def _state(ax: Axes, at: Point, state: np.ndarray, *, word: int) -> None:
+    look: Any = {"cell": (56, 26), "digits": 3, "text_size": SMALL}
+    vector(ax, at, state, f"word-{word}", **look)
 
 
 def _check(corners: np.ndarray, said: np.ndarray | None) -> None:
