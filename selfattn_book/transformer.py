@@ -182,8 +182,10 @@ class EncoderBlock(nn.Module):
             mask: boolean, ``True`` = may be seen, broadcastable to ``(B, H, T, T)``.
             need_weights: return the weights; without them PyTorch chooses a kernel.
         """
-        y = self.attention_path.before(x)
-        context, weights = self.attention(y, y, y, mask, need_weights=need_weights)
+        read = self.attention_path.before(x)
+        context, weights = self.attention(
+            read, read, read, mask, need_weights=need_weights
+        )
         x = self.attention_path.after(x, context)
 
         change = self.feed_forward(self.feed_forward_path.before(x))
@@ -276,15 +278,20 @@ class DecoderBlock(nn.Module):
             ValueError: the memory is not as long as that of the calls before.
         """
         kept = DecoderCache.empty() if cache is None else cache.branch()
-        y = self.self_attention_path.before(x)
+        read = self.self_attention_path.before(x)
         context, weights = self.self_attention(
-            y, y, y, target_mask, need_weights=need_weights, cache=kept.target
+            read,
+            read,
+            read,
+            target_mask,
+            need_weights=need_weights,
+            cache=kept.target,
         )
         x = self.self_attention_path.after(x, context)
 
-        y, unread = self.cross_attention_path.before(x), kept.unread(memory)
+        read, unread = self.cross_attention_path.before(x), kept.unread(memory)
         context, memory_weights = self.cross_attention(
-            y,
+            read,
             unread,
             unread,
             memory_mask,

@@ -26,7 +26,10 @@ ROLES = ["query", "key", "value"]
 
 
 def rungs(
-    ends: Mapping[str, ArrayLike | Tensor], heights: Mapping[str, float]
+    ends: Mapping[str, ArrayLike | Tensor],
+    heights: Mapping[str, float],
+    *,
+    below: tuple[str, float] | None = None,
 ) -> Axes:
     """Draw the losses at which runs have ended beside a ladder of named losses, in powers of ten.
 
@@ -35,6 +38,7 @@ def rungs(
     Args:
         ends: one to three names of models, and ``(seeds,)`` losses each.
         heights: names of rungs, and the loss of each.
+        below: the name of a dashed line, and its loss.
 
     Returns:
         The axes.
@@ -48,6 +52,10 @@ def rungs(
         >>> print(ax.get_label())
         A ladder, in powers of ten. Rungs: lost at 1.00, floor at 0.01.
         plain, 2 runs: 0.02, 0.30.
+        >>> ax = rungs({"plain": [0.3, 0.02]}, {"floor": 0.01}, below=("arrived", 0.05))
+        >>> print(ax.get_label())
+        A ladder, in powers of ten. Rungs: floor at 0.01.
+        Dashed line: arrived below 0.05, where 1 of 2 plain are. plain, 2 runs: 0.02, 0.30.
         >>> rungs({"plain": [0.0]}, {"floor": 0.01})
         Traceback (most recent call last):
         ValueError: a loss must be above 0; got 0.0
@@ -68,7 +76,11 @@ def rungs(
     seen = np.concatenate([*losses.values(), list(heights.values())])
     if seen.min() <= 0:
         raise ValueError(f"a loss must be above 0; got {float(seen.min())}")
-    told = ", ".join(f"{name} at {number(y)}" for name, y in heights.items())
+    told = [
+        f"Rungs: {', '.join(f'{n} at {number(y)}' for n, y in heights.items())}"
+    ]
+    if below:
+        told.append(_told_of_the_line(below, losses))
     each = [
         f"{name}, {len(values)} runs: {', '.join(map(number, values))}"
         for name, values in losses.items()
@@ -76,10 +88,26 @@ def rungs(
 
     def draw(width: float) -> Axes:
         ax = canvas(width, HIGH + (88 if width == NARROW else 68))
-        _Ladder(ax, (seen.min(), seen.max()), width).draw(losses, heights)
-        return tell(ax, "A ladder, in powers of ten", f"Rungs: {told}", *each)
+        ladder = _Ladder(ax, (seen.min(), seen.max()), width)
+        ladder.draw(losses, heights)
+        if below:
+            ladder.dash(*below)
+        return tell(ax, "A ladder, in powers of ten", *told, *each)
 
     return for_desk_and_phone(draw)
+
+
+def _told_of_the_line(
+    below: tuple[str, float], losses: Mapping[str, np.ndarray]
+) -> str:
+    name, limit = below
+    counts = [
+        f"{int((values < limit).sum())} of {len(values)} {model}"
+        for model, values in losses.items()
+    ]
+    return (
+        f"Dashed line: {name} below {number(limit)}, where {', '.join(counts)} are"
+    )
 
 
 class _Ladder:
@@ -94,6 +122,14 @@ class _Ladder:
     def y(self, loss: float) -> float:
         share = (self.most - np.log(loss)) / max(self.most - self.least, 1e-9)
         return 44 + (HIGH - 24) * float(share)
+
+    def dash(self, name: str, limit: float) -> None:
+        y, (left, right) = self.y(limit), self.rails
+        line(self.ax, [(left, y), (right, y)], "ink", width=1.4, dashed=True)
+        at = (left + 8, y - 10) if self.narrow else (left - 12, y)
+        align = "left" if self.narrow else "right"
+        text = f"{name} below {number(limit)}"
+        say(self.ax, at, text, size=SMALL, align=align)
 
     def draw(
         self, losses: Mapping[str, np.ndarray], heights: Mapping[str, float]

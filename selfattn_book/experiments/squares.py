@@ -210,4 +210,5 @@ def walk_on(points: Tensor) -> tuple[Tensor, Tensor]:
     length = points.size(-2)
     codes = 10 * sinusoidal_encoding(length + 1, 16, dtype=points.dtype)
     queries, keys = codes[:-1], codes[1:]
-    return scaled_dot_product_attention(queries, keys, -points, causal_mask(length))
+    mask = causal_mask(length)
+    return scaled_dot_product_attention(queries, keys, -points, mask)
