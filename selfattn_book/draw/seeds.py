@@ -233,9 +233,7 @@ def _in_sight(
     if low >= high:
         rule = "the first of two heights must be the lower one"
         raise ValueError(f"{rule}; got {low:g} and {high:g}")
-    return {
-        name: height for name, height in rungs.items() if low <= height <= high
-    }
+    return {name: height for name, height in rungs.items() if low <= height <= high}
 
 
 def _draw_model(ax: Axes, column: int, heights: np.ndarray, floor: float) -> None:
