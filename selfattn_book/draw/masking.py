@@ -343,11 +343,9 @@ def _spread_on_phone(whole: Tensor) -> tuple[Axes, list[Point], list[list[Point]
         say(ax, place, "queries", "query", size=SMALL, turned=True)
         below = (middle, y + low + high + 11)
         say(ax, below, "keys", "key", size=SMALL)
-        beside = (x + long + 16, y + CELL / 2)
-        said = "repeated for each head"
-        say(ax, beside, said, size=SMALL, align="left")
-        said = "and for each query:"
-        say(ax, (beside[0], beside[1] + 18), said, size=SMALL, align="left")
+        for n, said in enumerate(("repeated for each head", "and for each query:")):
+            beside = (x + long + 16, y + CELL / 2 + 18 * n)
+            say(ax, beside, said, size=SMALL, align="left")
     say(ax, (left + long / 2, 14), "the mask", "muted", bold=True)
     say(ax, (222, 14), "as the scores meet it", "muted", bold=True)
     _shapes(ax, whole, (left + long / 2, 32), (222, 32))

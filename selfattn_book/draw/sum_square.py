@@ -1,7 +1,7 @@
 """Four sentences at the corners of a square: what no sum over their words can tell apart."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from matplotlib.axes import Axes
@@ -33,6 +33,8 @@ EDGE, LEAST, FAR = (
 )  # pixels beside the square; around the word on a side; between frames
 LINE_OF_TEXT = 18  # pixels from one line of text at a corner to the next
 LETTERS = 7  # of the longest word
+LONG = ["the two + and the two −", "have the same words"]  # in the middle
+SHORT = ["both pairs", "of corners,", "+ and −,", "have the", "same words"]
 
 
 def sum_square(
@@ -41,6 +43,8 @@ def sum_square(
     words: Sequence[str],
     corners: Sequence[str],
     notes: Sequence[str] | None = None,
+    *,
+    grounds: Sequence[str] | None = None,
 ) -> Axes:
     r"""Draw four sentences at the corners of a square, and between two of them the word they share.
 
@@ -56,6 +60,8 @@ def sum_square(
         words: the names of the words, of seven letters at most.
         corners: a short text for each sentence, such as the name of its logit.
         notes: another one.
+        grounds: the role whose colour each word has, where a page has given them colours already;
+            a colour for each side of the square when left out.
 
     Returns:
         The axes.
@@ -77,6 +83,9 @@ def sum_square(
         sentences.
         >>> [text.get_text() for text in ax.texts].count("never")   # two corners and a side
         3
+        >>> ax = sum_square(tokens, labels, words, ["", "", "", ""], grounds=["mask"] * 5)
+        >>> len({str(patch.get_facecolor()) for patch in ax.patches if patch.get_zorder() == 4})
+        2
         >>> sum_square(tokens[[0, 2, 1, 3]], labels, words, ["good", "good", "bad", "bad"])
         Traceback (most recent call last):
         ValueError: neighbours on the square must share one word at its place that the other two lack;
@@ -92,33 +101,18 @@ def sum_square(
         ValueError: a word may have at most 7 letters; got 'sometimes'
     """
     drawn = _checked(tokens, labels, words, corners, notes)
+    drawn.grounds = line_names(grounds, len(words)) if grounds else []
 
     def draw(width: float) -> Axes:
         at = _placed(drawn, width)
         ax = canvas(width, at.height)
-        middles = at.middles
-        for i, (a, b) in enumerate(pairwise([*middles, middles[0]])):
-            wire(ax, _between(a, b, at.size), "road", head=False)
-            on_side = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
-            size = (drawn.wide, HIGH)
-            box(
-                ax, on_side, size, f"word-{i}", drawn.names(drawn.sides[i]), order=4
-            )
-        for i, middle in enumerate(middles):
+        _sides(ax, at, drawn)
+        for i, middle in enumerate(at.middles):
             _corner(ax, at, drawn, i, middle)
-        y = at.height / 2
-        lines = ["the two + and the two −", "have the same words"]
-        if width == NARROW:
-            lines = [
-                "both pairs",
-                "of corners,",
-                "+ and −,",
-                "have the",
-                "same words",
-            ]
+        lines = SHORT if width == NARROW else LONG
         for i, text in enumerate(lines):
-            below = y + LINE_OF_TEXT * (i - (len(lines) - 1) / 2)
-            say(ax, (width / 2, below), text, size=SMALL, bold=True)
+            below = LINE_OF_TEXT * (i - (len(lines) - 1) / 2)
+            say(ax, (width / 2, at.height / 2 + below), text, size=SMALL, bold=True)
         return tell(ax, *_told(drawn))
 
     return for_desk_and_phone(draw)
@@ -136,6 +130,7 @@ class _Square:
     sides: list[Term]
     words: list[str]
     texts: list[list[str]]  # for each corner, the lines at it
+    grounds: list[str] = field(default_factory=list)  # of the words
 
     @property
     def wide(self) -> float:
@@ -145,6 +140,11 @@ class _Square:
 
     def names(self, term: Term) -> str:
         return self.words[term[1]]
+
+    def ground(self, term: Term) -> str:
+        if self.grounds:
+            return self.grounds[term[1]]
+        return f"word-{self.sides.index(term)}" if term in self.sides else "muted"
 
     def common(self) -> list[Term]:
         return [term for term in self.sentences[0] if term not in self.sides]
@@ -209,6 +209,16 @@ def _placed(drawn: _Square, width: float) -> _At:
     return _At(stacked, size, middles, low + top)
 
 
+def _sides(ax: Axes, at: _At, drawn: _Square) -> None:
+    """Draw the sides of the square, each with the word that its two ends share."""
+    ends = [*at.middles, at.middles[0]]
+    for i, (a, b) in enumerate(pairwise(ends)):
+        wire(ax, _between(a, b, at.size), "road", head=False)
+        middle, side = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2), drawn.sides[i]
+        size, name = (drawn.wide, HIGH), drawn.names(side)
+        box(ax, middle, size, drawn.ground(side), name, order=4)
+
+
 def _between(a: Point, b: Point, size: Point) -> list[Point]:
     """Return the ends of a side, which leaves the frames of its corners free.
 
@@ -236,14 +246,7 @@ def _corner(ax: Axes, at: _At, drawn: _Square, i: int, middle: Point) -> None:
         width=edge,
         order=3,
     )
-    middle_of_all = (len(drawn.sentences[i]) - 1) / 2
-    for t, term in enumerate(drawn.sentences[i]):
-        dx = 0 if at.stacked else (t - middle_of_all) * (drawn.wide + GAP)
-        dy = (t - middle_of_all) * (HIGH + GAP) if at.stacked else 0
-        side = drawn.sides.index(term) if term in drawn.sides else None
-        ground = "muted" if side is None else f"word-{side}"
-        name = drawn.names(term)
-        box(ax, (x + dx, y + dy), (drawn.wide, HIGH), ground, name, order=4)
+    _words(ax, at, drawn, i, middle)
     away = -1 if i < 2 else 1
     outer = y + away * (at.size[1] / 2 + LINE_OF_TEXT / 2 + 2)
     lines = drawn.texts[i] if away > 0 else drawn.texts[i][::-1]
@@ -252,6 +255,19 @@ def _corner(ax: Axes, at: _At, drawn: _Square, i: int, middle: Point) -> None:
     inward = 1 if i in (0, 3) else -1
     sign = (x + inward * at.size[0] / 2, y + away * at.size[1] / 2)
     node(ax, sign, "+" if plus else "−", "ink" if plus else "muted", radius=9)
+
+
+def _words(ax: Axes, at: _At, drawn: _Square, i: int, middle: Point) -> None:
+    """Draw the words of a sentence, each on its ground."""
+    centre = (len(drawn.sentences[i]) - 1) / 2
+    for t, term in enumerate(drawn.sentences[i]):
+        x, y = middle
+        if at.stacked:
+            y += (t - centre) * (HIGH + GAP)
+        else:
+            x += (t - centre) * (drawn.wide + GAP)
+        size, name = (drawn.wide, HIGH), drawn.names(term)
+        box(ax, (x, y), size, drawn.ground(term), name, order=4)
 
 
 def _told(drawn: _Square) -> list[str]:
