@@ -1,9 +1,10 @@
-"""A mask laid over scores, and what reaches an output through several masked layers."""
+"""A mask laid over scores, one repeated along their axes, and what reaches an output through layers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from matplotlib.axes import Axes
 from torch import Tensor
 
@@ -18,6 +19,7 @@ from selfattn_book.draw.canvas import (
     hatch,
     number,
     say,
+    shape,
     tell,
     titles,
     wire,
@@ -218,6 +220,153 @@ def _hidden(ax: Axes, at: Point, size: Point, text: str) -> None:
     box(ax, at, size, "mask", width=1)
     hatch(ax, at, size)
     box(ax, at, (24, 20), "mask", text, width=0, order=5.5)
+
+
+def repeated_mask(mask: Tensor, heads: int, queries: int) -> Axes:
+    """Draw the mask of each sentence, and how broadcasting repeats it for every head and query.
+
+    Args:
+        mask: ``(B, 1, 1, S)``, boolean, ``True`` = may attend; B is 1 to 3, and S 2 to 4.
+        heads: how many heads the scores have, 1 to 3.
+        queries: how many queries, 1 to 4.
+
+    Returns:
+        The axes.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: the mask has another shape, or there are too many heads or queries to be drawn.
+
+    Example:
+        >>> import torch
+        >>> mask = torch.tensor([[True, True, True], [True, False, False]])[:, None, None]
+        >>> ax = repeated_mask(mask, heads=2, queries=3)
+        >>> print(ax.get_label())
+        A mask of shape (2, 1, 1, 3), repeated to (2, 2, 3, 3). Sentence 0: every query of every
+        head may see keys 0, 1, 2. Sentence 1: every query of every head may see keys 0.
+        >>> [text.get_text() for text in ax.texts].count("✓")   # 3 + 1, and each 2 * 3 times more
+        28
+        >>> repeated_mask(mask.int(), heads=2, queries=3)
+        Traceback (most recent call last):
+        TypeError: a mask is boolean, True where a query may attend; got torch.int32
+        >>> repeated_mask(mask[:, 0], heads=2, queries=3)
+        Traceback (most recent call last):
+        ValueError: mask must have shape (B, 1, 1, S), with B from 1 to 3 and S from 2 to 4;
+        got (2, 1, 3)
+        >>> repeated_mask(mask, heads=2, queries=5)
+        Traceback (most recent call last):
+        ValueError: there must be 1 to 3 heads and 1 to 4 queries; got 2 and 5
+    """
+    _check_repeated(mask, heads, queries)
+    whole = mask.expand(-1, heads, queries, -1)  # as the scores have it
+    told = f"A mask of shape {shape(mask)}, repeated to {shape(whole)}"
+    each = [
+        f"Sentence {b}: every query of every head may see keys "
+        f"{', '.join(map(str, row.nonzero().flatten().tolist())) or 'none'}"
+        for b, row in enumerate(mask[:, 0, 0])
+    ]
+
+    def draw(width: float) -> Axes:
+        at = _spread_on_phone if width == NARROW else _spread_on_desk
+        ax, strips, tables = at(whole)
+        for b, strip in enumerate(strips):
+            _seen_or_not(ax, strip, mask[b, 0])
+            (x, y), long = strip, mask.size(3) * CELL
+            say(ax, (x + long / 2, y - 14), f"sentence {b}", size=SMALL, bold=True)
+            for h, table in enumerate(tables[b]):
+                _seen_or_not(ax, table, whole[b, h])
+                middle = (table[0] + long / 2, table[1] - 14)
+                say(ax, middle, f"head {h}", size=SMALL)
+        return tell(ax, told, *each)
+
+    return for_desk_and_phone(draw)
+
+
+CELL = 22  # pixels of a pair in a table of pairs that have no numbers
+
+
+def _check_repeated(mask: Tensor, heads: int, queries: int) -> None:
+    """Refuse what does not fit into the drawing."""
+    if mask.dtype != torch.bool:
+        rule = "a mask is boolean, True where a query may attend"
+        raise TypeError(f"{rule}; got {mask.dtype}")
+    sizes = mask.shape if mask.dim() == 4 else (0, 0, 0, 0)
+    if sizes[1:3] != (1, 1) or not 1 <= sizes[0] <= 3 or not 2 <= sizes[3] <= 4:
+        rule = "mask must have shape (B, 1, 1, S), with B from 1 to 3 and S from 2 to 4"
+        raise ValueError(f"{rule}; got {tuple(mask.shape)}")
+    if not (1 <= heads <= 3 and 1 <= queries <= 4):
+        rule = "there must be 1 to 3 heads and 1 to 4 queries"
+        raise ValueError(f"{rule}; got {heads} and {queries}")
+
+
+def _spread_on_desk(whole: Tensor) -> tuple[Axes, list[Point], list[list[Point]]]:
+    """Place the mask of each sentence on the left, and its tables, a head each, to the right."""
+    count, heads, queries, keys = whole.shape
+    long, high = keys * CELL, queries * CELL
+    pitch, top, left, first = high + 56, 74.0, 36.0, 260.0
+    ax = canvas(WIDE, top + count * pitch - 26)
+    strips = [(left, top + b * pitch + (high - CELL) / 2) for b in range(count)]
+    tables = [
+        [(first + h * (long + 34), top + b * pitch) for h in range(heads)]
+        for b in range(count)
+    ]
+    for b, (x, y) in enumerate(strips):
+        middle = y + CELL / 2
+        wire(ax, [(x + long + 10, middle), (first - 34, middle)])
+        place = (first - 14, tables[b][0][1] + high / 2)
+        say(ax, place, "queries", "query", size=SMALL, turned=True)
+        below = (first + long / 2, tables[b][0][1] + high + 12)
+        say(ax, below, "keys", "key", size=SMALL)
+    say(ax, (left + long / 2, 14), "the mask", "muted", bold=True)
+    all_heads = first + (heads * (long + 34) - 34) / 2
+    say(ax, (all_heads, 14), "as the scores meet it", "muted", bold=True)
+    _shapes(ax, whole, (left + long / 2, 32), (all_heads, 32))
+    return ax, strips, tables
+
+
+def _spread_on_phone(whole: Tensor) -> tuple[Axes, list[Point], list[list[Point]]]:
+    """Place the mask of each sentence above its tables, a head each."""
+    count, heads, queries, keys = whole.shape
+    long, high, gap = keys * CELL, queries * CELL, 7
+    pitch, top, left = CELL + high + 98, 74.0, 20.0
+    ax = canvas(NARROW, top + count * pitch - 16)
+    strips = [(left, top + b * pitch) for b in range(count)]
+    low = CELL + 46
+    tables = [
+        [(left + h * (long + gap), y + low) for h in range(heads)]
+        for _, y in strips
+    ]
+    for x, y in strips:
+        middle = x + long / 2
+        wire(ax, [(middle, y + CELL + 5), (middle, y + low - 24)])
+        place = (x - 10, y + low + high / 2)
+        say(ax, place, "queries", "query", size=SMALL, turned=True)
+        below = (middle, y + low + high + 11)
+        say(ax, below, "keys", "key", size=SMALL)
+        for n, said in enumerate(("repeated for each head", "and for each query:")):
+            beside = (x + long + 16, y + CELL / 2 + 18 * n)
+            say(ax, beside, said, size=SMALL, align="left")
+    say(ax, (left + long / 2, 14), "the mask", "muted", bold=True)
+    say(ax, (222, 14), "as the scores meet it", "muted", bold=True)
+    _shapes(ax, whole, (left + long / 2, 32), (222, 32))
+    return ax, strips, tables
+
+
+def _shapes(ax: Axes, whole: Tensor, mask_at: Point, whole_at: Point) -> None:
+    """Write the shapes of the mask and of what broadcasting makes of it."""
+    say(ax, mask_at, shape(whole[:, :1, :1]), size=SMALL)
+    say(ax, whole_at, shape(whole), size=SMALL)
+
+
+def _seen_or_not(ax: Axes, corner: Point, mask: Tensor) -> None:
+    """Draw a table of pairs: a tick where a query may attend, and a hatched cell elsewhere."""
+    for i, row in enumerate(mask.tolist()):
+        for j, seen in enumerate(row):
+            at = (corner[0] + (j + 0.5) * CELL, corner[1] + (i + 0.5) * CELL)
+            size = (CELL - 2, CELL - 2)
+            box(ax, at, size, "ink" if seen else "mask", "✓" * seen, width=1)
+            if not seen:
+                hatch(ax, at, size)
 
 
 def what_reaches(

@@ -114,6 +114,7 @@ def ladder(
     floors: Mapping[str, float],
     *,
     rungs: Mapping[str, float] | None = None,
+    between: tuple[float, float] | None = None,
     title: str = "",
     y_title: str = "loss at the end",
     ax: Axes | None = None,
@@ -126,7 +127,9 @@ def ladder(
     Args:
         ends: a model's name, which may have several lines, and ``(seeds,)`` values.
         floors: the same names, and a height each.
-        rungs: names of heights, written at the left end of their lines.
+        rungs: names of heights, written with their numbers at the left end of their lines.
+        between: the lowest and the highest height that are shown, as through a lens; all that
+            there are when left out.
         title: above the picture; also begins the text alternative.
         y_title: what the heights are.
         ax: where to draw; a new figure when left out.
@@ -135,8 +138,8 @@ def ladder(
         The axes.
 
     Raises:
-        ValueError: there are no models, they are not those with a floor,
-            or a model's values are no vector.
+        ValueError: there are no models, they are not those with a floor, a model's values are no
+            vector, or nothing lies between the two heights.
 
     Example:
         >>> ends = {"mean": [0.7, 0.7], "net\nbehind": [0.5, 0.42]}
@@ -146,7 +149,10 @@ def ladder(
         net behind, 2 seeds: floor 0.41, ends from 0.42 to 0.5.'
         >>> ax = ladder(ends, dict.fromkeys(ends, 0.4), rungs={"a bag": 0.4})
         >>> [(text.get_text(), text.xy) for text in ax.texts]
-        [('a bag', (0, 0.4))]
+        [('a bag 0.4000', (0, 0.4))]
+        >>> ax = ladder(ends, dict.fromkeys(ends, 0.4), rungs={"a bag": 0.4}, between=(0.39, 0.43))
+        >>> ax.get_label()[:70], ax.get_ylim() == (0.39, 0.43)
+        ('Heights from 0.39 to 0.43. A rung at 0.4: a bag. mean, 2 seeds: floor ', True)
         >>> ax.get_title(), ax.get_ylabel(), len(ax.figure.axes)
         ('', 'loss at the end', 1)
         >>> rungs = {"far": 0.1, "low": 0.4, "high": 0.4825}
@@ -164,19 +170,23 @@ def ladder(
         >>> ladder({}, {})
         Traceback (most recent call last):
         ValueError: there must be at least one model; got none
+        >>> ladder(ends, dict.fromkeys(ends, 0.4), between=(0.5, 0.5))
+        Traceback (most recent call last):
+        ValueError: the first of two heights must be the lower one; got 0.5 and 0.5
     """
     _check_models(ends, floors)
     ax = panels(1, width=7.6, height=4.0)[0] if ax is None else ax
     for height in sorted(set(floors.values())):
         ax.axhline(height, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
-    told = [
-        f"A rung at {height:.3g}: {name}" for name, height in (rungs or {}).items()
-    ]
+    rungs = _in_sight(rungs or {}, between)
+    told = [f"Heights from {between[0]:.3g} to {between[1]:.3g}"] if between else []
+    told += [f"A rung at {height:.3g}: {name}" for name, height in rungs.items()]
     for column, (name, values) in enumerate(ends.items()):
         heights, floor = as_vector(name, values), floors[name]
         _draw_model(ax, column, heights, floor)
         told.append(_describe(name, heights, floor))
-    _name_rungs(ax, rungs or {})
+    ax.set_ylim(between)
+    _name_rungs(ax, rungs)
     ax.set_xticks(range(len(ends)), list(ends))
     ax.set_title(title)
     ax.set_ylabel(y_title)
@@ -209,6 +219,23 @@ def _check_models(
         raise ValueError(f"{rule}; got {sorted(floors)}")
 
 
+def _in_sight(
+    rungs: Mapping[str, float], between: tuple[float, float] | None
+) -> Mapping[str, float]:
+    """Return the rungs that lie between two heights.
+
+    >>> _in_sight({"low": 0.0, "high": 1.0}, (0.5, 2.0)), _in_sight({"low": 0.0}, None)
+    ({'high': 1.0}, {'low': 0.0})
+    """
+    if between is None:
+        return rungs
+    low, high = between
+    if low >= high:
+        rule = "the first of two heights must be the lower one"
+        raise ValueError(f"{rule}; got {low:g} and {high:g}")
+    return {name: height for name, height in rungs.items() if low <= height <= high}
+
+
 def _draw_model(ax: Axes, column: int, heights: np.ndarray, floor: float) -> None:
     """Draw a bar at the floor, and the seeds above it, spread sideways."""
     bar = [column - 0.38, column + 0.38]
@@ -226,7 +253,8 @@ def _name_rungs(ax: Axes, rungs: Mapping[str, float]) -> None:
         below = min(above, default=high) < 0.08 * (high - low)
         style: Any = {"xytext": (3, -3 if below else 3)}
         style |= {"textcoords": "offset points", "va": "top" if below else "bottom"}
-        ax.annotate(name, (0, height), xycoords=("axes fraction", "data"), **style)
+        text = f"{name} {height:.4f}"
+        ax.annotate(text, (0, height), xycoords=("axes fraction", "data"), **style)
 
 
 def _describe(name: str, heights: np.ndarray, floor: float) -> str:

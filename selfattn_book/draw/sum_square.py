@@ -1,7 +1,7 @@
 """Four sentences at the corners of a square: what no sum over their words can tell apart."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from matplotlib.axes import Axes
@@ -41,6 +41,8 @@ def sum_square(
     words: Sequence[str],
     corners: Sequence[str],
     notes: Sequence[str] | None = None,
+    *,
+    grounds: Sequence[str] | None = None,
 ) -> Axes:
     r"""Draw four sentences at the corners of a square, and between two of them the word they share.
 
@@ -56,6 +58,8 @@ def sum_square(
         words: the names of the words, of seven letters at most.
         corners: a short text for each sentence, such as the name of its logit.
         notes: another one.
+        grounds: the role whose colour each word has, where a page has given them colours already;
+            a colour for each side of the square when left out.
 
     Returns:
         The axes.
@@ -77,6 +81,9 @@ def sum_square(
         sentences.
         >>> [text.get_text() for text in ax.texts].count("never")   # two corners and a side
         3
+        >>> ax = sum_square(tokens, labels, words, ["", "", "", ""], grounds=["mask"] * 5)
+        >>> len({str(patch.get_facecolor()) for patch in ax.patches if patch.get_zorder() == 4})
+        2
         >>> sum_square(tokens[[0, 2, 1, 3]], labels, words, ["good", "good", "bad", "bad"])
         Traceback (most recent call last):
         ValueError: neighbours on the square must share one word at its place that the other two lack;
@@ -92,6 +99,7 @@ def sum_square(
         ValueError: a word may have at most 7 letters; got 'sometimes'
     """
     drawn = _checked(tokens, labels, words, corners, notes)
+    drawn.grounds = line_names(grounds, len(words)) if grounds else []
 
     def draw(width: float) -> Axes:
         at = _placed(drawn, width)
@@ -120,6 +128,7 @@ class _Square:
     sides: list[Term]
     words: list[str]
     texts: list[list[str]]  # for each corner, the lines at it
+    grounds: list[str] = field(default_factory=list)  # of the words
 
     @property
     def wide(self) -> float:
@@ -129,6 +138,11 @@ class _Square:
 
     def names(self, term: Term) -> str:
         return self.words[term[1]]
+
+    def ground(self, term: Term) -> str:
+        if self.grounds:
+            return self.grounds[term[1]]
+        return f"word-{self.sides.index(term)}" if term in self.sides else "muted"
 
     def common(self) -> list[Term]:
         return [term for term in self.sentences[0] if term not in self.sides]
@@ -198,9 +212,9 @@ def _sides(ax: Axes, at: _At, drawn: _Square) -> None:
     ends = [*at.middles, at.middles[0]]
     for i, (a, b) in enumerate(pairwise(ends)):
         wire(ax, _between(a, b, at.size), "road", head=False)
-        middle = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
-        name = drawn.names(drawn.sides[i])
-        box(ax, middle, (drawn.wide, HIGH), f"word-{i}", name, order=4)
+        middle, side = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2), drawn.sides[i]
+        size, name = (drawn.wide, HIGH), drawn.names(side)
+        box(ax, middle, size, drawn.ground(side), name, order=4)
 
 
 def _between(a: Point, b: Point, size: Point) -> list[Point]:
@@ -242,7 +256,7 @@ def _corner(ax: Axes, at: _At, drawn: _Square, i: int, middle: Point) -> None:
 
 
 def _words(ax: Axes, at: _At, drawn: _Square, i: int, middle: Point) -> None:
-    """Draw the words of a sentence, each on the ground of the side on which it stands."""
+    """Draw the words of a sentence, each on its ground."""
     centre = (len(drawn.sentences[i]) - 1) / 2
     for t, term in enumerate(drawn.sentences[i]):
         x, y = middle
@@ -250,9 +264,8 @@ def _words(ax: Axes, at: _At, drawn: _Square, i: int, middle: Point) -> None:
             y += (t - centre) * (HIGH + GAP)
         else:
             x += (t - centre) * (drawn.wide + GAP)
-        shared = term in drawn.sides
-        ground = f"word-{drawn.sides.index(term)}" if shared else "muted"
-        box(ax, (x, y), (drawn.wide, HIGH), ground, drawn.names(term), order=4)
+        size, name = (drawn.wide, HIGH), drawn.names(term)
+        box(ax, (x, y), size, drawn.ground(term), name, order=4)
 
 
 def _told(drawn: _Square) -> list[str]:

@@ -52,12 +52,26 @@ def test_the_lower_of_two_near_rungs_is_named_below_its_line():
     ax = ladder(ends, dict(zip("abcd", rungs.values(), strict=True)), rungs=rungs)
     places = {text.get_text(): (text.xy[1], text.get_va()) for text in ax.texts}
     assert places == {
-        "top": (0.7, "bottom"),
-        "upper": (0.42, "bottom"),
-        "lower": (0.41, "top"),
-        "bottom": (0.0, "bottom"),
+        "top 0.7000": (0.7, "bottom"),
+        "upper 0.4200": (0.42, "bottom"),
+        "lower 0.4100": (0.41, "top"),
+        "bottom 0.0000": (0.0, "bottom"),
     }
     assert ax.get_label().startswith("A rung at 0.7: top. A rung at 0.42: upper. ")
+
+
+def test_a_lens_shows_what_lies_between_two_heights_and_names_it():
+    rungs = {"top": 0.7, "upper": 0.42, "lower": 0.41}
+    ax = ladder({"a": [0.7, 0.415]}, {"a": 0.41}, rungs=rungs, between=(0.4, 0.43))
+    assert ax.get_ylim() == (0.4, 0.43)
+    assert [text.get_text() for text in ax.texts] == [
+        "upper 0.4200",
+        "lower 0.4100",
+    ]
+    assert {text.get_va() for text in ax.texts} == {"bottom"}  # no longer near
+    assert ax.get_label().startswith("Heights from 0.4 to 0.43. A rung at 0.42")
+    with pytest.raises(ValueError, match=r"lower one; got 0\.43 and 0\.4"):
+        ladder({"a": [0.7]}, {"a": 0.41}, between=(0.43, 0.4))
 
 
 def test_it_draws_where_it_is_told():
