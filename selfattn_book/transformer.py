@@ -64,8 +64,9 @@ class FeedForward(nn.Module):
 class Residual(nn.Module):
     r"""Add to an input what a part makes of it, and normalize before the part or after the sum.
 
-    .. math:: \text{pre-norm:}\;\; y = x + f\big(\operatorname{LayerNorm}(x)\big), \qquad
-       \text{post-norm:}\;\; y = \operatorname{LayerNorm}\big(x + f(x)\big)
+    .. math::
+       \text{pre-norm:} \quad y &= x + f\big(\operatorname{LayerNorm}(x)\big) \\
+       \text{post-norm:} \quad y &= \operatorname{LayerNorm}\big(x + f(x)\big)
 
     Args:
         d_model: width.

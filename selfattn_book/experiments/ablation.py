@@ -42,8 +42,9 @@ class NoFeedForward(nn.Module):
 class NoResidual(nn.Module):
     r"""Put what a part makes of an input into the input's place, and normalize as before.
 
-    .. math:: \text{pre-norm:}\;\; y = f\big(\operatorname{LayerNorm}(x)\big), \qquad
-       \text{post-norm:}\;\; y = \operatorname{LayerNorm}\big(f(x)\big)
+    .. math::
+       \text{pre-norm:} \quad y &= f\big(\operatorname{LayerNorm}(x)\big) \\
+       \text{post-norm:} \quad y &= \operatorname{LayerNorm}\big(f(x)\big)
 
     Args:
         path: the residual path that is taken away.
