@@ -25,9 +25,11 @@ class MultiHeadAttention(nn.Module):
     r"""Attend with several heads at once, each with its own query, key and value maps.
 
     .. math::
+       \begin{aligned}
        \operatorname{head}_h &= \operatorname{Attention}\!\big(
        X_q W^Q_h + b^Q_h,\; X_k W^K_h + b^K_h,\; X_v W^V_h + b^V_h\big) \\
        Y &= [\operatorname{head}_1, \dots, \operatorname{head}_H]\, W^O + b^O
+       \end{aligned}
 
     Four linear maps and the equation: all heads are mapped by one product of matrices, then split.
     The maps are :class:`torch.nn.Linear`, which draws its parameters from PyTorch's global generator.

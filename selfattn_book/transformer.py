@@ -65,8 +65,10 @@ class Residual(nn.Module):
     r"""Add to an input what a part makes of it, and normalize before the part or after the sum.
 
     .. math::
+       \begin{aligned}
        \text{pre-norm:} \quad y &= x + f\big(\operatorname{LayerNorm}(x)\big) \\
        \text{post-norm:} \quad y &= \operatorname{LayerNorm}\big(x + f(x)\big)
+       \end{aligned}
 
     Args:
         d_model: width.

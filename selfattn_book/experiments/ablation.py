@@ -43,8 +43,10 @@ class NoResidual(nn.Module):
     r"""Put what a part makes of an input into the input's place, and normalize as before.
 
     .. math::
+       \begin{aligned}
        \text{pre-norm:} \quad y &= f\big(\operatorname{LayerNorm}(x)\big) \\
        \text{post-norm:} \quad y &= \operatorname{LayerNorm}\big(f(x)\big)
+       \end{aligned}
 
     Args:
         path: the residual path that is taken away.

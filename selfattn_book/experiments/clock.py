@@ -244,9 +244,11 @@ def least_loss(times: Sequence[Time], seen: Sight = shown) -> float:
     r"""Return the least mean loss of a saying, for all who know of a time only what is seen.
 
     .. math::
+       \begin{aligned}
        &\min_q \;\frac1N \sum_{n} -\log q(y_n \mid \text{seen}(x_n)) \\
        &= \frac1N \sum_{n} -\log \frac{\#\{m : \text{seen}(x_m) = \text{seen}(x_n),\, y_m = y_n\}}
        {\#\{m : \text{seen}(x_m) = \text{seen}(x_n)\}}
+       \end{aligned}
 
     Args:
         times: those over which the mean is taken, with both sayings of each.

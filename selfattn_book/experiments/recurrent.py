@@ -14,9 +14,11 @@ class RecurrentEncoderDecoder(nn.Module):
     r"""Read a source with one GRU and continue it with another, which attends to the first's states.
 
     .. math::
+       \begin{aligned}
        h_t &= \operatorname{GRU}(x_t, h_{t-1}) \\
        c_t &= \operatorname{Attention}(h_t, M, M) \\
        \hat y_t &= W [h_t, c_t] + b
+       \end{aligned}
 
     The states of the first are the memory :math:`M`, and its last one starts the second.
 
