@@ -23,10 +23,8 @@ from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import as_array
 
-PITCH, TOP = (
-    96,
-    74,
-)  # pixels from one step to the next, and to the middle of the first
+PITCH = 96  # pixels from one step to the next
+TOP = 74  # to the middle of the first
 
 
 def film(

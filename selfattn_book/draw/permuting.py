@@ -31,10 +31,8 @@ from selfattn_book.masks import causal_mask
 
 ROW = 34  # pixels from word to word
 LETTERS = 6  # that a name may have, to fit into its box
-BAR, PITCH = (
-    150,
-    72,
-)  # pixels: the height of an output, and from one place to the next
+BAR = 150  # pixels: the height of an output
+PITCH = 72  # from one place to the next
 
 
 @dataclass

@@ -26,11 +26,9 @@ from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import as_array, line_names
 
 SIDE = 36  # pixels of a square
-CELL, NOTE, KEY = (
-    90,
-    20,
-    26,
-)  # pixels: of a row, of a line below it, of the key to the marks
+CELL = 90  # pixels of a row
+NOTE = 20  # of a line below it
+KEY = 26  # of the key to the marks
 ACROSS = 4  # on a phone
 HALF = 24  # pixels of half a square that stands alone
 

@@ -19,10 +19,8 @@ from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import as_vector
 
-LINE, TALL = (
-    22,
-    88,
-)  # pixels from one line of text to the next, without bars and with
+LINE = 22  # pixels from one line of text to the next, without bars
+TALL = 88  # and with them
 GROUNDS = 4
 BAR = 9  # one width for all, because wide tokens have no more weight
 NARROW_LETTERS, WIDE_LETTERS = "iljtfrI.,:;'()!· ", "mwMWOGQNDHU"
