@@ -1,8 +1,8 @@
 """Every seed of the book comes from here, so that one number can move them all.
 
 A claim about chance is worded on some seeds and has to hold on others.
-``python -m selfattn_book verify --first-seed 1000`` asks every claim again on seeds
-that nobody had looked at while the sentence was written.
+``python -m selfattn_book verify --first-seed`` and a number of your own asks every claim again
+on seeds that nobody had looked at while the sentence was written.
 """
 
 import math
