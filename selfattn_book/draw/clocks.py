@@ -135,6 +135,69 @@ def shifts(
         Traceback (most recent call last):
         ValueError: starts must be 1 to 3 positions, with 3 steps to go up to 5; got [0, 3]
     """
+    drawn = _check_steps(codes, which, starts, steps)
+
+    def draw(width: float) -> Axes:
+        at = STEPS_ON_DESK if width == WIDE else STEPS_ON_PHONE
+        ax = canvas(width, at.top(len(drawn.starts)))
+        room = (width - at.left - 6) / len(drawn.which)
+        middles = [at.left + room * (c + 0.5) for c in range(len(drawn.which))]
+        _name_clocks(ax, at, middles, drawn.which)
+        for r, ends in enumerate(drawn.ways):
+            _name_way(ax, at, r, ends)
+            for x, hand in zip(middles, drawn.hands(ends), strict=True):
+                _turn(ax, (x, at.middle(r)), at.face, hand)
+        return tell(ax, *_told_of_steps(drawn))
+
+    return for_desk_and_phone(draw)
+
+
+@dataclass
+class _RowsOfSteps:
+    """Sizes in pixels of the rows of clocks, one for each position from which steps are taken."""
+
+    left: float  # where the clocks begin; on a desk, what is before is for the names of the rows
+    above: float  # what is free over a clock; on a phone, for the name of the row
+    face: float  # the radius of a clock
+    row: float
+    first: float = 32  # how far down the first row begins
+
+    def top(self, r: int) -> float:
+        return self.first + self.row * r
+
+    def middle(self, r: int) -> float:
+        """Return how far down the middles of the clocks of a row are."""
+        return self.top(r) + self.above + self.face
+
+
+STEPS_ON_DESK = _RowsOfSteps(126, 4, 42, 130)
+STEPS_ON_PHONE = _RowsOfSteps(6, 26, 30, 126)
+
+
+@dataclass
+class _Steps:
+    """What is drawn: the hands of some clocks, and the steps on the way of which they turn."""
+
+    angles: Tensor  # (T, clocks), of the clocks that are drawn
+    which: list[int]
+    starts: list[int]
+    count: int
+
+    @property
+    def ways(self) -> list[tuple[int, int]]:
+        """The positions before the steps and after them."""
+        return [(start, start + self.count) for start in self.starts]
+
+    def hands(self, ends: tuple[int, int]) -> list[tuple[float, float]]:
+        """Return the angles of each hand before the steps and after them."""
+        before, after = (self.angles[position].tolist() for position in ends)
+        return list(zip(before, after, strict=True))
+
+
+def _check_steps(
+    codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: int
+) -> _Steps:
+    """Refuse clocks and positions that are not among the codes, and read the angles of the hands."""
     which, starts = list(which), list(starts)
     length, clocks_there = len(codes), codes.size(1) // 2
     if not 1 <= len(which) <= 4 or not set(which) <= set(range(clocks_there)):
@@ -144,48 +207,44 @@ def shifts(
         rule = f"starts must be 1 to 3 positions, with {steps} steps to go up to {length - 1}"
         raise ValueError(f"{rule}; got {starts}")
     pairs = codes.unflatten(1, (-1, 2))[:, which]
-    angles = torch.atan2(pairs[..., 0], pairs[..., 1])  # (T, clocks)
-    told = [f"The way of {steps} step{'s' * (steps != 1)}"]
-    for start in starts:
-        turns = _turns(angles[start], angles[start + steps])
+    angles = torch.atan2(pairs[..., 0], pairs[..., 1])
+    return _Steps(angles, which, starts, steps)
+
+
+def _told_of_steps(drawn: _Steps) -> list[str]:
+    """Say how far each clock turns, from each of the positions."""
+    told = [f"The way of {drawn.count} step{'s' * (drawn.count != 1)}"]
+    for start, end in drawn.ways:
+        turns = _turns(drawn.angles[start], drawn.angles[end])
         parts = [
             f"clock {c} by {turn:.2f} rad"
-            for c, turn in zip(which, turns, strict=True)
+            for c, turn in zip(drawn.which, turns, strict=True)
         ]
+        # The verb of the first clock goes for those that follow it.
         parts[0] = parts[0].replace(" by ", " turns by ", 1)
-        told.append(f"From position {start} to {start + steps}, {', '.join(parts)}")
+        told.append(f"From position {start} to {end}, {', '.join(parts)}")
+    return told
 
-    def draw(width: float) -> Axes:
-        on_desk = width == WIDE
-        left, face = (126, 42) if on_desk else (6, 30)
-        room, high = (
-            (width - left - 6) / len(which),
-            2 * face + (46 if on_desk else 66),
-        )
-        ax = canvas(width, 32 + high * len(starts))
-        for c, clock in enumerate(which):
-            say(
-                ax,
-                (left + room * (c + 0.5), 12),
-                f"clock {clock}",
-                bold=True,
-                size=SMALL,
-            )
-        if on_desk:
-            say(ax, (left - 16, 12), "positions", align="right", size=SMALL)
-        for r, start in enumerate(starts):
-            top, way = 32 + high * r, f"from {start} to {start + steps}"
-            y = top + face + (4 if on_desk else 26)
-            name = (left - 16, y) if on_desk else (left, top + 8)
-            says = f"{'positions ' * (not on_desk)}{way}"
-            say(ax, name, says, align="right" if on_desk else "left", size=SMALL)
-            hands = angles[start].tolist(), angles[start + steps].tolist()
-            for c in range(len(which)):
-                ends = hands[0][c], hands[1][c]
-                _turn(ax, (left + room * (c + 0.5), y), face, ends)
-        return tell(ax, *told)
 
-    return for_desk_and_phone(draw)
+def _name_clocks(
+    ax: Axes, at: _RowsOfSteps, middles: Sequence[float], which: Sequence[int]
+) -> None:
+    """Name the clocks above their columns, and the column of positions where there is one."""
+    for x, clock in zip(middles, which, strict=True):
+        say(ax, (x, 12), f"clock {clock}", bold=True, size=SMALL)
+    if at is STEPS_ON_DESK:
+        say(ax, (at.left - 16, 12), "positions", align="right", size=SMALL)
+
+
+def _name_way(ax: Axes, at: _RowsOfSteps, r: int, ends: tuple[int, int]) -> None:
+    """Name a row beside its clocks; on a phone, where there is no room beside, above them."""
+    way = f"from {ends[0]} to {ends[1]}"
+    if at is STEPS_ON_DESK:
+        beside = (at.left - 16, at.middle(r))
+        say(ax, beside, way, align="right", size=SMALL)
+    else:
+        above = (at.left, at.top(r) + 8)
+        say(ax, above, f"positions {way}", align="left", size=SMALL)
 
 
 def _turns(start: Tensor, end: Tensor) -> list[float]:

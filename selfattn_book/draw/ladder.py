@@ -69,32 +69,52 @@ def rungs(
     losses = {
         name: np.sort(as_vector(name, values)) for name, values in ends.items()
     }
+    least_and_most = _range(losses, heights)
+    told = _told(losses, heights, below)
+
+    def draw(width: float) -> Axes:
+        ax = canvas(width, HIGH + (88 if width == NARROW else 68))
+        ladder = _Ladder(ax, least_and_most, width)
+        ladder.draw(losses, heights)
+        if below:
+            ladder.dash(*below)
+        return tell(ax, *told)
+
+    return for_desk_and_phone(draw)
+
+
+def _range(
+    losses: Mapping[str, np.ndarray], heights: Mapping[str, float]
+) -> tuple[float, float]:
+    """Return the least loss and the greatest, of runs and rungs; refuse what fits on no ladder."""
     if not 1 <= len(losses) <= len(ROLES):
         raise ValueError(f"there must be 1 to 3 models; got {len(losses)}")
     if not heights:
         raise ValueError("there must be at least one rung; got none")
     seen = np.concatenate([*losses.values(), list(heights.values())])
-    if seen.min() <= 0:
-        raise ValueError(f"a loss must be above 0; got {float(seen.min())}")
-    told = [
-        f"Rungs: {', '.join(f'{n} at {number(y)}' for n, y in heights.items())}"
-    ]
-    if below:
-        told.append(_told_of_the_line(below, losses))
-    each = [
+    least, most = float(seen.min()), float(seen.max())
+    if least <= 0:  # the ladder is of logarithms
+        raise ValueError(f"a loss must be above 0; got {least}")
+    return least, most
+
+
+def _told(
+    losses: Mapping[str, np.ndarray],
+    heights: Mapping[str, float],
+    below: tuple[str, float] | None,
+) -> list[str]:
+    """Say where the rungs are, the dashed line if there is one, and the runs."""
+    ladder = ", ".join(f"{name} at {number(y)}" for name, y in heights.items())
+    runs = [
         f"{name}, {len(values)} runs: {', '.join(map(number, values))}"
         for name, values in losses.items()
     ]
-
-    def draw(width: float) -> Axes:
-        ax = canvas(width, HIGH + (88 if width == NARROW else 68))
-        ladder = _Ladder(ax, (seen.min(), seen.max()), width)
-        ladder.draw(losses, heights)
-        if below:
-            ladder.dash(*below)
-        return tell(ax, "A ladder, in powers of ten", *told, *each)
-
-    return for_desk_and_phone(draw)
+    return [
+        "A ladder, in powers of ten",
+        f"Rungs: {ladder}",
+        *([_told_of_the_line(below, losses)] if below else []),
+        *runs,
+    ]
 
 
 def _told_of_the_line(

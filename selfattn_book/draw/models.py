@@ -49,6 +49,8 @@ STEPS = [
 KINDS = ["self-attention", "causal self-attention", "cross-attention"]
 HALF = 16  # pixels of half a box of encoder and decoder
 PEEK = 262  # pixels that one way to attend to two points is high
+PEEK_ROWS = (76, 206)  # pixels down to what is fed, and to what is received
+PEEK_SIDES = (-66, 66)  # pixels from the middle to the two points
 
 
 def encoder_steps(
@@ -197,6 +199,49 @@ def peeking(
         Traceback (most recent call last):
         ValueError: there must be one way to attend or two; got 0
     """
+    _check_peeking(fed, tables)
+    points = line_names(names, 2)
+    ways = [_Way(name, fed, table[0], points) for name, table in tables.items()]
+    first, answer = points
+    opening = f"Position 1 is fed {first} and asked for {answer}"
+
+    def draw(width: float) -> Axes:
+        beside = width == WIDE
+        ax = canvas(width, PEEK if beside else PEEK * len(ways))
+        for i, way in enumerate(ways):
+            middle = width * (i + 0.5) / len(ways) if beside else width / 2
+            _peek(ax, (middle, 0 if beside else PEEK * i), way)
+        told = (way.told() for way in ways)
+        return tell(ax, f"{opening}, which is fed at position 2", *told)
+
+    return for_desk_and_phone(draw)
+
+
+@dataclass
+class _Way:
+    """One way to attend: the two points that are fed, and how much of each position 1 takes."""
+
+    title: str
+    fed: Tensor
+    weights: Tensor  # (2,)
+    names: Sequence[str]
+
+    @property
+    def received(self) -> Tensor:
+        return self.weights @ self.fed
+
+    def told(self) -> str:
+        """Say what position 1 takes and receives, and what it should say."""
+        (first, answer), (own, other) = self.names, self.weights.tolist()
+        taken = f"{number(other)} of {answer}" if other else f"nothing of {answer}"
+        return (
+            f"{self.title}: it takes {number(own)} of {first} and {taken}, and receives "
+            f"({listed(self.received)}), where {answer} is ({listed(self.fed[1])})"
+        )
+
+
+def _check_peeking(fed: Tensor, tables: Mapping[str, Tensor]) -> None:
+    """Raise unless there are one or two ways to attend, each with two points."""
     if not 1 <= len(tables) <= 2:
         raise ValueError(
             f"there must be one way to attend or two; got {len(tables)}"
@@ -207,66 +252,44 @@ def peeking(
             raise ValueError(
                 f"{rule}; got {tuple(fed.shape)} and {tuple(table.shape)}"
             )
-    first, answer = line_names(names, 2)
-    told = [
-        f"Position 1 is fed {first} and asked for {answer}, which is fed at position 2"
-    ]
-    for name, table in tables.items():
-        own, other = table[0].tolist()
-        taken = f"{number(other)} of {answer}" if other else f"nothing of {answer}"
-        told.append(
-            f"{name}: it takes {number(own)} of {first} and {taken}, and receives "
-            f"({listed(table[0] @ fed)}), where {answer} is ({listed(fed[1])})"
-        )
-
-    def draw(width: float) -> Axes:
-        beside = width == WIDE
-        ax = canvas(width, PEEK if beside else PEEK * len(tables))
-        for i, (name, table) in enumerate(tables.items()):
-            middle = width * (i + 0.5) / len(tables) if beside else width / 2
-            top = 0 if beside else PEEK * i
-            _peek(ax, (middle, top), name, fed, table[0], (first, answer))
-        return tell(ax, *told)
-
-    return for_desk_and_phone(draw)
 
 
-def _peek(
-    ax: Axes,
-    at: Point,
-    title: str,
-    fed: Tensor,
-    weights: Tensor,
-    names: tuple[str, str],
-) -> None:
+def _peek(ax: Axes, at: Point, way: _Way) -> None:
     """Draw one way to attend: what is fed above, what position 1 receives and should say below."""
-    (x, top), sides = at, (-66, 66)
-    say(ax, (x, top + 12), title, bold=True)
-    high, low = top + 76, top + 206
-    for i, (dx, name) in enumerate(zip(sides, names, strict=True)):
-        _corner(ax, (x + dx, high), f"word-{i}", name, fed[i])
+    x, top = at
+    say(ax, (x, top + 12), way.title, bold=True)
+    high, low = (top + row for row in PEEK_ROWS)
+    for i, (dx, name) in enumerate(zip(PEEK_SIDES, way.names, strict=True)):
+        _corner(ax, (x + dx, high), f"word-{i}", name, way.fed[i])
         place = (x + dx, high - 38)
         say(ax, place, f"fed at position {i + 1}", "muted", size=SMALL)
-    for dx, weight in zip(sides, weights.tolist(), strict=True):
+    for i, weight in enumerate(way.weights.tolist()):
+        _take(ax, at, i, weight)
+    own, other = (x + dx for dx in PEEK_SIDES)
+    _corner(ax, (own, low), "context", "y₁", way.received)
+    _corner(ax, (other, low), "word-1", way.names[1], way.fed[1])
+    below = low + 40
+    say(ax, (own, below), "position 1 receives", "muted", size=SMALL)
+    say(ax, (other, below), "and should say", "muted", size=SMALL)
+
+
+def _take(ax: Axes, at: Point, i: int, weight: float) -> None:
+    """Lead point i to position 1, as broad as its weight; where it is masked, stop it on its way."""
+    x, (high, low) = at[0], (at[1] + row for row in PEEK_ROWS)
+    start = (x + PEEK_SIDES[i], high + 27)
+    mark = [(x - 76, high + 58), (x + 38, high + 62)][i]
+    align = ("right", "left")[i]
+    if weight:
         # Both ways end at the first position; the one from the second is slanted.
-        way = [(x + dx, high + 27), (x - 66 + 28 * (dx > 0), low - 28)]
-        mark = (x - 76, high + 58) if dx < 0 else (x + 38, high + 62)
-        align = "right" if dx < 0 else "left"
-        if weight:
-            wire(ax, way, "weights", width=1 + 6 * weight)
-            say(ax, mark, number(weight), "weights", align=align, bold=True)
-        else:
-            at = (x + 24, high + 62)  # on the way, which ends here
-            wire(ax, [way[0], at], "mask", head=False)
-            box(ax, at, (26, 26), "mask")
-            hatch(ax, at, (24, 24))
-            say(ax, (x + 42, mark[1]), "masked", "muted", align=align, size=SMALL)
-    _corner(ax, (x - 66, low), "context", "y₁", weights @ fed)
-    _corner(ax, (x + 66, low), "word-1", names[1], fed[1])
-    for dx, text in zip(
-        sides, ("position 1 receives", "and should say"), strict=True
-    ):
-        say(ax, (x + dx, low + 40), text, "muted", size=SMALL)
+        end = (x + PEEK_SIDES[0] + 28 * i, low - 28)
+        wire(ax, [start, end], "weights", width=1 + 6 * weight)
+        say(ax, mark, number(weight), "weights", align=align, bold=True)
+    else:
+        stop = (x + 24, high + 62)
+        wire(ax, [start, stop], "mask", head=False)
+        box(ax, stop, (26, 26), "mask")
+        hatch(ax, stop, (24, 24))
+        say(ax, (x + 42, mark[1]), "masked", "muted", align=align, size=SMALL)
 
 
 def _check_points(

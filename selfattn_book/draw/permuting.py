@@ -170,15 +170,11 @@ def seeping(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
     names, order = _words(len(x), names, order)
     orders = [list(range(len(x))), order]
     tables = [_causal_weights(x, words) for words in orders]
-    told = ["What one layer of causal attention puts into each place"]
-    for words, table in zip(orders, tables, strict=True):
-        bars = [
-            f"{names[w]} holds {_held(table[i], names)}"
-            for i, w in enumerate(words)
-        ]
-        told.append(
-            f"In the order {', '.join(names[w] for w in words)}: {'; '.join(bars)}"
-        )
+    told = [
+        _told_of_bars(words, table, names)
+        for words, table in zip(orders, tables, strict=True)
+    ]
+    opening = "What one layer of causal attention puts into each place"
 
     def draw(width: float) -> Axes:
         beside = width == WIDE
@@ -187,7 +183,7 @@ def seeping(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
             middle = width * (i + 0.5) / 2 if beside else width / 2
             corner = (middle - PITCH * len(x) / 2, 0 if beside else i * (BAR + 74))
             _bars(ax, corner, [names[w] for w in words], table, names)
-        return tell(ax, *told)
+        return tell(ax, opening, *told)
 
     return for_desk_and_phone(draw)
 
@@ -201,6 +197,16 @@ def _causal_weights(x: Tensor, words: Sequence[int]) -> Tensor:
     table = torch.empty_like(weights)
     table[:, list(words)] = weights
     return table
+
+
+def _told_of_bars(words: Sequence[int], table: Tensor, names: Sequence[str]) -> str:
+    """Say what each place holds, for the words in one order."""
+    called = [names[word] for word in words]
+    bars = [
+        f"{name} holds {_held(shares, names)}"
+        for name, shares in zip(called, table, strict=True)
+    ]
+    return f"In the order {', '.join(called)}: {'; '.join(bars)}"
 
 
 def _held(shares: Tensor, names: Sequence[str]) -> str:
@@ -317,34 +323,32 @@ def _told(
 
 def _attend(ax: Axes, drawn: _Order) -> None:
     """Draw the words of one order, and the vectors that come out."""
-    at, rows, end = drawn.at, drawn.rows, drawn.end
-    start = at.given + 76 if at.is_desk else at.name + at.width
-    for i, (word, y) in enumerate(zip(drawn.words, rows, strict=True)):
+    at = drawn.at
+    for i, (word, y) in enumerate(zip(drawn.words, drawn.rows, strict=True)):
         role, name = f"word-{word}", drawn.names[word]
         place = (at.name + at.width / 2, y)
         box(ax, place, (at.width, 26), role, name, text_size=SMALL)
-        for way in (
-            (start, at.table),
-            (end, at.softmax - 12),
-            (at.softmax + 12, at.made),
-        ):
-            wire(ax, [(way[0], y), (way[1], y)], head=at.is_desk)
-        vector(
-            ax,
-            (at.made, y),
-            drawn.made[i],
-            role,
-            cell=(at.entry, 26),
-            text_size=at.letters,
-        )
-        if at.is_desk:
-            given: dict[str, Any] = {
-                "cell": (38, 26),
-                "digits": _digits(drawn.moved),
-            }
-            vector(ax, (at.given, y), drawn.moved[i], role, **given)
+        _flow(ax, drawn, y)
+        look: Any = {"cell": (at.entry, 26), "text_size": at.letters}
+        vector(ax, (at.made, y), drawn.made[i], role, **look)
+        if at.is_desk:  # a phone has no room for more
+            look = {"cell": (38, 26), "digits": _digits(drawn.moved)}
+            vector(ax, (at.given, y), drawn.moved[i], role, **look)
             left = (at.made + 2 * at.entry + 8, y)
             say(ax, left, f"new {name}", align="left", size=SMALL)
+
+
+def _flow(ax: Axes, drawn: _Order, y: float) -> None:
+    """Lead a row from its word through the table and the softmax to what comes out."""
+    at = drawn.at
+    start = at.given + 76 if at.is_desk else at.name + at.width
+    gaps = [
+        (start, at.table),
+        (drawn.end, at.softmax - 12),
+        (at.softmax + 12, at.made),
+    ]
+    for left, right in gaps:
+        wire(ax, [(left, y), (right, y)], head=at.is_desk)
 
 
 def _softmax(ax: Axes, drawn: _Order) -> None:

@@ -1,6 +1,7 @@
 """Kinds of squares as tiny squares: what is given, what is asked for, and what a model says."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from selfattn_book.draw.canvas import (
     listed,
     say,
     tell,
+    titles,
     vector,
     wire,
 )
@@ -31,6 +33,8 @@ NOTE = 20  # of a line below it
 KEY = 26  # of the key to the marks
 ACROSS = 4  # on a phone
 HALF = 24  # pixels of half a square that stands alone
+NUMBER = 56  # pixels of a number of a state, which has two
+BAG = (144, 80)  # pixels of the bag of states
 
 
 def tiny_squares(
@@ -142,71 +146,103 @@ def one_memory(walks: Tensor, memories: Tensor) -> Axes:
             "the second memory must hold the states of the first in the other order"
         )
         raise ValueError(rule)
+
+    def draw(width: float) -> Axes:
+        at = PHONE if width == NARROW else DESK
+        ax = canvas(width, at.high)
+        _columns(ax, at)
+        for i, (walk, left) in enumerate(zip(corners, states, strict=True)):
+            _remember(ax, at, i, walk, left)
+        box(ax, at.bag, BAG, "road")
+        _states(ax, (at.bag[0] - NUMBER, at.bag[1]), states[0], apart=17)
+        ask = _ask_below if at is PHONE else _ask_beside
+        ask(ax, at, [f"({listed(walk[2], 0)})" for walk in corners])
+        return tell(ax, *_told_of_memories(corners, states))
+
+    return for_desk_and_phone(draw)
+
+
+@dataclass
+class _Places:
+    """Where two walks, the memories that they leave, and the bag stand, in pixels."""
+
+    high: float  # the sheet
+    rows: Point  # of the two walks
+    square: float  # the middle of a walk
+    pile: float  # the left edge of a memory
+    bag: Point  # its middle
+
+    @property
+    def end(self) -> float:
+        """The right edge of a memory."""
+        return self.pile + 2 * NUMBER
+
+    @property
+    def edges(self) -> Point:
+        """The left edge of the bag and the right one."""
+        return self.bag[0] - BAG[0] / 2, self.bag[0] + BAG[0] / 2
+
+
+# On a desk the bag is beside the memories, and on a phone below them.
+DESK = _Places(252, (82, 200), 62, 124, (412, 141))
+PHONE = _Places(424, (78, 194), 56, 142, (156, 314))
+
+
+def _told_of_memories(corners: np.ndarray, states: np.ndarray) -> list[str]:
+    """Say where each walk goes on, and which states it leaves."""
     told = ["Two walks, and one bag"]
     for walk, left in zip(corners, states, strict=True):
         first, second, third = (f"({listed(corner, 0)})" for corner in walk[:3])
         one, other = (f"({listed(state, 3)})" for state in left)
         way = f"The walk from {first} to {second} goes on to {third}"
         told.append(f"{way}, and leaves the states {one} and {other}")
-    told.append(
-        "As a bag the two memories are the same, "
-        "so nothing in it says which corner comes next"
-    )
+    same = "As a bag the two memories are the same"
+    return [*told, f"{same}, so nothing in it says which corner comes next"]
 
-    def draw(width: float) -> Axes:
-        on_desk = width != NARROW
-        ax = canvas(width, 252 if on_desk else 424)
-        rows = (82, 200) if on_desk else (78, 194)
-        square, pile = (62, 124) if on_desk else (56, 142)
-        bag = (412, 141) if on_desk else (156, 314)
-        heads = [(square, "walk"), (pile + 56, "memory")]
-        heads += [(bag[0], "as a bag"), (570, "corner 3")] if on_desk else []
-        for x, title in heads:
-            say(ax, (x, 14), title, "muted", bold=True)
-        size = (144, 80)
-        edge = (bag[0] - size[0] / 2, bag[1] - size[1] / 2)
-        for i, (y, walk, left) in enumerate(
-            zip(rows, corners, states, strict=True)
-        ):
-            _begun(ax, (square, y), walk, swapped=i == 1)
-            wire(ax, [(square + 42, y), (pile, y)])
-            for t, state in enumerate(left):
-                at = (pile, y + (-15, 15)[t])
-                _state(ax, at, state, word=2 * (t ^ i))
-            if on_desk:
-                wire(
-                    ax,
-                    [(pile + 112, y), (edge[0], bag[1] + (-22, 22)[i])],
-                    curved=True,
-                )
-        box(ax, bag, size, "road")
-        for t, state in enumerate(states[0]):
-            _state(ax, (bag[0] - 56, bag[1] + (-17, 17)[t]), state, word=2 * t)
-        thirds = [f"({listed(walk[2], 0)})" for walk in corners]
-        if on_desk:
-            wire(ax, [(bag[0] + size[0] / 2, bag[1]), (534, bag[1])])
-            for y, text in zip(
-                (-20, 0, 20), (thirds[0], "or", thirds[1]), strict=True
-            ):
-                say(ax, (572, bag[1] + y), text, bold=y != 0)
-            say(ax, (622, bag[1]), "?", bold=True, size=22)
-        else:
-            for i, y in enumerate(rows):
-                x = pile + 112 + (12, 26)[1 - i]
-                way = [
-                    (pile + 112, y),
-                    (x, y),
-                    (x, bag[1]),
-                    (bag[0] + size[0] / 2, bag[1]),
-                ]
-                wire(ax, way)
-            say(ax, (76, bag[1]), "as a bag", "muted", align="right", bold=True)
-            wire(ax, [(bag[0], bag[1] + size[1] / 2), (bag[0], bag[1] + 66)])
-            text = f"corner 3: {thirds[0]} or {thirds[1]}?"
-            say(ax, (bag[0], bag[1] + 84), text, bold=True)
-        return tell(ax, *told)
 
-    return for_desk_and_phone(draw)
+def _columns(ax: Axes, at: _Places) -> None:
+    """Name the columns; on a phone the bag is in none, and gets its name beside it."""
+    named = [(at.square, "walk"), (at.pile + NUMBER, "memory")]
+    if at is DESK:
+        named += [(at.bag[0], "as a bag"), (570, "corner 3")]
+    titles(ax, named, 14)
+
+
+def _remember(
+    ax: Axes, at: _Places, i: int, walk: np.ndarray, left: np.ndarray
+) -> None:
+    """Draw a walk and the memory that it leaves; on a desk, lead this into the bag beside it."""
+    y = at.rows[i]
+    # The second walk has the two corners in the other order, and each keeps its ground.
+    swapped = i == 1
+    _begun(ax, (at.square, y), walk, swapped=swapped)
+    wire(ax, [(at.square + 42, y), (at.pile, y)])
+    _states(ax, (at.pile, y), left, apart=15, swapped=swapped)
+    if at is DESK:
+        into = (at.edges[0], at.bag[1] + (-22, 22)[i])
+        wire(ax, [(at.end, y), into], curved=True)
+
+
+def _ask_beside(ax: Axes, at: _Places, thirds: Sequence[str]) -> None:
+    """Ask which third corner comes after the bag, on its right."""
+    y = at.bag[1]
+    wire(ax, [(at.edges[1], y), (534, y)])
+    for dy, text in zip((-20, 0, 20), (thirds[0], "or", thirds[1]), strict=True):
+        say(ax, (572, y + dy), text, bold=dy != 0)
+    say(ax, (622, y), "?", bold=True, size=22)
+
+
+def _ask_below(ax: Axes, at: _Places, thirds: Sequence[str]) -> None:
+    """Lead both memories down into the bag, and ask below it which third corner comes next."""
+    x, y = at.bag
+    # The first memory goes around the second one.
+    for row, away in zip(at.rows, (26, 12), strict=True):
+        aside = at.end + away
+        wire(ax, [(at.end, row), (aside, row), (aside, y), (at.edges[1], y)])
+    say(ax, (76, y), "as a bag", "muted", align="right", bold=True)
+    wire(ax, [(x, y + BAG[1] / 2), (x, y + 66)])
+    text = f"corner 3: {thirds[0]} or {thirds[1]}?"
+    say(ax, (x, y + 84), text, bold=True)
 
 
 def _begun(ax: Axes, at: Point, walk: np.ndarray, *, swapped: bool) -> None:
@@ -224,9 +260,19 @@ def _begun(ax: Axes, at: Point, walk: np.ndarray, *, swapped: bool) -> None:
         say(ax, (spot[0] + away[0], spot[1] - away[1]), text, size=SMALL)
 
 
-def _state(ax: Axes, at: Point, state: np.ndarray, *, word: int) -> None:
-    look: Any = {"cell": (56, 26), "digits": 3, "text_size": SMALL}
-    vector(ax, at, state, f"word-{word}", **look)
+def _states(
+    ax: Axes,
+    at: Point,
+    states: np.ndarray,
+    *,
+    apart: float,
+    swapped: bool = False,
+) -> None:
+    """Draw two states, one below the other, each on the ground of its corner."""
+    look: Any = {"cell": (NUMBER, 26), "digits": 3, "text_size": SMALL}
+    for t, state in enumerate(states):
+        place = (at[0], at[1] + (-apart, apart)[t])
+        vector(ax, place, state, f"word-{2 * (t ^ swapped)}", **look)
 
 
 def _check(corners: np.ndarray, said: np.ndarray | None) -> None:
