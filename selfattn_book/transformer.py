@@ -283,10 +283,7 @@ class DecoderBlock(nn.Module):
         kept = DecoderCache.empty() if cache is None else cache.branch()
         read = self.self_attention_path.before(x)
         context, weights = self.self_attention(
-            read,
-            read,
-            read,
-            target_mask,
+            *(read, read, read, target_mask),
             need_weights=need_weights,
             cache=kept.target,
         )

@@ -87,9 +87,7 @@ def _leaving(
         if next(steps) == step and last:
             if silent:
                 time.sleep(3600)  # there, and not heard
-            os._exit(
-                7
-            )  # as of a machine that is switched off: nothing is tidied up
+            os._exit(7)  # as of a process that is killed: nothing is tidied up
 
     return each_step
 
