@@ -1,6 +1,6 @@
 """One word that looks twice, and how a strip is cut into heads, beside what one `view` makes of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -9,6 +9,7 @@ from torch import Tensor
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
+    LINE,
     TEXT,
     Point,
     bar,
@@ -39,7 +40,7 @@ def looks_twice(
     value: Tensor,
     names: Sequence[str],
     columns: Sequence[str],
-    questions: Sequence[str],
+    questions: Mapping[str, str],
     *,
     row: int = 0,
 ) -> Axes:
@@ -54,7 +55,8 @@ def looks_twice(
         value: ``(T, 1)``, whole numbers; what both heads average.
         names: one per word, of five letters at most.
         columns: what the two columns and the values are called, in eight letters at most.
-        questions: what the two heads ask, in twenty letters at most.
+        questions: by what each of the two heads asks, in six letters at most, and what it asks, in
+            twenty.
         row: which word looks.
 
     Returns:
@@ -67,17 +69,20 @@ def looks_twice(
     Example:
         >>> import torch
         >>> x, value = torch.tensor([[1.0, 1.0], [1.0, -1.0]]), torch.tensor([[1.0], [-1.0]])
-        >>> columns, asked = ["outdoors", "alive", "soft"], ["Where?", "What?"]
+        >>> columns = ["outdoors", "alive", "soft"]
+        >>> asked = {"place": "Where?", "life": "What?"}
         >>> ax = looks_twice(x, value, ["tree", "rock"], columns, asked)
         >>> print(ax.get_label())
         The word tree looks twice, and each time brings back an average of the column soft: tree 1,
-        rock -1. Head 1, where?, by the column outdoors: weights tree 0.50, rock 0.50; average 0.00.
-        Head 2, what?, by the column alive: weights tree 0.88, rock 0.12; average 0.76. Side by side:
-        0.00, 0.76.
+        rock -1. Head 1, by place, where?, compares the column outdoors: weights tree 0.50, rock
+        0.50; average 0.00. Head 2, by life, what?, compares the column alive: weights tree 0.88,
+        rock 0.12; average 0.76. Side by side: 0.00, 0.76.
         >>> [text.get_text() for text in ax.texts if "0.88" in text.get_text()]
         ['0.88 × 1']
+        >>> [text.get_text() for text in ax.texts if "0.12" in text.get_text()]
+        ['0.12 × (−1)']
         >>> [text.get_text() for text in ax.texts if "head" in text.get_text()]
-        ['head 1: by outdoors', 'head 2: by alive']
+        ['head 1: by place', 'head 2: by life']
         >>> looks_twice(x[:, :1], value, ["tree", "rock"], columns, asked)
         Traceback (most recent call last):
         ValueError: x must have shape (T, 2), with T from 2 to 4; got (2, 1)
@@ -112,6 +117,7 @@ class _Looks:
     value: list[float]
     names: list[str]
     columns: list[str]
+    by: list[str]
     questions: list[str]
     row: int
     weights: list[Tensor]  # for each head, of the word that looks
@@ -140,7 +146,7 @@ def _looking(
     value: Tensor,
     names: Sequence[str],
     columns: Sequence[str],
-    questions: Sequence[str],
+    questions: Mapping[str, str],
     *,
     row: int,
 ) -> _Looks:
@@ -153,7 +159,8 @@ def _looking(
         raise ValueError(f"{rule}; got {tuple(value.shape)}")
     names = _called("name", names, len(x), 5)
     columns = _called("column", columns, 3, 8)
-    questions = _called("question", questions, 2, 20)
+    by = _called("name of a head", list(questions), 2, 6)
+    asks = _called("question", list(questions.values()), 2, 20)
     asked = x.split(1, dim=1)
     heads = [
         scaled_dot_product_attention(column, column, value) for column in asked
@@ -161,7 +168,7 @@ def _looking(
     weights = [table[row] for _, table in heads]
     averages = [float(context[row]) for context, _ in heads]
     brought = value.flatten().tolist()
-    return _Looks(x, brought, names, columns, questions, row, weights, averages)
+    return _Looks(x, brought, names, columns, by, asks, row, weights, averages)
 
 
 def _told(drawn: _Looks) -> list[str]:
@@ -174,13 +181,13 @@ def _told(drawn: _Looks) -> list[str]:
         f"The word {drawn.names[drawn.row]} looks twice, and each time brings back an average "
         f"of the column {drawn.columns[2]}: {held}"
     ]
-    asked = zip(drawn.questions, drawn.columns[:2], strict=True)
-    for h, (question, column) in enumerate(asked):
+    asked = zip(drawn.by, drawn.questions, drawn.columns[:2], strict=True)
+    for h, (by, question, column) in enumerate(asked):
         each = zip(drawn.names, drawn.weights[h].tolist(), strict=True)
         seen = ", ".join(f"{name} {number(weight)}" for name, weight in each)
         told.append(
-            f"Head {h + 1}, {question.lower()}, by the column {column}: weights {seen}; "
-            f"average {number(drawn.averages[h])}"
+            f"Head {h + 1}, by {by}, {question.lower()}, compares the column {column}: "
+            f"weights {seen}; average {number(drawn.averages[h])}"
         )
     return [*told, f"Side by side: {listed(drawn.averages)}"]
 
@@ -206,28 +213,39 @@ def _head(ax: Axes, drawn: _Looks, head: int, at: _Bars, low: float) -> None:
     """Draw what one head asks, its weights as bars, and the value that each weight meets."""
     rows = [low + i * at.step for i in range(len(drawn.x))]
     zero, middle, top = at.zeros[head], at.middle(head), rows[0] - at.step / 2
-    by = "" if at.is_phone else f": by {drawn.columns[head]}"
-    titles(ax, [(middle, f"head {head + 1}{by}")], top - 46)
+    titles(ax, [(middle, f"head {head + 1}: by {drawn.by[head]}")], top - 46)
     say(ax, (middle, top - 24), drawn.questions[head], size=SMALL)
     weights, size = drawn.weights[head].tolist(), SMALL if at.is_phone else TEXT
     for i, (y, weight) in enumerate(zip(rows, weights, strict=True)):
         bar(ax, (zero, y), at.long * weight, "weights")
         end = (zero + at.long * weight + 6, y)
-        met = f"{number(weight)} × {number(drawn.value[i], 0).replace('-', '−')}"
+        met = _times(weight, drawn.value[i])
         say(ax, end, met, "weights", align="left", size=size)
         if at.is_phone:
             say(ax, (zero - 6, y), drawn.names[i], align="right", size=SMALL)
     line(ax, [(zero, rows[0] - 14), (zero, rows[-1] + 14)])
 
 
+def _times(weight: float, value: float) -> str:
+    """Write a product; a factor below zero stands in parentheses.
+
+    >>> _times(0.5, 2), _times(0.5, -1)
+    ('0.50 × 2', '0.50 × (−1)')
+    """
+    text = number(value, 0).replace("-", "−")
+    return f"{number(weight)} × {f'({text})' if value < 0 else text}"
+
+
 def _side_by_side(ax: Axes, drawn: _Looks, at: _Bars, low: float) -> None:
-    """Draw the average of each head, and both as one vector."""
+    """Draw the average of each head, below the rule of its sum, and both as one vector."""
     high = low + len(drawn.x) * at.step
     floor, centre = high + 38, sum(at.zeros) / 2 + at.long / 2 + 18
     vector(ax, (centre - 42, floor), drawn.averages, "context", width=BOLD_LINE)
     for head, side in enumerate((-1, 1)):
-        x = at.middle(head)
-        way = [(x, high - at.step / 2 + 2), (x, floor)]
+        x, rule = at.middle(head), high - at.step / 2 + 2
+        ends = [(at.zeros[head], rule), (2 * x - at.zeros[head], rule)]
+        line(ax, ends, "context", width=LINE)
+        way = [(x, rule), (x, floor)]
         wire(ax, [*way, (centre + 44 * side, floor)], "context")
     of = "" if at.is_phone else f" of {drawn.columns[2]}"
     averages = f"two averages{of}"

@@ -8,12 +8,14 @@ from typing import Any
 
 import torch
 from matplotlib.axes import Axes
+from matplotlib.patches import Circle
 from torch import Tensor
 
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
     LINE,
     Point,
+    bar,
     box,
     canvas,
     column,
@@ -30,8 +32,9 @@ from selfattn_book.draw.canvas import (
     vector,
     wire,
 )
+from selfattn_book.draw.colors import light
 from selfattn_book.draw.layout import NARROW, WIDE
-from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.sheet import POINT, SMALL
 from selfattn_book.draw.style import line_names
 from selfattn_book.encoder_decoder import Encoder, EncoderDecoder
 from selfattn_book.masks import causal_mask
@@ -48,7 +51,7 @@ STEPS = [
 ]
 KINDS = ["self-attention", "causal self-attention", "cross-attention"]
 HALF = 16  # pixels of half a box of encoder and decoder
-PEEK = 262  # pixels that one way to attend to two points is high
+PEEK = 286  # pixels that one way to attend to two points is high
 PEEK_ROWS = (76, 206)  # pixels down to what is fed, and to what is received
 PEEK_SIDES = (-66, 66)  # pixels from the middle to the two points
 
@@ -192,6 +195,8 @@ def peeking(
         Position 1 is fed b and asked for c, which is fed at position 2.
         No mask: it takes 0.10 of b and 0.90 of c, and receives (0.80, 1.00), where c is (1.00, 1.00).
         Masked: it takes 1.00 of b and nothing of c, and receives (-1.00, 1.00), where c is ...
+        >>> [text.get_text() for text in ax.texts if "receives" in text.get_text()]
+        ['position 1 receives 0.10 b + 0.90 c', 'position 1 receives b']
         >>> peeking(torch.ones(3, 2), {"No mask": free})
         Traceback (most recent call last):
         ValueError: fed and each table must have shape (2, 2); got (3, 2) and (2, 2)
@@ -230,6 +235,15 @@ class _Way:
     def received(self) -> Tensor:
         return self.weights @ self.fed
 
+    def blend(self) -> str:
+        """Say what position 1 receives, as a sum of what is fed."""
+        parts = [
+            name if weight == 1 else f"{number(weight)} {name}"
+            for weight, name in zip(self.weights.tolist(), self.names, strict=True)
+            if weight
+        ]
+        return f"position 1 receives {' + '.join(parts)}"
+
     def told(self) -> str:
         """Say what position 1 takes and receives, and what it should say."""
         (first, answer), (own, other) = self.names, self.weights.tolist()
@@ -255,7 +269,7 @@ def _check_peeking(fed: Tensor, tables: Mapping[str, Tensor]) -> None:
 
 
 def _peek(ax: Axes, at: Point, way: _Way) -> None:
-    """Draw one way to attend: what is fed above, what position 1 receives and should say below."""
+    """Draw one way to attend: what is fed above, and below it what position 1 receives of it."""
     x, top = at
     say(ax, (x, top + 12), way.title, bold=True)
     high, low = (top + row for row in PEEK_ROWS)
@@ -265,12 +279,23 @@ def _peek(ax: Axes, at: Point, way: _Way) -> None:
         say(ax, place, f"fed at position {i + 1}", "muted", size=SMALL)
     for i, weight in enumerate(way.weights.tolist()):
         _take(ax, at, i, weight)
-    own, other = (x + dx for dx in PEEK_SIDES)
-    _corner(ax, (own, low), "context", "y₁", way.received)
-    _corner(ax, (other, low), "word-1", way.names[1], way.fed[1])
-    below = low + 40
-    say(ax, (own, below), "position 1 receives", "muted", size=SMALL)
-    say(ax, (other, below), "and should say", "muted", size=SMALL)
+    own = x + PEEK_SIDES[0]
+    _blend(ax, (own, low), way)
+    _mark(ax, (own, low), way.fed[1], 7, hollow=True)
+    answer = f"and is asked for {way.names[1]}"
+    for down, text in ((44, way.blend()), (64, answer)):
+        say(ax, (own - 30, low + down), text, size=SMALL, align="left")
+    disc(ax, (own - 40, low + 44), 4, "ink")
+    _ring(ax, (own - 40, low + 64), 5)
+
+
+def _blend(ax: Axes, at: Point, way: _Way) -> None:
+    """Draw what position 1 receives, on the grounds of the points, each as wide as its weight."""
+    left = at[0] - 44
+    for i, weight in enumerate(way.weights.tolist()):
+        bar(ax, (left, at[1]), 88 * weight, f"word-{i}-tint", thick=52)
+        left += 88 * weight
+    _corner(ax, at, "context", "y₁", way.received, filled=False)
 
 
 def _take(ax: Axes, at: Point, i: int, weight: float) -> None:
@@ -331,14 +356,37 @@ def _numbered(letter: str, count: int) -> list[str]:
     return [f"{letter}{'₁₂₃₄₅₆₇₈₉'[i]}" for i in range(count)]
 
 
-def _corner(ax: Axes, at: Point, role: str, name: str, point: Tensor) -> None:
+def _corner(
+    ax: Axes, at: Point, role: str, name: str, point: Tensor, *, filled: bool = True
+) -> None:
     """A point by its name, and which corner of a small square it is."""
     x, y = at
-    box(ax, at, (88, 52), role)
+    box(ax, at, (88, 52), role, filled=filled)
     say(ax, (x - 22, y), name, bold=True)
     box(ax, (x + 18, y), (28, 28), "ink", filled=False, width=1)
+    _mark(ax, at, point, 5)
+
+
+def _mark(
+    ax: Axes, at: Point, point: Tensor, radius: float, *, hollow: bool = False
+) -> None:
+    """Mark a point in the small square of its box with a disc, or with a ring."""
     across, up = point.clamp(-1.3, 1.3).tolist()
-    disc(ax, (x + 18 + 14 * across, y - 14 * up), 5, "ink")
+    middle = (at[0] + 18 + 14 * across, at[1] - 14 * up)
+    if hollow:
+        _ring(ax, middle, radius)
+    else:
+        disc(ax, middle, radius, "ink")
+
+
+def _ring(ax: Axes, at: Point, radius: float) -> None:
+    """Mark what is asked for; it lies over the disc of what is received."""
+    look: Any = {
+        "fill": False,
+        "edgecolor": light("ink"),
+        "linewidth": LINE / POINT,
+    }
+    ax.add_patch(Circle(at, radius, zorder=5, **look))
 
 
 def encoder_decoder(
