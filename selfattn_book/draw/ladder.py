@@ -73,7 +73,8 @@ def rungs(
     told = _told(losses, heights, below)
 
     def draw(width: float) -> Axes:
-        ax = canvas(width, HIGH + (88 if width == NARROW else 68))
+        lines = max(len(name.split()) for name in losses) if width == NARROW else 1
+        ax = canvas(width, HIGH + 56 + 16 * lines)
         ladder = _Ladder(ax, least_and_most, width)
         ladder.draw(losses, heights)
         if below:

@@ -48,7 +48,7 @@ def test_a_page_is_clean_from_a_folder_in_the_hand(name, open_page, every_text):
 
 
 def test_no_page_of_the_reference_is_wider_than_a_phone(open_page):
-    page = open_page((SITE / REFERENCE[0]).as_uri(), width=320)
+    page = open_page((SITE / REFERENCE[0]).as_uri(), width=320, scripts=False)
     wide = []
     for name in REFERENCE:
         page.goto((SITE / name).as_uri())
