@@ -159,7 +159,8 @@ def lint(session: nox.Session) -> None:
 def pages(session: nox.Session) -> None:
     """Open every page of the built site in a headless Chromium, light, dark, wide and narrow.
 
-    With `-- --every-text`, axe reads each page wide and narrow, and judges the contrast of each text.
+    One chapter is seen in every look; the other pages wide in the light and narrow in the dark, and
+    with `-- --every-look` in all four, with axe in each and its own rule of contrast.
     With `-- --bench`, print what a first visit costs; with `--beside FOLDER`, beside another site.
     """
     if not (SITE / "index.html").exists():

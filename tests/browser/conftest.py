@@ -10,18 +10,18 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 # A chapter with every kind of box, cell, fold and formula.
-EVERY_TEXT = "chapters/masks.html"
+EVERY_LOOK = "chapters/masks.html"
 
 
 def pytest_addoption(parser):
-    about = "axe asks every page on a desk and in the hand, and every text for contrast (minutes)"
-    parser.addoption("--every-text", action="store_true", help=about)
+    about = "ask every page in both themes on a desk and in the hand, and axe for contrast (minutes)"
+    parser.addoption("--every-look", action="store_true", help=about)
 
 
 @pytest.fixture
-def every_text(name, pytestconfig):
-    """Whether axe is asked all that it knows of a page, or what a look at it does not tell sooner."""
-    return name == EVERY_TEXT or pytestconfig.getoption("every_text")
+def every_look(name, pytestconfig):
+    """Whether a page is asked in all its looks, or wide in the light and narrow in the dark."""
+    return name == EVERY_LOOK or pytestconfig.getoption("every_look")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """What is wrong with an open page: its looks in both themes, its pictures and mathematics, axe.
 
 axe spends nine tenths of its time on contrast. So `contrast.js`, which needs a thirtieth of that,
-asks every text in every look, and axe those of one page, or of all where there is time.
+asks every text, and axe those of the pages that are asked in every look.
 """
 
 import re
@@ -56,13 +56,12 @@ def wrong(
     noticed: list[str],
     theme: str,
     *,
-    every_text: bool,
+    every_look: bool,
     with_axe: bool = True,
 ) -> list[str]:
-    """Return what is wrong with a page that was opened in a theme, in that and in the other.
+    """Return what is wrong with a page that was opened in a theme.
 
-    With ``every_text``, axe judges contrast too.
-    Without ``with_axe``, it is not asked.
+    With ``every_look``, the other theme is asked too, and axe, if it is asked, judges contrast.
     """
     page.evaluate(OPEN_FOLDS)
     page.wait_for_load_state("load")
@@ -72,9 +71,10 @@ def wrong(
         *in_theme(page, theme),
     ]
     if with_axe:
-        found += axe(page, every_text=every_text)
-    page.emulate_media(color_scheme=OTHER[theme])
-    found += in_theme(page, OTHER[theme])
+        found += axe(page, contrast=every_look)
+    if every_look:
+        page.emulate_media(color_scheme=OTHER[theme])
+        found += in_theme(page, OTHER[theme])
     return [*found, *noticed]
 
 
@@ -126,7 +126,7 @@ def not_in_theme(page: Page, theme: str) -> list[str]:
     return []
 
 
-def axe(page: Page, *, every_text: bool) -> list[str]:
+def axe(page: Page, *, contrast: bool) -> list[str]:
     """Return what axe finds against WCAG 2.2 AA and its best practices."""
     page.evaluate(AXE_SCRIPT)
-    return page.evaluate(RUN_AXE, [RULES, every_text])
+    return page.evaluate(RUN_AXE, [RULES, contrast])

@@ -30,20 +30,21 @@ def test_there_is_a_site():
 
 
 @pytest.mark.parametrize("name", ON_A_DESK)
-def test_a_page_is_clean_on_a_desk(name, origin, open_page, every_text):
+def test_a_page_is_clean_on_a_desk(name, origin, open_page, every_look):
     noticed = []
     page = open_page(f"{origin}/{name}", width=1280, theme="light", noticed=noticed)
-    found = wrong(page, noticed, "light", every_text=every_text)
+    found = wrong(page, noticed, "light", every_look=every_look)
     assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize("name", IN_THE_HAND)
-def test_a_page_is_clean_from_a_folder_in_the_hand(name, open_page, every_text):
+def test_a_page_is_clean_from_a_folder_in_the_hand(name, open_page, every_look):
     noticed = []
     address = (SITE / name).as_uri()
     page = open_page(address, width=320, theme="dark", noticed=noticed)
     # On a desk axe has read the same page: what depends on its width, the looks tell sooner.
-    found = wrong(page, noticed, "dark", every_text=False, with_axe=every_text)
+    options = {"every_look": every_look, "with_axe": every_look}
+    found = wrong(page, noticed, "dark", **options)
     assert not found, "\n".join(found)
 
 
