@@ -72,7 +72,7 @@ def test_the_ledger_says_under_how_many_shifts_a_check_held(built):
         "; for those that draw, 2 shifts of all seeds are on record."
         in built.page("reference")
     )
-    assert "unseen seeds" in built.page("reference")
+    assert "other seeds" in built.page("reference")
     of_number, of_word = ledger(built)
     assert [words(row[2]) for row in of_number[1:]] == ["", ""]  # nothing is drawn
     assert words(of_word[1][2]) == "1 of 2"

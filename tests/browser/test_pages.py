@@ -1,8 +1,10 @@
 """Every page in a real browser, light and dark, wide and narrow, from a server and from a folder."""
 
+import re
+
 import pytest
 
-from tests.book.pages import SITE
+from tests.book.pages import CHAPTERS, SITE
 from tests.browser.looks import wrong
 
 FILES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
@@ -63,6 +65,23 @@ def test_no_page_of_the_reference_is_wider_than_a_phone(open_page):
 def test_no_cell_warns(name):
     # A warning has a path of the machine in it; a progress bar is removed by its cell's tag.
     assert "output stderr" not in (SITE / name).read_text("utf-8")
+
+
+@every_page
+def test_the_sidebar_leads_to_every_page_and_marks_the_one_that_is_open(name):
+    html = (SITE / name).read_text("utf-8")
+    sidebar = re.search(r'<nav class="bd-links.*?</nav>', html, re.DOTALL)[0]
+    pages = re.findall(r'<li class="toctree-l1.*?<a[^>]* href="([^"]*)"', sidebar)
+    here = sidebar.count('aria-current="page"')
+    assert here == pages.count("#") <= 1
+    led = {
+        (SITE / name).parent.joinpath(page).resolve()
+        for page in pages
+        if page != "#"
+    }
+    led |= {SITE / name} if here else set()
+    assert {SITE / f"chapters/{chapter.stem}.html" for chapter in CHAPTERS} <= led
+    assert all(page.is_file() for page in led)
 
 
 def test_the_theme_that_a_reader_chose_stays(origin, open_page):

@@ -60,7 +60,7 @@ def shifts(app: Sphinx) -> dict[str, Any]:
     return json.loads(file.read_text("utf-8")) if file.is_file() else {}
 
 
-def unseen(app: Sphinx, doc: str, check: Check) -> str:
+def on_other_seeds(app: Sphinx, doc: str, check: Check) -> str:
     """Say under how many shifts a check held, if its page is as it was then."""
     if check.way not in DRAWS:
         return ""
@@ -81,7 +81,7 @@ def ledger_of(app: Sphinx, here: str, doc: str, checks: list[Check]) -> nodes.se
     name = nodes.inline("", app.env.titles[doc].astext())
     title = nodes.title("", "", make_refnode(app.builder, here, doc, "", name))
     rows = [ledger_row(app, here, doc, check) for check in checks]
-    heads = ["what", "verified", *(["unseen seeds"] if shifts(app) else []), "seconds", "check"]
+    heads = ["what", "verified", *(["other seeds"] if shifts(app) else []), "seconds", "check"]
     place = f"ledger-{nodes.make_id(doc)}"
     # Sphinx would give a heading that it has not counted the number of the page.
     app.env.toc_secnumbers.get(here, {})[f"#{place}"] = ()
@@ -114,7 +114,7 @@ def ledger_row(app: Sphinx, here: str, doc: str, check: Check) -> list[nodes.Nod
     return [
         link(f"{target.kind}-{check.name}", text),
         nodes.inline("", WAYS.get(check.way, check.way)),
-        *([nodes.inline("", unseen(app, doc, check))] if shifts(app) else []),
+        *([nodes.inline("", on_other_seeds(app, doc, check))] if shifts(app) else []),
         nodes.inline("", f"{check.seconds:.2f}"),
         link(f"check-{check.name}", nodes.literal("", check.name)),
     ]

@@ -4,6 +4,7 @@ The theme would copy the table of contents of the whole book anew for each page.
 """
 
 from functools import cache, partial
+from html import escape
 from typing import Any
 
 from docutils import nodes
@@ -29,7 +30,7 @@ def parts(app: Sphinx) -> list[tuple[str, list[tuple[str, str]]]]:
     found = []
     for tree in trees:
         pages = [(doc, listed(app, doc, label)) for label, doc in tree["entries"]]
-        found.append((tree["caption"] or "", [(doc, name) for doc, name in pages if name]))
+        found.append((escape(tree["caption"] or ""), [(doc, name) for doc, name in pages if name]))
     return found
 
 
