@@ -10,9 +10,12 @@ def masked_row():
     return {}
 """
 HOSTILE = {
-    "an endless loop": ("while True: pass", "it ran longer than"),
-    "an endless flood": ("while True: print('x' * 10**6)", "it ran longer than"),
-    "an exit": ("import sys; sys.exit(0)", "with SystemExit"),
+    "an endless loop": ("while True: pass", "it ran longer than 2 seconds"),
+    "an endless flood": (
+        "while True: print('x' * 10**6)",
+        "it ran longer than 2 seconds",
+    ),
+    "an exit": ("import sys; sys.exit(0)", "in line 1 with SystemExit"),
     "a hard exit": ("import os; os._exit(0)", "before it could be asked"),
     "a result of its own": (
         "import json, os\n"

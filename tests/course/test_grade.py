@@ -68,7 +68,14 @@ def test_a_folder_becomes_a_gradebook(folder, tmp_path, capsys):
     }
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+# What the guard refuses ends an answer in one way; all kinds of it are tried below.
+REFUSED = {
+    kind: text for kind, (text, told) in HOSTILE.items() if "an answer may" in told
+}
+ENDED = [kind for kind in HOSTILE if kind not in REFUSED or kind == "the checks"]
+
+
+@pytest.mark.parametrize("kind", ENDED)
 def test_harm_is_told_and_has_no_points(kind, tmp_path):
     text, told = HOSTILE[kind]
     file = tmp_path / "answer.py"
@@ -78,6 +85,22 @@ def test_harm_is_told_and_has_no_points(kind, tmp_path):
     outcome = sandbox.grade(MASKS.checks, numbers, file, Limits(seconds=seconds))
     assert outcome.results == []
     assert re.search(told, outcome.stopped)
+
+
+def test_each_kind_of_harm_is_refused(tmp_path):
+    tries = (
+        f"for kind, text in {REFUSED!r}.items():\n"
+        "    try:\n        exec(text)\n"
+        "    except PermissionError as error:\n        print(f'{kind}: {error!s:.36}')\n"
+    )
+    file = tmp_path / "answer.py"
+    file.write_text(tries, "utf-8")
+    numbers = MASKS.drawn(week_code(KEY, "masks"), "eve")
+    outcome = sandbox.grade(MASKS.checks, numbers, file)
+    said = dict(line.split(": ") for line in outcome.printed.splitlines())
+    assert len(said) == len(REFUSED) == 7
+    for kind in REFUSED:
+        assert said[kind].startswith(HOSTILE[kind][1])
 
 
 @pytest.mark.parametrize(

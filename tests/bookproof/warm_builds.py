@@ -1,0 +1,32 @@
+"""Loaded by the process that builds are forked from: it builds once, so that each fork need not begin cold.
+
+Nearly half of a small build is spent on patterns, templates and entry points that the next build of the
+same process finds ready. Of this one nothing else stays: no file, no path, no module of the book.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import chdir
+from pathlib import Path
+
+from small_books import SMALL_BOOK, build_here
+
+# What runs cells leaves threads, which no fork survives: that is done by a fork.
+with tempfile.TemporaryDirectory() as folder, chdir(folder):
+    shutil.copytree(SMALL_BOOK, folder, dirs_exist_ok=True)
+    paths, environment, modules = sys.path[:], dict(os.environ), set(sys.modules)
+    os.environ["PYTHONPATH"] = folder  # for kernels
+    if not (child := os.fork()):
+        os._exit(build_here())
+    os.waitpid(child, 0)
+    for made in ("html", "doctrees"):
+        shutil.rmtree(Path("_build", made))
+    assert build_here() == 0
+    sys.path[:] = paths
+    os.environ.clear()
+    os.environ.update(environment)
+    for name in set(sys.modules) - modules:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(folder):
+            del sys.modules[name]
