@@ -132,6 +132,7 @@ katex_css_path = "katex/katex.min.css"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_use_type_comments = False  # types stand in signatures
 autodoc_typehints_format = "short"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False

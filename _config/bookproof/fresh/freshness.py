@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterable
 from compileall import compile_dir
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -16,6 +17,7 @@ from typing import Any
 from docutils import nodes
 from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
 from myst_nb.ext.glue.utils import PendingGlueReference
+from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -60,6 +62,8 @@ class Freshness:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.parsed: dict[tuple[Path, str], NotebookNode] = {}
+        self.accepted: dict[str, str] = {}  # texts of pages whose cells are not refused
 
     def begin(self, app: Sphinx, config: Config) -> None:
         """Find the package and the libraries that chapters run on."""
@@ -136,7 +140,7 @@ class Freshness:
         """Return a page with its key in it, the chapter that it is; note what it is made from."""
         file, needs = Path(env.doc2path(docname)), Needs()
         if is_chapter := is_myst_markdown_notebook(text):
-            notebook = read_myst_markdown_notebook(text, env.myst_config, path=file)
+            notebook = self.notebook(env, file, text)
             data = tuple(notebook.metadata.get("data_files", []))
             needs = Needs(names_in_cells(notebook), data)
         for missing in (file.parent / name for name in needs.data):
@@ -146,10 +150,7 @@ class Freshness:
         if not is_chapter:
             return text, None
         text = with_key(text, made.key)
-        # Read as myst-nb will read it, so that the cells are the same to the letter.
-        notebook = read_myst_markdown_notebook(
-            text, env.myst_config, add_source_map=True, path=file
-        )
+        notebook = self.notebook(env, file, text)
         reached, inside = set(modules_reached(self.root, needs.names)), f"{self.root}{os.sep}"
         return text, Chapter(
             file,
@@ -158,13 +159,22 @@ class Freshness:
             unseen=lambda name: name.startswith(inside) and Path(name) not in reached,
         )
 
+    def notebook(self, env: Any, file: Path, text: str) -> NotebookNode:
+        """Return a page as myst-nb will read it, so that the cells are the same to the letter."""
+        if (file, text) not in self.parsed:
+            self.parsed[file, text] = read_myst_markdown_notebook(
+                text, env.myst_config, add_source_map=True, path=file
+            )
+        return deepcopy(self.parsed[file, text])  # what runs is written into
+
     def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
         """Run the chapters among the pages to be read whose results are not there."""
         self.results = Results(env.mystnb_config.execution_cache_path)
-        texts = ((name, Path(env.doc2path(name)).read_text("utf-8")) for name in docnames)
-        found = [self.prepare(env, name, text)[1] for name, text in texts]
+        texts = {name: Path(env.doc2path(name)).read_text("utf-8") for name in docnames}
+        found = [self.prepare(env, name, text)[1] for name, text in texts.items()]
         if faults := [fault for c in found if c for fault in refusals(c, self.modules)]:
             stop("\n".join(faults))
+        self.accepted = texts
         missing = [c for c in found if c and not self.results.has(c.notebook)]
         if not missing:
             return say("No chapter has to run.")
@@ -183,10 +193,12 @@ class Freshness:
 
     def read(self, app: Sphinx, docname: str, content: list[str]) -> None:
         """Give myst-nb the page with the key under which its results are kept."""
-        content[0], chapter = self.prepare(app.env, docname, content[0])
+        text = content[0]
+        content[0], chapter = self.prepare(app.env, docname, text)
         if not chapter:
             return
-        if faults := list(refusals(chapter, self.modules)):
+        edited = self.accepted.get(docname) != text
+        if edited and (faults := list(refusals(chapter, self.modules))):
             stop("\n".join(faults))
         # Else myst-nb would run it; somebody works on it at this moment.
         if not self.results.has(chapter.notebook):

@@ -5,6 +5,7 @@ and the role that docutils gives an entry is one that browsers no longer know.
 """
 
 from docutils import nodes
+from pybtex.plugin import find_plugin, register_plugin
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
@@ -27,5 +28,9 @@ def close_entry(self: HTML5Translator, node: nodes.citation) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Replace how entries are written."""
+    # At each citation they are looked for among all installed packages, unless they are registered.
+    for name in ("docutils", "plaintext"):
+        backend = find_plugin("pybtex.backends", name)
+        register_plugin("pybtex.backends", name, backend, force=True)
     app.add_node(nodes.citation, override=True, html=(open_entry, close_entry))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
