@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, fx, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+aten = torch.ops.aten
 Results = tuple[Any, ...]  # tensors, or None
 
 
@@ -55,7 +56,7 @@ class Recorded:
         """Return what the function returns, without its gradient."""
         places = [_place(x) for x in given]
         shared = tuple(places.index(place) for place in places)
-        kind = shared, tuple((x.dtype, *_layout(x)) for x in given)
+        kind = shared, tuple(map(_like, given))
         if kind in self._chosen:
             return self._chosen[kind](*given)
         if kind in self._heard:
@@ -88,13 +89,16 @@ class _Recorder(TorchDispatchMode):
         start()
         self.graph = fx.Graph()
         self.playable = True
+        self._overwrites = False
         self._outside: dict[str, Tensor] = {}
         # The tensors stay here, so that no place is given away while this is entered.
         # One that comes from outside, and is not given, has no node that made it.
         self._homes: dict[Hashable, tuple[Tensor, fx.Node | None]] = {}
         self._views: dict[Hashable, fx.Node] = {}
         for number, x in enumerate(given):
-            self._homes[_place(x)] = x, self.graph.placeholder(f"given_{number}")
+            node = self.graph.placeholder(f"given_{number}")
+            node.meta["like"] = _like(x)
+            self._homes[_place(x)] = x, node
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -107,6 +111,7 @@ class _Recorder(TorchDispatchMode):
             self._homes.setdefault(_place(x), (x, None))  # from outside
         tells = not _tensors(result) and bool(_tensors((args, kwargs)))
         self.playable &= not tells and self._keeps_to_itself(func, written)
+        self._overwrites |= bool(written)
         if self.playable:
             is_new = any(_place(x) not in self._homes for x in _tensors(result))
             if is_new or written:
@@ -117,6 +122,11 @@ class _Recorder(TorchDispatchMode):
     def play_back(self, results: Results) -> Callable[..., Results]:
         """Return what calls the same operations again, and gives their results."""
         self.graph.output(tuple(map(self._node, results)))
+        if (
+            not self._overwrites
+        ):  # else a number is not the same wherever it is read
+            self._leave_out_ones()
+            self._keep_constants()
         self.graph.eliminate_dead_code()
         forward = fx.GraphModule(nn.Module(), self.graph).forward
         return torch.no_grad()(partial(forward, **self._outside))
@@ -127,9 +137,46 @@ class _Recorder(TorchDispatchMode):
         own = all(node and node.op != "placeholder" for node in nodes)
         return own and torch.Tag.nondeterministic_seeded not in func.tags
 
+    def _leave_out_ones(self) -> None:
+        """Take away the products by 1, of which ``vmap`` makes one for each bias."""
+        for node in self.graph.nodes:
+            if node.target is aten.mul.Scalar and node.args[1] == 1:
+                factor = node.args[0]
+                own = _looked_at(factor).op != "placeholder"
+                if factor.meta["like"] == node.meta["like"] and (
+                    own or not _is_result(node)
+                ):
+                    node.replace_all_uses_with(factor)
+
+    def _keep_constants(self) -> None:
+        """Compute now what is computed from no tensor, such as a causal mask."""
+        known: dict[fx.Node, Any] = {}
+        for node in self.graph.nodes:
+            called = node.op in ("call_function", "call_method")
+            if called and all(given in known for given in node.all_input_nodes):
+                call = node.target if callable(node.target) else Tensor.as_strided
+                known[node] = call(
+                    *fx.node.map_arg(node.args, known.get), **node.kwargs
+                )
+        for node, value in known.items():
+            if not _is_result(node) and any(
+                user not in known for user in node.users
+            ):
+                with self.graph.inserting_before(node):
+                    node.replace_all_uses_with(self._from_outside(value))
+
+    def _from_outside(self, x: Tensor) -> fx.Node:
+        """Return what stands for a tensor that is there before anything is played."""
+        name = f"outside_{len(self._outside)}"
+        self._outside[name] = x
+        node = self.graph.placeholder(name)
+        node.meta["like"] = _like(x)
+        return node
+
     def _settle(self, result: Any, node: fx.Node) -> None:
         """Note where the results of an operation lie."""
         if isinstance(result, Tensor):
+            node.meta["like"] = _like(result)
             self._homes.setdefault(_place(result), (result, node))
         elif isinstance(result, tuple | list):
             for number, part in enumerate(result):
@@ -153,12 +200,24 @@ class _Recorder(TorchDispatchMode):
         if (
             node is None
         ):  # it stays where it is, and one look is enough for all times
-            name = f"outside_{len(self._outside)}"
-            self._outside[name] = x
-            return self.graph.placeholder(name)
+            return self._from_outside(x)
         if _layout(x) == _layout(home):
             return node
-        return self.graph.call_method("as_strided", (node, *_layout(x)))
+        look = self.graph.call_method("as_strided", (node, *_layout(x)))
+        look.meta["like"] = _like(x)
+        return look
+
+
+def _looked_at(node: fx.Node) -> fx.Node:
+    """Return what a view is a view of."""
+    return _looked_at(node.args[0]) if node.target == "as_strided" else node  # type: ignore[arg-type]
+
+
+def _is_result(node: fx.Node) -> bool:
+    """Tell whether a node, or a view of it, is given back, to somebody who may write into it."""
+    views = (user for user in node.users if user.target == "as_strided")
+    given_back = any(user.op == "output" for user in node.users)
+    return given_back or any(map(_is_result, views))
 
 
 def _place(x: Tensor) -> Hashable:
@@ -168,6 +227,10 @@ def _place(x: Tensor) -> Hashable:
 
 def _layout(x: Tensor) -> tuple[Any, ...]:
     return tuple(x.shape), x.stride(), x.storage_offset()
+
+
+def _like(x: Tensor) -> tuple[Any, ...]:
+    return x.dtype, *_layout(x)
 
 
 def _tensors(tree: Any) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""Loaded by the process that builds are forked from: it builds once, so that each fork need not begin cold.
+"""Loaded by the process that builds are forked from: it builds once, so that no fork begins cold.
 
 Nearly half of a small build is spent on patterns, templates and entry points that the next build of the
 same process finds ready. Of this one nothing else stays: no file, no path, no module of the book.

@@ -1,11 +1,13 @@
 """What is played is what the function gives, and what cannot be played is not."""
 
+from collections import Counter
 from itertools import count
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from selfattn_book.experiments.recording import Recorded
 from selfattn_book.verify.disturbed import DisturbedRounding
@@ -120,6 +122,72 @@ def test_what_is_not_given_is_read_where_it_lies(draw):
         assert torch.equal(got, x @ weight.mT + bias[1:].sum())
         weight.mul_(2)
         bias.data.add_(1)
+    assert asked.times == 2
+
+
+class Counted(TorchDispatchMode):
+    """Count the operations that are called."""
+
+    def __init__(self):
+        super().__init__()
+        self.called = Counter()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.called[func.overloadpacket.__name__] += 1
+        return func(*args, **(kwargs or {}))
+
+
+def times_one(x):
+    return torch.ops.aten.mul.Scalar(x, 1)
+
+
+def test_products_by_one_and_constants_are_not_computed_again(draw):
+    def masked(x):
+        mask = torch.ones(3, 3, dtype=torch.bool).tril()
+        return (times_one(x + 1).masked_fill(mask, 0).exp(),)
+
+    recorded = Recorded(masked)
+    for number in range(TIMES):
+        x = draw(3, 3, seed=number)
+        with Counted() as counted:
+            (got,) = recorded(x)
+        assert torch.equal(got, masked(x)[0])
+    assert counted.called == {"add": 1, "masked_fill": 1, "exp": 1}
+
+
+def test_who_gets_a_result_may_write_into_it(draw):
+    weight = draw(3)
+    recorded = Recorded(
+        lambda x: (times_one(x), times_one(weight)[1:], torch.ones(3), x + 1)
+    )
+    x, before = draw(3), weight.clone()
+    for _ in range(TIMES):
+        results = recorded(x)
+        expected = x, before[1:], torch.ones(3), x + 1
+        assert all(map(torch.equal, results, expected))
+        for result in results:
+            result.zero_()
+    assert torch.equal(weight, before)
+
+
+def written_into(x):
+    plain = x + 1
+    made = times_one(plain)
+    made += plain
+    return made, plain * 3
+
+
+def otherwise_laid(x):
+    return (times_one((x + 1)[:, ::2]).mT.exp(),)
+
+
+@pytest.mark.parametrize("function", [written_into, otherwise_laid])
+def test_a_product_by_one_that_is_not_its_factor_is_played_too(draw, function):
+    asked = Asked(function)
+    recorded = Recorded(asked)
+    for number in range(TIMES):
+        x = draw(3, 4, seed=number)
+        assert all(map(torch.equal, recorded(x), function(x)))
     assert asked.times == 2
 
 
