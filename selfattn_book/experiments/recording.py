@@ -122,9 +122,8 @@ class _Recorder(TorchDispatchMode):
     def play_back(self, results: Results) -> Callable[..., Results]:
         """Return what calls the same operations again, and gives their results."""
         self.graph.output(tuple(map(self._node, results)))
-        if (
-            not self._overwrites
-        ):  # else a number is not the same wherever it is read
+        # Where nothing is overwritten, a number is the same wherever it is read.
+        if not self._overwrites:
             self._leave_out_ones()
             self._keep_constants()
         self.graph.eliminate_dead_code()
@@ -142,10 +141,9 @@ class _Recorder(TorchDispatchMode):
         for node in self.graph.nodes:
             if node.target is aten.mul.Scalar and node.args[1] == 1:
                 factor = node.args[0]
+                alike = factor.meta["like"] == node.meta["like"]
                 own = _looked_at(factor).op != "placeholder"
-                if factor.meta["like"] == node.meta["like"] and (
-                    own or not _is_result(node)
-                ):
+                if alike and (own or not _is_result(node)):
                     node.replace_all_uses_with(factor)
 
     def _keep_constants(self) -> None:
@@ -155,13 +153,11 @@ class _Recorder(TorchDispatchMode):
             called = node.op in ("call_function", "call_method")
             if called and all(given in known for given in node.all_input_nodes):
                 call = node.target if callable(node.target) else Tensor.as_strided
-                known[node] = call(
-                    *fx.node.map_arg(node.args, known.get), **node.kwargs
-                )
+                args = fx.node.map_arg(node.args, known.get)
+                known[node] = call(*args, **node.kwargs)
         for node, value in known.items():
-            if not _is_result(node) and any(
-                user not in known for user in node.users
-            ):
+            needed = any(user not in known for user in node.users)
+            if needed and not _is_result(node):
                 with self.graph.inserting_before(node):
                     node.replace_all_uses_with(self._from_outside(value))
 
