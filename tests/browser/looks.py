@@ -27,15 +27,38 @@ BROKEN_IMAGES = """() => [...document.querySelectorAll('article img')]
 SILENT_IMAGES = """() => [...document.querySelectorAll('article img')]
     .filter(i => !i.alt || i.alt.includes(i.src.split('/').pop())).map(i => i.src)"""
 OPEN_FOLDS = "document.querySelectorAll('details').forEach(d => d.open = true)"
+SHOWN = "[...document.querySelectorAll('.picture > svg')].filter(s => s.getClientRects().length)"
+TOO_WIDE = f"""() => {SHOWN}
+    .filter(s => s.getBoundingClientRect().right > innerWidth + .5
+              || s.closest('.picture').scrollWidth > s.closest('.picture').clientWidth)
+    .map(s => s.getAttribute('aria-label'))"""
+# A text is as large as the picture is drawn; a power of ten is a part of one.
+TOO_SMALL = f"""() => {SHOWN}.flatMap(s => [...s.querySelectorAll('text')].map(t => {{
+        const m = t.getScreenCTM();
+        return [t.textContent, parseFloat(getComputedStyle(t).fontSize) * Math.hypot(m.a, m.b)];
+    }})).filter(([_, size]) => size < 11)"""
+# Pieces are not cut at their edges; a text may lie in the gap between them.
+CLIPPED = f"""() => {SHOWN}.flatMap(s => {{
+    const sheet = s.getBoundingClientRect();
+    return [...s.querySelectorAll('text')].filter(t => {{
+        const b = t.getBoundingClientRect();
+        return b.left < sheet.left - 9 || b.right > sheet.right + 9
+            || b.top < sheet.top - 9 || b.bottom > sheet.bottom + 9;
+    }}).map(t => t.textContent);
+}})"""
+ON_A_DESK = {"a text is cut": CLIPPED}
+IN_THE_HAND = {"too wide": TOO_WIDE, "too small to read": TOO_SMALL, **ON_A_DESK}
 WIDTHS = "[document.documentElement.scrollWidth, innerWidth]"
 # A colour on its way to another is neither of the two.
 COLOURS_REST = "Promise.allSettled(document.getAnimations().map(a => a.finished))"
 SHOWS = "theme => document.documentElement.dataset.theme === theme"
 # None of these rules reads style sheets, which axe would fetch again to preload them.
-# What is hidden, axe only says that somebody should look at; it never fails a page.
+# What is hidden, axe only says that somebody should look at; it never fails a page. And of what
+# passes, it would write down every place, which takes it longer than to look.
 RUN_AXE = """async ([runOnly, contrast]) => {
     const rules = {'color-contrast': {enabled: contrast}, 'hidden-content': {enabled: false}};
-    const found = await axe.run(document, {runOnly, rules, preload: false});
+    const silent = {preload: false, resultTypes: ['violations']};
+    const found = await axe.run(document, {runOnly, rules, ...silent});
     return found.violations.flatMap(v => v.nodes.map(n => v.id + ': ' + n.html.slice(0, 200)));
 }"""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -84,6 +107,16 @@ def text_and_pictures(page: Page) -> list[str]:
     markup = [f"not rendered: {found}" for found in re.findall(MARKUP, text)]
     silent = page.evaluate(SILENT_IMAGES)
     return [*markup, *[f"no text alternative: {image}" for image in silent]]
+
+
+def drawn(page: Page, faults: dict[str, str]) -> list[str]:
+    """Return what is wrong with how the pictures are drawn, as wide as the page is."""
+    width = page.viewport_size["width"]
+    return [
+        f"a picture at {width}, {fault}: {what}"
+        for fault, script in faults.items()
+        for what in page.evaluate(script)
+    ]
 
 
 def names_and_headings(page: Page) -> list[str]:

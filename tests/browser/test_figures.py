@@ -1,4 +1,7 @@
-"""Pictures in a real browser: they fit a phone, can be read there, and change colour with the page."""
+"""Pictures in a real browser: they change with the width of a page, and with its colours.
+
+That each fits its page and can be read there, is asked in test_pages.
+"""
 
 import re
 
@@ -6,37 +9,17 @@ import pytest
 
 from selfattn_book.draw.colors import COLORS
 from tests.book.pages import SITE
+from tests.browser.looks import OPEN_FOLDS, SHOWN
 
 PAGES = sorted(
     page.relative_to(SITE).as_posix()
     for page in SITE.rglob("*.html")
     if 'class="picture"' in page.read_text("utf-8")
 )
-PHONES = (400, 320)
 
-SHOWN = "[...document.querySelectorAll('.picture > svg')].filter(s => s.getClientRects().length)"
-TOO_WIDE = f"""() => {SHOWN}
-    .filter(s => s.getBoundingClientRect().right > innerWidth + .5
-              || s.closest('.picture').scrollWidth > s.closest('.picture').clientWidth)
-    .map(s => s.getAttribute('aria-label'))"""
-# A text is as large as the picture is drawn; a power of ten is a part of one.
-TOO_SMALL = f"""() => {SHOWN}.flatMap(s => [...s.querySelectorAll('text')].map(t => {{
-        const m = t.getScreenCTM();
-        return [t.textContent, parseFloat(getComputedStyle(t).fontSize) * Math.hypot(m.a, m.b)];
-    }})).filter(([_, size]) => size < 11)"""
-# Pieces are not cut at their edges; a text may lie in the gap between them.
-CLIPPED = f"""() => {SHOWN}.flatMap(s => {{
-    const sheet = s.getBoundingClientRect();
-    return [...s.querySelectorAll('text')].filter(t => {{
-        const b = t.getBoundingClientRect();
-        return b.left < sheet.left - 9 || b.right > sheet.right + 9
-            || b.top < sheet.top - 9 || b.bottom > sheet.bottom + 9;
-    }}).map(t => t.textContent);
-}})"""
 FONTS = f"() => [...new Set({SHOWN}.map(s => getComputedStyle(s).fontFamily.split(',')[0]))]"
 COLOURS = f"""() => [...new Set({SHOWN}.flatMap(s => [...s.querySelectorAll('path, text')])
     .flatMap(e => [getComputedStyle(e).fill, getComputedStyle(e).stroke]))]"""
-OPEN_FOLDS = "document.querySelectorAll('details').forEach(d => d.open = true)"
 
 
 def rgb(color):
@@ -46,25 +29,6 @@ def rgb(color):
 def test_pictures_stand_in_the_pages():
     assert "chapters/masks.html" in PAGES
     assert len(PAGES) > 15
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_pictures_fit_a_phone_and_can_be_read_on_it(name, open_page):
-    page = open_page((SITE / name).as_uri(), width=PHONES[0])
-    page.evaluate(OPEN_FOLDS)
-    for width in PHONES:
-        page.set_viewport_size({"width": width, "height": 800})
-        found = {
-            check: page.evaluate(check) for check in (TOO_WIDE, TOO_SMALL, CLIPPED)
-        }
-        assert not any(found.values()), (width, list(found.values()))
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_no_text_of_a_picture_is_cut_on_a_desk(name, open_page):
-    page = open_page((SITE / name).as_uri(), width=1280)
-    page.evaluate(OPEN_FOLDS)
-    assert page.evaluate(CLIPPED) == []
 
 
 def test_panels_stand_side_by_side_on_a_desk_and_below_each_other_on_a_phone(

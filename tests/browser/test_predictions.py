@@ -31,7 +31,7 @@ def test_there_are_predictions():
 def test_what_answers_a_prediction_is_in_a_closed_fold_and_nowhere_else(
     name, open_page
 ):
-    page = open_page((SITE / name).as_uri())
+    page = open_page((SITE / name).as_uri(), scripts=False)
     folds = page.locator("details.answer")
     assert folds.count() == page.locator(".predict").count() > 0
     assert page.locator("details.answer[open]").count() == 0

@@ -8,6 +8,8 @@ import pytest
 from tests.book.pages import SITE
 
 RESULTS = "#search-results li"
+SHOWN = """entries => entries.map(entry => [entry.querySelector('a'), entry.querySelector('p')])
+    .map(([a, p]) => [a.getAttribute('href'), a.innerText, p.innerText])"""
 
 
 @pytest.fixture(params=["network", "folder"])
@@ -19,16 +21,8 @@ def search(request, origin, open_page):
         noticed = []
         page = open_page(f"{root}/search.html?q={quote(query)}", noticed=noticed)
         page.wait_for_selector("#search-results [role=status]")
-        page.wait_for_load_state("networkidle")
         assert noticed == []
-        return [
-            (
-                entry.locator("a").get_attribute("href"),
-                entry.locator("a").inner_text(),
-                entry.locator("p").inner_text(),
-            )
-            for entry in page.locator(RESULTS).all()
-        ]
+        return page.locator(RESULTS).evaluate_all(SHOWN)
 
     return search
 
