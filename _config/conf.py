@@ -151,6 +151,11 @@ html_css_files = [
     ("print.css", {"media": "print"}),
 ]
 html_js_files = ["book.js", "cover.js", "predict.js", "previews.js"]
+bookproof_only_with = {
+    "cover.css": r'class="[^"]*\b(begin|route|chapters)\b',
+    "design-tabs.js": "sd-tab-set",
+    "sphinx_highlight.js": "",  # no link asks for a word to be marked
+}
 html_domain_indices = False
 html_favicon = "static/mark.svg"
 html_copy_source = False

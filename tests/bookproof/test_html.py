@@ -147,3 +147,11 @@ def test_what_nobody_needs_to_hear_may_be_silent(built):
         'aria-hidden="true"',
     )
     assert built.build().good
+
+
+def test_a_page_asks_for_a_file_only_where_it_has_what_that_is_for(built):
+    asks = [
+        ("<table" in html, "doctools.js" in html, "sphinx_highlight.js" in html)
+        for html in map(built.html, ("index", "number", "promise"))
+    ]
+    assert set(asks) == {(True, True, False), (False, False, False)}

@@ -4,9 +4,9 @@ from sphinx.application import Sphinx
 
 PARTS = (
     *("addresses", "boxes", "captions", "changes", "citations", "citing", "cover"),
-    *("edition", "editions", "folds", "lean", "mathematics", "minutes", "numbers"),
-    *("outward", "past_editions", "pictures", "previews", "punctuation", "questions"),
-    *("redirects", "route", "search", "sidebar", "tables", "tags", "wrong"),
+    *("edition", "editions", "folds", "lean", "mathematics", "minutes", "needed"),
+    *("numbers", "outward", "past_editions", "pictures", "previews", "punctuation"),
+    *("questions", "redirects", "route", "search", "sidebar", "tables", "tags", "wrong"),
 )
 
 

@@ -31,6 +31,7 @@ bookproof_sheet_card = "number.html#equation-twice"
 bookproof_shifts = "shifts.json"
 bookproof_layers = str(CONFIG.parent / "pyproject.toml")
 bookproof_changes = "changes"
+bookproof_only_with = {"doctools.js": "<table", "sphinx_highlight.js": ""}
 bookproof_redirects = "redirects.txt"
 bookproof_addresses = "addresses.list"
 bookproof_note_addresses = False
