@@ -4,6 +4,7 @@ Nearly half of a small build is spent on patterns, templates and entry points th
 same process finds ready. Of this one nothing else stays: no file, no path, no module of the book.
 """
 
+import atexit
 import os
 import shutil
 import sys
@@ -12,6 +13,17 @@ from contextlib import chdir
 from pathlib import Path
 
 from small_books import SMALL_BOOK, build_here
+from sphinxcontrib.katex import KaTeXServer
+
+
+def build_and_end_what_it_started() -> int:
+    """Build, and end the server of formulas: forks would share it, and nobody would end it."""
+    code = build_here()
+    KaTeXServer.get().terminate()
+    KaTeXServer.katex_server = None
+    atexit.unregister(KaTeXServer.terminate)
+    return code
+
 
 # What runs cells leaves threads, which no fork survives: that is done by a fork.
 with tempfile.TemporaryDirectory() as folder, chdir(folder):
@@ -19,11 +31,11 @@ with tempfile.TemporaryDirectory() as folder, chdir(folder):
     paths, environment, modules = sys.path[:], dict(os.environ), set(sys.modules)
     os.environ["PYTHONPATH"] = folder  # for kernels
     if not (child := os.fork()):
-        os._exit(build_here())
+        os._exit(build_and_end_what_it_started())
     os.waitpid(child, 0)
     for made in ("html", "doctrees"):
         shutil.rmtree(Path("_build", made))
-    assert build_here() == 0
+    assert build_and_end_what_it_started() == 0
     sys.path[:] = paths
     os.environ.clear()
     os.environ.update(environment)
