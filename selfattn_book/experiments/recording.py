@@ -142,8 +142,9 @@ class _Recorder(TorchDispatchMode):
             if node.target is aten.mul.Scalar and node.args[1] == 1:
                 factor = node.args[0]
                 alike = factor.meta["like"] == node.meta["like"]
-                own = _looked_at(factor).op != "placeholder"
-                if alike and (own or not _is_result(node)):
+                home = _looked_at(factor)
+                another_has_it = home.op == "placeholder" or _is_result(home)
+                if alike and not (another_has_it and _is_result(node)):
                     node.replace_all_uses_with(factor)
 
     def _keep_constants(self) -> None:
@@ -206,7 +207,10 @@ class _Recorder(TorchDispatchMode):
 
 def _looked_at(node: fx.Node) -> fx.Node:
     """Return what a view is a view of."""
-    return _looked_at(node.args[0]) if node.target == "as_strided" else node  # type: ignore[arg-type]
+    if node.target != "as_strided":
+        return node
+    (seen,) = node.all_input_nodes
+    return _looked_at(seen)
 
 
 def _is_result(node: fx.Node) -> bool:

@@ -57,8 +57,8 @@ SHOWS = "theme => document.documentElement.dataset.theme === theme"
 # passes, it would write down every place, which takes it longer than to look.
 RUN_AXE = """async ([runOnly, contrast]) => {
     const rules = {'color-contrast': {enabled: contrast}, 'hidden-content': {enabled: false}};
-    const silent = {preload: false, resultTypes: ['violations']};
-    const found = await axe.run(document, {runOnly, rules, ...silent});
+    const options = {runOnly, rules, preload: false, resultTypes: ['violations']};
+    const found = await axe.run(document, options);
     return found.violations.flatMap(v => v.nodes.map(n => v.id + ': ' + n.html.slice(0, 200)));
 }"""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]

@@ -57,9 +57,10 @@ HOSTILE = {
         "an answer may use its own files only",
     ),
     "other answers": (
-        "import glob\n"
-        "for name in glob.glob('/tmp/**/ada.py', recursive=True): print(open(name).read())\n"
-        "print(open('/tmp/ada.py').read())",
+        "import glob, os\n"
+        "beside = os.path.dirname(os.getcwd())\n"
+        "for name in glob.glob(beside + '/**/ada.py', recursive=True): print(open(name).read())\n"
+        "print(open(beside + '/ada.py').read())",
         "an answer may use its own files only",
     ),
     "a program": (

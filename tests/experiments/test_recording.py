@@ -157,15 +157,18 @@ def test_products_by_one_and_constants_are_not_computed_again(draw):
 
 def test_who_gets_a_result_may_write_into_it(draw):
     weight = draw(3)
-    recorded = Recorded(
-        lambda x: (times_one(x), times_one(weight)[1:], torch.ones(3), x + 1)
-    )
+
+    def given_back(x):
+        y = x + 1
+        both = y, times_one(y), times_one(y)[1:]
+        return times_one(x), times_one(weight)[1:], torch.ones(3), *both
+
+    recorded = Recorded(given_back)
     x, before = draw(3), weight.clone()
     for _ in range(TIMES):
         results = recorded(x)
-        expected = x, before[1:], torch.ones(3), x + 1
-        assert all(map(torch.equal, results, expected))
-        for result in results:
+        for result, expected in zip(results, given_back(x), strict=True):
+            assert torch.equal(result, expected)
             result.zero_()
     assert torch.equal(weight, before)
 
