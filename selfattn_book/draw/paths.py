@@ -45,22 +45,24 @@ def marker(path: Path) -> str:
     return f"m{join(-radius, 0)}{half} {join(2 * radius, 0)}{half}{join(-2 * radius, 0)}z"
 
 
-def cells(xs: np.ndarray, ys: np.ndarray, colors: np.ndarray) -> dict[str, str]:
-    """Write the cells of each colour as one path; like neighbours in a row become one cell.
+def cells(colors: np.ndarray) -> dict[str, str]:
+    """Write the cells of each colour as one path, in cells; like neighbours in a row become one.
 
     Example:
         >>> blank, blue = (0, 0, 0, 0), (0, 0, 1, 1)
-        >>> cells(np.array([0, 10, 20, 30]), np.array([0, 5]), np.array([[blue, blue, blank]]))
-        {'#0000ff': 'M0 0h20v5h-20z'}
+        >>> cells(np.array([[blue, blue, blank], [blank, blank, blue]]))
+        {'#0000ff': 'M0 0h2v1h-2zm2 1h1v1h-1z'}
     """
     drawn: dict[str, str] = {}
-    x, y = tenths(xs), tenths(ys)
-    for i, row in enumerate(colors):
-        height = y[i + 1] - y[i]
-        for start, stop, color in _runs(row):
-            width = x[stop] - x[start]
-            side = f"h{join(width)}v{join(height)}h{join(-width)}z"
-            drawn[color] = f"{drawn.get(color, '')}M{join(x[start], y[i])}{side}"
+    last: dict[str, tuple[int, int]] = {}
+    for row, line in enumerate(colors):
+        for start, stop, color in _runs(line):
+            column, above = last.get(color, (0, 0))
+            move = f"{start - column}{_glue(str(row - above))}"
+            side = stop - start
+            begin = "m" if color in last else "M"
+            drawn[color] = drawn.get(color, "") + f"{begin}{move}h{side}v1h-{side}z"
+            last[color] = start, row
     return drawn
 
 

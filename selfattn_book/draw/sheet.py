@@ -132,14 +132,18 @@ class Sheet(RendererBase):
         antialiased: Any,
         edgecolors: Any,
     ) -> None:
-        """Draw the cells of a heat map, all of one shade as one path."""
+        """Draw the cells of a heat map, all of one shade as one path.
+
+        A path counts in cells and says once how large they are, which takes few letters.
+        """
         place = master_transform + self._upright
-        across = place.transform(coordinates[0])[:, 0]
-        down = place.transform(coordinates[:, 0])[:, 1]
+        left, width = _even(place.transform(coordinates[0])[:, 0])
+        top, height = _even(place.transform(coordinates[:, 0])[:, 1])
+        size = " ".join(f"{n:.5g}" for n in (width, 0, 0, height, left, top))
         colors = np.reshape(facecolors, (meshHeight, meshWidth, 4))
-        for color, d in cells(across, down, colors).items():
+        for color, d in cells(colors).items():
             look = f' fill="{on_page(color)}" shape-rendering="crispEdges"'
-            self._draw(d, look)
+            self._draw(d, f'{look} transform="matrix({size})"')
 
     def draw_text(
         self,
@@ -183,6 +187,14 @@ class Sheet(RendererBase):
             self._drawn[-1] = (before + d, look)
         elif d and look != ' fill="none"':
             self._drawn.append((d, look))
+
+
+def _even(edges: np.ndarray) -> tuple[float, float]:
+    """Return where cells of one size begin, and that size."""
+    sizes = np.diff(edges)
+    if not np.allclose(sizes, sizes[0]):
+        raise ValueError(f"cells must be of one size; got {sizes.tolist()}")
+    return edges[0], sizes[0]
 
 
 def _within(box: BboxBase, points: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from selfattn_book.draw.colors import light, on_page
+from selfattn_book.draw.matrices import heatmap
 from selfattn_book.draw.seeds import bands
 from selfattn_book.draw.sheet import INCH, Sheet
 from selfattn_book.draw.style import BLUE, panels
@@ -74,8 +75,28 @@ def test_cells_of_one_shade_are_one_path_and_a_missing_one_is_none(ax):
     cells = np.array([[1, 1, np.nan], [0, 1, 1]])
     ax.pcolormesh([0, 10, 20, 30], [0, 10, 20], cells, cmap="Greys")
     pale, deep = sorted(marks(ax), key=len)
-    assert 'd="M0 90h10v-10h-10z"' in pale
-    assert deep.count("z") == 2
+    assert 'd="M0 1h1v1h-1z"' in pale
+    assert 'd="M0 0h2v1h-2zm1 1h2v1h-2z"' in deep
+    assert 'transform="matrix(10 0 0 -10 0 100)"' in pale  # of 10 by 10, from below
+
+
+def test_cells_that_differ_in_size_are_refused(ax):
+    ax.pcolormesh([0, 10, 30], [0, 10], np.ones((1, 2)))
+    with pytest.raises(
+        ValueError, match=r"must be of one size; got \[10\.0, 20\.0\]"
+    ):
+        marks(ax)
+
+
+def test_cells_of_a_wide_and_a_narrow_drawing_are_the_same_letters():
+    (ax,) = panels(width=5, height=4)
+    heatmap(np.arange(2400).reshape(40, 60) % 7, digits=None, ax=ax)
+    wide, narrow = ax.figure.to_svg().split('class="narrow"')
+    letters = [re.findall(r' d="(M[^"]*z)"', svg) for svg in (wide, narrow)]
+    assert letters[0] == letters[1]
+    assert (
+        2000 < len("".join(letters[0])) < 14 * 2400
+    )  # 25 a cell, where each has its place
 
 
 @pytest.mark.parametrize(
