@@ -88,7 +88,6 @@ nb_execution_raise_on_error = True
 nb_output_stderr = "warn"  # a warning in a cell belongs to no page
 nb_execution_timeout = 120
 nb_execution_show_tb = True
-nb_merge_streams = True
 nb_code_prompt_show = "Show the {type}"
 nb_ipywidgets_js = {}  # would load from two CDNs
 bookproof_package = "selfattn_book"

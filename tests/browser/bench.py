@@ -6,7 +6,6 @@ With a second site, both are visited in turns.
 """
 
 import argparse
-import gzip
 import sys
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -17,10 +16,13 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.book.pages import SITE
 from tests.browser.site import NO_BROWSER, QuietHandler, find_chromium, served
+from tests.browser.weight import MOST, TEXT, sent
 
 PAGES = (
     "index",
     "chapters/masks",
+    "chapters/why-divide",
+    "chapters/positions",
     "chapters/block",
     "chapters/squares",
     "appendix/reference",
@@ -28,7 +30,6 @@ PAGES = (
 )
 VISITS = 5
 SLOWER = 4
-TEXT = (".html", ".css", ".js", ".svg")
 REST = 1500  # milliseconds after the load in which a page may still move
 
 WATCH = """
@@ -54,7 +55,7 @@ class Visit:
 
 
 AIMS = Visit(
-    shift=0.02, first=350, following=150, blocked=float("inf"), paint=float("inf")
+    shift=0.02, first=MOST, following=150, blocked=float("inf"), paint=float("inf")
 )
 NAMES_OF_FIGURES = ("shift", "first kB", "next kB", "blocked ms", "LCP ms")
 
@@ -67,12 +68,11 @@ class Compressing(QuietHandler):
         if not file.is_file():
             self.send_error(404)
             return
-        content = file.read_bytes()
+        content = sent(file)
         self.send_response(200)
         self.send_header("Content-Type", self.guess_type(str(file)))
         self.send_header("Cache-Control", "max-age=3600")
         if file.suffix in TEXT:
-            content = gzip.compress(content, 6)
             self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()

@@ -7,6 +7,7 @@ import pytest
 from tests.book.pages import CHAPTERS, SITE
 from tests.browser import looks
 from tests.browser.looks import drawn, wrong
+from tests.browser.weight import MOST, weight
 
 FILES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
 # Templates lie in _static; sheets are paper, which has one colour.
@@ -36,9 +37,11 @@ def test_there_is_a_site():
 def test_a_page_is_clean_on_a_desk(name, origin, open_page, every_look):
     noticed = []
     page = open_page(f"{origin}/{name}", width=1280, theme="light", noticed=noticed)
+    first_visit = weight(page, SITE)
     found = wrong(page, noticed, "light", every_look=every_look)
     found += drawn(page, looks.ON_A_DESK)
     assert not found, "\n".join(found)
+    assert first_visit <= MOST or not name.startswith("chapters/")
 
 
 @pytest.mark.parametrize("name", IN_THE_HAND)

@@ -93,6 +93,8 @@ class Chapter:
                 # happens to lie beside the page is no module.
                 force_raise_errors=True,
                 extra_arguments=["--InteractiveShellApp.ignore_cwd=True"],
+                # A kernel that is kept waiting sends a printed line in pieces.
+                coalesce_streams=True,
                 on_cell_execute=begin,
                 on_cell_executed=end,
             )
