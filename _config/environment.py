@@ -130,7 +130,9 @@ def _ask(*options: str) -> Report | None:
 def _pip(*arguments: str) -> int:
     """Let pip install, with its words in the log; return its exit code."""
     patient = ["--progress-bar=off", "--timeout=60", "--retries=5"]
+    # Python compiles what is imported, which is a small part, when it is first imported.
+    quick = ["--no-compile"]
     pinned = ["--constraint", str(CONSTRAINTS.relative_to(ROOT))]
-    command = [str(PYTHON), "-m", "pip", "install", *patient, *pinned, *arguments]
+    command = [str(PYTHON), "-m", "pip", "install", *patient, *quick, *pinned, *arguments]
     with LOG.open("a", encoding="utf-8") as log:
         return subprocess.run(command, cwd=ROOT, stdout=log, stderr=log).returncode
