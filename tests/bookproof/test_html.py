@@ -42,7 +42,9 @@ def test_a_picture_stands_in_its_page_with_the_text_that_it_brings(built):
 
 
 def test_a_line_that_is_printed_in_pieces_is_one(built):
-    assert built.page("data").count("one line of three pieces\n  and another\n") == 1
+    assert (
+        built.page("data").count("one line of three pieces\n  and another\n") == 1
+    )
 
 
 def test_a_solution_is_folded_and_a_hidden_output_too(built):

@@ -1,7 +1,8 @@
 """What is wrong with an open page: its looks in both themes, its pictures and mathematics, axe.
 
-axe spends nine tenths of its time on contrast. So `contrast.js`, which needs a thirtieth of that,
-asks every text, and axe those of the pages that are asked in every look.
+axe spends nine tenths of its time on contrast, and half of the rest on links in a text. So `contrast.js`,
+which needs a thirtieth of that, asks every text, and a look here every link and button; axe asks those
+of the pages that are asked in every look.
 """
 
 import re
@@ -55,8 +56,9 @@ SHOWS = "theme => document.documentElement.dataset.theme === theme"
 # None of these rules reads style sheets, which axe would fetch again to preload them.
 # What is hidden, axe only says that somebody should look at; it never fails a page. And of what
 # passes, it would write down every place, which takes it longer than to look.
-RUN_AXE = """async ([runOnly, contrast]) => {
-    const rules = {'color-contrast': {enabled: contrast}, 'hidden-content': {enabled: false}};
+RUN_AXE = """async ([runOnly, enabled]) => {
+    const seen = ['color-contrast', 'link-in-text-block', 'target-size'].map(id => [id, {enabled}]);
+    const rules = {...Object.fromEntries(seen), 'hidden-content': {enabled: false}};
     const options = {runOnly, rules, preload: false, resultTypes: ['violations']};
     const found = await axe.run(document, options);
     return found.violations.flatMap(v => v.nodes.map(n => v.id + ': ' + n.html.slice(0, 200)));
@@ -68,6 +70,12 @@ SMALL = """() => [...document.querySelectorAll('button, summary, select, input, 
     .map(e => [e.getBoundingClientRect(), e.outerHTML.slice(0, 120)])
     .filter(([box]) => box.height > 0 && (box.height < 23.5 || box.width < 23.5))
     .map(([box, html]) => `${Math.round(box.width)} by ${Math.round(box.height)}: ${html}`)"""
+# A link among words is known by more than its colour; one without letters is a mark.
+LIKE_TEXT = """() => [...document.querySelectorAll('article a[href]')]
+    .filter(a => /\\p{L}{2}/u.test(a.textContent) && a.checkVisibility())
+    .filter(a => [...a.parentElement.childNodes].some(n => n.nodeType === 3 && /\\p{L}/u.test(n.data)))
+    .filter(a => !getComputedStyle(a).textDecorationLine.includes('underline'))
+    .map(a => a.outerHTML.slice(0, 120))"""
 FOLDS = """() => [...document.querySelectorAll('article details > summary')]
     .map(s => s.textContent.trim().replace(/\\s+/g, ' '))"""
 HEADINGS = """() => [...document.querySelectorAll('main :is(h1, h2, h3, h4, h5, h6)')]
@@ -84,7 +92,7 @@ def wrong(
 ) -> list[str]:
     """Return what is wrong with a page that was opened in a theme.
 
-    With ``every_look``, the other theme is asked too, and axe, if it is asked, judges contrast.
+    With ``every_look``, the other theme is asked too, and axe, if it is asked, by all its rules.
     """
     page.evaluate(OPEN_FOLDS)
     page.wait_for_load_state("load")
@@ -94,7 +102,7 @@ def wrong(
         *in_theme(page, theme),
     ]
     if with_axe:
-        found += axe(page, contrast=every_look)
+        found += axe(page, every_rule=every_look)
     if every_look:
         page.emulate_media(color_scheme=OTHER[theme])
         found += in_theme(page, OTHER[theme])
@@ -144,6 +152,7 @@ def in_theme(page: Page, theme: str) -> list[str]:
     found += [f"contrast {pair}" for pair in page.evaluate(CONTRAST)]
     found += [f"no picture: {image}" for image in page.evaluate(BROKEN_IMAGES)]
     found += [f"too small to press, {what}" for what in page.evaluate(SMALL)]
+    found += [f"a link like text, {link}" for link in page.evaluate(LIKE_TEXT)]
     content, window = page.evaluate(WIDTHS)
     if content > window:
         found.append(f"the page is {content} wide where {window} are seen")
@@ -159,7 +168,7 @@ def not_in_theme(page: Page, theme: str) -> list[str]:
     return []
 
 
-def axe(page: Page, *, contrast: bool) -> list[str]:
+def axe(page: Page, *, every_rule: bool) -> list[str]:
     """Return what axe finds against WCAG 2.2 AA and its best practices."""
     page.evaluate(AXE_SCRIPT)
-    return page.evaluate(RUN_AXE, [RULES, contrast])
+    return page.evaluate(RUN_AXE, [RULES, every_rule])
