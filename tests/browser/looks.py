@@ -1,8 +1,8 @@
 """What is wrong with an open page: its looks in both themes, its pictures and mathematics, axe.
 
-axe spends nine tenths of its time on contrast, and half of the rest on links in a text. So `contrast.js`,
-which needs a thirtieth of that, asks every text, and a look here every link and button; axe asks those
-of the pages that are asked in every look.
+axe spends nine tenths of its time on contrast, and half of the rest on links in a text. So
+`contrast.js`, which needs a thirtieth of that, asks every text, and a look here every link and
+button; axe asks those of the pages that are asked in every look.
 """
 
 import re
