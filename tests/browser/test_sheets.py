@@ -19,7 +19,7 @@ def test_a_sheet_is_one_page(name, open_page):
     for paper in ("A4", "Letter"):
         printed = page.pdf(format=paper)
         assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1, paper
-    assert not [*text_and_pictures(page), *axe(page, contrast=True)]
+    assert not [*text_and_pictures(page), *axe(page, every_rule=True)]
 
 
 def test_a_sheet_asks_and_does_not_answer(open_page):
