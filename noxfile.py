@@ -47,6 +47,7 @@ def run(
     environment = {
         "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
         "PYTHONUTF8": "1",
+        "PYTHONDONTWRITEBYTECODE": "",  # a library is compiled once, and not by each process
     }
     session.run(
         str(BIN / program),
