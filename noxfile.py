@@ -161,7 +161,7 @@ def pages(session: nox.Session) -> None:
     """Open every page of the built site in a headless Chromium, light, dark, wide and narrow.
 
     One chapter is seen in every look; the other pages wide in the light and narrow in the dark, and
-    with `-- --every-look` in all four, with axe in each and its own rule of contrast.
+    with `-- --every-look` in all four, with axe in each and by all its rules.
     With `-- --bench`, print what a first visit costs; with `--beside FOLDER`, beside another site.
     """
     if not (SITE / "index.html").exists():

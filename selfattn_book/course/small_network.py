@@ -141,7 +141,7 @@ def _bends(model: Built, walk: Walk) -> Bends:
     has_one = torch.tensor([len(line) == 1 for line in bends])
     has_one &= ~bent[:, [0, -1]].any(1)  # there, neither side can be seen
     close = _bent(_along(model, walk, CLOSE), 0.05)
-    far, farther = (_along(model, walk, n * FAR).abs().max() for n in (10, 100))
+    far, farther = (_along(model, walk, n * FAR, 2).abs().max() for n in (10, 100))
     return Bends(
         outputs,
         most=max(map(len, bends)),
@@ -153,12 +153,12 @@ def _bends(model: Built, walk: Walk) -> Bends:
     )
 
 
-def _along(model: Built, walk: Walk, far: float) -> Tensor:
-    """Return the outputs along lines, ``(lines, steps, D)``."""
+def _along(model: Built, walk: Walk, far: float, steps: int = STEPS) -> Tensor:
+    """Return the outputs along lines, or where they begin and end, ``(lines, steps, D)``."""
     start, along = drawn(2, LINES, 1, WIDTH, seed=4)
-    way = torch.linspace(-far, far, STEPS).view(1, STEPS, 1)
+    way = torch.linspace(-far, far, steps).view(1, steps, 1)
     points = (start + way * along).view(-1, 1, WIDTH)
-    outputs = walk(model, points).view(LINES, STEPS, WIDTH)
+    outputs = walk(model, points).view(LINES, steps, WIDTH)
     if not outputs.isfinite().all():
         told = f"where there is one point alone, {model.what} hold nan or infinity."
         raise RefusedError(Answer("mathematics", told))
