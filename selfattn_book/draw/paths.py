@@ -46,23 +46,22 @@ def marker(path: Path) -> str:
 
 
 def cells(colors: np.ndarray) -> dict[str, str]:
-    """Write the cells of each colour as one path, in cells; like neighbours in a row become one.
+    """Write the cells of each colour as one path, in cells: a line through each run of a row.
 
     Example:
         >>> blank, blue = (0, 0, 0, 0), (0, 0, 1, 1)
         >>> cells(np.array([[blue, blue, blank], [blank, blank, blue]]))
-        {'#0000ff': 'M0 0h2v1h-2zm2 1h1v1h-1z'}
+        {'#0000ff': 'M0 0h2m0 1h1'}
     """
     drawn: dict[str, str] = {}
-    last: dict[str, tuple[int, int]] = {}
+    ends: dict[str, tuple[int, int]] = {}
     for row, line in enumerate(colors):
         for start, stop, color in _runs(line):
-            column, above = last.get(color, (0, 0))
+            column, above = ends.get(color, (0, 0))
             move = f"{start - column}{_glue(str(row - above))}"
-            side = stop - start
-            begin = "m" if color in last else "M"
-            drawn[color] = drawn.get(color, "") + f"{begin}{move}h{side}v1h-{side}z"
-            last[color] = start, row
+            begin = "m" if color in ends else "M"
+            drawn[color] = f"{drawn.get(color, '')}{begin}{move}h{stop - start}"
+            ends[color] = stop, row
     return drawn
 
 

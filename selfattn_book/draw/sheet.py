@@ -134,16 +134,18 @@ class Sheet(RendererBase):
     ) -> None:
         """Draw the cells of a heat map, all of one shade as one path.
 
-        A path counts in cells and says once how large they are, which takes few letters.
+        A path counts in cells and says once how large they are, which takes few letters. Its lines
+        are one cell wide, and go through the middle of a row.
         """
         place = master_transform + self._upright
         left, width = _even(place.transform(coordinates[0])[:, 0])
         top, height = _even(place.transform(coordinates[:, 0])[:, 1])
-        size = " ".join(f"{n:.5g}" for n in (width, 0, 0, height, left, top))
+        size = (width, 0, 0, height, left, top + height / 2)
         colors = np.reshape(facecolors, (meshHeight, meshWidth, 4))
         for color, d in cells(colors).items():
-            look = f' fill="{on_page(color)}" shape-rendering="crispEdges"'
-            self._draw(d, f'{look} transform="matrix({size})"')
+            look = f' stroke="{on_page(color)}" shape-rendering="crispEdges"'
+            numbers = " ".join(f"{n:.5g}" for n in size)
+            self._draw(d, f'{look} transform="matrix({numbers})"')
 
     def draw_text(
         self,
