@@ -21,6 +21,8 @@ from pathlib import Path
 from threading import Thread
 from typing import IO, Any
 
+from selfattn_book.course import warm
+
 KEPT = 500  # letters of what an answer prints; the rest is dropped
 STARTS_WITHIN = (
     120  # seconds, in which Python has loaded its libraries on a slow machine
@@ -87,40 +89,46 @@ def _run(what: dict[str, Any], file: Path, limits: Limits) -> Outcome:
     """Run an answer in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         result, seal = Path(folder, "result.json"), secrets.token_hex()
-        process = _start(folder)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        printed = _Printed(process.stdout)
         own = {"file": str(file.resolve()), "result": str(result), "seal": seal}
         job = {"confined": False, "memory": limits.memory, **own, **what}
-        with suppress(BrokenPipeError), process.stdin as pipe:
-            pipe.write(json.dumps(job).encode())
+        process = _start(folder, job)
+        assert process.stdout is not None
+        printed = _Printed(process.stdout)
         late = _wait(process, result.with_suffix(".started"), limits.seconds)
         told = printed.text()
         if late:
             return Outcome(
                 [], f"it ran longer than {limits.seconds:g} seconds", told
             )
-        return _outcome(process.returncode, result, seal, told)
+        return _outcome(process.wait(), result, seal, told)
 
 
-def _start(folder: str) -> "subprocess.Popen[bytes]":
-    """Start Python in a folder; it waits for what it has to do."""
+def _start(
+    folder: str, job: dict[str, Any]
+) -> "subprocess.Popen[bytes] | warm.Fork":
+    """Start an answer in a folder, in a process that knows no more than it needs."""
     known = {name: os.environ[name] for name in KNOWN if name in os.environ}
     paths = os.pathsep.join(sys.path)
-    return subprocess.Popen(
+    environment = known | {"OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
+    if warm.CAN_FORK:
+        return warm.start(folder, job, environment)
+    process = subprocess.Popen(
         [sys.executable, "-m", "selfattn_book.course.student"],
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=os.name == "posix",
-        env=known | {"OMP_NUM_THREADS": "1", "PYTHONPATH": paths},
+        env=environment,
     )
+    assert process.stdin is not None
+    with suppress(BrokenPipeError), process.stdin as pipe:
+        pipe.write(json.dumps(job).encode())
+    return process
 
 
 def _wait(
-    process: "subprocess.Popen[bytes]", started: Path, seconds: float
+    process: "subprocess.Popen[bytes] | warm.Fork", started: Path, seconds: float
 ) -> bool:
     """Wait for a process, end it and its children, and tell whether it was late.
 

@@ -124,7 +124,8 @@ def draw_panels(figure: Figure, *, together: bool = False) -> list[Part]:
             rows.setdefault(0 if together else _row(ax), []).append(ax)
     width, height = figure.get_size_inches() * INCH
     with broken_titles(figure.axes, width):
-        figure.draw_without_rendering()  # this places the axes
+        if engine := figure.get_layout_engine():
+            engine.execute(figure)  # this places the axes, and draws nothing
         drawn = [
             [
                 draw_panel(axes, (width, height))

@@ -10,10 +10,33 @@ import shutil
 import sys
 import tempfile
 from contextlib import chdir
+from functools import partial
 from pathlib import Path
 
+from jinja2 import BytecodeCache
+from jinja2.bccache import Bucket
 from small_books import SMALL_BOOK, build_here
+from sphinx import jinja2glue
 from sphinxcontrib.katex import KaTeXServer
+
+
+class Compiled(BytecodeCache):
+    """Templates that an earlier build has compiled."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if code := self.known.get(bucket.key):
+            bucket.bytecode_from_string(code)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self.known[bucket.key] = bucket.bytecode_to_string()
+
+
+jinja2glue.SandboxedEnvironment = partial(
+    jinja2glue.SandboxedEnvironment, bytecode_cache=Compiled()
+)
 
 
 def build_and_end_what_it_started() -> int:

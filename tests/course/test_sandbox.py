@@ -81,13 +81,15 @@ def test_a_flood_is_cut(answer):
 
 
 def test_no_child_of_an_answer_lives_on(answer, tmp_path):
-    child = (
-        "import subprocess, sys\n"
-        f"subprocess.Popen([sys.executable, '-c', 'import time, pathlib; time.sleep(2); "
-        f"pathlib.Path({str(tmp_path / 'alive')!r}).touch()'])\n"
+    begun, alive = (repr(str(tmp_path / name)) for name in ("begun", "alive"))
+    child = f"import pathlib as p, time; p.Path({begun}).touch(); time.sleep(1); p.Path({alive}).touch()"
+    starts = (
+        "import os, subprocess, sys, time\n"
+        f"subprocess.Popen([sys.executable, '-c', {child!r}])\n"
+        f"while not os.path.exists({begun}): time.sleep(0.02)\n"
     )
-    run("masks", answer(child + RIGHT))
-    time.sleep(3)
+    assert run("masks", answer(starts + RIGHT)).results
+    time.sleep(2)
     assert not (tmp_path / "alive").exists()
 
 

@@ -9,6 +9,13 @@ from pybtex.plugin import find_plugin, register_plugin
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
+PLUGINS = {
+    "pybtex.backends": ("docutils", "plaintext"),
+    "pybtex.style.labels": ("alpha",),
+    "pybtex.style.names": ("last", "plain"),
+    "pybtex.style.sorting": ("author_year_title",),
+}
+
 
 def open_entry(self: HTML5Translator, node: nodes.citation) -> None:
     """Begin an entry, and before the first one the list."""
@@ -28,9 +35,9 @@ def close_entry(self: HTML5Translator, node: nodes.citation) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Replace how entries are written."""
-    # At each citation they are looked for among all installed packages, unless they are registered.
-    for name in ("docutils", "plaintext"):
-        backend = find_plugin("pybtex.backends", name)
-        register_plugin("pybtex.backends", name, backend, force=True)
+    # Each time they are looked for among all installed packages, unless they are registered.
+    for group, names in PLUGINS.items():
+        for name in names:
+            register_plugin(group, name, find_plugin(group, name), force=True)
     app.add_node(nodes.citation, override=True, html=(open_entry, close_entry))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
