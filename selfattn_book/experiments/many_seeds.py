@@ -31,6 +31,7 @@ def fit_seeds(
     batch_size: int | None = None,
     lr: float = 0.01,
     method: Callable[..., torch.optim.Optimizer] = Adam,
+    on_the_way: dict[int, list[nn.Module]] | None = None,
     progress: bool = True,
 ) -> tuple[Tensor, list[nn.Module]]:
     """Train one model per seed on the same data, side by side.
@@ -53,6 +54,8 @@ def fit_seeds(
             all of them at once when left out.
         lr: the learning rate.
         method: an optimizer of ``torch.optim``.
+        on_the_way: lists by numbers of epochs below ``epochs``, to which copies of the models are
+            added as they are after so many.
         progress: show a bar.
 
     Returns:
@@ -62,7 +65,8 @@ def fit_seeds(
 
     Raises:
         ValueError: there are no seeds, ``epochs`` or ``batch_size`` is below 1, inputs and targets
-            are not equally many, or a loss is not finite.
+            are not equally many, ``on_the_way`` names an epoch that is not on the way, or a loss is
+            not finite.
 
     Example:
         >>> x = torch.linspace(-1, 1, 8).unsqueeze(1)
@@ -103,6 +107,14 @@ def fit_seeds(
         >>> usual, _ = fit_seeds(*given, seeds=[1], epochs=9, progress=False)
         >>> usual.equal(fit_seeds(*given, seeds=[1], epochs=9, lr=0.01, progress=False)[0])
         True
+        >>> after = {9: []}   # one training gives both, equal to the last digit
+        >>> _ = fit_seeds(*given, seeds=[0, 1, 2], **recipe, on_the_way=after)
+        >>> _, models = fit_seeds(*given, seeds=[0, 1, 2], **short)
+        >>> [a.weight.equal(b.weight) for a, b in zip(after[9], models, strict=True)]
+        [True, True, True]
+        >>> fit_seeds(*given, seeds=[0], on_the_way={9: []}, **short)
+        Traceback (most recent call last):
+        ValueError: on_the_way must name epochs from 0 to 8; got [9]
         >>> fit_seeds(*given, seeds=[], **recipe)
         Traceback (most recent call last):
         ValueError: there must be at least one seed; got none
@@ -114,6 +126,7 @@ def fit_seeds(
         ValueError: losses must be finite; got [inf] in epoch 1
     """
     _check_seeds(seeds, epochs)
+    copies = _check_on_the_way(on_the_way or {}, epochs)
     data = _examples(inputs, targets)
     models = [_make(make_model, seed) for seed in seeds]
     parameters, buffers = stack_module_state(models)
@@ -129,6 +142,9 @@ def fit_seeds(
 
     history = []
     for epoch in trange(epochs, disable=not progress, leave=False):
+        if epoch in copies:
+            _hand_back(parameters, models)
+            copies[epoch] += deepcopy(models)
         steps = []
         for batch in _deal(data, batch_size, chances):
             losses, *gradients = learned_from(*batch)
@@ -234,3 +250,12 @@ def _check_seeds(seeds: Sequence[int], epochs: int) -> None:
     if len(seeds) == 0:
         raise ValueError("there must be at least one seed; got none")
     check_integer("epochs", epochs, least=1)
+
+
+def _check_on_the_way(
+    copies: dict[int, list[nn.Module]], epochs: int
+) -> dict[int, list[nn.Module]]:
+    if not all(0 <= epoch < epochs for epoch in copies):
+        rule = f"on_the_way must name epochs from 0 to {epochs - 1}"
+        raise ValueError(f"{rule}; got {list(copies)}")
+    return copies

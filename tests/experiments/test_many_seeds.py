@@ -81,6 +81,27 @@ def test_side_by_side_equals_one_by_one(train, data, seeded, kind):
 
 
 @each_kind
+@pytest.mark.parametrize("batch_size", [None, 3])
+def test_copies_on_the_way_are_what_a_shorter_training_gives(
+    train, kind, batch_size
+):
+    copies = {0: [], 7: []}
+    losses, models = train(kind, batch_size=batch_size, on_the_way=copies)
+    plain, same = train(kind, batch_size=batch_size)
+    assert losses.equal(plain)
+    assert parameters(models) == parameters(same)
+    for epochs in (7, 1):
+        _, short = train(kind, epochs=epochs, batch_size=batch_size)
+        assert (parameters(copies[7]) == parameters(short)) == (epochs == 7)
+    assert len(copies[0]) == len(SEEDS)
+    assert parameters(copies[0]) != parameters(models)
+
+
+def parameters(models):
+    return [p.tolist() for model in models for p in model.parameters()]
+
+
+@each_kind
 def test_models_come_back_trained(train, data, kind):
     losses, models = train(kind)
     for model, last in zip(models, losses[-1], strict=True):
