@@ -133,13 +133,7 @@ def fit_seeds(
     losses_of_all = partial(_side_by_side(models[0], loss), parameters, buffers)
     chances = [torch.Generator().manual_seed(seed) for seed in seeds]
     optimizer = method(parameters.values(), lr=lr)
-
-    @Recorded  # from the third step on, what it called is called without it
-    def learned_from(*batch: Tensor) -> Results:
-        losses = losses_of_all(batch, batch_size is not None)  # (seeds,)
-        # No model's loss depends on another's parameters.
-        return losses, *_gradients(losses.sum(), parameters)
-
+    learned_from = _learning(losses_of_all, parameters, batch_size is not None)
     history = []
     for epoch in trange(epochs, disable=not progress, leave=False):
         if epoch in copies:
@@ -193,6 +187,20 @@ def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
             return vmap(loss_of_one, in_dims=dims)(parameters, buffers, batch)
 
     return losses_of_all
+
+
+def _learning(
+    losses_of_all: Callable[..., Tensor], parameters: dict[str, Tensor], own: bool
+) -> Callable[..., Results]:
+    """Return a function of a batch, which gives the losses, and the derivatives of their sum."""
+
+    @Recorded  # from the third step on, what it called is called without it
+    def learned_from(*batch: Tensor) -> Results:
+        losses = losses_of_all(batch, own)  # (seeds,)
+        # No model's loss depends on another's parameters.
+        return losses, *_gradients(losses.sum(), parameters)
+
+    return learned_from
 
 
 def _gradients(
