@@ -72,7 +72,10 @@ bookproof_book = {
 nitpicky = True
 # torch publishes no inventory that a build without a network could read.
 nitpick_ignore_regex = [
-    ("py:.*", r"(torch|numpy|np|matplotlib|argparse|ast|collections|fractions|pathlib|socket)(\..*)?"),
+    (
+        "py:.*",
+        r"(torch|numpy|np|matplotlib|argparse|ast|collections|fractions|pathlib|socket)(\..*)?",
+    ),
     (
         "py:class",
         # the last: a dataclass's `= <factory>` is no Python, so its commas are misread
