@@ -31,7 +31,9 @@ class Fork:
     def __init__(self, keeper: socket.socket, stdout: IO[bytes]) -> None:
         self.stdout = stdout
         self._keeper = keeper
-        self.pid = int(keeper.recv(LARGEST))
+        if not (told := keeper.recv(LARGEST)):
+            raise RuntimeError("the process that answers are forked from has ended")
+        self.pid = int(told)
 
     def wait(self, timeout: float | None = None) -> int:
         """Return how the process ended, or raise ``TimeoutExpired``."""
