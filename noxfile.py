@@ -114,8 +114,16 @@ def serve(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run all tests but the browser's, with the doctests of package and docs, a process a core."""
-    run(session, "pytest", "--ignore=tests/browser", *PARALLEL, *session.posargs)
+    """Run the tests, with the doctests of package and docs, a process a core.
+
+    Those of the browser are in the session `pages`. With `-- --weekly`, run those that are left to
+    once a week: they start processes, or ask in breadth what is asked here once.
+    """
+    words, which = list(session.posargs), "not weekly"
+    if "--weekly" in words:
+        words.remove("--weekly")
+        which = "weekly"
+    run(session, "pytest", "--ignore=tests/browser", "-m", which, *PARALLEL, *words)
 
 
 @nox.session

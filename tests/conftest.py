@@ -1,6 +1,7 @@
 """Shared by the tests: drawn numbers, the implementation to compare with, how close is equal."""
 
 import contextlib
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -10,8 +11,12 @@ from hypothesis import settings
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-# One is built and not tested, the other is for the process that builds are forked from.
-collect_ignore = ["small_book", "bookproof/warm_builds.py"]
+# One is built and not tested, the others are for the process that builds are forked from.
+collect_ignore = [
+    "small_book",
+    "bookproof/installed_once.py",
+    "bookproof/warm_builds.py",
+]
 settings.register_profile("book", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("book")
 torch.set_num_threads(1)  # a process a core: more would only wait for each other
@@ -24,6 +29,12 @@ TOLERANCE = {
     torch.float16: 4e-3,
     torch.bfloat16: 3e-2,
 }
+
+
+def pytest_collection_finish():
+    """What collecting has loaded lives to the end: it is not looked through for garbage again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

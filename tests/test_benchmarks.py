@@ -166,6 +166,7 @@ def test_every_target_is_of_two_contenders(name):
         assert {target.contender, target.yardstick} <= set(contenders)
 
 
+@pytest.mark.weekly
 def test_a_process_tells_its_peak():
     kinds = ("no weights", "with weights")
     told = [memory.of_process(1024, kind) for kind in kinds]
@@ -203,6 +204,7 @@ def test_without_a_gpu_nothing_is_recorded(monkeypatch, tmp_path, capsys):
     assert not file.exists()
 
 
+@pytest.mark.weekly
 def test_a_short_recording_has_all_ways(monkeypatch, capsys):
     threads = torch.get_num_threads()
     monkeypatch.setattr(cost, "peak_of", lambda way, length: 1.0)

@@ -29,6 +29,7 @@ def test_where_no_arithmetic_is_known_draws_are_asked():
     ]
 
 
+@pytest.mark.weekly
 def test_the_oldest_arithmetic_is_everywhere():
     assert next(iter(elsewhere.arithmetic())) == "default"
 
@@ -63,6 +64,7 @@ def test_of_this_machine():
 """
 
 
+@pytest.mark.weekly
 def test_a_test_that_needs_this_machine_is_noticed(tmp_path):
     import torch
 
@@ -74,6 +76,7 @@ def test_a_test_that_needs_this_machine_is_noticed(tmp_path):
     assert "test_of_this_machine" in differs
 
 
+@pytest.mark.weekly
 def test_tests_that_cannot_be_run_are_a_difference(tmp_path):
     missing = str(tmp_path / "test_none.py")
     assert elsewhere.ask(Machine("here"), [], [missing]).differs

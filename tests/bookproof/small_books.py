@@ -25,6 +25,7 @@ PROCESSES = multiprocessing.get_context(
     "forkserver" if os.name == "posix" else "spawn"
 )
 PRELOAD = [
+    "installed_once",
     *(
         *builtin_extensions,
         "myst_nb.ext.execution_tables",

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import pytest
 from small_books import ENGINE, STRICT, wait_until
 
 ALL = {"data", "number", "word"}
@@ -86,6 +87,7 @@ def outputs(book):
     return [re.sub(r'"id": ".*"', "", text) for text in texts]
 
 
+@pytest.mark.weekly
 def test_warm_and_cold_kernels_give_the_same(book):
     book.edit("docs/number.md", 'print("number", answer())', PICTURE)
     book.edit(

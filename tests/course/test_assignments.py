@@ -96,12 +96,14 @@ def planted(made, answer=""):
     return changed
 
 
+@pytest.mark.weekly
 def test_otter_gives_a_right_answer_all_points(made, graded):
     results = graded(planted(made))
     assert results["packed_mask"]["score"] == 8
     assert results["masked_row"]["score"] == 6
 
 
+@pytest.mark.weekly
 def test_an_empty_notebook_has_no_points(made, graded):
     results = graded(notebook(made, "student"))
     assert results["packed_mask"]["score"] == results["masked_row"]["score"] == 0

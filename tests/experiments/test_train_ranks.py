@@ -70,6 +70,7 @@ def test_when_a_rank_dies_all_end_and_its_checkpoint_is_gone_on_with(
     )
 
 
+@pytest.mark.weekly
 def test_when_a_rank_hangs_the_one_that_waits_gives_up():
     run = launch(TRAIN, "--leave-at=3", "--silent", "--wait=5", ranks=2)
     assert ended(run) == recorded("a rank hangs")
@@ -108,6 +109,7 @@ def test_what_is_refused_ends_with_the_rule(options, told, capsys):
     assert told in said
 
 
+@pytest.mark.weekly
 def test_it_can_be_run_alone_as_a_module():
     run = launch(TRAIN, "--epochs=1", "--walks=32", ranks=1)
     assert run.code == 0

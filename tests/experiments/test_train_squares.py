@@ -81,7 +81,9 @@ def test_it_trains_shows_progress_and_goes_on(tmp_path, capsys):
     assert len(history()["train"]) == 3
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("SIGINT", marks=pytest.mark.weekly), "SIGKILL"]
+)
 def test_whatever_ends_it_the_same_command_ends_up_at_the_same_numbers(
     tmp_path, whole, name
 ):

@@ -74,7 +74,9 @@ def test_it_learns(capsys):
     assert losses[1] < losses[0] - 1
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+@pytest.mark.parametrize(
+    "name", ["SIGINT", pytest.param("SIGKILL", marks=pytest.mark.weekly)]
+)
 def test_whatever_ends_it_the_same_command_ends_up_at_the_same_numbers(
     tmp_path, name
 ):
