@@ -18,6 +18,25 @@ def test_mathematics_is_rendered_and_an_equation_has_its_id_once(built):
     assert html.count('id="equation-twice"') == 1
 
 
+def test_many_pages_are_written_side_by_side_each_with_its_own_formulas(built):
+    names = [f"page_{number}" for number in range(20)]
+    formulas = {name: [f"x_{{{name}}} + {n}" for n in range(50)] for name in names}
+    for name, own in formulas.items():
+        text = "\n".join(f"${formula}$" for formula in own)
+        built.write(f"docs/{name}.md", f"# {name}\n\n{text}\n")
+    built.edit("docs/index.md", "promise\nch", "\n".join(["promise", *names, "ch"]))
+    assert built.build().good
+    for name, own in formulas.items():
+        found = re.findall(r"<annotation[^>]*>(.*?)</annotation>", built.html(name))
+        assert found == own
+
+    built.edit("docs/page_17.md", "+ 49", r"+ \nothing")
+    broken = built.build()
+    assert not broken.good
+    assert "docs/page_17.md" in broken.said
+    assert broken.said.count("nothing") == 1
+
+
 def test_a_formula_keeps_the_mark_that_follows_it(built):
     html = built.html("number")
     assert html.count('<span class="nobr">') == 3

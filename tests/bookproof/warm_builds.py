@@ -1,10 +1,10 @@
 """Loaded by the process that builds are forked from: it builds once, so that no fork begins cold.
 
 Nearly half of a small build is spent on patterns, templates and entry points that the next build of the
-same process finds ready. Of this one nothing else stays: no file, no path, no module of the book.
+same process finds ready, with the server of formulas, to which each fork connects.
+Of this one nothing else stays: no file, no path, no module of the book.
 """
 
-import atexit
 import os
 import shutil
 import sys
@@ -39,26 +39,19 @@ jinja2glue.SandboxedEnvironment = partial(
 )
 
 
-def build_and_end_what_it_started() -> int:
-    """Build, and end the server of formulas: forks would share it, and nobody would end it."""
-    code = build_here()
-    KaTeXServer.get().terminate()
-    KaTeXServer.katex_server = None
-    atexit.unregister(KaTeXServer.terminate)
-    return code
-
-
 # What runs cells leaves threads, which no fork survives: that is done by a fork.
 with tempfile.TemporaryDirectory() as folder, chdir(folder):
     shutil.copytree(SMALL_BOOK, folder, dirs_exist_ok=True)
     paths, environment, modules = sys.path[:], dict(os.environ), set(sys.modules)
     os.environ["PYTHONPATH"] = folder  # for kernels
     if not (child := os.fork()):
-        os._exit(build_and_end_what_it_started())
+        build_here()
+        KaTeXServer.get().terminate()  # one of its own, which nobody else would end
+        os._exit(0)
     os.waitpid(child, 0)
     for made in ("html", "doctrees"):
         shutil.rmtree(Path("_build", made))
-    assert build_and_end_what_it_started() == 0
+    assert build_here() == 0
     sys.path[:] = paths
     os.environ.clear()
     os.environ.update(environment)

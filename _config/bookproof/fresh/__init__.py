@@ -9,11 +9,23 @@ A page is read again if its text, anything that it shows, its key or the tools a
 they were: by their contents. The times of files, by which Sphinx goes, decide nothing.
 """
 
+from typing import Any
+
 from sphinx.application import Sphinx
 
 from .doctrees import adopt
+from .execution import CORES
 from .freshness import Freshness, check_executed
 from .session import Session
+
+
+MANY = 20  # pages, for which it pays to start processes
+
+
+def write_side_by_side(app: Sphinx, env: Any) -> None:
+    """Let as many processes write pages as there are cores, after one has read them all."""
+    if len(env.found_docs) > MANY:
+        app.parallel = CORES + 1  # Sphinx counts the one that hands pages over
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -34,5 +46,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", freshness.note_shown, priority=900)
     app.connect("doctree-read", adopt, priority=999)
     app.connect("env-get-updated", freshness.also_written)
+    app.connect("env-check-consistency", write_side_by_side)
     app.connect("build-finished", session.end)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -5,12 +5,15 @@ import asyncio
 import atexit
 import os
 import re
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any
 
 from nbclient import NotebookClient
@@ -173,6 +176,24 @@ class Loop(asyncio.SelectorEventLoop):
     def add_signal_handler(self, *_: Any) -> None:  # type: ignore[override]
         """Refuse, in the way that nbclient is prepared for."""
         raise RuntimeError("a signal is not for a single chapter")
+
+
+def start_chapters(
+    chapters: Sequence[Chapter], done: Callable[[Chapter], None], **options: Any
+) -> Future[float]:
+    """Begin to run chapters, as `run_chapters` does; the seconds that it took are to come."""
+    outcome = Future[float]()
+
+    def run() -> None:
+        start = time.perf_counter()
+        try:
+            run_chapters(chapters, done, **options)
+            outcome.set_result(time.perf_counter() - start)
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    Thread(target=run, daemon=True).start()  # after Ctrl-C, nobody waits for it
+    return outcome
 
 
 def run_chapters(

