@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -48,14 +49,17 @@ def test_a_module_beside_the_page_is_none(built):
     assert "the number 42" in built.page("number")
 
 
-def test_kernels_end_with_a_build_that_is_killed(built):
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
+def test_kernels_end_with_a_build_that_is_killed_or_interrupted(built, name):
     pid = built.root / "docs" / "pid"
     write = "import os\nimport time\nopen('pid', 'w').write(str(os.getpid()))"
     built.write("tiny/writer.py", f"{write}\ntime.sleep(99)\n")
     built.edit("docs/data.md", 'print("data"', 'import tiny.writer\nprint("data"')
     with built.start() as process:
         wait_until(lambda: pid.exists() and pid.read_text())
-        process.kill()
+        os.kill(process.pid, getattr(signal, name))
+        process.join(20)
+        assert process.exitcode
     kernel = int(pid.read_text())
     wait_until(lambda: not is_running(kernel))
 

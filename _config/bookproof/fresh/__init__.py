@@ -18,7 +18,6 @@ from .execution import CORES
 from .freshness import Freshness, check_executed
 from .session import Session
 
-
 MANY = 20  # pages, for which it pays to start processes
 
 
@@ -47,5 +46,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", adopt, priority=999)
     app.connect("env-get-updated", freshness.also_written)
     app.connect("env-check-consistency", write_side_by_side)
+    app.connect("build-finished", freshness.end, priority=100)
     app.connect("build-finished", session.end)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -195,6 +195,10 @@ class Freshness:
         )
         self.finish = cache(partial(finish, missing, outcome))
 
+    def end(self, app: Sphinx, error: Exception | None) -> None:
+        """Wait for chapters that still run: what makes them fail may be what has ended the build."""
+        self.finish()
+
     def read(self, app: Sphinx, docname: str, content: list[str]) -> None:
         """Give myst-nb the page with the key under which its results are kept."""
         text = content[0]
