@@ -5,6 +5,7 @@ same process finds ready, with the server of formulas, to which each fork connec
 Of this one nothing else stays: no file, no path, no module of the book.
 """
 
+import logging
 import os
 import shutil
 import sys
@@ -37,6 +38,7 @@ class Compiled(BytecodeCache):
 jinja2glue.SandboxedEnvironment = partial(
     jinja2glue.SandboxedEnvironment, bytecode_cache=Compiled()
 )
+logging.disable(logging.DEBUG)  # of which Sphinx makes a thousand records a build, for nobody
 
 
 # What runs cells leaves threads, which no fork survives: that is done by a fork.

@@ -39,6 +39,7 @@ def test_nobody_has_changed_what_was_recorded():
     assert digest(RECORDED) == DIGEST
 
 
+@pytest.mark.weekly
 def test_two_processes_end_where_one_does(tmp_path, capsys):
     run = launch(TRAIN, f"--checkpoint={tmp_path}/two.pt", ranks=2)
     train_ranks.main([f"--checkpoint={tmp_path}/one.pt"])
