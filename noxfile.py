@@ -114,7 +114,7 @@ def serve(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests, with the doctests of package and docs, a process a core.
+    """Run the tests, with the doctests of package and docs, several at once.
 
     Those of the browser are in the session `pages`. With `-- --weekly`, run those that are left to
     once a week: they start processes, or ask in breadth what is asked here once.
@@ -123,7 +123,10 @@ def tests(session: nox.Session) -> None:
     if "--weekly" in words:
         words.remove("--weekly")
         which = "weekly"
-    run(session, "pytest", "--ignore=tests/browser", "-m", which, *PARALLEL, *words)
+    # One more than cores: some tests wait for processes that they have started.
+    processes = f"--numprocesses={(os.cpu_count() or 1) + 1}"
+    arguments = ["--ignore=tests/browser", "-m", which, *PARALLEL, processes]
+    run(session, "pytest", *arguments, *words)
 
 
 @nox.session
