@@ -57,7 +57,8 @@ class Fork:
     def kill(self) -> None:
         """End the process."""
         if self.poll() is None:  # else its number may be another's by now
-            os.kill(self.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it ends at this very moment
+                os.kill(self.pid, signal.SIGKILL)
 
 
 class Server(subprocess.Popen[bytes]):

@@ -2,6 +2,9 @@
 
 import os
 import signal
+import socket
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -75,3 +78,15 @@ def test_where_nothing_can_be_forked_each_answer_is_started(asked, monkeypatch):
     outcome = asked(right)
     assert outcome.printed == f"{os.getpid()}\n"
     assert outcome.results[0]["points"] == 0
+
+
+def test_an_answer_that_ends_as_it_is_killed_is_no_error():
+    with subprocess.Popen([sys.executable, "-S", "-c", ""]) as ended:
+        pass  # its keeper has seen it, and has not told yet
+    ours, keeper = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with keeper, open(os.devnull, "rb") as printed:
+        keeper.send(str(ended.pid).encode())
+        fork = warm.Fork(ours, printed)
+        fork.kill()
+        keeper.send(b"3")
+        assert fork.wait(1) == 3
