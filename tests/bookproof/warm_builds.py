@@ -38,9 +38,8 @@ class Compiled(BytecodeCache):
 jinja2glue.SandboxedEnvironment = partial(
     jinja2glue.SandboxedEnvironment, bytecode_cache=Compiled()
 )
-logging.disable(
-    logging.DEBUG
-)  # of which Sphinx makes a thousand records a build, for nobody
+# Sphinx makes a thousand of these records a build, for nobody.
+logging.disable(logging.DEBUG)
 
 
 # What runs cells leaves threads, which no fork survives: that is done by a fork.
