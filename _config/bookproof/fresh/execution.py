@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 from nbclient import NotebookClient
@@ -65,6 +65,12 @@ class Chapter:
     unseen: Callable[[str], bool]  # tells whether its key should know of a file, and does not
     seconds: float = 0.0  # that the kernel was busy
     failure: str = ""
+    ended: Event = field(default_factory=Event)  # whatever came of it
+
+    @property
+    def length(self) -> int:
+        """Return how long its text is, which says roughly how long it takes."""
+        return self.file.stat().st_size
 
     def __str__(self) -> str:
         """Return the path of the file as one would type it."""
@@ -191,6 +197,9 @@ def start_chapters(
             outcome.set_result(time.perf_counter() - start)
         except BaseException as error:
             outcome.set_exception(error)
+        finally:  # who waits for a chapter that never began waits no longer
+            for chapter in chapters:
+                chapter.ended.set()
 
     Thread(target=run, daemon=True).start()  # after Ctrl-C, nobody waits for it
     return outcome
@@ -219,9 +228,10 @@ def run_chapters(
             async with begun:
                 await chapter.run(timeout, folder, server, free)
             done(chapter)
+            chapter.ended.set()
 
-        # The longest texts first: what takes long is not left for the end, when other cores are idle.
-        longest = sorted(chapters, key=lambda chapter: -chapter.file.stat().st_size)
+        # What takes long is not left for the end, when other cores are idle.
+        longest = sorted(chapters, key=lambda chapter: -chapter.length)
         await asyncio.gather(*map(run_one, longest))
 
     os.environ.update(ENVIRONMENT)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.metadata import version
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
 from pprint import pformat
 from py_compile import PycInvalidationMode
@@ -65,7 +66,8 @@ class Freshness:
         self.session = session
         self.parsed: dict[tuple[Path, str], NotebookNode] = {}
         self.accepted: dict[str, str] = {}  # texts of pages whose cells are not refused
-        self.finish: Callable[[], None] = lambda: None  # waits for chapters that run
+        self.running: dict[Path, Chapter] = {}
+        self.finish: Callable[[], None] = lambda: None  # waits for all that run
 
     def begin(self, app: Sphinx, config: Config) -> None:
         """Find the package and the libraries that chapters run on."""
@@ -129,6 +131,7 @@ class Freshness:
 
     def also_written(self, app: Sphinx, env: Any) -> Iterable[str]:
         """Return all pages if a title, number or label has changed, since any may show it."""
+        self.finish()
         titles = {name: title.astext() for name, title in env.titles.items()}
         labels = env.domaindata["std"], env.domaindata["py"]
         numbers = env.toctree_includes, env.toc_secnumbers, env.toc_fignumbers
@@ -172,7 +175,7 @@ class Freshness:
     def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
         """Run the chapters among the pages to be read whose results are not there.
 
-        Pages without cells come first: they are read while chapters run.
+        Pages without cells are read first, and then each chapter when it has ended, while others run.
         """
         self.results = Results(env.mystnb_config.execution_cache_path)
         texts = {name: Path(env.doc2path(name)).read_text("utf-8") for name in docnames}
@@ -186,13 +189,14 @@ class Freshness:
             return say("No chapter has to run.")
         say(f"Running {len(missing)} chapters, {CORES} at once ...")
         cold = os.environ.get("BOOK_KERNELS") == "cold"
-        docnames.sort(key=lambda name: found[name] is not None)
+        docnames.sort(key=lambda name: -chapter.length if (chapter := found[name]) else -inf)
         outcome = start_chapters(
             missing,
             self.results.keep,
             timeout=app.config.nb_execution_timeout,
             preload=None if cold else app.config.bookproof_preload,
         )
+        self.running = {chapter.file: chapter for chapter in missing}
         self.finish = cache(partial(finish, missing, outcome))
 
     def end(self, app: Sphinx, error: Exception | None) -> None:
@@ -205,7 +209,10 @@ class Freshness:
         content[0], chapter = self.prepare(app.env, docname, text)
         if not chapter:
             return
-        self.finish()
+        if running := self.running.get(chapter.file):
+            running.ended.wait()
+        if not self.results.has(chapter.notebook):
+            self.finish()  # if a run has failed, this tells
         edited = self.accepted.get(docname) != text
         if edited and (faults := list(refusals(chapter, self.modules))):
             stop("\n".join(faults))
