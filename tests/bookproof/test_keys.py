@@ -3,6 +3,8 @@
 import nbformat
 import pytest
 from bookproof.fresh import keys
+from myst_nb.core.read import read_myst_markdown_notebook
+from myst_parser.config.main import MdParserConfig
 
 
 @pytest.fixture
@@ -58,12 +60,24 @@ def test_a_cell_reaches_what_its_imports_run(package, cell, reached):
     assert found == reached.split()
 
 
-def test_the_key_stands_in_the_front_matter_and_moves_no_line():
-    matter = "file_format: mystnb\n\nkernelspec:\n  name: python3\n"
-    text = f"---\n{matter}---\n\n# Title\n"
+@pytest.mark.parametrize("kernel", ["", "\nkernelspec:\n  name: other\n"])
+def test_the_key_stands_in_the_front_matter_and_moves_no_line(kernel):
+    text = f"---\nfile_format: mystnb\n{kernel}---\n\n```{{code-cell}}\n1\n```\n"
     changed = keys.with_key(text, "0123")
     assert "key: '0123'" in changed
-    assert changed.splitlines()[5:] == text.splitlines()[5:]
+    lines = text.splitlines()
+    assert (
+        changed.splitlines()[lines.index("---", 1) :]
+        == lines[lines.index("---", 1) :]
+    )
+
+    before, after = (
+        read_myst_markdown_notebook(t, MdParserConfig(), add_source_map=True)
+        for t in (text, changed)
+    )
+    assert before.metadata != after.metadata
+    keys.put_key(before.metadata, "0123")
+    assert before.metadata == after.metadata, "it is what myst-nb will read"
 
 
 def test_a_digest_tells_contents_names_and_facts_apart(tmp_path):

@@ -8,6 +8,7 @@ page that can fail in its turn. It counts where it is passed and where nothing s
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 OPTIONS = {"check", "by", "tags"}
 TAGS = {"hide-output", "remove-output", "remove-stderr", "remove-stdout"}
@@ -46,10 +47,16 @@ def fault_of(code: str, options: Mapping[str, object], earlier: Sequence[str] = 
         return f"it must have no tag {strange[0]}"
     known: Known = {}
     for source in earlier:
-        note(ast.parse(source).body, known)
-    body = ast.parse(code).body
+        note(statements(source), known)
+    body = statements(code)
     note(body, known)
     return "" if can_fail(body, known) else IDLE
+
+
+@cache  # cells are asked for again by each check after them
+def statements(code: str) -> Sequence[ast.stmt]:
+    """Return what a cell consists of."""
+    return ast.parse(code).body
 
 
 def can_fail(body: Sequence[ast.stmt], known: Known) -> bool:

@@ -31,6 +31,7 @@ from .keys import (
     module_name,
     modules_reached,
     names_in_cells,
+    put_key,
     with_key,
 )
 from .messages import say, stop
@@ -154,10 +155,9 @@ class Freshness:
         made = env.metadata[docname]["made_from"] = self.made_from(env, docname, text, needs)
         if not is_chapter:
             return text, None
-        text = with_key(text, made.key)
-        notebook = self.notebook(env, file, text)
+        put_key(notebook.metadata, made.key)
         reached, inside = set(modules_reached(self.root, needs.names)), f"{self.root}{os.sep}"
-        return text, Chapter(
+        return with_key(text, made.key), Chapter(
             file,
             notebook,
             unchanged=lambda: self.key(file, needs) == made.key,
@@ -179,7 +179,11 @@ class Freshness:
         """
         self.results = Results(env.mystnb_config.execution_cache_path)
         texts = {name: Path(env.doc2path(name)).read_text("utf-8") for name in docnames}
-        found = {name: self.prepare(env, name, text)[1] for name, text in texts.items()}
+        found = {
+            name: self.prepare(env, name, text)[1]
+            for name, text in texts.items()
+            if is_myst_markdown_notebook(text)
+        }
         chapters = [chapter for chapter in found.values() if chapter]
         if faults := [fault for c in chapters for fault in refusals(c, self.modules)]:
             stop("\n".join(faults))
@@ -189,7 +193,7 @@ class Freshness:
             return say("No chapter has to run.")
         say(f"Running {len(missing)} chapters, {CORES} at once ...")
         cold = os.environ.get("BOOK_KERNELS") == "cold"
-        docnames.sort(key=lambda name: -chapter.length if (chapter := found[name]) else -inf)
+        docnames.sort(key=lambda name: -chapter.length if (chapter := found.get(name)) else -inf)
         outcome = start_chapters(
             missing,
             self.results.keep,

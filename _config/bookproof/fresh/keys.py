@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
+from typing import Any
 
 import yaml
 from nbformat import NotebookNode
@@ -137,13 +138,18 @@ def fingerprint(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
-def with_key(text: str, key: str) -> str:
-    """Write a key into the front matter of a chapter, beside the name of the kernel."""
+def put_key(metadata: dict[str, Any], key: str) -> None:
+    """Write a key into the metadata of a chapter, beside the name of the kernel."""
     # What stands there is compared by jupyter-cache, as the code cells are.
+    metadata.setdefault("kernelspec", {"display_name": "python3", "name": "python3"})["key"] = key
+
+
+def with_key(text: str, key: str) -> str:
+    """Write a key into the front matter of a chapter, without moving a line."""
     block = FRONT_MATTER.match(text)
     assert block, "only chapters, which have front matter, get a key"
     matter = yaml.safe_load(block[1])
-    matter.setdefault("kernelspec", {"name": "python3"})["key"] = key
+    put_key(matter, key)
     line = yaml.safe_dump(matter, default_flow_style=True, width=10**9)
     blank = "\n" * (block[1].count("\n") - 1)  # so that messages name the right line
     return text[: block.start(1)] + line + blank + text[block.end(1) :]
