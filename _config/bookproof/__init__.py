@@ -2,7 +2,7 @@
 
 from sphinx.application import Sphinx
 
-PARTS = ("claims", "fresh", "listing", "layers", "html", "notebooks", "course")
+PARTS = ("claims", "fresh", "listing", "layers", "others", "html", "notebooks", "course")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -1,0 +1,50 @@
+"""What the reference names of other packages is neither looked through nor looked for.
+
+autodoc would read the source of every class that one of the package inherits from, for comments on
+attributes that no page shows. And names that cannot lead anywhere would be compared with those of
+all objects, one by one.
+"""
+
+import re
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.pycode import ModuleAnalyzer, PycodeError
+
+for_any_module = ModuleAnalyzer.for_module
+
+
+def leave_unread(app: Sphinx, config: Config) -> None:
+    """Let autodoc read no source but that of the package, where the settings name one."""
+    package = getattr(config, "bookproof_package", "")
+
+    def for_module(name: str) -> ModuleAnalyzer:
+        if package in ("", name.partition(".")[0]):
+            return for_any_module(name)
+        raise PycodeError(f"{name} is another's")
+
+    setattr(ModuleAnalyzer, "for_module", staticmethod(for_module))
+
+
+def let_stand(app: Sphinx, page: nodes.document) -> None:
+    """Make words of the names that the build need not find."""
+    ignored = [
+        (re.compile(kind), re.compile(name)) for kind, name in app.config.nitpick_ignore_regex
+    ]
+
+    def leads_nowhere(node: pending_xref) -> bool:
+        kind, name = f"{node['refdomain']}:{node['reftype']}", node["reftarget"]
+        return any(one.fullmatch(kind) and other.fullmatch(name) for one, other in ignored)
+
+    for node in list(page.findall(pending_xref)):
+        if leads_nowhere(node):
+            node.replace_self(node.children)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Take part once the settings are known, and whenever a page was read."""
+    app.connect("config-inited", leave_unread)
+    app.connect("doctree-read", let_stand)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
