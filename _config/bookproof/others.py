@@ -11,7 +11,8 @@ from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.pycode import ModuleAnalyzer, PycodeError
+from sphinx.errors import PycodeError
+from sphinx.pycode import ModuleAnalyzer
 
 for_any_module = ModuleAnalyzer.for_module
 
@@ -25,7 +26,7 @@ def leave_unread(app: Sphinx, config: Config) -> None:
             return for_any_module(name)
         raise PycodeError(f"{name} is another's")
 
-    setattr(ModuleAnalyzer, "for_module", staticmethod(for_module))
+    ModuleAnalyzer.for_module = staticmethod(for_module)  # type: ignore[method-assign, assignment]
 
 
 def let_stand(app: Sphinx, page: nodes.document) -> None:

@@ -7,7 +7,8 @@ from bookproof import others
 from docutils.nodes import document, literal, paragraph
 from docutils.utils import new_document
 from sphinx.addnodes import pending_xref
-from sphinx.pycode import ModuleAnalyzer, PycodeError
+from sphinx.errors import PycodeError
+from sphinx.pycode import ModuleAnalyzer
 
 
 def test_no_source_but_that_of_the_package_is_read(monkeypatch):
