@@ -54,10 +54,11 @@ class NGrams:
         numbers = self._checked(tokens)
         # One table for each length of history: what followed it, and how often.
         self.followers: list[dict[tuple[int, ...], Counter[int]]] = []
-        for length in range(order):
+        for n in range(1, order + 1):
             table: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
-            for i in range(length, len(numbers)):
-                table[tuple(numbers[i - length : i])][numbers[i]] += 1
+            grams = zip(*(numbers[i:] for i in range(n)), strict=False)
+            for gram, count in Counter(grams).items():
+                table[gram[:-1]][gram[-1]] = count
             self.followers.append(dict(table))
 
     def distribution(self, history: Tokens, *, order: int | None = None) -> Tensor:
