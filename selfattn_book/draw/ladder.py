@@ -55,7 +55,7 @@ def rungs(
         >>> ax = rungs({"plain": [0.3, 0.02]}, {"floor": 0.01}, below=("arrived", 0.05))
         >>> print(ax.get_label())
         A ladder, in powers of ten. Rungs: floor at 0.01.
-        Dashed line: arrived below 0.05, where 1 of 2 plain are. plain, 2 runs: 0.02, 0.30.
+        Dashed line: arrived below 0.05; of the runs, plain 1 of 2. plain, 2 runs: 0.02, 0.30.
         >>> rungs({"plain": [0.0]}, {"floor": 0.01})
         Traceback (most recent call last):
         ValueError: a loss must be above 0; got 0.0
@@ -123,12 +123,10 @@ def _told_of_the_line(
 ) -> str:
     name, limit = below
     counts = [
-        f"{int((values < limit).sum())} of {len(values)} {model}"
+        f"{model} {int((values < limit).sum())} of {len(values)}"
         for model, values in losses.items()
     ]
-    return (
-        f"Dashed line: {name} below {number(limit)}, where {', '.join(counts)} are"
-    )
+    return f"Dashed line: {name} below {number(limit)}; of the runs, {', '.join(counts)}"
 
 
 class _Ladder:
