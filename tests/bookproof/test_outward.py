@@ -16,7 +16,7 @@ HOST = "https://host.example/book"
 PROMISE = "You will find σ < 2 & more of it."
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # tests of a module need not run in a row
 def known(home, built_once):
     """A small book that knows where it lives."""
     book = Book.copy(built_once, home / "book")
