@@ -26,6 +26,7 @@ def leave_unread(app: Sphinx, config: Config) -> None:
             return for_any_module(name)
         raise PycodeError(f"{name} is another's")
 
+    # Sphinx has no setting for this; types forbid to replace a method, which is what this does.
     ModuleAnalyzer.for_module = staticmethod(for_module)  # type: ignore[method-assign, assignment]
 
 

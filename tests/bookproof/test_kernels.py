@@ -57,9 +57,8 @@ def test_kernels_end_with_a_build_that_is_killed_or_interrupted(built, name):
     built.edit("docs/data.md", 'print("data"', 'import tiny.writer\nprint("data"')
     with built.start() as process:
         wait_until(lambda: pid.exists() and pid.read_text())
-        for _ in range(
-            20
-        ):  # Sphinx swallows a Ctrl-C that comes while it imports a module
+        # Sphinx swallows a Ctrl-C that comes while it imports a module.
+        for _ in range(20):
             if process.exitcode is None:
                 os.kill(process.pid, getattr(signal, name))
                 process.join(1)
