@@ -11,6 +11,7 @@ from textwrap import wrap
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
@@ -25,6 +26,34 @@ LETTER, TICK_LETTER = 7.2, 6.4
 BEHIND = (4, 0)  # points from the end of a line to its name
 LINE = 18  # pixels from one line of a title to the next
 FONTS = "'Source Sans 3','Helvetica Neue',Arial,'Liberation Sans',sans-serif"
+
+
+class Ruler(FigureCanvasBase):
+    """Let matplotlib place things by what they take on a page, and not in a picture of its own."""
+
+    def get_renderer(self) -> Sheet:
+        """Return what a text of the figure is measured on."""
+        return Sheet(*self.figure.get_size_inches() * INCH)
+
+
+@contextmanager
+def measured_on_page(figure: Figure) -> Iterator[None]:
+    """Lay out a figure with the widths that its texts have on a page.
+
+    Example:
+        >>> figure = Figure(dpi=INCH)
+        >>> before, beside = figure.text(0, 0, "ten letters"), figure.text(0, 0, "ten letters")
+        >>> with measured_on_page(figure):
+        ...     on_page = beside.get_window_extent().width
+        >>> bool(on_page < before.get_window_extent().width)
+        True
+    """
+    canvas = figure.canvas
+    Ruler(figure)
+    try:
+        yield
+    finally:
+        figure.set_canvas(canvas)
 
 
 @dataclass
@@ -64,10 +93,11 @@ def picture(figure: Figure, text: str, *, together: bool = False) -> str:
 
     Panels that stand ``together`` are one piece, which is not taken apart on a phone.
     """
-    parts = draw_panels(figure, together=together)
-    if len(parts) == 1 and parts[0].width > NARROW:
-        parts[0].kind = "wide"
-        parts += draw_narrow(figure, together=together)
+    with measured_on_page(figure):
+        parts = draw_panels(figure, together=together)
+        if len(parts) == 1 and parts[0].width > NARROW:
+            parts[0].kind = "wide"
+            parts += draw_narrow(figure, together=together)
     return svg([*heading(figure), *parts], text)
 
 
@@ -83,8 +113,9 @@ def draw_sheet(figure: Figure, kind: str = "") -> Part:
     (ax,) = figure.axes
     width, height = np.rint(figure.get_size_inches() * INCH).astype(int)
     sheet = Sheet(width, height)
-    figure.draw_without_rendering()
-    ax.draw(sheet)
+    with measured_on_page(figure):
+        figure.draw_without_rendering()
+        ax.draw(sheet)
     label = str(ax.get_label())
     return Part(0, 0, width, height, sheet.marks(), label, kind)
 

@@ -5,14 +5,17 @@ and is several times as long. Sizes are CSS pixels; what is drawn is not scaled.
 """
 
 import re
-from html import escape
+from functools import cache
+from html import escape, unescape
 from typing import Any
 
 import numpy as np
 from matplotlib.backend_bases import GraphicsContextBase, RendererBase
 from matplotlib.colors import to_hex
+from matplotlib.font_manager import FontProperties
 from matplotlib.path import Path
 from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Affine2D, Bbox, BboxBase, Transform
 
 from selfattn_book.draw.colors import light, on_page
@@ -75,10 +78,8 @@ class Sheet(RendererBase):
         self, s: str, prop: Any, ismath: Any
     ) -> tuple[float, float, float]:
         """Measure a line of text about as wide as a page writes it."""
-        width, height, descent = super().get_text_width_height_descent(
-            s, prop, ismath
-        )
-        return PAGE_WIDTH * width, height, descent
+        size = self.points_to_pixels(prop.get_size_in_points())
+        return _measured(_plain(s), size, prop.get_weight())
 
     def draw_path(
         self,
@@ -191,6 +192,18 @@ class Sheet(RendererBase):
             self._drawn.append((d, look))
 
 
+@cache
+def _measured(
+    text: str, size: float, weight: str | int
+) -> tuple[float, float, float]:
+    """Return the width of a line of text in pixels, its height, and how far it goes down."""
+    prop = FontProperties(size=size, weight=weight)
+    width, height, descent = text_to_path.get_text_width_height_descent(
+        text, prop, ismath=False
+    )
+    return PAGE_WIDTH * width, height, descent
+
+
 def _even(edges: np.ndarray) -> tuple[float, float]:
     """Return where cells of one size begin, and that size."""
     sizes = np.diff(edges)
@@ -254,6 +267,15 @@ def _text_look(gc: GraphicsContextBase, size: float, share: float) -> str:
     look += _attribute("font-size", size, SMALL)
     color = to_hex(gc.get_rgb()[:3])
     return look if color == light("ink") else f'{look} fill="{on_page(color)}"'
+
+
+def _plain(text: str) -> str:
+    r"""Return the letters of a text, without what raises some of them.
+
+    >>> _plain(r"$\mathdefault{10^{-1}}$"), _plain("-0.5 < x")
+    ('10−1', '−0.5 < x')
+    """
+    return unescape(re.sub(r"<.*?>", "", _letters(text)))
 
 
 def _letters(text: str) -> str:

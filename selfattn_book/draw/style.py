@@ -86,6 +86,15 @@ class DescribedFigure(Figure):
     exact = False
     phone: "DescribedFigure | None" = None
 
+    @property
+    def stale(self) -> bool:
+        """Whether it asks to be drawn again, which it never does: a notebook would do so for nobody."""
+        return False
+
+    @stale.setter
+    def stale(self, _: bool) -> None:
+        pass
+
     def text_alternative(self) -> str:
         """Join what the axes say of themselves, from left to right."""
         return " ".join(str(ax.get_label()) for ax in self.axes if ax.get_label())

@@ -12,6 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import trange
 
 from selfattn_book._arguments import check_finite, check_integer
+from selfattn_book.experiments.chance import begin_at
 from selfattn_book.experiments.recording import Recorded, Results
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -243,7 +244,7 @@ def _deal(
 def _make(make_model: Callable[[], nn.Module], seed: int) -> nn.Module:
     """Make a model from a seed, and leave PyTorch's generator as it was."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        begin_at(seed)
         return make_model()
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.experiments import kept as keeping
+from selfattn_book.experiments.chance import begin_at
 from selfattn_book.experiments.fit_text import fit_text
 from selfattn_book.experiments.options import count, file, kept, seed
 from selfattn_book.experiments.text import nine_tenths, surprise, text_of
@@ -97,7 +98,7 @@ def new_model(vocabulary: int, seed: int) -> LanguageModel:
         536064
     """
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        begin_at(seed)
         return decoder_only(vocabulary, **SIZES, dropout=DROPOUT)
 
 

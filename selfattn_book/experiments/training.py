@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from selfattn_book._arguments import check_finite, check_integer
 from selfattn_book.experiments import checkpoint
+from selfattn_book.experiments.chance import begin_at
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -147,7 +148,7 @@ def fit(
         if epoch - history.best_epoch > patience:
             break
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(_epoch_seed(seed, epoch))
+            begin_at(_epoch_seed(seed, epoch))
             history.train.append(_learn(model, batches, loss, optimizer))
             if validation is not None:
                 history.validation.append(measure(model, validation, loss))

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from selfattn_book._arguments import check_integer
+from selfattn_book.experiments.chance import begin_at
 from selfattn_book.language import LanguageModel, decoder_only
 
 HOURS, LENGTH = 12, 16
@@ -63,7 +64,7 @@ def new_model(seed: int) -> LanguageModel:
     try:  # the same weights, whatever the default is
         torch.set_default_dtype(torch.float64)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            begin_at(seed)
             return decoder_only(HOURS, **sizes)
     finally:
         torch.set_default_dtype(before)

@@ -30,9 +30,9 @@ def of_chance(answer: Callable[[], tuple[Tensor, ...]]) -> list[Likely]:
     """Return what can be behind two answers to one question."""
 
     def agree() -> bool:
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         once = answer()
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         return all(map(torch.equal, once, answer()))
 
     return [
@@ -197,7 +197,7 @@ def of_caches(
     """Return what can be wrong with a cache, once ``asked`` predictions were right."""
 
     def again() -> Tensor:
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         return output_of(predict, start, points.size(1))
 
     return [

@@ -6,6 +6,8 @@ from xml.etree import ElementTree
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.backend_bases import RendererBase
+from matplotlib.backends.backend_agg import RendererAgg
 
 from selfattn_book.draw.colors import COLORS
 from selfattn_book.draw.curves import lines
@@ -229,3 +231,16 @@ def test_the_title_of_all_panels_stands_above_them_and_is_said_once():
 )
 def test_titles_are_broken_into_even_lines(text, width, broken):
     assert balanced(text, width) == broken
+
+
+def test_a_figure_is_laid_out_with_what_it_is_drawn_with(monkeypatch):
+    def drawn():
+        (ax,) = panels(width=3)
+        ax.set(yscale="log", ylim=(1e-30, 1), ylabel="share")
+        ax.plot([0.5, 1e-25])
+        return ax.figure.to_svg()
+
+    before = drawn()
+    for other in (RendererAgg, RendererBase):  # what would measure
+        monkeypatch.delattr(other, "get_text_width_height_descent")
+    assert drawn() == before

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 from matplotlib import rcParams
+from matplotlib._pylab_helpers import Gcf
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
 from selfattn_book.draw.colors import STEPS, light, shade
@@ -232,6 +234,16 @@ def test_a_backend_that_turns_itself_on_stays_on(interactive):
         assert matplotlib.is_interactive() == interactive
     finally:
         matplotlib.interactive(before)
+
+
+def test_a_notebook_does_not_draw_a_figure_that_it_shows_as_svg(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        FigureCanvasAgg, "draw", lambda canvas: drawn.append(canvas)
+    )
+    axes = [heatmap(torch.eye(2)), plt.figure().add_subplot()]
+    Gcf.draw_all()  # as after each cell
+    assert drawn == [axes[1].figure.canvas]
 
 
 def test_a_figure_without_a_description_says_nothing():
