@@ -188,7 +188,7 @@ def draw_panel(axes: Sequence[Axes], size: tuple[float, float]) -> Part:
 def names_inside(ax: Axes) -> Iterator[None]:
     """Write the names that stand behind the ends of lines above or below these ends.
 
-    Where there is no room for them behind the lines, they stand towards the middle of the picture.
+    Where there is no room for them behind the lines, they stand where the next line is further away.
     """
     names = [
         text
@@ -196,9 +196,9 @@ def names_inside(ax: Axes) -> Iterator[None]:
         if isinstance(text, Annotation) and _is_behind(text)
     ]
     for name in names:
-        is_high = _share_of_height(ax, name.xy[1]) > 0.5
-        side = {"verticalalignment": "top" if is_high else "bottom"}
-        place = (0, -2 if is_high else 2)
+        below = _is_freer_below(ax, _share_of_height(ax, name.xy[1]))
+        side = {"verticalalignment": "top" if below else "bottom"}
+        place = (0, -2 if below else 2)
         name.set(position=place, horizontalalignment="right", **side)
     yield
     for name in names:
@@ -303,6 +303,17 @@ def _share_of_height(ax: Axes, y: float) -> float:
     )[:, 1]
     height = ax.get_yaxis_transform().transform((0, y))[1]
     return float((height - bottom) / (top - bottom))
+
+
+def _is_freer_below(ax: Axes, height: float) -> bool:
+    """Tell whether a line ends further from the next one below it, or the frame, than from one above."""
+    ends = [
+        _share_of_height(ax, float(np.asarray(line.get_ydata())[-1]))
+        for line in ax.lines
+    ]
+    away = [end - height for end in (0, 1, *ends) if abs(end - height) > 0.01]
+    above = min((d for d in away if d > 0), default=0)
+    return min((-d for d in away if d < 0), default=0) > above
 
 
 def _longest(names: Sequence[str]) -> int:

@@ -11,6 +11,10 @@ from small_books import ENGINE, PRELOAD, PROCESSES, SMALL_BOOK, Book
 def home(tmp_path_factory):
     """The folder of all small books of a session, of which there is one at a time."""
     if hasattr(PROCESSES, "set_forkserver_preload"):
+        from multiprocessing import forkserver  # not on every platform
+
+        # A process has one server to fork from, which another test may have started for itself.
+        forkserver._forkserver._stop()
         PROCESSES.set_forkserver_preload(PRELOAD)
     # What is forked from has to find what it loads.
     with pytest.MonkeyPatch.context() as patch:

@@ -1,5 +1,6 @@
 """Small books, each build of them in a process forked from one that has loaded Sphinx already."""
 
+import faulthandler
 import multiprocessing
 import os
 import re
@@ -91,7 +92,7 @@ class Book:
         try:
             yield process
             process.join(PATIENCE)
-            assert process.exitcode is not None, self.log.read_text("utf-8")
+            assert process.exitcode is not None, self.stacks(process)
         finally:
             process.kill()
             with suppress(
@@ -105,6 +106,12 @@ class Book:
         said = self.log.read_text("utf-8")
         print(said)
         return Built(process.exitcode == 0, said)
+
+    def stacks(self, process: multiprocessing.Process) -> str:
+        """End a build that hangs, and return what it said, with where its threads stood."""
+        os.kill(process.pid, signal.SIGABRT)
+        process.join(PATIENCE)
+        return self.log.read_text("utf-8")
 
     def write(self, name: str, text: str) -> None:
         (self.root / name).write_text(text, "utf-8")
@@ -132,9 +139,12 @@ def build(root: Path, options: list[str], environment: dict[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(root)
+    # What a shell starts in the background ignores Ctrl-C, and so does all that comes of it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(log, 1)
     os.dup2(log, 2)
+    faulthandler.enable(2)  # a file that is open whatever becomes of standard error
     sys.path[:0] = [str(root), str(ENGINE)]
     loaded = [name for name in sys.modules if name.startswith("selfattn_book")]
     assert not loaded, (

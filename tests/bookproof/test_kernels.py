@@ -62,6 +62,7 @@ def test_kernels_end_with_a_build_that_is_killed_or_interrupted(built, name):
             if process.exitcode is None:
                 os.kill(process.pid, getattr(signal, name))
                 process.join(1)
+        assert process.exitcode is not None, built.stacks(process)
         assert process.exitcode
     kernel = int(pid.read_text())
     wait_until(lambda: not is_running(kernel))

@@ -165,6 +165,19 @@ def test_such_a_name_stands_towards_the_middle():
     assert heights["low"] < low
 
 
+def test_such_a_name_does_not_stand_where_a_curve_ends():
+    ax = bands({"a": np.full((4, 3), 0.4)}, floors={"low": 0.3})
+    ax.set_ylim(0, 1)
+    _, narrow = parts(ax)
+    (y,) = (
+        float(text.get("y"))
+        for text in narrow.iter(f"{SVG}text")
+        if text.text == "low"
+    )
+    (floor,) = (path.get("d") for path in narrow.iter(f"{SVG}path") if dotted(path))
+    assert y > float(floor.split()[1].split("h")[0])
+
+
 def test_names_below_a_ladder_are_turned_where_they_would_touch():
     names = [f"a model\nwith {k} blocks" for k in range(6)]
     ax = ladder({name: [1.0] for name in names}, dict.fromkeys(names, 0.5))
