@@ -24,6 +24,7 @@ from selfattn_book.draw.sheet import INCH, SMALL, Sheet
 WIDE, NARROW = 640, 312
 LETTER, TICK_LETTER = 7.2, 6.4
 BEHIND = (4, 0)  # points from the end of a line to its name
+NEAR = 0.1  # as a share of the height of axes; about what a name takes on a phone
 LINE = 18  # pixels from one line of a title to the next
 FONTS = "'Source Sans 3','Helvetica Neue',Arial,'Liberation Sans',sans-serif"
 
@@ -188,7 +189,8 @@ def draw_panel(axes: Sequence[Axes], size: tuple[float, float]) -> Part:
 def names_inside(ax: Axes) -> Iterator[None]:
     """Write the names that stand behind the ends of lines above or below these ends.
 
-    Where there is no room for them behind the lines, they stand where the next line is further away.
+    Where there is no room for them behind the lines, they stand towards the middle of the picture,
+    unless a line ends there.
     """
     names = [
         text
@@ -196,7 +198,7 @@ def names_inside(ax: Axes) -> Iterator[None]:
         if isinstance(text, Annotation) and _is_behind(text)
     ]
     for name in names:
-        below = _is_freer_below(ax, _share_of_height(ax, name.xy[1]))
+        below = _stands_below(ax, _share_of_height(ax, name.xy[1]))
         side = {"verticalalignment": "top" if below else "bottom"}
         place = (0, -2 if below else 2)
         name.set(position=place, horizontalalignment="right", **side)
@@ -305,15 +307,18 @@ def _share_of_height(ax: Axes, y: float) -> float:
     return float((height - bottom) / (top - bottom))
 
 
-def _is_freer_below(ax: Axes, height: float) -> bool:
-    """Tell whether a line ends further from the next one below it, or the frame, than from one above."""
+def _stands_below(ax: Axes, height: float) -> bool:
+    """Tell whether a name goes below its line: in the upper half, or away from another line."""
     ends = [
         _share_of_height(ax, float(np.asarray(line.get_ydata())[-1]))
         for line in ax.lines
     ]
     away = [end - height for end in (0, 1, *ends) if abs(end - height) > 0.01]
     above = min((d for d in away if d > 0), default=0)
-    return min((-d for d in away if d < 0), default=0) > above
+    below = min((-d for d in away if d < 0), default=0)
+    is_high = height > 0.5
+    is_crowded = (below if is_high else above) < NEAR
+    return below > above if is_crowded else is_high
 
 
 def _longest(names: Sequence[str]) -> int:
