@@ -79,9 +79,7 @@ def book(session: nox.Session) -> None:
         place = words.index("--edition")
         edition = (words[place + 1 : place + 2] or [""])[0]
         if edition not in EDITIONS:
-            session.error(
-                f"An edition is one of {', '.join(EDITIONS)}; got {edition!r}"
-            )
+            session.error(f"An edition is one of {', '.join(EDITIONS)}; got {edition!r}")
         words[place : place + 2] = [f"--define=bookproof_edition={edition}"]
         site = SITE.with_name(edition)
     run(session, "sphinx-build", "--quiet", *words, *sphinx_arguments(site))
@@ -116,7 +114,7 @@ def serve(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests, with the doctests of package and docs, several at once.
 
-    Those of the browser are in the session `pages`. With `-- --weekly`, run those that are left to
+    Those of the browser are in the session `browser`. With `-- --weekly`, run those that are left to
     once a week: they start processes, or ask in breadth what is asked here once.
     """
     words, which = list(session.posargs), "not weekly"
@@ -134,18 +132,14 @@ def module(session: nox.Session) -> None:
     """Run the doctests and tests of the modules named, as in `-- masks`; a matter of seconds."""
     if not session.posargs:
         session.error("Name a module: python3 noxfile.py -s module -- masks")
-    files = [
-        file for name in session.posargs for file in files_of_module(session, name)
-    ]
+    files = [file for name in session.posargs for file in files_of_module(session, name)]
     run(session, "pytest", *files)
 
 
 def files_of_module(session: nox.Session, name: str) -> list[Path]:
     """Return a module's own file and that of its tests, in whichever room they are."""
     places = [f"selfattn_book/**/{name}.py", f"tests/**/test_{name}*.py"]
-    found = [
-        file.relative_to(ROOT) for place in places for file in ROOT.glob(place)
-    ]
+    found = [file.relative_to(ROOT) for place in places for file in ROOT.glob(place)]
     if not found:
         session.error(f"There must be a {' or a '.join(places)}; got none")
     return found
@@ -159,16 +153,18 @@ def doctest(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, types, spelling, and who imports whom."""
+    """Check style, types, spelling, imports, and the rules of the pages."""
     run(session, "ruff", "check")
     run(session, "ruff", "format", "--check")
     run(session, "mypy")
     run(session, "codespell")
     run(session, "lint-imports")
+    session.env["PYTHONPATH"] = str(ROOT / "_config")  # for the engine
+    run(session, "python", "-m", "bookproof.lint", "docs", *session.posargs)
 
 
 @nox.session
-def pages(session: nox.Session) -> None:
+def browser(session: nox.Session) -> None:
     """Open every page of the built site in a headless Chromium, light, dark, wide and narrow.
 
     One chapter is seen in every look; the other pages wide in the light and narrow in the dark, and
@@ -176,9 +172,7 @@ def pages(session: nox.Session) -> None:
     With `-- --bench`, print what a first visit costs; with `--beside FOLDER`, beside another site.
     """
     if not (SITE / "index.html").exists():
-        session.error(
-            "There is no site to look at yet: run the session 'book' first."
-        )
+        session.error("There is no site to look at yet: run the session 'book' first.")
     if "--bench" in session.posargs:
         words = [word for word in session.posargs if word != "--bench"]
         run(session, "python", "-m", "tests.browser.bench", *words)
@@ -187,7 +181,7 @@ def pages(session: nox.Session) -> None:
 
 
 @nox.session
-def links(session: nox.Session) -> None:
+def linkcheck(session: nox.Session) -> None:
     """Follow every link of the book to elsewhere, and name those that are broken (minutes)."""
     folders = ["-d", "_build/links-doctrees", "docs", "_build/links"]
     run(
@@ -218,19 +212,13 @@ def questions(session: nox.Session) -> None:
 def assignments(session: nox.Session) -> None:
     """Make the assignments, or those named, as in `-- masks --key KEY`, for students and instructors.
 
-    The key is yours: students' numbers are drawn from it, and `grade` needs the same one.
+    The key is yours: students' numbers are drawn from it.
     """
     run(session, "python", "-m", "_config.course.assignments", *session.posargs)
 
 
 @nox.session
-def grade(session: nox.Session) -> None:
-    """Grade a folder of answers, as in `-- masks FOLDER gradebook.csv --key KEY`."""
-    run(session, "python", "-m", "_config.course.grade", *session.posargs)
-
-
-@nox.session
-def sheets(session: nox.Session) -> None:
+def handouts(session: nox.Session) -> None:
     """Print the reading sheets of the built site, a page of PDF for each chapter."""
     run(session, "python", "_config/course/sheets.py")
 
@@ -254,15 +242,13 @@ def release(session: nox.Session) -> None:
     run(session, "sphinx-build", "--quiet", *sphinx_arguments(SITE))
     run(session, "python", steps, "make")
     if session.posargs:
-        print(
-            "\nA dry run ends here. Without --dry-run, the edition is tagged and pushed."
-        )
+        print("\nA dry run ends here. Without --dry-run, the edition is tagged and pushed.")
     else:
         run(session, "python", steps, "publish")
 
 
 @nox.session
-def shelf(session: nox.Session) -> None:
+def archive(session: nox.Session) -> None:
     """Put the sites of editions side by side in `_build/public`, as in `-- past/*.tar.gz`."""
     run(session, "python", "_config/release.py", "shelf", *session.posargs)
 
@@ -274,7 +260,13 @@ def verify(session: nox.Session) -> None:
 
 
 @nox.session
-def elsewhere(session: nox.Session) -> None:
+def why(session: nox.Session) -> None:
+    """Print which parts of a page's key have changed since the last build, as in `-- masks`."""
+    run(session, "python", "_config/bookproof", "why", *session.posargs)
+
+
+@nox.session
+def portability(session: nox.Session) -> None:
     """Verify pages and run tests as other machines compute, and print what differs (an hour).
 
     With `-- --quick`, two machines are asked about what takes seconds (minutes).
@@ -283,7 +275,7 @@ def elsewhere(session: nox.Session) -> None:
 
 
 @nox.session
-def shifts(session: nox.Session) -> None:
+def reseed(session: nox.Session) -> None:
     """Verify all pages with every seed moved, and keep which checks held (half an hour).
 
     With `-- 6000 7000`, the seeds are moved by these numbers.
@@ -293,7 +285,7 @@ def shifts(session: nox.Session) -> None:
         verify = ["-m", "selfattn_book", "verify", "--jobs", "2"]
         moved = ["--first-seed", first, "--record", str(record)]
         run(session, "python", *verify, *moved, codes=(0, 1))
-    run(session, "python", "-m", "selfattn_book.verify.shifts", record)
+    run(session, "python", "_config/bookproof", "shifts", record)
 
 
 @nox.session

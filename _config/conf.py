@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 import selfattn_book
+from selfattn_book.draw.palette import style_sheet
 
 CONFIG = Path(__file__).parent
 sys.path.insert(0, str(CONFIG))  # for the engine
@@ -74,7 +75,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     (
         "py:.*",
-        r"(torch|numpy|np|matplotlib|argparse|ast|collections|fractions|pathlib|socket)(\..*)?",
+        r"(torch|tokenizers|numpy|np|matplotlib|argparse|ast|collections|fractions|pathlib|socket)(\..*)?",
     ),
     (
         "py:class",
@@ -96,7 +97,7 @@ nb_ipywidgets_js = {}  # would load from two CDNs
 bookproof_package = "selfattn_book"
 bookproof_libraries = ["torch", "numpy", "matplotlib", "ipykernel", "ipython", "myst-nb"]
 # They say in which line of a cell something went wrong; tests see that they ask for no other lines.
-bookproof_outside = ["selfattn_book.reasons.calls", "selfattn_book.verify.chapter"]
+bookproof_outside = ["selfattn_book.properties.calls", "bookproof.verify.chapter"]
 bookproof_preload = [
     "matplotlib.pyplot",
     "numpy",
@@ -146,9 +147,12 @@ napoleon_custom_sections = [("Source", "notes_style")]
 
 html_theme = "sphinx_book_theme"
 html_title = project
-html_static_path = ["static"]
+made = ROOT / "_build" / "static"  # files made here, for all builds
+made.mkdir(parents=True, exist_ok=True)
+(made / "figure-colors.css").write_text(style_sheet(), "utf-8")
+html_static_path = ["static", str(made)]
 html_css_files = [
-    *("book.css", "boxes.css", "cover.css", "figures.css"),
+    *("book.css", "boxes.css", "cover.css", "figure-colors.css", "figures.css"),
     *("outward.css", "previews.css"),
     ("print.css", {"media": "print"}),
 ]

@@ -179,9 +179,7 @@ def table(result: dict[str, Any]) -> str:
     for row in result["contenders"]:
         least, middle, most = spread(row[result["clock"]])
         span = f"{least:.4f} to {most:.4f}"
-        line = (
-            f"  {row['contender']:24}{middle:20.4f} {span:>20} {row['ratio']:7.3f}"
-        )
+        line = f"  {row['contender']:24}{middle:20.4f} {span:>20} {row['ratio']:7.3f}"
         lines.append(line)
     for target in result["targets"]:
         verdict = "met" if target["met"] else "MISSED"
@@ -195,9 +193,7 @@ def outcome(target: dict[str, Any]) -> str:
     return f"{pair}: {target['ratio']:.3f}, at most {target['at_most']:.2f}"
 
 
-def misses(
-    results: Mapping[str, dict[str, Any]], peaks: dict[str, dict[int, float]]
-) -> list[str]:
+def misses(results: Mapping[str, dict[str, Any]], peaks: dict[str, dict[int, float]]) -> list[str]:
     """Return a line for each target that was missed."""
     lines = [
         f"  {result['title']}: {outcome(target)}"
@@ -218,9 +214,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--only", choices=COMPARISONS, help="one comparison")
     parser.add_argument("--runs", type=int, default=7, help="timed runs of each")
-    parser.add_argument(
-        "--json", type=Path, default="_build/bench.json", help="file for all times"
-    )
+    parser.add_argument("--json", type=Path, default="_build/bench.json", help="file for all times")
     return parser
 
 

@@ -18,7 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from selfattn_book.experiments.ranks import Group
 from selfattn_book.experiments.splits import (
-    share_of,
+    shard_slice,
     split_blocks,
     split_feed_forward,
     split_keys,
@@ -26,10 +26,10 @@ from selfattn_book.experiments.splits import (
 from selfattn_book.experiments.walks import (
     new_model,
     next_hour_loss,
-    walks_around_the_clock,
+    random_walks,
 )
+from selfattn_book.feed_forward import FeedForward
 from selfattn_book.masks import causal_mask
-from selfattn_book.transformer import FeedForward
 
 Found = dict[str, float]
 
@@ -57,7 +57,7 @@ def sharded(group: Group, walks: Tensor) -> Found:
         fully_shard(block, mesh=mesh)
     fully_shard(model, mesh=mesh)
     held = sum(local(p).numel() for p in model.parameters())
-    next_hour_loss(model, walks[share_of(len(walks), group)]).backward()
+    next_hour_loss(model, walks[shard_slice(len(walks), group)]).backward()
     next_hour_loss(one, walks).backward()
     apart = difference(slopes(model), slopes(one))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
@@ -84,7 +84,7 @@ def splits(group: Group) -> Found:
         torch.manual_seed(0)
         part = FeedForward(5, 6).double()
     x = torch.randn(3, 6, 5, generator=chance, dtype=torch.float64)
-    mask, own = causal_mask(6), share_of(6, group)
+    mask, own = causal_mask(6), shard_slice(6, group)
     y = split_keys(x, x[:, own], x[:, own], mask[:, own], group)
     stages = [torch.sin, torch.exp]
     made = split_blocks(list(x), stages[group.rank() % 2], group)
@@ -92,9 +92,7 @@ def splits(group: Group) -> Found:
     wanted = x.sin().exp() if made else x[:1].expand(3, -1, -1)
     weights = (x @ x.mT / 5**0.5).masked_fill(~mask, -torch.inf).softmax(-1)
     return {
-        "feed-forward": float(
-            (split_feed_forward(x, part, group) - part(x)).abs().max()
-        ),
+        "feed-forward": float((split_feed_forward(x, part, group) - part(x)).abs().max()),
         "keys": float((y - weights @ x).abs().max()),
         "blocks": float((passed - wanted).abs().max()),
     }
@@ -127,7 +125,7 @@ def main() -> None:
     dist.init_process_group("gloo", timeout=timedelta(seconds=60))
     group = dist.group.WORLD
     assert group is not None
-    walks = walks_around_the_clock(8, seed=1)
+    walks = random_walks(8, seed=1)
     found = {
         "equal": gradients(group, walks.chunk(2)),
         "unequal": gradients(group, [walks[:2], walks[2:]]),

@@ -36,9 +36,7 @@ def contenders_with_weights(
     ours = _drawn(d_model, num_heads)
     theirs = to_torch(ours)
     ways: dict[str, Attend] = {
-        "nn.MultiheadAttention": lambda x: theirs(
-            x, x, x, average_attn_weights=False
-        )[0],
+        "nn.MultiheadAttention": lambda x: theirs(x, x, x, average_attn_weights=False)[0],
         "the book": lambda x: ours(x, x, x)[0],
     }
     return _timed(ways, torch.randn(batch, length, d_model), repeat)
@@ -65,18 +63,14 @@ def _loop(ours: MultiHeadAttention) -> Heads:
     return loop
 
 
-def _timed(
-    ways: dict[str, Attend], x: Tensor, repeat: int
-) -> dict[str, Callable[[], object]]:
+def _timed(ways: dict[str, Attend], x: Tensor, repeat: int) -> dict[str, Callable[[], object]]:
     """Make a forward and a backward pass of each way, after all have been seen to agree."""
     x.requires_grad_()
     gradient = torch.randn_like(x)
 
     def both_passes(attend: Attend) -> tuple[Tensor, ...]:
         context = attend(x)
-        return context, *torch.autograd.grad(
-            context, x, gradient, retain_graph=False
-        )
+        return context, *torch.autograd.grad(context, x, gradient, retain_graph=False)
 
     expected, *others = [both_passes(attend) for attend in ways.values()]
     for passes in others:

@@ -7,21 +7,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from selfattn_book.pytorch import decoder_to_torch, encoder_to_torch
-from selfattn_book.pytorch_stacks import transformer_to_torch
-from selfattn_book.transformer import (
+from selfattn_book.blocks import (
     DecoderBlock,
     DecoderStack,
     EncoderBlock,
     EncoderStack,
 )
+from selfattn_book.pytorch import decoder_to_torch, encoder_to_torch
+from selfattn_book.pytorch_stacks import transformer_to_torch
 
 Contenders = dict[str, Callable[[], object]]
 
 
-def encoder_contenders(
-    batch: int, length: int, d_model: int, num_heads: int
-) -> Contenders:
+def encoder_contenders(batch: int, length: int, d_model: int, num_heads: int) -> Contenders:
     """Return both encoders; the yardstick comes first."""
     torch.manual_seed(23)
     ours = EncoderBlock(d_model, num_heads)
@@ -35,9 +33,7 @@ def encoder_contenders(
     )
 
 
-def decoder_contenders(
-    batch: int, length: int, d_model: int, num_heads: int
-) -> Contenders:
+def decoder_contenders(batch: int, length: int, d_model: int, num_heads: int) -> Contenders:
     """Return both decoders, with a causal mask; the yardstick comes first."""
     torch.manual_seed(23)
     ours = DecoderBlock(d_model, num_heads)
@@ -56,9 +52,7 @@ def decoder_contenders(
     )
 
 
-def transformer_contenders(
-    batch: int, length: int, d_model: int, num_heads: int
-) -> Contenders:
+def transformer_contenders(batch: int, length: int, d_model: int, num_heads: int) -> Contenders:
     """Return stacks of three encoders and three decoders each; the yardstick comes first."""
     torch.manual_seed(23)
     sizes: dict[str, Any] = {"norm_first": True, "d_ff": 4 * d_model}
@@ -89,9 +83,7 @@ def _steps(ways: dict[str, tuple[nn.Module, Callable[[], Tensor]]]) -> Contender
         torch.testing.assert_close(output, expected, rtol=1e-4, atol=1e-4)
     target = torch.randn_like(expected)
 
-    def step(
-        forward: Callable[[], Tensor], optimizer: torch.optim.Optimizer
-    ) -> None:
+    def step(forward: Callable[[], Tensor], optimizer: torch.optim.Optimizer) -> None:
         optimizer.zero_grad()
         nn.functional.mse_loss(forward(), target).backward()
         optimizer.step()

@@ -1,16 +1,13 @@
 """What attention costs against length, as the chapter *What attention costs* shows it.
 
 ``python -m benchmarks.cost`` times five ways to attend, and one token beside a cache, and writes all
-times with machine, versions and date into the module ``selfattn_book.experiments.recorded_times``;
+times with machine, versions and date into ``selfattn_book/data/recorded_times.json``;
 ``--device cuda`` does so on a GPU, and leaves what was recorded of a CPU as it is. On a CPU one thread
 works and processor time is taken, so that a neighbour does not count; on a GPU, time on the wall.
 """
 
 import argparse
-import hashlib
-import json
 import platform
-import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -23,19 +20,18 @@ from torch import Tensor
 
 from benchmarks import memory
 from benchmarks.one_module_per_head import Heads, copy_heads
-from benchmarks.provenance import provenance
+from benchmarks.provenance import as_json, provenance, with_digest
 from benchmarks.timing import Times, alternate
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.blockwise import blockwise_attention
 from selfattn_book.cache import KeyValueCache
-from selfattn_book.experiments import recorded_times
+from selfattn_book.experiments.recorded_times import FILE, RECORDED
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.pytorch import to_torch
 
 D_MODEL, HEADS = 256, 4
 LENGTHS = tuple(2**k for k in range(6, 14))  # 64 to 8192
 PEAKS = (1024, 2048, 4096, 8192)
-FILE = Path(str(recorded_times.__file__))
 Contenders = dict[str, Callable[[], object]]
 
 
@@ -72,7 +68,7 @@ def tokens(length: int, device: str) -> Contenders:
 
     def layer() -> Tensor:
         cache = KeyValueCache()
-        cache.keep(full.keys, full.values)
+        cache.store(full.keys, full.values)
         return ours(newest, newest, newest, need_weights=False, cache=cache)[0]
 
     def projections() -> Tensor:
@@ -92,9 +88,7 @@ def tokens(length: int, device: str) -> Contenders:
     return {name: partial(_run, way, device) for name, way in ways.items()}
 
 
-def record(
-    device: str, runs: int, lengths: tuple[int, ...] = LENGTHS
-) -> dict[str, Any]:
+def record(device: str, runs: int, lengths: tuple[int, ...] = LENGTHS) -> dict[str, Any]:
     """Time everything, and return it with its provenance and a digest."""
     torch.set_num_threads(1)
     found: dict[str, Any] = {"layers": {}, "tokens": {}}
@@ -110,38 +104,12 @@ def record(
             )
     if device == "cpu":
         found["peaks"] = {
-            way: {str(length): peak_of(way, length) for length in PEAKS}
-            for way in PEAK_WAYS
+            way: {str(length): peak_of(way, length) for length in PEAKS} for way in PEAK_WAYS
         }
     sizes = {"batch": 1, "d_model": D_MODEL, "num_heads": HEADS}
     about = {"device": device, "processor": processor(device), **provenance(runs)}
-    about["platform"] = (
-        f"{platform.system()} {platform.machine()}"  # no more than readers need
-    )
-    whole = {**about, "sizes": sizes, **found}
-    return {**whole, "digest": digest(whole)}
-
-
-def digest(recorded: Mapping[str, Any]) -> str:
-    """Return a digest of what was recorded, so that a number changed by hand is noticed.
-
-    >>> one = {"seconds": [1.0], "digest": "of before"}
-    >>> digest(one) == digest({"seconds": [1.0]}) != digest({"seconds": [1.5]})
-    True
-    """
-    kept = {name: part for name, part in recorded.items() if name != "digest"}
-    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
-
-
-def as_module(recorded: Mapping[str, Any]) -> str:
-    """Return the module that keeps what was recorded; the runs of one length fill one line."""
-    text = json.dumps(recorded, indent=1)
-    text = re.sub(r"\[[^\[\]]*\]", lambda runs: " ".join(runs[0].split()), text)
-    code = (
-        f'"""{recorded_times.__doc__}"""\n\nimport json\nfrom typing import Any\n\n'
-        f'RECORDED: dict[str, Any] = json.loads(\n    """\n{text}\n"""\n)\n'
-    )
-    return code
+    about["platform"] = f"{platform.system()} {platform.machine()}"  # no more than readers need
+    return with_digest({**about, "sizes": sizes, **found})
 
 
 def peak_of(way: str, length: int) -> float:
@@ -211,9 +179,7 @@ def _run(way: Callable[[], Tensor], device: str) -> None:
         torch.cuda.synchronize()
 
 
-def _milliseconds(
-    times: Mapping[str, Times], device: str
-) -> dict[str, list[float]]:
+def _milliseconds(times: Mapping[str, Times], device: str) -> dict[str, list[float]]:
     clock = "processor" if device == "cpu" else "wall"
     return {
         name: [round(1e3 * second, 3) for second in getattr(own, clock)]
@@ -225,36 +191,27 @@ def processor(device: str) -> str:
     """Return what the processor calls itself."""
     if device != "cpu":
         return torch.cuda.get_device_name()
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text("utf-8").splitlines() if told.exists() else []
-    names = [
-        line.partition(":")[2].strip() for line in lines if "model name" in line
-    ]
+    message = Path("/proc/cpuinfo")
+    lines = message.read_text("utf-8").splitlines() if message.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if "model name" in line]
     return names[0] if names else "unknown"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Record the times of one device, beside those of the other."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.cost", description=__doc__
-    )
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cost", description=__doc__)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--runs", type=int, default=7, help="timed runs of each")
     parser.add_argument("--file", type=Path, default=FILE)
-    parser.add_argument(
-        "--peak", nargs=2, metavar=("WAY", "LENGTH"), help="of this process"
-    )
+    parser.add_argument("--peak", nargs=2, metavar=("WAY", "LENGTH"), help="of this process")
     options = parser.parse_args(arguments)
     if options.peak:
         print(_peak(options.peak[0], int(options.peak[1])))
         return 0
     if options.device == "cuda" and not torch.cuda.is_available():
         parser.error("there is no GPU that PyTorch can use")
-    kept = {
-        **recorded_times.RECORDED,
-        options.device: record(options.device, options.runs),
-    }
-    options.file.write_text(as_module(kept), "utf-8")
+    recorded = {**RECORDED, options.device: record(options.device, options.runs)}
+    options.file.write_text(as_json(recorded), "utf-8")
     print(f"Recorded in {options.file}.")
     return 0
 

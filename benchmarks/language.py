@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from selfattn_book.generation import generate
 from selfattn_book.language import LanguageModel, decoder_only
 
-SIZES = {"d_model": 256, "num_layers": 4, "num_heads": 8, "context": 512}
+SIZES = {"d_model": 256, "num_layers": 4, "num_heads": 8, "context_length": 512}
 VOCABULARY, BATCH, LENGTH = 1000, 8, 128
 PROMPT, WRITTEN = 16, 256
 Contenders = dict[str, Callable[[], object]]
@@ -30,9 +30,7 @@ def training_contenders() -> Contenders:
         "the book": (ours, lambda: ours(read)),
     }
 
-    def step(
-        forward: Callable[[], Tensor], optimizer: torch.optim.Optimizer
-    ) -> None:
+    def step(forward: Callable[[], Tensor], optimizer: torch.optim.Optimizer) -> None:
         optimizer.zero_grad()
         F.cross_entropy(forward().flatten(0, 1), wanted.flatten()).backward()
         optimizer.step()
@@ -55,9 +53,7 @@ def writing_contenders() -> Contenders:
 
     def library(length: int) -> Tensor:
         seen = torch.ones_like(tokens)
-        return theirs.generate(
-            tokens, attention_mask=seen, max_new_tokens=length, **greedy
-        )
+        return theirs.generate(tokens, attention_mask=seen, max_new_tokens=length, **greedy)
 
     with torch.no_grad():  # sharper than as drawn, so that no tie decides
         ours.embedding.weight.mul_(20)

@@ -1,10 +1,9 @@
 """Start ranks as true processes, and record what they and their launcher said.
 
-``python -m benchmarks.launched`` writes ``selfattn_book/experiments/recorded_ranks.py``, which the
+``python -m benchmarks.launched`` writes ``selfattn_book/data/recorded_ranks.json``, which the
 chapter *More than one machine* shows: a page starts no programs.
 """
 
-import hashlib
 import json
 import os
 import platform
@@ -15,14 +14,14 @@ import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from pprint import pformat
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 
-from selfattn_book.experiments import checkpoint, recorded_ranks
+from benchmarks.provenance import as_json, with_digest
+from selfattn_book.experiments import checkpoint
+from selfattn_book.experiments.recorded_ranks import FILE
 
 LAUNCHER = ["torch.distributed.run", "--standalone", "--nproc-per-node"]
 TRAIN = "selfattn_book.experiments.train_ranks"
@@ -70,16 +69,14 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 def _of_ranks(said: str) -> list[str]:
     """Keep what the ranks printed, without places in files, ports, and gloo's advice."""
-    kept = re.findall(
-        r"^(?:The training failed|\d+ ranks?,|\{).*", said, re.MULTILINE
-    )
+    kept = re.findall(r"^(?:The training failed|\d+ ranks?,|\{).*", said, re.MULTILINE)
     kept = [re.sub(r"\[/\S+\] | \[[\d.:]+\]:\d+", "", line) for line in kept]
     return [line.partition(" This is typically")[0] for line in kept]
 
 
 def _root_cause(said: str) -> list[int]:
-    told = said.partition("Root Cause (first observed failure)")[2]
-    found = re.search(r"rank\s*: (\d+).*?exitcode\s*: (-?\d+)", told, re.DOTALL)
+    message = said.partition("Root Cause (first observed failure)")[2]
+    found = re.search(r"rank\s*: (\d+).*?exitcode\s*: (-?\d+)", message, re.DOTALL)
     return [int(number) for number in found.groups()] if found else []
 
 
@@ -111,23 +108,9 @@ def record() -> dict[str, Any]:
     }
 
 
-def digest(recorded: dict[str, Any]) -> str:
-    """Return what changes when a number is changed by hand."""
-    text = json.dumps(recorded, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def main() -> None:
-    """Record, and write the module."""
-    recorded = record()
-    code = (
-        f'"""{recorded_ranks.__doc__}"""\n\nfrom typing import Any\n\n'
-        f"RECORDED: dict[str, Any] = {pformat(recorded, sort_dicts=False)}\n"
-        f'DIGEST = "{digest(recorded)}"\n'
-    )
-    file = Path(str(recorded_ranks.__file__))
-    file.write_text(code, "utf-8")
-    subprocess.run([sys.executable, "-m", "ruff", "format", file], check=True)
+    """Record, and write the file."""
+    FILE.write_text(as_json(with_digest(record())), "utf-8")
 
 
 if __name__ == "__main__":

@@ -30,9 +30,7 @@ def peaks() -> dict[str, dict[int, float]]:
     found = {}
     for kind, lengths in LENGTHS.items():
         least = of_process(1, kind)
-        found[kind] = {
-            length: of_process(length, kind) - least for length in lengths
-        }
+        found[kind] = {length: of_process(length, kind) - least for length in lengths}
     return found
 
 
@@ -59,9 +57,7 @@ def table(found: dict[str, dict[int, float]]) -> str:
     """Return the peaks as a reader wants them."""
     lines = [f"peak memory of one attention (1, T, {D_MODEL}, {HEADS}), in MiB:"]
     for kind, own in found.items():
-        values = "  ".join(
-            f"T={length}: {peak:.0f}" for length, peak in own.items()
-        )
+        values = "  ".join(f"T={length}: {peak:.0f}" for length, peak in own.items())
         lines.append(f"  {kind:14}{values}")
     for kind in found:
         if kind != "with weights":
@@ -79,10 +75,8 @@ def of_process(length: int, kind: str) -> float:
 def peak_of(command: list[str]) -> float:
     """Return what a process prints of its peak; it gives back at once what it no longer holds."""
     exact = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
-    told = subprocess.run(
-        command, capture_output=True, text=True, check=True, env=exact
-    )
-    return float(told.stdout)
+    message = subprocess.run(command, capture_output=True, text=True, check=True, env=exact)
+    return float(message.stdout)
 
 
 def _attend(length: int, kind: str) -> None:

@@ -43,9 +43,7 @@ class Heads(nn.Module):
         self.output_map = nn.Linear(num_heads * d_head, d_model)
         self.heads = nn.ModuleList(Head(d_input, d_head) for _ in range(num_heads))
 
-    def forward(
-        self, asking: Tensor, asked: Tensor, mask: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, asking: Tensor, asked: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return what the heads have found together."""
         contexts = [head(asking, asked, mask) for head in self.heads]
         return self.output_map(torch.cat(contexts, dim=-1))
@@ -87,9 +85,9 @@ def with_weights_of(model: EncoderDecoder) -> OneModulePerHead:
     attention, network = encoder.attention, encoder.feed_forward
     d_ff = len(network.get_parameter("0.bias"))
     d_input = attention.project_query.in_features
-    yardstick = OneModulePerHead(
-        attention.d_head, attention.num_heads, d_ff, d_input
-    ).to(attention.project_query.weight.dtype)
+    yardstick = OneModulePerHead(attention.d_head, attention.num_heads, d_ff, d_input).to(
+        attention.project_query.weight.dtype
+    )
     copy_heads(attention, yardstick.source_heads)
     copy_heads(decoder.self_attention, yardstick.target_heads)
     copy_heads(decoder.cross_attention, yardstick.memory_heads)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from selfattn_book.encoder_decoder import EncoderDecoder
+from selfattn_book.encoder_decoder import COURSE_SIZES, EncoderDecoder
 from selfattn_book.experiments.squares import square_sequences
 
 STEPS, BATCH = 256, 16
@@ -14,7 +14,7 @@ STEPS, BATCH = 256, 16
 def contenders() -> dict[str, Callable[[], Tensor]]:
     """Return both ways to predict; the yardstick comes first."""
     torch.manual_seed(23)
-    model = EncoderDecoder(positions=True)
+    model = EncoderDecoder(**COURSE_SIZES, positions=True)
     source = square_sequences(BATCH, seed=13).points[:, :2]
 
     def predict(cached: bool) -> Tensor:

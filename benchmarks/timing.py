@@ -25,9 +25,7 @@ class Times:
     wall: list[float] = field(default_factory=list)
 
 
-def alternate(
-    contenders: Mapping[str, Callable[[], object]], runs: int
-) -> dict[str, Times]:
+def alternate(contenders: Mapping[str, Callable[[], object]], runs: int) -> dict[str, Times]:
     """Run all contenders in turns, one way round and then the other.
 
     Args:

@@ -1,4 +1,4 @@
-"""One door to what can be run: ``python -m selfattn_book verify | train | check | generate``."""
+"""The command line: ``python -m selfattn_book verify | train | check | generate``."""
 
 import sys
 
@@ -7,7 +7,7 @@ USAGE = "usage: python -m selfattn_book {verify,train,check,generate} [--help]"
 if __name__ == "__main__":
     match sys.argv[1:2]:
         case ["verify"]:
-            from selfattn_book.verify.command import main
+            from selfattn_book.verify import main
 
             sys.exit(main(sys.argv[2:]))
         case ["train"] if sys.argv[2:3] == ["text"]:
@@ -23,7 +23,7 @@ if __name__ == "__main__":
 
             sys.exit(generate(sys.argv[2:]))
         case ["check"]:
-            from selfattn_book.course.command import main as check
+            from selfattn_book.exercises.checking.command import main as check
 
             sys.exit(check(sys.argv[2:]))
         case _:

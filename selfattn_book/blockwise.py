@@ -1,6 +1,6 @@
-"""Attention by blocks: the softmax is kept up to date, and no row of weights is ever formed.
+"""Blockwise attention with an online softmax (as in FlashAttention): no row of weights is formed.
 
-Shape letters: ``T`` query length, ``S`` key length, ``D`` width, ``E`` width of the values.
+Shape letters: ``T`` query length, ``S`` key length, ``D`` dimension, ``E`` dimension of the values.
 """
 
 import math
@@ -21,35 +21,28 @@ from selfattn_book._arguments import (
 
 
 def blockwise_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None = None,
-    *,
-    block: int = 512,
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *, block: int = 512
 ) -> Tensor:
-    r"""Return the context of attention in memory that grows with the length, not with its square.
+    r"""Compute attention in memory that grows linearly with the length, not quadratically.
 
-    The queries are cut into blocks, and each of them meets the keys block by block, in
-    :func:`one_pass`. What is computed is the context of
-    :func:`~selfattn_book.attention.scaled_dot_product_attention`, to rounding.
+    Queries are processed in blocks, and for each of them the keys, in :func:`online_attention`.
+    Up to rounding, the result is the context of
+    :func:`~selfattn_book.attention.scaled_dot_product_attention`.
 
     Args:
         query: ``(..., T, D)``, floating point.
         key: ``(..., S, D)``.
-        value: ``(..., S, E)``, one value a key.
+        value: ``(..., S, E)``, one value per key.
         mask: boolean, ``True`` = may attend, broadcastable to ``(..., T, S)``.
-        block: how many queries, and how many keys, are looked at together.
+        block: number of queries, and of keys, in one block.
 
     Returns:
         ``(..., T, E)``, in the dtype of the query; computed in float32 at least.
-        A query that may see nothing has context 0. There are no weights to return.
+        A fully masked query has context 0. No weights are returned.
 
     Raises:
-        TypeError: dtypes differ or are not floating point, the mask is not boolean, or the block
-            is no integer.
-        ValueError: widths or numbers of keys differ, the mask does not broadcast, or the block is
-            below 1.
+        TypeError, ValueError: as :func:`~selfattn_book.attention.scaled_dot_product_attention`, or
+            the block is not a positive integer.
 
     Source:
         :cite:t:`milakov2018online`, section 3; :cite:t:`rabe2021memory`; :cite:t:`dao2022flash`.
@@ -60,29 +53,23 @@ def blockwise_attention(
         tensor([[0.5989, 0.8022],
                 [0.8022, 0.5989],
                 [0.7517, 0.7517]])
-        >>> blockwise_attention(x, x, x, torch.zeros(3, 3, dtype=torch.bool), block=1)
-        tensor([[0., 0.],
-                [0., 0.],
-                [0., 0.]])
-        >>> blockwise_attention(x, x, x, block=0)
-        Traceback (most recent call last):
-        ValueError: block must be at least 1; got 0
     """
     query, mask, block = _checked((query, key, value), mask, block)
     dtype = torch.promote_types(query.dtype, torch.float32)
     pieces = _pieces(query.to(dtype) / math.sqrt(query.size(-1)), mask, block)
     key, value = key.to(dtype), value.to(dtype)
     with _without_autocast(query):
-        parts = [one_pass(q, key, value, m, block) for q, m in pieces]
+        parts = [online_attention(q, key, value, m, block) for q, m in pieces]
     return torch.cat(parts, dim=-2).to(query.dtype)  # (..., T, E)
 
 
-def one_pass(
+def online_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, block: int
 ) -> Tensor:
-    r"""Let queries meet the keys block by block, and keep three things up to date for each query.
+    r"""Compute attention block by block, with an online softmax.
 
-    With the scores :math:`s_j` of a block, its values :math:`v_j`, and
+    The running maximum :math:`m`, sum :math:`\ell` and weighted sum of values :math:`u` of each
+    query are updated with the scores :math:`s_j` and values :math:`v_j` of a block; with
     :math:`m' = \max(m, \max_j s_j)`:
 
     .. math::
@@ -91,44 +78,38 @@ def one_pass(
 
     After the last block, :math:`u / \ell` is the context.
 
-    Args:
-        query: ``(..., T, D)``, float32 or float64, divided by :math:`\sqrt D` already.
-        key: ``(..., S, D)``.
-        value: ``(..., S, E)``.
-        mask: boolean, ``(..., T, S)``, with no axis of 1 for a larger one.
-        block: how many keys are looked at together.
-
-    Returns:
-        ``(..., T, E)``.
+    The arguments are those of :func:`blockwise_attention`, not checked, in float32 at least, with
+    the query already divided by :math:`\sqrt D` and the mask already expanded.
     """
     least = torch.finfo(query.dtype).min  # lower than any score, and finite
     highest = query.new_full((*query.shape[:-1], 1), least)  # m
     total = torch.zeros_like(highest)  # l, of exp(score - highest)
-    mixture = query.new_zeros(*query.shape[:-1], value.size(-1))  # u, of values
+    # u, of values: zeros, yet part of the graph even without keys
+    mixture = (query @ key[..., :0, :].mT) @ value[..., :0, :]
     for start in range(0, key.size(-2), block):
         keys = slice(start, start + block)
         scores = query @ key[..., keys, :].mT  # (..., T, block)
         if mask is not None:
             scores = scores.masked_fill(~mask[..., keys], -torch.inf)
         higher = torch.maximum(highest, scores.amax(-1, keepdim=True))
-        shrink, shares = (highest - higher).exp(), (scores - higher).exp()
-        total = shrink * total + shares.sum(-1, keepdim=True)
-        mixture = shrink * mixture + shares @ value[..., keys, :]
+        shrink, weights = (highest - higher).exp(), (scores - higher).exp()
+        total = shrink * total + weights.sum(-1, keepdim=True)
+        mixture = shrink * mixture + weights @ value[..., keys, :]
         highest = higher
-    return mixture / total.where(total > 0, 1)  # a blind row: 0 / 1
+    return mixture / total.where(total > 0, 1)  # a fully masked row: 0 / 1
 
 
 def _pieces(
     query: Tensor, mask: Tensor | None, block: int
 ) -> Iterator[tuple[Tensor, Tensor | None]]:
-    """Cut queries into blocks, and the mask with them; no query at all is a block, too."""
+    """Split the queries, and the mask with them, into blocks; at least one, even if empty."""
     for start in range(0, max(query.size(-2), 1), block):
         rows = slice(start, start + block)
         yield query[..., rows, :], None if mask is None else mask[..., rows, :]
 
 
 def _without_autocast(x: Tensor) -> AbstractContextManager[object]:
-    """Keep float32 where autocast would go back to float16, which ends at 65504."""
+    """Disable autocast, which would choose float16: that ends at 65504."""
     if not is_autocast(x):
         return nullcontext()
     return torch.autocast(x.device.type, enabled=False)
@@ -137,7 +118,7 @@ def _without_autocast(x: Tensor) -> AbstractContextManager[object]:
 def _checked(
     inputs: tuple[Tensor, Tensor, Tensor], mask: Tensor | None, block: int
 ) -> tuple[Tensor, Tensor | None, int]:
-    """Return query, mask and block with all their axes, or raise unless all fit together."""
+    """Return query and mask expanded to all axes, and the block, or raise."""
     query, key, value = inputs
     check_query_and_key(query, key)
     check_value(key, value)

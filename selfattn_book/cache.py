@@ -1,8 +1,9 @@
-"""Keys and values already computed, kept for a decoder's next step.
+"""KV caches: keys and values already computed, stored for the next decoding step.
 
-Shape letters: ``B`` batch, ``S`` key length, ``H`` heads, ``D`` width.
+Shape letters: ``B`` batch, ``S`` key length, ``H`` heads of keys and values, ``D`` dimension.
 """
 
+from collections.abc import Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -11,25 +12,17 @@ from torch import Tensor
 
 
 class KeyValueCache:
-    """The keys and values of all calls so far, so that a decoder computes each of them once.
+    """Store the keys and values of all positions so far, so that each is computed once.
 
-    It belongs to whoever decodes, and is handed to the attention at every step.
+    The caller creates it and passes it to the attention at every step.
 
     Example:
         >>> cache = KeyValueCache()
-        >>> len(cache)
-        0
         >>> for step in range(3):
-        ...     keys, values = cache.join(torch.zeros(5, 2, 1, 4), torch.ones(5, 2, 1, 4))
-        ...     cache.keep(keys, values)
+        ...     keys, values = cache.concat(torch.zeros(5, 2, 1, 4), torch.ones(5, 2, 1, 4))
+        ...     cache.store(keys, values)
         >>> len(cache), keys.shape, values.shape   # (B, H, S, D)
         (3, torch.Size([5, 2, 3, 4]), torch.Size([5, 2, 3, 4]))
-        >>> cache.join(torch.zeros(7, 2, 1, 4), torch.ones(7, 2, 1, 4))
-        Traceback (most recent call last):
-        ValueError: keys must continue the cache's, (5, 2, length, 4); got (7, 2, 1, 4)
-        >>> cache.join(keys.half(), values.half())
-        Traceback (most recent call last):
-        TypeError: keys must have the dtype of the cache's, torch.float32; got torch.float16
     """
 
     def __init__(self) -> None:
@@ -37,11 +30,16 @@ class KeyValueCache:
         self.values: Tensor | None = None
 
     def __len__(self) -> int:
-        """Return how many keys there are."""
+        """Return the number of cached positions."""
         return 0 if self.keys is None else self.keys.size(2)
 
-    def join(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Return all keys and values, these ``(B, H, S, D)`` last; nothing is kept yet."""
+    def concat(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the cached keys and values followed by new ones, ``(B, H, S, D)``; store nothing.
+
+        Raises:
+            TypeError: the dtype is not the cache's.
+            ValueError: the shape does not continue the cache's, or the device is not the cache's.
+        """
         if self.keys is None or self.values is None:
             return keys, values
         _check_continues("keys", keys, self.keys)
@@ -49,32 +47,24 @@ class KeyValueCache:
         keys = torch.cat([self.keys, keys], dim=2)
         return keys, torch.cat([self.values, values], dim=2)
 
-    def keep(self, keys: Tensor | None, values: Tensor | None) -> None:
-        """Keep these instead of those that were kept."""
+    def store(self, keys: Tensor | None, values: Tensor | None) -> None:
+        """Replace the cached keys and values."""
         self.keys, self.values = keys, values
 
 
 class DecoderCache(NamedTuple):
-    """What a decoder, or one block of a decoder, keeps between two steps.
+    """The KV caches of a decoder, or of one block of it.
 
     Attributes:
-        target: keys and values of the target so far.
-        memory: keys and values of the memory.
+        target: keys and values of the target so far, for the self-attention.
+        memory: keys and values of the memory, for the cross-attention.
 
     Example:
-        >>> cache = DecoderCache.empty()
-        >>> other, states = cache.branch(), torch.ones(5, 7, 4)
-        >>> other.memory.keep(torch.ones(5, 2, 7, 2), torch.ones(5, 2, 7, 2))
-        >>> len(cache.memory), len(other.memory)   # the first knows nothing of it
-        (0, 7)
-        >>> cache.unread(states).shape, other.unread(states).shape   # all of it, then nothing
+        >>> cache, memory = DecoderCache.empty(), torch.ones(5, 7, 4)
+        >>> other = cache.copy()
+        >>> other.memory.store(torch.ones(5, 2, 7, 2), torch.ones(5, 2, 7, 2))
+        >>> cache.uncached(memory).shape, other.uncached(memory).shape
         (torch.Size([5, 7, 4]), torch.Size([5, 0, 4]))
-        >>> other.unread(states[:, :6])
-        Traceback (most recent call last):
-        ValueError: memory must be of length 7, as at the steps before; got (5, 6, 4)
-        >>> cache.take_over(other)
-        >>> len(cache.memory)
-        7
     """
 
     target: KeyValueCache
@@ -82,23 +72,23 @@ class DecoderCache(NamedTuple):
 
     @classmethod
     def empty(cls) -> "DecoderCache":
-        """Return a cache for a sequence that has not begun."""
+        """Return a cache without any position."""
         return cls(KeyValueCache(), KeyValueCache())
 
-    def branch(self) -> "DecoderCache":
-        """Return a cache that begins with the same, and grows without this one."""
+    def copy(self) -> "DecoderCache":
+        """Return a copy that grows independently; the tensors are shared, not copied."""
         return DecoderCache(copy(self.target), copy(self.memory))
 
-    def take_over(self, other: "DecoderCache") -> None:
-        """Keep what another one keeps."""
-        self.target.keep(other.target.keys, other.target.values)
-        self.memory.keep(other.memory.keys, other.memory.values)
+    def update(self, other: "DecoderCache") -> None:
+        """Replace the cached keys and values by those of another cache."""
+        self.target.store(other.target.keys, other.target.values)
+        self.memory.store(other.memory.keys, other.memory.values)
 
-    def unread(self, memory: Tensor) -> Tensor:
-        """Return the states ``(B, S, D)`` of a memory whose keys and values are not kept yet.
+    def uncached(self, memory: Tensor) -> Tensor:
+        """Return the memory ``(B, S, D)`` at the first step, and none of its states afterwards.
 
         Raises:
-            ValueError: the memory is not as long as that of the steps before.
+            ValueError: the memory's length differs from that of earlier steps.
         """
         known = len(self.memory)
         if known and (memory.ndim != 3 or memory.size(1) != known):
@@ -107,17 +97,26 @@ class DecoderCache(NamedTuple):
         return memory[:, known:]
 
 
-def _check_continues(name: str, new: Tensor, kept: Tensor) -> None:
-    """Raise unless new keys or values can stand behind those of a cache."""
-    if new.dtype != kept.dtype:
-        rule = f"{name} must have the dtype of the cache's, {kept.dtype}"
+def check_caches(caches: Sequence[object], blocks: int) -> None:
+    """Raise unless there is one cache for each block, and no cache serves two blocks."""
+    if len(caches) != blocks:
+        rule = f"there must be one cache for each of the {blocks} blocks"
+        raise ValueError(f"{rule}; got {len(caches)}")
+    distinct = len({id(cache) for cache in caches})
+    if distinct < blocks:
+        rule = "each block must have a cache of its own"
+        raise ValueError(f"{rule}; got {distinct} for {blocks} blocks")
+
+
+def _check_continues(name: str, new: Tensor, cached: Tensor) -> None:
+    """Raise unless new keys or values can follow cached ones."""
+    if new.dtype != cached.dtype:
+        rule = f"{name} must have the dtype of the cache's, {cached.dtype}"
         raise TypeError(f"{rule}; got {new.dtype}")
-    if new.device != kept.device:
-        rule = f"{name} must be on the device of the cache's, {kept.device}"
+    if new.device != cached.device:
+        rule = f"{name} must be on the device of the cache's, {cached.device}"
         raise ValueError(f"{rule}; got {new.device}")
-    batch, heads, _, width = kept.shape
+    batch, heads, _, width = cached.shape
     if new.ndim != 4 or new.shape != (batch, heads, new.size(2), width):
         rule = f"{name} must continue the cache's"
-        raise ValueError(
-            f"{rule}, ({batch}, {heads}, length, {width}); got {tuple(new.shape)}"
-        )
+        raise ValueError(f"{rule}, ({batch}, {heads}, length, {width}); got {tuple(new.shape)}")

@@ -1,4 +1,4 @@
-"""Continue a text token by token: which token next, and from which distribution.
+"""Autoregressive decoding: the distribution of the next token, sampling, and generation.
 
 Shape letters: ``B`` batch, ``T`` length, ``V`` number of tokens in the vocabulary.
 """
@@ -8,24 +8,31 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from selfattn_book._arguments import check_floating, check_integer, check_number
+from selfattn_book._arguments import (
+    check_boolean,
+    check_floating,
+    check_integer,
+    check_number,
+    check_tokens,
+    check_vocabulary,
+)
 from selfattn_book.cache import KeyValueCache
 from selfattn_book.language import LanguageModel
 
 Choice = Callable[[Tensor], Tensor]
 
 
-def likeliest(logits: Tensor) -> Tensor:
-    """Choose the token with the highest logit: greedy decoding.
+def greedy(logits: Tensor) -> Tensor:
+    """Select the most likely token: greedy decoding.
 
     Args:
         logits: ``(B, V)``.
 
     Returns:
-        ``(B,)``, integers; of several equal ones the first.
+        ``(B,)``, integers; the lowest index among equal logits.
 
     Example:
-        >>> likeliest(torch.tensor([[0.0, 2.0, 1.0]]))
+        >>> greedy(torch.tensor([[0.0, 2.0, 1.0]]))
         tensor([1])
     """
     return logits.argmax(-1)
@@ -38,84 +45,80 @@ def next_token_distribution(
     top_k: int | None = None,
     top_p: float | None = None,
 ) -> Tensor:
-    r"""Turn logits into the probabilities from which the next token is drawn.
+    r"""Turn logits into the probabilities of the next token.
 
     .. math:: p_v = \operatorname{softmax}(\ell / \tau)_v
 
-    over the tokens that are left: the ``top_k`` likeliest, and of these the fewest whose
-    probabilities sum to at least ``top_p``.
+    over the tokens that remain: the ``top_k`` most likely ones, and of these the fewest whose
+    probabilities sum to at least ``top_p``. Of equally likely tokens, those with the lowest index
+    come first.
 
     Args:
-        logits: ``(..., V)``, floating point.
-        temperature: above 0; below 1 it sharpens, above 1 it evens out.
-        top_k: how many of the likeliest tokens are left; all when left out.
-        top_p: how much probability is left at least; all when left out.
+        logits: ``(..., V)``, floating point; ``-inf`` excludes a token.
+        temperature: :math:`\tau`, above 0; below 1 it sharpens the distribution, above 1 it
+            flattens it.
+        top_k: number of tokens that remain; all by default.
+        top_p: probability that remains at least; all by default.
 
     Returns:
-        ``(..., V)``: non-negative, each row sums to 1.
+        ``(..., V)``: non-negative, each row sums to 1; in float32 at least.
 
     Raises:
         TypeError: the logits are not floating point, or an option is not a number.
-        ValueError: the temperature is not above 0 and finite, ``top_k`` is below 1 or above ``V``,
-            or ``top_p`` is not above 0 and at most 1.
+        ValueError: a logit is NaN or ``inf``, a row is ``-inf`` throughout, or an option is out
+            of range.
 
     Source:
         Top-k, :cite:t:`fan2018hierarchical`; top-p, :cite:t:`holtzman2020curious`.
 
     Example:
         >>> logits = torch.tensor([0.5, 0.3, 0.15, 0.05]).log()
-        >>> next_token_distribution(logits, temperature=0.5)
-        tensor([0.6849, 0.2466, 0.0616, 0.0068])
         >>> next_token_distribution(logits, top_k=2)
         tensor([0.6250, 0.3750, 0.0000, 0.0000])
-        >>> next_token_distribution(logits, top_p=0.7)
-        tensor([0.6250, 0.3750, 0.0000, 0.0000])
-        >>> next_token_distribution(logits, temperature=0)
-        Traceback (most recent call last):
-        ValueError: temperature must be above 0, and finite; got 0
     """
     _check_options(logits, temperature, top_k, top_p)
-    logits = logits / temperature
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    logits = logits - _checked_maximum(logits)  # at most 0: no division overflows to inf
+    limits = torch.finfo(logits.dtype)
+    logits = logits / min(max(temperature, limits.tiny), limits.max)
+    logits, order = logits.sort(descending=True, stable=True)
     if top_k is not None:
-        weakest = logits.topk(top_k).values[..., -1:]
-        logits = logits.masked_fill(logits < weakest, -torch.inf)
+        logits[..., top_k:] = -torch.inf
     if top_p is not None:
-        sorted_logits, order = logits.sort(descending=True, stable=True)
-        shares = sorted_logits.softmax(-1)
-        enough = shares.cumsum(-1) - shares >= top_p  # reached by those before
-        dropped = torch.zeros_like(enough).scatter(-1, order, enough)
-        logits = logits.masked_fill(dropped, -torch.inf)
-    return logits.softmax(-1)
+        probabilities = logits.softmax(-1)
+        before = probabilities.cumsum(-1) - probabilities
+        logits = logits.masked_fill(before >= top_p, -torch.inf)
+    return torch.empty_like(logits).scatter(-1, order, logits.softmax(-1))
 
 
-def sampler(
+def make_sampler(
     generator: torch.Generator,
     *,
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
 ) -> Choice:
-    """Return a choice that draws from :func:`next_token_distribution`.
+    """Return a function that samples from :func:`next_token_distribution`.
 
     Args:
-        generator: of all chance in it.
-        temperature: as of :func:`next_token_distribution`.
-        top_k: as of it.
-        top_p: as of it.
+        generator: random number generator.
+        temperature: as in :func:`next_token_distribution`.
+        top_k: as in :func:`next_token_distribution`.
+        top_p: as in :func:`next_token_distribution`.
 
     Example:
-        >>> draw = sampler(torch.Generator().manual_seed(0), top_k=1)
-        >>> draw(torch.tensor([[0.0, 2.0, 1.0], [3.0, 2.0, 1.0]]))
+        >>> sample = make_sampler(torch.Generator().manual_seed(0), top_k=1)
+        >>> sample(torch.tensor([[0.0, 2.0, 1.0], [3.0, 2.0, 1.0]]))
         tensor([1, 0])
     """
 
-    def draw(logits: Tensor) -> Tensor:
-        shares = next_token_distribution(
+    def sample(logits: Tensor) -> Tensor:
+        probabilities = next_token_distribution(
             logits, temperature=temperature, top_k=top_k, top_p=top_p
         )
-        return torch.multinomial(shares, 1, generator=generator)[..., 0]
+        return torch.multinomial(probabilities, 1, generator=generator)[..., 0]
 
-    return draw
+    return sample
 
 
 def generate(
@@ -123,83 +126,78 @@ def generate(
     tokens: Tensor,
     length: int,
     *,
-    choose: Choice = likeliest,
-    real: Tensor | None = None,
+    select: Choice = greedy,
+    padding_mask: Tensor | None = None,
     cached: bool = True,
 ) -> Tensor:
-    """Continue each row of tokens, one token after the other.
+    """Continue each row of tokens, one token at a time.
 
-    A model with a context reads only the last tokens that fit into it. From then on every token
-    moves to another position with each step, so nothing can be kept of the steps before.
+    Beyond the model's ``context_length`` only the last tokens are read. Every token then changes
+    its position at each step, so the KV cache can no longer be used.
 
     Args:
-        model: in evaluation mode, if it drops.
-        tokens: ``(B, T)``, integers, at least one.
-        length: how many tokens to add.
-        choose: from logits ``(B, V)`` to the next tokens ``(B,)``.
-        real: ``(B, T)``, boolean, ``False`` where a row begins with padding.
-        cached: compute each key and value once, as long as all tokens fit into the context,
-            instead of all of them for every token.
+        model: in evaluation mode, if it has dropout.
+        tokens: ``(B, T)``, integers, at least one per row.
+        length: number of tokens to add.
+        select: function from logits ``(B, V)`` to the next tokens ``(B,)``.
+        padding_mask: boolean, ``False`` = padding, on the left; ``(B, T)``, or ``(B, 1, 1, T)`` as
+            from :func:`~selfattn_book.masks.padding_mask`.
+        cached: use a KV cache while all tokens fit into ``context_length``.
 
     Returns:
         ``(B, T + length)``: the tokens and their continuation.
 
     Raises:
-        TypeError: ``length`` is no integer, or as of :meth:`.LanguageModel.forward`.
-        ValueError: ``length`` is below 0, ``real`` does not tell of each token or calls the
-            last one of a row padding, or as of :meth:`.LanguageModel.forward`.
+        TypeError: ``length`` or the tokens are not integers, or the mask is not boolean.
+        ValueError: ``length`` is below 0, a token is outside of the vocabulary, or the mask does
+            not cover each token or masks the last one of a row.
 
     Example:
         >>> from selfattn_book.language import decoder_only
-        >>> model = decoder_only(11, d_model=4, num_layers=2, num_heads=2, context=5)
-        >>> prompt = torch.tensor([[3, 1], [4, 1]])
-        >>> longer = generate(model, prompt, 7)
-        >>> longer.shape, longer[:, :2].equal(prompt)
-        (torch.Size([2, 9]), True)
-        >>> longer.equal(generate(model, prompt, 7, cached=False))
-        True
-        >>> generate(model, prompt[:, :0], 7)
-        Traceback (most recent call last):
-        ValueError: tokens must have shape (B, T), with one of them at least; got (2, 0)
+        >>> model = decoder_only(11, d_model=4, num_layers=2, num_heads=2, context_length=5)
+        >>> generate(model, torch.tensor([[3, 1], [4, 1]]), 7).shape
+        torch.Size([2, 9])
     """
     length = check_integer("length", length, least=0)
-    if real is not None:
-        _check_ends_real(tokens, real)
+    check_tokens("tokens", tokens)
+    check_vocabulary("tokens", tokens, model.embedding.num_embeddings)
+    if padding_mask is not None:
+        padding_mask = _checked_padding(tokens, padding_mask)
     caches = [KeyValueCache() for _ in model.blocks] if cached else None
     with torch.inference_mode():
         for _ in range(length):
-            if model.context is not None and tokens.size(1) > model.context:
+            if model.context_length is not None and tokens.size(1) > model.context_length:
                 caches = None
-            logits = _read(model, tokens, real, caches)[:, -1]
-            newest = choose(logits)[:, None]  # (B, 1)
+            logits = _last_logits(model, tokens, padding_mask, caches)
+            newest = select(logits)[:, None]  # (B, 1)
             tokens = torch.cat([tokens, newest], dim=1)
-            if real is not None:
-                real = torch.cat([real, torch.ones_like(newest).bool()], dim=1)
-    return (
-        tokens.clone()
-    )  # made out here: PyTorch would not let a model learn from the others
+            if padding_mask is not None:
+                padding_mask = torch.cat([padding_mask, torch.ones_like(newest).bool()], dim=1)
+    return tokens.clone()  # an inference tensor could not be used in training
 
 
-def _read(
+def _last_logits(
     model: LanguageModel,
     tokens: Tensor,
-    real: Tensor | None,
+    padding_mask: Tensor | None,
     caches: list[KeyValueCache] | None,
 ) -> Tensor:
-    """Return logits of what the model has not read yet: with caches, of the new tokens alone."""
+    """Return the logits ``(B, V)`` after the last token; with caches, compute new tokens only."""
     if caches is not None:
-        return model(tokens[:, len(caches[0]) :], real, caches=caches)
-    begin = 0 if model.context is None else -model.context
-    return model(tokens[:, begin:], None if real is None else real[:, begin:])
+        return model(tokens[:, len(caches[0]) :], padding_mask, caches=caches)[:, -1]
+    start = 0 if model.context_length is None else -model.context_length
+    mask = None if padding_mask is None else padding_mask[:, start:]
+    return model(tokens[:, start:], mask)[:, -1]
 
 
-def _check_ends_real(tokens: Tensor, real: Tensor) -> None:
-    """Raise unless a row's last token, which is continued, is no padding."""
-    if real.shape != tokens.shape or not real[:, -1:].all():
-        rule = (
-            "real must have the shape of the tokens, and be True of each row's last"
-        )
-        raise ValueError(f"{rule}; got {real.tolist()}")
+def _checked_padding(tokens: Tensor, padding_mask: Tensor) -> Tensor:
+    """Return the mask as ``(B, T)``, or raise if it masks a last token, which is continued."""
+    check_boolean(padding_mask, "padding_mask")
+    mask = padding_mask.flatten(1)
+    if mask.shape != tokens.shape or not mask[:, -1:].all():
+        rule = "padding_mask must cover the tokens, and be True for the last one of each row"
+        raise ValueError(f"{rule}; got {padding_mask.tolist()}")
+    return mask
 
 
 def _check_options(
@@ -208,15 +206,20 @@ def _check_options(
     check_floating("logits", logits)
     check_number("temperature", temperature)
     if not 0 < temperature < torch.inf:
-        raise ValueError(
-            f"temperature must be above 0, and finite; got {temperature}"
-        )
+        raise ValueError(f"temperature must be above 0, and finite; got {temperature}")
     vocabulary = logits.size(-1)
     if top_k is not None and check_integer("top_k", top_k, least=1) > vocabulary:
-        raise ValueError(
-            f"top_k must be at most the vocabulary, {vocabulary}; got {top_k}"
-        )
+        raise ValueError(f"top_k must be at most the vocabulary, {vocabulary}; got {top_k}")
     if top_p is not None:
         check_number("top_p", top_p)
         if not 0 < top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1; got {top_p}")
+
+
+def _checked_maximum(logits: Tensor) -> Tensor:
+    """Return the maximum of each row, or raise unless it is finite."""
+    maximum = logits.amax(-1, keepdim=True)
+    if not maximum.isfinite().all():
+        rule = "logits must be finite, or -inf for some tokens of a row"
+        raise ValueError(f"{rule}; got a row with maximum {maximum[~maximum.isfinite()][0].item()}")
+    return maximum

@@ -1,7 +1,7 @@
-"""A language model: blocks that look back, between an embedding and its way back.
+"""A decoder-only language model: token embedding, causal blocks, unembedding.
 
-Shape letters: ``B`` batch, ``T`` query length, ``S`` key length, ``H`` heads, ``D`` width,
-``V`` number of tokens in the vocabulary.
+Shape letters: ``B`` batch, ``T`` query length, ``S`` key length, ``D`` dimension, ``V`` number of
+tokens in the vocabulary.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,98 +10,26 @@ from copy import copy
 import torch
 from torch import Tensor, nn
 
-from selfattn_book._arguments import check_integer
-from selfattn_book.cache import KeyValueCache
+from selfattn_book._arguments import check_boolean, check_integer, check_tokens, look_up
+from selfattn_book.blocks import PreNormBlock
+from selfattn_book.cache import KeyValueCache, check_caches
+from selfattn_book.feed_forward import FeedForward
 from selfattn_book.masks import causal_mask
 from selfattn_book.multi_head import MultiHeadAttention
-from selfattn_book.transformer import FeedForward
-
-
-class CausalBlock(nn.Module):
-    r"""Let the positions attend to each other, then pass each through a small network.
-
-    .. math:: y = x + \operatorname{attention}\big(\operatorname{norm}_1(x)\big), \qquad
-       z = y + \operatorname{ff}\big(\operatorname{norm}_2(y)\big)
-
-    A pre-norm block whose parts are handed in, so that one block serves every language model of
-    this book.
-
-    Args:
-        attention: called as a :class:`~selfattn_book.multi_head.MultiHeadAttention` is.
-        feed_forward: from ``(B, T, D)`` to ``(B, T, D)``, each position by itself.
-        norms: before the attention, and before the feed-forward part.
-        dropout: probability with which a number that a part adds is dropped, while training only.
-
-    Raises:
-        ValueError: there are not two norms, or ``dropout`` is outside of 0 to 1.
-
-    Source:
-        :cite:t:`radford2019language`, section 2.3.
-
-    Example:
-        >>> norms = nn.LayerNorm(4), nn.LayerNorm(4)
-        >>> block = CausalBlock(MultiHeadAttention(4, 2), FeedForward(4, 16), norms)
-        >>> states, weights = block(torch.ones(5, 3, 4), causal_mask(3))
-        >>> states.shape, weights.shape   # (B, T, D) and (B, H, T, S)
-        (torch.Size([5, 3, 4]), torch.Size([5, 2, 3, 3]))
-        >>> CausalBlock(MultiHeadAttention(4, 2), FeedForward(4, 16), norms[:1])
-        Traceback (most recent call last):
-        ValueError: there must be two norms; got 1
-    """
-
-    def __init__(
-        self,
-        attention: nn.Module,
-        feed_forward: nn.Module,
-        norms: Sequence[nn.Module],
-        *,
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__()
-        if len(norms) != 2:
-            raise ValueError(f"there must be two norms; got {len(norms)}")
-        self.attention, self.feed_forward = attention, feed_forward
-        self.attention_norm, self.feed_forward_norm = norms
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(
-        self,
-        x: Tensor,
-        mask: Tensor | None = None,
-        *,
-        need_weights: bool = True,
-        cache: KeyValueCache | None = None,
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return the states ``(B, T, D)`` and the weights ``(B, H, T, S)``.
-
-        Args:
-            x: ``(B, T, D)``.
-            mask: boolean, ``True`` = may be seen, broadcastable to ``(B, H, T, S)``.
-            need_weights: return the weights; without them PyTorch chooses a kernel.
-            cache: keys and values of earlier calls; those of this call are added to it.
-        """
-        y = self.attention_norm(x)
-        context, weights = self.attention(
-            y, y, y, mask, need_weights=need_weights, cache=cache
-        )
-        x = x + self.dropout(context)
-
-        change = self.feed_forward(self.feed_forward_norm(x))
-        return x + self.dropout(change), weights
 
 
 class LanguageModel(nn.Module):
-    r"""Say of each position of a text which token comes next.
+    r"""Compute the logits of the next token at every position.
 
-    Token embedding, position embedding unless the blocks know the positions themselves, blocks
-    that see no future, a last norm, and the unembedding.
+    Token embedding, a learned position embedding unless the blocks use rotary positions, causal
+    blocks, a final norm, and the unembedding.
 
     Args:
-        embedding: of the tokens, ``(V, D)``.
-        blocks: each called as a :class:`CausalBlock` is.
-        norm: behind the last block.
-        positions: a learned vector for each position, ``(context, D)``, added to the embedding.
-        tied: the unembedding is the embedding itself; else it is a matrix of its own.
+        embedding: token embedding, ``(V, D)``.
+        blocks: modules called like a :class:`~selfattn_book.blocks.PreNormBlock`.
+        norm: norm after the last block.
+        positions: learned position embedding, ``(context_length, D)``.
+        tied: use the token embedding as the unembedding; otherwise a matrix of its own.
 
     Raises:
         ValueError: there are no blocks.
@@ -110,21 +38,9 @@ class LanguageModel(nn.Module):
         :cite:t:`radford2019language`, section 2.3; tied, :cite:t:`press2017using`.
 
     Example:
-        >>> model = decoder_only(11, d_model=4, num_layers=3, num_heads=2, context=7)
-        >>> tokens = torch.zeros(5, 7, dtype=torch.int64)
-        >>> model(tokens).shape   # (B, T, V)
+        >>> model = decoder_only(11, d_model=4, num_layers=3, num_heads=2, context_length=7)
+        >>> model(torch.zeros(5, 7, dtype=torch.int64)).shape   # (B, T, V)
         torch.Size([5, 7, 11])
-        >>> model.context, LanguageModel(nn.Embedding(11, 4), model.blocks, model.norm).context
-        (7, None)
-        >>> model(tokens.repeat(1, 2))
-        Traceback (most recent call last):
-        ValueError: tokens must be at most the context, 7, earlier ones included; got 14
-        >>> model(tokens + 11)
-        Traceback (most recent call last):
-        ValueError: tokens must be from 0 to 10; got 11 to 11
-        >>> model(tokens.float())
-        Traceback (most recent call last):
-        TypeError: tokens must be an integer tensor; got dtype torch.float32
     """
 
     def __init__(
@@ -147,72 +63,89 @@ class LanguageModel(nn.Module):
             self.unembedding.weight = embedding.weight
 
     @property
-    def context(self) -> int | None:
-        """The most tokens that it can read at once, or ``None`` where nothing limits them."""
+    def context_length(self) -> int | None:
+        """The largest number of tokens, or ``None`` without learned positions."""
         return None if self.positions is None else self.positions.num_embeddings
 
     def forward(
         self,
         tokens: Tensor,
-        real: Tensor | None = None,
+        padding_mask: Tensor | None = None,
         *,
         caches: Sequence[KeyValueCache] | None = None,
     ) -> Tensor:
-        """Return the logits of what comes next, ``(B, T, V)``.
+        """Return the logits of the next token, ``(B, T, V)``.
 
         Args:
-            tokens: ``(B, T)``, integers; with caches, those that come after the ones before.
-            real: ``(B, S)``, boolean, ``False`` where a token is padding, on the left or on the
-                right; with caches it tells of all tokens so far. Without it, none is padding.
-            caches: one a block; each grows by ``T``, unless the call is refused.
+            tokens: ``(B, T)``, integers; with caches, the new tokens only.
+            padding_mask: boolean, ``False`` = padding, on the left or on the right; ``(B, S)``, or
+                ``(B, 1, 1, S)`` as from :func:`~selfattn_book.masks.padding_mask`. With caches it
+                covers all tokens so far.
+            caches: one for each block; each grows by ``T``, unless the call is refused.
 
         Raises:
-            TypeError: the tokens are no integers, or ``real`` is not boolean.
-            ValueError: a token is outside of the vocabulary, there are none or more than the
-                context holds, ``real`` has another shape, or there is not one cache for each
-                block, all of one length. The caches are then as they were.
+            TypeError: the tokens are not integers, or the mask is not boolean.
+            ValueError: a token is outside of the vocabulary, there are no tokens or more than
+                ``context_length``, the mask has the wrong shape, or there is not one cache for
+                each block, all of one length. The caches are then unchanged.
         """
-        states, _ = self.read(tokens, real, caches=caches, need_weights=False)
+        states, _ = self.hidden_states(tokens, padding_mask, caches=caches, need_weights=False)
         return self.unembedding(states)
 
-    def read(
+    def hidden_states(
         self,
         tokens: Tensor,
-        real: Tensor | None = None,
+        padding_mask: Tensor | None = None,
         *,
         caches: Sequence[KeyValueCache] | None = None,
         need_weights: bool = True,
     ) -> tuple[Tensor, list[Tensor | None]]:
         """Return the states before the unembedding, ``(B, T, D)``, and each block's weights."""
-        earlier = [] if caches is None else list(caches)
-        before = len(earlier[0]) if earlier else 0
-        if caches is not None:
-            _check_caches(earlier, len(self.blocks))
-        _check_tokens(tokens, self.embedding.num_embeddings)
-        _check_length(tokens, real, before, self.context)
-        grown = [copy(cache) for cache in earlier]
-        mask = _mask(tokens, real, before)
-        x, weights = self._embed(tokens, real, before), []
+        past = _cached_length(caches, len(self.blocks))
+        padding_mask = self._check_inputs(tokens, padding_mask, past)
+        mask = _attention_mask(tokens, padding_mask, past)
+        x, weights = self._embed(tokens, padding_mask, past), []
+        grown = [copy(cache) for cache in caches or ()]
         for layer, block in enumerate(self.blocks):
             cache = grown[layer] if grown else None
             x, own = block(x, mask, need_weights=need_weights, cache=cache)
             weights.append(own)
         x = self.norm(x)
-        # Handed over at the end: a refused call leaves every cache as it was.
-        for cache, kept in zip(earlier, grown, strict=True):
-            cache.keep(kept.keys, kept.values)
+        for cache, new in zip(caches or (), grown, strict=True):
+            cache.store(new.keys, new.values)  # last: a refused call leaves all caches unchanged
         return x, weights
 
-    def _embed(self, tokens: Tensor, real: Tensor | None, before: int) -> Tensor:
-        x = self.embedding(tokens)  # (B, T, D)
+    def _embed(self, tokens: Tensor, padding_mask: Tensor | None, past: int) -> Tensor:
+        x = look_up("tokens", self.embedding, tokens)  # (B, T, D)
         if self.positions is None:
             return x
         length = tokens.size(1)
-        if real is None:
-            place = torch.arange(before, before + length, device=tokens.device)
-        else:  # the first token that is real stands at 0
-            place = (real.cumsum(1) - 1).clamp(min=0)[:, -length:]
-        return x + self.positions(place)
+        if padding_mask is None:
+            position = torch.arange(past, past + length, device=tokens.device)
+        else:  # the first token that is not padding has position 0
+            position = (padding_mask.cumsum(1) - 1).clamp(min=0)[:, -length:]
+        return x + self.positions(position)
+
+    def _check_inputs(
+        self, tokens: Tensor, padding_mask: Tensor | None, past: int
+    ) -> Tensor | None:
+        """Return the padding mask as ``(B, S)``, or raise unless tokens and mask fit."""
+        check_tokens("tokens", tokens)
+        if tokens.numel() == 0:
+            rule = "tokens must have shape (B, T), with at least one token"
+            raise ValueError(f"{rule}; got {tuple(tokens.shape)}")
+        batch, total = tokens.size(0), past + tokens.size(1)
+        if self.context_length is not None and total > self.context_length:
+            rule = f"tokens must be at most context_length = {self.context_length}"
+            raise ValueError(f"{rule}, cached ones included; got {total}")
+        if padding_mask is None:
+            return None
+        check_boolean(padding_mask, "padding_mask")
+        wanted = (batch, total), (batch, 1, 1, total)
+        if padding_mask.shape not in wanted or padding_mask.device != tokens.device:
+            rule = f"padding_mask must cover all tokens so far, {wanted[0]} on {tokens.device}"
+            raise ValueError(f"{rule}; got {tuple(padding_mask.shape)} on {padding_mask.device}")
+        return padding_mask.flatten(1)
 
 
 def decoder_only(
@@ -221,116 +154,64 @@ def decoder_only(
     d_model: int,
     num_layers: int,
     num_heads: int,
-    context: int,
+    context_length: int,
     d_ff: int | None = None,
     dropout: float = 0.0,
 ) -> LanguageModel:
-    """Build a language model from this book's own parts, drawn from PyTorch's global generator.
+    """Build a language model of pre-norm blocks, initialized by PyTorch's global generator.
 
     Args:
         vocabulary: number of tokens, ``V``.
-        d_model: width, ``D``.
+        d_model: dimension, ``D``.
         num_layers: number of blocks.
         num_heads: number of heads of each block.
-        context: the most tokens that it can read at once; each has a learned position.
-        d_ff: width inside of the feed-forward parts; ``4 * d_model`` when left out.
-        dropout: as of :class:`CausalBlock`, in the attention and the feed-forward part, too.
+        context_length: largest number of tokens; each position has a learned embedding.
+        d_ff: hidden dimension of the feed-forward networks; ``4 * d_model`` by default.
+        dropout: dropout probability of attention weights, hidden units and sublayer outputs.
 
     Raises:
         TypeError: a size is not an integer.
-        ValueError: a size is below 1, ``d_model`` is not divisible by ``num_heads``, or
-            ``dropout`` is outside of 0 to 1.
+        ValueError: an argument is out of range.
 
     Example:
-        >>> model = decoder_only(11, d_model=4, num_layers=3, num_heads=2, context=7)
-        >>> len(model.blocks), model.blocks[0].feed_forward.expand.out_features
-        (3, 16)
+        >>> model = decoder_only(11, d_model=4, num_layers=3, num_heads=2, context_length=7)
         >>> model.unembedding.weight is model.embedding.weight   # tied
         True
-        >>> decoder_only(11, d_model=4, num_layers=0, num_heads=2, context=7)
-        Traceback (most recent call last):
-        ValueError: num_layers must be at least 1; got 0
     """
     vocabulary = check_integer("vocabulary", vocabulary, least=1)
-    context = check_integer("context", context, least=1)
+    context_length = check_integer("context_length", context_length, least=1)
     num_layers = check_integer("num_layers", num_layers, least=1)
     d_ff = 4 * d_model if d_ff is None else d_ff
 
-    def block() -> CausalBlock:
+    def block() -> PreNormBlock:
         attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)
         feed_forward = FeedForward(d_model, d_ff, dropout=dropout)
         norms = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
-        return CausalBlock(attention, feed_forward, norms, dropout=dropout)
+        return PreNormBlock(attention, feed_forward, norms, dropout=dropout)
 
-    embedding, positions = (
-        nn.Embedding(vocabulary, d_model),
-        nn.Embedding(context, d_model),
-    )
+    embedding = nn.Embedding(vocabulary, d_model)
+    positions = nn.Embedding(context_length, d_model)
     for table in (embedding, positions):
         nn.init.normal_(table.weight, std=0.02)
     blocks = [block() for _ in range(num_layers)]
-    return LanguageModel(
-        embedding, blocks, nn.LayerNorm(d_model), positions=positions
-    )
+    return LanguageModel(embedding, blocks, nn.LayerNorm(d_model), positions=positions)
 
 
-def _mask(tokens: Tensor, real: Tensor | None, before: int) -> Tensor | None:
-    """Return what the new tokens may see, or nothing if there is nothing to hide from them."""
+def _attention_mask(tokens: Tensor, padding_mask: Tensor | None, past: int) -> Tensor | None:
+    """Return the causal mask combined with the padding mask, or ``None`` if nothing is masked."""
     length = tokens.size(1)
-    if length == 1 and real is None:
-        return None  # one token has no future
-    mask = causal_mask(length, before + length, device=tokens.device)
-    return mask if real is None else mask & real[:, None, None]
+    if length == 1 and padding_mask is None:
+        return None
+    mask = causal_mask(length, past + length, device=tokens.device)
+    return mask if padding_mask is None else mask & padding_mask[:, None, None]
 
 
-def _check_tokens(tokens: Tensor, vocabulary: int) -> None:
-    """Raise unless tokens are integers of the vocabulary, and at least one."""
-    if not isinstance(tokens, Tensor):
-        got = type(tokens).__name__
-        raise TypeError(f"tokens must be an integer tensor; got {got}")
-    if tokens.dtype not in (torch.int32, torch.int64):
-        raise TypeError(
-            f"tokens must be an integer tensor; got dtype {tokens.dtype}"
-        )
-    if tokens.ndim != 2 or tokens.numel() == 0:
-        rule = "tokens must have shape (B, T), with one of them at least"
-        raise ValueError(f"{rule}; got {tuple(tokens.shape)}")
-    if tokens.is_meta or torch.compiler.is_compiling():
-        return  # there are no numbers to look at
-    if torch._C._functorch.is_batchedtensor(tokens):
-        return  # under vmap, where many models learn at once, they cannot be looked at
-    least, most = int(tokens.min()), int(tokens.max())
-    if least < 0 or most >= vocabulary:
-        rule = f"tokens must be from 0 to {vocabulary - 1}"
-        raise ValueError(f"{rule}; got {least} to {most}")
-
-
-def _check_length(
-    tokens: Tensor, real: Tensor | None, before: int, context: int | None
-) -> None:
-    """Raise unless all tokens so far fit the context, and ``real`` tells of each of them."""
-    batch, total = tokens.size(0), before + tokens.size(1)
-    if context is not None and total > context:
-        rule = (
-            f"tokens must be at most the context, {context}, earlier ones included"
-        )
-        raise ValueError(f"{rule}; got {total}")
-    if real is None:
-        return
-    if not isinstance(real, Tensor) or real.dtype != torch.bool:
-        got = getattr(real, "dtype", type(real).__name__)
-        raise TypeError(f"real must be a boolean tensor; got {got}")
-    if real.shape != (batch, total) or real.device != tokens.device:
-        rule = f"real must tell of all tokens so far, ({batch}, {total}), where they are"
-        got = f"{tuple(real.shape)} on {real.device}"
-        raise ValueError(f"{rule}; got {got}")
-
-
-def _check_caches(caches: Sequence[KeyValueCache], blocks: int) -> None:
-    """Raise unless there is a cache for each block, and all are of one length."""
-    if len(caches) != blocks:
-        rule = f"there must be one cache a block, {blocks}"
-        raise ValueError(f"{rule}; got {len(caches)}")
+def _cached_length(caches: Sequence[KeyValueCache] | None, blocks: int) -> int:
+    """Return the number of cached positions, or raise unless there is one cache for each block."""
+    if caches is None:
+        return 0
+    check_caches(caches, blocks)
     lengths = [len(cache) for cache in caches]
     if len(set(lengths)) > 1:
         raise ValueError(f"caches must be of one length; got {lengths}")
+    return lengths[0]

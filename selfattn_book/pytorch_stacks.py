@@ -1,6 +1,6 @@
-"""Whole stacks of blocks copied to and from PyTorch's Transformer, to compare the two.
+"""Stacks of blocks copied to and from PyTorch's Transformer, to compare both implementations.
 
-A copy spends no random numbers.
+A copy uses no random numbers.
 """
 
 from copy import deepcopy
@@ -9,39 +9,31 @@ from typing import Any, cast
 import torch
 from torch import nn
 
+from selfattn_book.blocks import DecoderBlock, DecoderStack, EncoderBlock, EncoderStack
 from selfattn_book.pytorch import (
     decoder_from_torch,
     decoder_to_torch,
     encoder_from_torch,
     encoder_to_torch,
 )
-from selfattn_book.transformer import (
-    DecoderBlock,
-    DecoderStack,
-    EncoderBlock,
-    EncoderStack,
-)
 
 
-def transformer_to_torch(
-    encoder: EncoderStack, decoder: DecoderStack
-) -> nn.Transformer:
+def transformer_to_torch(encoder: EncoderStack, decoder: DecoderStack) -> nn.Transformer:
     """Return PyTorch's Transformer with a copy of the weights of two stacks.
 
-    PyTorch's has no tokens: it goes from vectors to vectors, as the stacks do.
+    Like the stacks, PyTorch's Transformer has no token embeddings.
 
     Args:
-        encoder: with narrow heads and biases, which is all that PyTorch's layers have.
-        decoder: the same, of the width of the encoder.
+        encoder: stack with narrow heads and biases, like PyTorch's layers.
+        decoder: stack of the same dimension.
 
     Returns:
-        A :class:`torch.nn.Transformer` with ``batch_first=True`` that gives the decoder's states.
-        Of its masks, remember that ``True`` means *may not attend*. It has a norm behind its last
-        layers only where the stacks have one, unlike the one that PyTorch makes by itself.
+        A :class:`torch.nn.Transformer` with ``batch_first=True`` and the decoder's output.
+        In its masks, ``True`` means *may not attend*. It has final norms only if the stacks have
+        them, unlike PyTorch's default.
 
     Raises:
-        ValueError: the stacks differ in width, or as of
-            :func:`~selfattn_book.pytorch.encoder_to_torch`.
+        ValueError: the dimensions differ, or PyTorch cannot have a block's settings.
 
     Example:
         >>> encoder, decoder = EncoderStack(3, 6, 2), DecoderStack(2, 6, 2)
@@ -49,19 +41,14 @@ def transformer_to_torch(
         >>> theirs, (memory, _) = transformer_to_torch(encoder, decoder), encoder(source)
         >>> theirs(source, target).allclose(decoder(target, memory)[0], atol=1e-6)
         True
-        >>> transformer_to_torch(encoder, DecoderStack(2, 4, 2))
-        Traceback (most recent call last):
-        ValueError: encoder and decoder must be of one width; got 6 and 4
     """
     layers = [encoder_to_torch(cast("EncoderBlock", x)) for x in encoder.blocks]
-    other_layers = [
-        decoder_to_torch(cast("DecoderBlock", x)) for x in decoder.blocks
-    ]
+    other_layers = [decoder_to_torch(cast("DecoderBlock", x)) for x in decoder.blocks]
     widths = layers[0].linear1.in_features, other_layers[0].linear1.in_features
     if widths[0] != widths[1]:
         rule = "encoder and decoder must be of one width"
         raise ValueError(f"{rule}; got {widths[0]} and {widths[1]}")
-    # Layers that its constructor is given are drawn anew by it, so they come later.
+    # The constructor would initialize the layers again, so they are set afterwards.
     theirs = nn.Transformer(
         widths[0],
         layers[0].self_attn.num_heads,
@@ -74,21 +61,19 @@ def transformer_to_torch(
     return theirs.train(decoder.training)
 
 
-def transformer_from_torch(
-    theirs: nn.Transformer,
-) -> tuple[EncoderStack, DecoderStack]:
+def transformer_from_torch(theirs: nn.Transformer) -> tuple[EncoderStack, DecoderStack]:
     """Return the book's two stacks with a copy of the weights of PyTorch's Transformer.
 
     Args:
-        theirs: with biases and the activation ReLU; batch first or not; ours are always.
+        theirs: Transformer with biases and ReLU, batch first or not; ours are always batch first.
 
     Returns:
-        Encoder and decoder. They have a norm behind their last blocks where PyTorch's has one,
-        which it has by itself in post-norm, too.
+        Encoder and decoder, with final norms where PyTorch's Transformer has them, which by
+        default it has with post-norm, too.
 
     Raises:
-        TypeError: it is no Transformer of PyTorch's.
-        ValueError: as of :func:`~selfattn_book.pytorch.encoder_from_torch`.
+        TypeError: it is not a Transformer of PyTorch's.
+        ValueError: the book's blocks cannot have a layer's settings.
 
     Example:
         >>> theirs = nn.Transformer(6, 2, 3, 2, 24, dropout=0.0, batch_first=True)
@@ -97,11 +82,6 @@ def transformer_from_torch(
         >>> states, *_ = decoder(target, encoder(source)[0])
         >>> states.allclose(theirs(source, target), atol=1e-6)
         True
-        >>> encoder.norm, len(encoder.blocks), len(decoder.blocks)   # post-norm, and yet a norm
-        (LayerNorm((6,), ...), 3, 2)
-        >>> transformer_from_torch(nn.Linear(1, 1))
-        Traceback (most recent call last):
-        TypeError: it must be a Transformer; got a Linear
     """
     if not isinstance(theirs, nn.Transformer):
         raise TypeError(f"it must be a Transformer; got a {type(theirs).__name__}")
@@ -111,25 +91,19 @@ def transformer_from_torch(
 
 
 def _chain(kind: Any, layers: list[Any], norm: nn.Module) -> Any:
-    """Return PyTorch's stack of these very layers, and a copy of the norm behind them."""
+    """Return PyTorch's stack of these layers, with a copy of the final norm."""
     last = deepcopy(norm) if isinstance(norm, nn.LayerNorm) else None
-    options = (
-        {"enable_nested_tensor": False} if kind is nn.TransformerEncoder else {}
-    )
+    options = {"enable_nested_tensor": False} if kind is nn.TransformerEncoder else {}
     with torch.device("meta"):
         chain = kind(layers[0], 1, **options)
-    chain.layers, chain.num_layers, chain.norm = (
-        nn.ModuleList(layers),
-        len(layers),
-        last,
-    )
+    chain.layers, chain.num_layers, chain.norm = nn.ModuleList(layers), len(layers), last
     return chain
 
 
 def _stack(kind: Any, theirs: Any, from_torch: Any) -> Any:
-    """Return the book's stack of blocks with copies of the weights, and of the norm behind them."""
+    """Return the book's stack with copies of the weights and of the final norm."""
     blocks = [from_torch(layer) for layer in theirs.layers]
-    with torch.device("meta"):  # where nothing is drawn
+    with torch.device("meta"):  # without random numbers
         stack = kind(1, 1, 1)
     stack.blocks = nn.ModuleList(blocks)
     stack.norm = nn.Identity() if theirs.norm is None else deepcopy(theirs.norm)

@@ -1,4 +1,4 @@
-"""Text as numbers: characters, and pairs of bytes that occur together."""
+"""Tokenizers: characters, and byte-pair encoding (BPE)."""
 
 import re
 from collections import Counter, defaultdict
@@ -12,95 +12,72 @@ from torch import Tensor
 from selfattn_book._arguments import check_integer
 
 Pair = tuple[int, int]
-T = TypeVar("T")  # what a word is cut into: numbers, or texts
+T = TypeVar("T")  # tokens: numbers, or texts
 BYTES = 256
-# A word takes the space before it along; bytes above ASCII are letters of some script.
+# A word includes the space before it; bytes above ASCII count as letters.
 WORD = re.compile(rb" ?[A-Za-z\x80-\xff]+|[^A-Za-z\x80-\xff]")
 
 
-class Characters:
-    """Give every character of a text a number, in the order of Unicode.
+class CharacterTokenizer:
+    """Map each character of a text to a number, in the order of Unicode.
 
     Args:
-        text: whose characters are the vocabulary; no other can be encoded.
+        text: text that contains the vocabulary; other characters cannot be encoded.
 
     Raises:
-        TypeError: ``text`` is no string.
-        ValueError: it is empty.
+        TypeError: ``text`` is not a string.
+        ValueError: ``text`` is empty, or contains a lone surrogate.
 
     Example:
-        >>> tokens = Characters("and there was light")
+        >>> tokens = CharacterTokenizer("and there was light")
         >>> len(tokens), tokens.encode("hat")
         (13, tensor([ 5,  1, 11]))
-        >>> tokens.decode(tokens.encode("the grass"))
-        'the grass'
-        >>> tokens.encode("dog and cat")
-        Traceback (most recent call last):
-        ValueError: text must consist of characters of the vocabulary; got 'o', 'c'
-        >>> tokens.decode([13])
-        Traceback (most recent call last):
-        ValueError: tokens must be integers from 0 to 12; got 13
-        >>> Characters("")
-        Traceback (most recent call last):
-        ValueError: text must not be empty; got ''
     """
 
     def __init__(self, text: str) -> None:
-        _check_text(text)
+        _utf8(text)
         if not text:
             raise ValueError("text must not be empty; got ''")
         self.symbols = sorted(set(text))
-        self._numbers = {
-            symbol: number for number, symbol in enumerate(self.symbols)
-        }
+        self._numbers = {symbol: number for number, symbol in enumerate(self.symbols)}
 
     def __len__(self) -> int:
-        """Return how many characters there are."""
+        """Return the size of the vocabulary."""
         return len(self.symbols)
 
     def encode(self, text: str) -> Tensor:
-        """Return the numbers of a text, ``(T,)``."""
-        _check_text(text)
+        """Return the tokens of a text, ``(T,)``."""
+        _utf8(text)
         if unknown := [c for c in dict.fromkeys(text) if c not in self._numbers]:
             rule = "text must consist of characters of the vocabulary"
             raise ValueError(f"{rule}; got {', '.join(map(repr, unknown))}")
         return torch.tensor([self._numbers[c] for c in text], dtype=torch.int64)
 
     def decode(self, tokens: Tensor | Sequence[int]) -> str:
-        """Return the text of numbers, ``(T,)``."""
+        """Return the text of tokens, ``(T,)``."""
         return "".join(self.symbols[n] for n in _numbers(tokens, len(self)))
 
 
-class BytePairs:
-    r"""Split a text into bytes, then join pairs of them, in the order in which they were learned.
+class BPETokenizer:
+    r"""Split a text into bytes and merge pairs of tokens, in the order in which they were learned.
 
-    The first 256 tokens are the bytes, so that every text can be written with them; token
-    :math:`256 + i` is the :math:`i`-th pair. No token reaches across words, and a word
-    takes the space before it along.
+    The first 256 tokens are the bytes, so that every text can be encoded; token
+    :math:`256 + i` is the :math:`i`-th merge. Tokens do not cross word boundaries; a word
+    includes the space before it.
 
     Args:
-        merges: the pairs, as :func:`learn_merges` returns them.
+        merges: pairs of tokens, as returned by :func:`train_bpe`.
 
     Raises:
-        ValueError: a pair names a token that there is not yet.
+        ValueError: a pair contains a token that does not exist yet.
 
     Source:
         :cite:t:`sennrich2016neural`; with bytes, :cite:t:`radford2019language`, section 2.2.
 
     Example:
-        >>> tokens = BytePairs([(116, 104), (256, 101), (32, 257)])   # th, the, and " the"
+        >>> tokens = BPETokenizer([(116, 104), (256, 101), (32, 257)])   # th, the, and " the"
         >>> len(tokens), tokens.pieces("the other, there")
         (259, ['the', ' ', 'o', 'the', 'r', ',', ' the', 'r', 'e'])
-        >>> tokens.encode("the th")
-        tensor([257,  32, 256])
-        >>> tokens.decode(tokens.encode("naïve, 世界"))
-        'naïve, 世界'
-        >>> tokens.decode([259])
-        Traceback (most recent call last):
-        ValueError: tokens must be integers from 0 to 258; got 259
-        >>> BytePairs([(116, 256)])
-        Traceback (most recent call last):
-        ValueError: pair 0 must be of tokens from 0 to 255; got (116, 256)
     """
 
     def __init__(self, merges: Iterable[Sequence[int]]) -> None:
@@ -114,27 +91,24 @@ class BytePairs:
             self.merges.append((first, second))
             self.symbols.append(self.symbols[first] + self.symbols[second])
         self._ranks = {pair: BYTES + i for i, pair in enumerate(self.merges)}
-        self._kept: dict[bytes, list[int]] = {}  # words that were split before
+        self._kept: dict[bytes, list[int]] = {}  # words encoded earlier
 
     def __len__(self) -> int:
-        """Return how many tokens there are."""
+        """Return the size of the vocabulary."""
         return len(self.symbols)
 
     def encode(self, text: str) -> Tensor:
-        """Return the numbers of a text, ``(T,)``; any text has them."""
-        _check_text(text)
-        words = WORD.findall(text.encode())
-        return torch.tensor(
-            [n for word in words for n in self._split(word)], dtype=torch.int64
-        )
+        """Return the tokens of a text, ``(T,)``."""
+        words = WORD.findall(_utf8(text))
+        return torch.tensor([n for word in words for n in self._split(word)], dtype=torch.int64)
 
     def decode(self, tokens: Tensor | Sequence[int]) -> str:
-        """Return the text of numbers, ``(T,)``; bytes that are no text become ``�``."""
+        """Return the text of tokens, ``(T,)``; invalid UTF-8 becomes ``�``."""
         numbers = _numbers(tokens, len(self))
         return b"".join(self.symbols[n] for n in numbers).decode(errors="replace")
 
     def pieces(self, text: str) -> list[str]:
-        """Return a text cut into its tokens, each as a text of its own."""
+        """Return the text of each token of a text."""
         return [self.decode([n]) for n in self.encode(text).tolist()]
 
     def _split(self, word: bytes) -> list[int]:
@@ -142,45 +116,38 @@ class BytePairs:
             numbers = list(word)
             while pairs := set(pairwise(numbers)) & self._ranks.keys():
                 first = min(pairs, key=self._ranks.__getitem__)  # learned first
-                numbers = join(numbers, first, self._ranks[first])
+                numbers = merge_pair(numbers, first, self._ranks[first])
             self._kept[word] = numbers
         return self._kept[word]
 
 
-def learn_merges(text: str, count: int) -> list[Pair]:
-    """Find the pairs that byte-pair encoding joins: again and again the most frequent one.
+def train_bpe(text: str, count: int) -> list[Pair]:
+    """Learn the merges of byte-pair encoding: repeatedly merge the most frequent pair of tokens.
 
     Args:
-        text: to learn from.
-        count: how many pairs.
+        text: training text.
+        count: number of merges.
 
     Returns:
-        The pairs, in the order in which they were found. Of equally frequent pairs the one with
-        the smaller numbers comes first, so the same text always gives the same pairs.
+        The pairs, in the order of merging. Among equally frequent pairs, the one with the
+        smaller numbers comes first, so that the result is deterministic.
 
     Raises:
-        TypeError: ``text`` is no string, or ``count`` no integer.
-        ValueError: ``count`` is below 0, or no pair occurs twice before there are so many.
+        ValueError: ``count`` is negative, or larger than the number of pairs that occur twice.
 
     Source:
         :cite:t:`sennrich2016neural`, algorithm 1.
 
     Example:
-        >>> merges = learn_merges("the other, the there, the then", 3)
-        >>> BytePairs(merges).symbols[256:]
+        >>> merges = train_bpe("the other, the there, the then", 3)
+        >>> BPETokenizer(merges).symbols[256:]
         [b'he', b'the', b' the']
-        >>> learn_merges("to be or not to be", 4)
-        Traceback (most recent call last):
-        ValueError: count must be at most 3, since then no pair occurs twice; got 4
     """
-    _check_text(text)
+    words = Counter(WORD.findall(_utf8(text)))
     count = check_integer("count", count, least=0)
-    words = Counter(WORD.findall(text.encode()))
     split = {word: list(word) for word in words}
     pairs: Counter[Pair] = Counter()
-    places: dict[Pair, set[bytes]] = defaultdict(
-        set
-    )  # words in which a pair stands
+    places: dict[Pair, set[bytes]] = defaultdict(set)  # words that contain a pair
     for word, times in words.items():
         _tally(pairs, places, split[word], word, times)
     merges: list[Pair] = []
@@ -191,7 +158,7 @@ def learn_merges(text: str, count: int) -> list[Pair]:
             raise ValueError(f"{rule}; got {count}")
         for word in places.pop(best):  # no other word changes
             _tally(pairs, places, split[word], word, -words[word])
-            split[word] = join(split[word], best, BYTES + len(merges))
+            split[word] = merge_pair(split[word], best, BYTES + len(merges))
             _tally(pairs, places, split[word], word, words[word])
         merges.append(best)
     return merges
@@ -204,30 +171,30 @@ def _tally(
     word: bytes,
     times: int,
 ) -> None:
-    """Count the pairs of a word as often as the word occurs, or take them away again."""
+    """Add the pairs of a word to the counts, or remove them if ``times`` is negative."""
     for pair in pairwise(numbers):
         pairs[pair] += times
         places[pair].add(word)
 
 
-def join(numbers: list[T], pair: tuple[T, T], new: T) -> list[T]:
-    """Put something new wherever a pair stands, from left to right.
+def merge_pair(numbers: list[T], pair: tuple[T, T], new: T) -> list[T]:
+    """Replace each occurrence of a pair by a new token, from left to right.
 
     Example:
-        >>> join([1, 2, 1, 2, 2], (1, 2), 256), join([1, 1, 1], (1, 1), 256)
+        >>> merge_pair([1, 2, 1, 2, 2], (1, 2), 256), merge_pair([1, 1, 1], (1, 1), 256)
         ([256, 256, 2], [256, 1])
     """
-    joined: list[T] = []
+    merged: list[T] = []
     for number in numbers:
-        if joined and (joined[-1], number) == pair:
-            joined[-1] = new
+        if merged and (merged[-1], number) == pair:
+            merged[-1] = new
         else:
-            joined.append(number)
-    return joined
+            merged.append(number)
+    return merged
 
 
 def _numbers(tokens: Tensor | Sequence[int], count: int) -> list[int]:
-    """Return tokens as numbers, or raise unless each has a symbol."""
+    """Return tokens as a list of integers, or raise unless all are in the vocabulary."""
     numbers = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
     for number in numbers:
         if type(number) is not int or not 0 <= number < count:
@@ -236,6 +203,12 @@ def _numbers(tokens: Tensor | Sequence[int], count: int) -> list[int]:
     return numbers
 
 
-def _check_text(text: str) -> None:
+def _utf8(text: str) -> bytes:
+    """Return a text as UTF-8, or raise unless it is a string without lone surrogates."""
     if not isinstance(text, str):
         raise TypeError(f"text must be a string; got {type(text).__name__}")
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        got = f"{text[error.start]!r} at position {error.start}"
+        raise ValueError(f"text must not contain a lone surrogate; got {got}") from None

@@ -51,13 +51,9 @@ def leaves_the_default_dtype():
 def draw():
     """Normal numbers from a seed, without touching PyTorch's global generator."""
 
-    def _draw(
-        *shape: int, seed: int = 0, dtype: torch.dtype = torch.float64
-    ) -> Tensor:
+    def _draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
         generator = torch.Generator().manual_seed(seed)
-        return torch.randn(shape, generator=generator, dtype=torch.float64).to(
-            dtype
-        )
+        return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
 
     return _draw
 
@@ -79,9 +75,7 @@ def draw_mask():
 def oracle():
     """PyTorch's attention, in float64, pinned to the one backend without corner cases."""
 
-    def _oracle(
-        query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> Tensor:
+    def _oracle(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
         with sdpa_kernel(SDPBackend.MATH):
             return F.scaled_dot_product_attention(
                 query.double(), key.double(), value.double(), mask

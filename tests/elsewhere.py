@@ -24,8 +24,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from selfattn_book.verify.cells import book_folder, book_pages
-from selfattn_book.verify.disturbed import DisturbedRounding
+from selfattn_book.verify import DisturbedRounding, book_folder, book_pages
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
@@ -39,9 +38,10 @@ SLOW_PAGES = {
     "what-a-mean-forgets",
 }  # fmt: skip
 TAUGHT = [
-    "attention", "certificates", "encoder_decoder", "floors", "flow", "lookup", "masks", "multi_head",
-    "positions", "properties_of_attention", "pytorch_attention", "pytorch_layers", "softmax",
-    "symmetry", "transformer", "words",
+    "attention", "certificates", "encoder_decoder", "floors", "sensitivity", "lookup", "masks",
+    "multi_head",
+    "positions", "of_attention", "pytorch_attention", "pytorch_layers", "softmax",
+    "symmetry", "blocks", "words",
 ]  # fmt: skip
 NO_NUMBERS = {
     "book",
@@ -52,8 +52,6 @@ NO_NUMBERS = {
     "test_assignments.py",
     "test_benchmarks.py",
     "test_elsewhere.py",
-    "test_grade.py",
-    "test_sandbox.py",
 }
 DRAW = "BOOK_DISTURBED"
 # Tests of equality to the last bit that hold on every machine: their sums have but one term
@@ -182,9 +180,7 @@ def pages_and_tests(is_quick: bool) -> tuple[list[str], list[str]]:
     files = sorted(path.relative_to(ROOT) for path in TESTS.rglob("test_*.py"))
     files = [file for file in files if NO_NUMBERS.isdisjoint(file.parts)]
     if is_quick:
-        files = [
-            file for file in files if file.stem.removeprefix("test_") in TAUGHT
-        ]
+        files = [file for file in files if file.stem.removeprefix("test_") in TAUGHT]
     return sorted(pages), [*map(str, files), "selfattn_book"]
 
 
@@ -192,9 +188,7 @@ def main(arguments: list[str]) -> int:
     """Ask each machine, print what differs and the margins; 1 if anything differs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="what takes minutes")
-    parser.add_argument(
-        "--draws", type=int, default=3, help="of disturbed rounding"
-    )
+    parser.add_argument("--draws", type=int, default=3, help="of disturbed rounding")
     options = parser.parse_args(arguments)
     asked = machines(arithmetic(), options.draws)
     answers: dict[str, Answers] = {}
@@ -203,9 +197,7 @@ def main(arguments: list[str]) -> int:
         answers[machine.name] = ask(machine, *pages_and_tests(options.quick))
         differs = answers[machine.name].differs
         seconds = time.perf_counter() - start
-        print(
-            f"{machine.name}: {len(differs)} differ ({seconds:.0f} s)", flush=True
-        )
+        print(f"{machine.name}: {len(differs)} differ ({seconds:.0f} s)", flush=True)
         for line in differs:
             print(f"  {line}", flush=True)
     print("\nThe margins, the thinnest first")
@@ -217,11 +209,7 @@ def main(arguments: list[str]) -> int:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Disturb the rounding of a test, and of what it is given."""
-    with (
-        nullcontext()
-        if item.name in EXACT
-        else DisturbedRounding(int(os.environ[DRAW]))
-    ):
+    with nullcontext() if item.name in EXACT else DisturbedRounding(int(os.environ[DRAW])):
         return (yield)
 
 

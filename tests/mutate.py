@@ -35,8 +35,8 @@ import matplotlib.pyplot
 import numpy  # noqa: F401 (likewise)
 import pytest
 import torch
-import torch._dynamo
-import torch.export
+import torch._dynamo  # noqa: F401 (likewise)
+import torch.export  # noqa: F401 (likewise)
 
 ROOT = Path(__file__).resolve().parent.parent  # `book` would import the package
 sys.path.insert(0, str(ROOT / "_config"))
@@ -53,17 +53,15 @@ LOOKS = {
     "linewidth", "markeredgewidth", "markersize", "shrinkA", "shrinkB", "width", "xytext", "zorder",
 }  # fmt: skip
 
+# Subpackages that are not changed: they draw one-off figures, run pages, or check exercises.
+NOT_MUTATED = {"exercises", "figures", "pretrained", "verify"}
+PACKAGE = ROOT / "selfattn_book"
+PATHS = [file.relative_to(PACKAGE) for file in sorted(PACKAGE.rglob("[!_]*.py"))]
 MODULES = [
-    "masks", "attention", "cache", "multi_head", "positions", "encoder_decoder", "transformer",
-    "properties", "reasons.answer", "reasons.calls",
-    "reasons.of_attention", "reasons.of_models", "pytorch", "_arguments", "experiments.ablation",
-    "experiments.chance", "experiments.checkpoint", "experiments.lookup", "experiments.many_seeds",
-    "experiments.recording", "experiments.recurrent", "experiments.sources",
-    "experiments.squares", "experiments.stand_ins",
-    "experiments.train_squares", "experiments.training", "experiments.words",
-    "measure.certificates", "measure.floors", "measure.flow", "measure.softmax", "measure.symmetry",
-    "draw.curves", "draw.matrices", "draw.seeds", "draw.squares", "draw.style", "draw.vectors",
-]  # fmt: skip
+    ".".join(path.with_suffix("").parts)
+    for path in [*PATHS, Path("_arguments.py")]
+    if path.parts[0] not in NOT_MUTATED
+]
 
 OTHERS = {"book", "bookproof", "browser"}  # tests of pages and of the build
 
@@ -130,9 +128,7 @@ def mutants(path: Path) -> Iterator[Mutant]:
     """Give every mutant of a module; docstrings, annotations and messages are left alone."""
     lines = path.read_text("utf-8").splitlines()
     tree = ast.parse("\n".join(lines))
-    module = ".".join(
-        path.relative_to(ROOT / "selfattn_book").with_suffix("").parts
-    )
+    module = ".".join(path.relative_to(ROOT / "selfattn_book").with_suffix("").parts)
     for parent, name, index, node in places(tree):
         for change, new in changes(node):
             put(parent, name, index, ast.copy_location(new, node))
@@ -145,9 +141,7 @@ def mutants(path: Path) -> Iterator[Mutant]:
 
 def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
     """Give every node inside of functions, with where it hangs."""
-    queue: list[ast.AST] = [
-        f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)
-    ]
+    queue: list[ast.AST] = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)]
     skipped = (ast.JoinedStr, ast.FunctionDef, ast.ClassDef)
     while queue:
         parent = queue.pop()
@@ -173,11 +167,7 @@ def is_taste(parent: ast.AST, name: str, index: int) -> bool:
     """Tell whether a child of a node only says what a picture looks like."""
     if isinstance(parent, ast.keyword):
         return parent.arg in LOOKS
-    key = (
-        parent.keys[index]
-        if isinstance(parent, ast.Dict) and name == "values"
-        else None
-    )
+    key = parent.keys[index] if isinstance(parent, ast.Dict) and name == "values" else None
     return isinstance(key, ast.Constant) and key.value in LOOKS
 
 
@@ -213,10 +203,7 @@ def survey(
     for witness in asked.values():
         if witness.is_slow:
             print(f"too slow to be asked: {witness.path}", flush=True)
-    return {
-        name: ordered(name, [asked[w.path] for w in found[name]])
-        for name in modules
-    }
+    return {name: ordered(name, [asked[w.path] for w in found[name]]) for name in modules}
 
 
 def path_of(module: str) -> str:
@@ -257,11 +244,11 @@ def witnesses(module: str, package: Path, docs_only: bool) -> Iterator[Witness]:
 def reaches(page: Path, package: Path, module: str) -> bool:
     """Tell whether the cells of a page import a module, directly or through others."""
     # Not at the top: what is imported there would hide the copy from every fork.
-    from selfattn_book.verify.cells import read_cells
+    from bookproof.verify.cells import read_cells
 
     cells = read_cells(page.read_text("utf-8"))
     names = frozenset().union(*(imports(cell.code) for cell in cells))
-    return package / path_of(module) in modules_reached(package, names)
+    return package / path_of(module) in modules_reached([package], names)
 
 
 def ordered(module: str, witnesses: list[Witness]) -> list[Witness]:
@@ -277,9 +264,7 @@ def is_own(witness: Witness, module: str) -> bool:
     """Tell whether these are the doctests of a module, or tests that import it."""
     if not witness.is_test:
         return witness.path == f"selfattn_book/{path_of(module)}"
-    return f"selfattn_book.{module}" in imports(
-        Path(witness.path).read_text("utf-8")
-    )
+    return f"selfattn_book.{module}" in imports(Path(witness.path).read_text("utf-8"))
 
 
 def verdict(task: tuple[Mutant, list[Witness]]) -> str:
@@ -333,7 +318,7 @@ def stop(*_: object) -> None:
 def fails(path: Path, package: Path) -> bool:
     """Tell whether a check of a page, or a test or doctest of a file, fails."""
     if path.suffix == ".md":
-        from selfattn_book.verify import chapter as verify
+        from bookproof.verify import chapter as verify
 
         matplotlib.pyplot.switch_backend("agg")
         return not all(result.holds for result in verify.verify_chapter(path))
@@ -347,9 +332,7 @@ def part(text: str) -> slice:
     """Return which modules belong to a part: of 2/12, the second, the fourteenth and so on."""
     number, _, of = text.partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise argparse.ArgumentTypeError(
-            f"a part is one of so many, as 1/12; got {text!r}"
-        )
+        raise argparse.ArgumentTypeError(f"a part is one of so many, as 1/12; got {text!r}")
     return slice(int(number) - 1, None, int(of))
 
 
@@ -410,8 +393,8 @@ def figures(noticed: Counter[str], docs_only: bool) -> str:
     """Say how many mutants were noticed, and by whom."""
     count = noticed.total()
     by_docs, by_all = noticed["docs"] / count, 1 - noticed["nobody"] / count
-    told = f"{count} mutants: {by_docs:.1%} noticed by the docs alone"
-    return told if docs_only else f"{told}, {by_all:.1%} by everything"
+    message = f"{count} mutants: {by_docs:.1%} noticed by the docs alone"
+    return message if docs_only else f"{message}, {by_all:.1%} by everything"
 
 
 if __name__ == "__main__":

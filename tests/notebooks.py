@@ -37,9 +37,7 @@ LONGEST = 120  # seconds for a cell
 def run(file: Path, folder: str) -> str:
     """Run a notebook in a folder of its own, and return what went wrong, or nothing."""
     notebook, start = nbformat.read(file, as_version=4), time.perf_counter()
-    client = NotebookClient(
-        notebook, timeout=LONGEST, resources={"metadata": {"path": folder}}
-    )
+    client = NotebookClient(notebook, timeout=LONGEST, resources={"metadata": {"path": folder}})
     try:
         client.execute()
     except CellExecutionError as error:
@@ -50,21 +48,15 @@ def run(file: Path, folder: str) -> str:
 
 def main(names: list[str]) -> None:
     """Run the notebooks of these names, or all, two at once."""
-    files = [FOLDER / f"{name}.ipynb" for name in names] or sorted(
-        FOLDER.glob("*.ipynb")
-    )
+    files = [FOLDER / f"{name}.ipynb" for name in names] or sorted(FOLDER.glob("*.ipynb"))
     if missing := [file.name for file in files if not file.is_file()] or not files:
-        sys.exit(
-            f"There is no notebook to run: {missing}. Run the session 'book' first."
-        )
+        sys.exit(f"There is no notebook to run: {missing}. Run the session 'book' first.")
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "sitecustomize.py").write_text(REFUSE, "utf-8")
         os.environ |= {"PYTHONPATH": folder, "OMP_NUM_THREADS": "1"}
         with ThreadPoolExecutor(2) as pool:
             wrong = [
-                told
-                for told in pool.map(lambda file: run(file, folder), files)
-                if told
+                message for message in pool.map(lambda file: run(file, folder), files) if message
             ]
     print(*wrong, f"{len(files)} notebooks ran: {len(wrong)} failed.", sep="\n")
     sys.exit(bool(wrong))

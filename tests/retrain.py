@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from selfattn_book.experiments import kept
+from selfattn_book.experiments import model_file
 from selfattn_book.experiments.options import seed
 from selfattn_book.experiments.train_text import main as train
 
@@ -24,8 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
         model = Path(folder, "text.safetensors")
         files = ["--model", str(model), "--checkpoint", f"{folder}/text.pt"]
         train(["--seed", str(chosen), *files])
-        *_, record = kept.read(model)
-    *_, known = kept.writer()
+        *_, record = model_file.read(model)
+    *_, known = model_file.writer()
     print(f"The one that is kept: {known['held_out']:.3f} nats per character.")
     return judged(record["held_out"], known["held_out"])
 

@@ -8,6 +8,7 @@ import torch
 from benchmarks import __main__ as bench
 from benchmarks import cost, memory
 from benchmarks.one_module_per_head import OneModulePerHead, with_weights_of
+from benchmarks.provenance import as_json, with_digest
 from benchmarks.timing import Times, alternate, ratio, spread
 from selfattn_book.encoder_decoder import EncoderDecoder
 from selfattn_book.experiments.recorded_times import RECORDED
@@ -96,9 +97,7 @@ def two(monkeypatch):
         (0.79, 2, 1, "fast / slow: 0.800, at most 0.79: MISSED"),
     ],
 )
-def test_a_missed_target_is_said_and_returned(
-    two, tmp_path, capsys, target, threads, code, said
-):
+def test_a_missed_target_is_said_and_returned(two, tmp_path, capsys, target, threads, code, said):
     two(target, threads=threads)
     assert bench.main(["--json", str(tmp_path / "new" / "bench.json")]) == code
     out = capsys.readouterr().out
@@ -107,9 +106,7 @@ def test_a_missed_target_is_said_and_returned(
     assert out.endswith(last if code else "All targets are met.\n")
 
 
-def test_memory_that_grows_faster_than_the_length_is_said_and_returned(
-    two, tmp_path, capsys
-):
+def test_memory_that_grows_faster_than_the_length_is_said_and_returned(two, tmp_path, capsys):
     two(0.5, linear=False)
     assert bench.main(["--json", str(tmp_path / "bench.json")]) == 1
     out = capsys.readouterr().out
@@ -169,35 +166,33 @@ def test_every_target_is_of_two_contenders(name):
 @pytest.mark.weekly
 def test_a_process_tells_its_peak():
     kinds = ("no weights", "with weights")
-    told = [memory.of_process(1024, kind) for kind in kinds]
-    assert told[1] - told[0] > 8 * 1024**2 * 4 / 2**20  # MiB, one table a head
+    message = [memory.of_process(1024, kind) for kind in kinds]
+    assert message[1] - message[0] > 8 * 1024**2 * 4 / 2**20  # MiB, one table a head
 
 
 def test_the_recorded_times_are_complete_and_as_they_were_written():
     assert "cpu" in RECORDED
     for device, run in RECORDED.items():
-        assert run["digest"] == cost.digest(run)
+        assert with_digest(run) == run
         assert run["device"] == device
         for kind in ("layers", "tokens"):
             for own in run[kind].values():
                 assert list(own) == [str(length) for length in cost.LENGTHS]
                 assert {len(times) for times in own.values()} == {run["runs"]}
-    assert cost.FILE.read_text("utf-8") == cost.as_module(RECORDED)
+    assert cost.FILE.read_text("utf-8") == as_json(RECORDED)
 
 
 def test_one_device_is_recorded_beside_the_other(monkeypatch, tmp_path):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(cost, "record", lambda device, runs: {"runs": [runs]})
-    file = tmp_path / "times.py"
+    file = tmp_path / "times.json"
     cost.main(["--device", "cuda", "--runs", "5", "--file", str(file)])
-    names = {}
-    exec(file.read_text("utf-8"), names)
-    assert names["RECORDED"] == {**RECORDED, "cuda": {"runs": [5]}}
+    assert json.loads(file.read_text("utf-8")) == {**RECORDED, "cuda": {"runs": [5]}}
 
 
 def test_without_a_gpu_nothing_is_recorded(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    file = tmp_path / "times.py"
+    file = tmp_path / "times.json"
     with pytest.raises(SystemExit):
         cost.main(["--device", "cuda", "--file", str(file)])
     assert "there is no GPU that PyTorch can use" in capsys.readouterr().err
@@ -213,5 +208,5 @@ def test_a_short_recording_has_all_ways(monkeypatch, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 2
     assert len(run["layers"]) == 5
     assert all(len(own["8"]) == 2 for own in run["layers"].values())
-    assert run["digest"] == cost.digest(run)
-    assert cost.digest({**run, "runs": 3}) != run["digest"]
+    assert with_digest(run) == run
+    assert with_digest({**run, "runs": 3})["digest"] != run["digest"]

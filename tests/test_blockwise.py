@@ -43,9 +43,7 @@ def problem(draw):
 
 
 def full(mask):
-    return (
-        None if mask is None else mask.expand(BATCH, HEADS, QUERIES, KEYS).clone()
-    )
+    return None if mask is None else mask.expand(BATCH, HEADS, QUERIES, KEYS).clone()
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -117,6 +115,9 @@ def test_no_queries_and_no_keys(draw):
     assert blockwise_attention(some, none, none).tolist() == [[0.0] * WIDTH] * 3
     no = torch.ones(3, 0, dtype=torch.bool)
     assert (blockwise_attention(some, none, none, no) == 0).all()
+    given = [x.clone().requires_grad_() for x in (some, none, none)]
+    blockwise_attention(*given).sum().backward()  # part of the graph, with gradient 0
+    assert [x.grad.abs().sum().item() for x in given] == [0.0] * 3
     many = none.expand(2, 0, WIDTH)
     assert blockwise_attention(some, many, many).shape == (2, 3, WIDTH)
 
@@ -131,9 +132,7 @@ def test_inputs_are_not_changed(problem, mask):
 def test_gradcheck(draw):
     x = [draw(1, 4, 3, seed=s).requires_grad_() for s in range(3)]
     mask = causal_mask(4) & (torch.arange(4)[:, None] != 0)  # row 0 sees nothing
-    assert torch.autograd.gradcheck(
-        lambda *x: blockwise_attention(*x, mask, block=3), x
-    )
+    assert torch.autograd.gradcheck(lambda *x: blockwise_attention(*x, mask, block=3), x)
 
 
 numbers = st.floats(-1e4, 1e4, width=32)

@@ -6,9 +6,7 @@ import elsewhere
 import pytest
 from elsewhere import Answers, Machine
 
-KNOWN = {
-    name: {"ATEN_CPU_CAPABILITY": name} for name in ("default", "avx2", "avx512")
-}
+KNOWN = {name: {"ATEN_CPU_CAPABILITY": name} for name in ("default", "avx2", "avx512")}
 
 
 def test_every_arithmetic_two_threads_and_draws_are_asked():
@@ -83,9 +81,7 @@ def test_tests_that_cannot_be_run_are_a_difference(tmp_path):
 
 
 @pytest.mark.parametrize(("differs", "code"), [([], 0), (["masks  c"], 1)])
-def test_the_exit_code_says_whether_anything_differs(
-    monkeypatch, capsys, differs, code
-):
+def test_the_exit_code_says_whether_anything_differs(monkeypatch, capsys, differs, code):
     answers = Answers(list(differs), {"masks  a": 0.5})
     monkeypatch.setattr(elsewhere, "ask", lambda *_: answers)
     monkeypatch.setattr(elsewhere, "arithmetic", lambda: KNOWN)

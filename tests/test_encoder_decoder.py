@@ -4,14 +4,10 @@ import pytest
 import torch
 
 from selfattn_book.cache import DecoderCache
-from selfattn_book.encoder_decoder import (
-    Decoder,
-    Encoder,
-    EncoderDecoder,
-)
+from selfattn_book.encoder_decoder import Decoder, Encoder, EncoderDecoder
 from selfattn_book.masks import causal_mask, padding_mask
 from selfattn_book.positions import sinusoidal_encoding
-from selfattn_book.properties import prefixes_keep_their_outputs
+from selfattn_book.properties.of_models import is_prefix_consistent
 
 B, S, T = 3, 5, 7
 SIZES = {"d_model": 4, "num_heads": 2, "d_ff": 11, "d_input": 6}
@@ -21,19 +17,6 @@ SIZES = {"d_model": 4, "num_heads": 2, "d_ff": 11, "d_input": 6}
 def model(seeded):
     with seeded(0):
         return EncoderDecoder(**SIZES, positions=True).double()
-
-
-def test_shapes(draw):
-    with torch.no_grad():
-        memory, weights = Encoder(**SIZES)(draw(B, S, 6, dtype=torch.float32))
-        assert memory.shape == (B, S, 4)
-        assert weights.shape == (B, 2, S, S)
-        output, own, other = Decoder(**SIZES)(
-            draw(B, T, 6, dtype=torch.float32), memory
-        )
-        assert output.shape == (B, T, 6)
-        assert own.shape == (B, 2, T, T)
-        assert other.shape == (B, 2, T, S)
 
 
 @pytest.mark.parametrize("positions", [False, True])
@@ -46,25 +29,18 @@ def test_the_cache_changes_nothing(draw, seeded, positions):
     torch.testing.assert_close(fast, slow, rtol=0, atol=1e-12)
 
 
-def test_a_longer_prediction_begins_with_the_shorter_one(model, draw):
-    source = draw(B, S, 6)
-    torch.testing.assert_close(
-        model.predict(source, 9)[:, :4], model.predict(source, 4)
-    )
-
-
 def test_prediction_is_what_forward_says_of_its_own_points(model, draw):
     source = draw(B, S, 6)
     points = model.predict(source, 4)
+    assert not points.requires_grad
+    torch.testing.assert_close(model.predict(source, 9)[:, :4], points)
     shifted = torch.cat([source[:, -1:], points[:, :-1]], dim=1)
     torch.testing.assert_close(model(source, shifted), points)
 
 
 def test_another_start(model, draw):
     source, start = draw(B, S, 6), draw(B, 1, 6, seed=2)
-    torch.testing.assert_close(
-        model.predict(source, 1, start=start), model(source, start)
-    )
+    torch.testing.assert_close(model.predict(source, 1, start=start), model(source, start))
 
 
 def test_the_target_s_future_changes_nothing_in_its_past(model, draw):
@@ -76,15 +52,15 @@ def test_the_target_s_future_changes_nothing_in_its_past(model, draw):
     assert not before[:, 4:].equal(after[:, 4:])
 
 
-def test_prefixes_keep_their_outputs(model, draw):
+def test_the_decoder_is_prefix_consistent(model, draw):
     """With doubled weights: as drawn, the model hardly listens, and a leak may be lost in rounding."""
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(2)
     source = draw(B, S, 6)
     memory, _ = model.encoder(source)
-    assert prefixes_keep_their_outputs(lambda x: model(source, x))
-    assert not prefixes_keep_their_outputs(lambda x: model.decoder(x, memory)[0])
+    assert is_prefix_consistent(lambda x: model(source, x))
+    assert not is_prefix_consistent(lambda x: model.decoder(x, memory)[0])
 
 
 def test_a_padded_source_equals_itself_alone(model, draw):
@@ -98,13 +74,9 @@ def test_a_padded_source_equals_itself_alone(model, draw):
 
 def test_without_positions_the_encoder_sees_no_order(draw):
     encoder, source = Encoder(**SIZES).double(), draw(B, S, 6)
-    torch.testing.assert_close(
-        encoder(source.flip(1))[0], encoder(source)[0].flip(1)
-    )
+    torch.testing.assert_close(encoder(source.flip(1))[0], encoder(source)[0].flip(1))
     encoder = Encoder(**SIZES, positions=True).double()
-    assert not torch.allclose(
-        encoder(source.flip(1))[0], encoder(source)[0].flip(1)
-    )
+    assert not torch.allclose(encoder(source.flip(1))[0], encoder(source)[0].flip(1))
 
 
 def test_a_decoder_without_a_mask_sees_its_future(draw):
@@ -113,9 +85,7 @@ def test_a_decoder_without_a_mask_sees_its_future(draw):
     changed = target.clone()
     changed[:, -1] += 1
     free = [decoder(x, memory)[0][:, 0] for x in (target, changed)]
-    masked = [
-        decoder(x, memory, causal_mask(T))[0][:, 0] for x in (target, changed)
-    ]
+    masked = [decoder(x, memory, causal_mask(T))[0][:, 0] for x in (target, changed)]
     assert not free[0].equal(free[1])
     assert masked[0].equal(masked[1])
 
@@ -144,13 +114,6 @@ def test_neither_training_nor_prediction_computes_weights(model, draw, monkeypat
     model(source, draw(B, T, 6)).sum().backward()
     for cached in (False, True):
         model.predict(source, 3, cached=cached)
-
-
-def test_prediction_keeps_no_gradient_and_no_state(model, draw):
-    source = draw(B, S, 6)
-    first = model.predict(source, 3)
-    assert not first.requires_grad
-    assert model.predict(source, 3).equal(first)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -187,10 +150,7 @@ def test_a_refused_step_leaves_the_cache_as_it_was(model, draw):
         ((newest[..., :5], memory), "x must have shape"),
         ((newest.float(), memory), "dtype of the parameters, torch.float64; got"),
         ((newest[:1], memory), "keys must continue the cache's"),
-        (
-            (newest, memory[:, 1:]),
-            r"of length 5, as at the steps before; got \(3, 4",
-        ),
+        ((newest, memory[:, 1:]), r"of length 5, as at the steps before; got \(3, 4"),
         ((newest, memory[0]), "memory must be of length 5"),
         ((newest, memory[:1]), "must share a batch size"),
         ((newest, memory.float()), "key must have the dtype"),
@@ -208,20 +168,10 @@ def test_a_refused_step_leaves_the_cache_as_it_was(model, draw):
 @pytest.mark.parametrize("cached", [False, True])
 def test_a_prediction_begins_with_one_point(model, draw, cached):
     source = draw(B, S, 6)
-    for start in (
-        draw(B, 2, 6),
-        draw(B, 0, 6),
-        draw(1, 1, 6),
-        draw(B, 1, 5),
-        source[0],
-    ):
-        with pytest.raises(
-            ValueError, match=r"start must have shape \(3, 1, 6\); got"
-        ):
+    for start in (draw(B, 2, 6), draw(B, 0, 6), draw(1, 1, 6), draw(B, 1, 5), source[0]):
+        with pytest.raises(ValueError, match=r"start must have shape \(3, 1, 6\); got"):
             model.predict(source, 3, start=start, cached=cached)
-    with pytest.raises(
-        ValueError, match="at least one point where no start is given"
-    ):
+    with pytest.raises(ValueError, match="at least one point where no start is given"):
         model.predict(source[:, :0], 3, cached=cached)
     alone = model.predict(source[:, :0], 3, start=source[:, -1:], cached=cached)
     assert alone.shape == (B, 3, 6)

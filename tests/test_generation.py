@@ -5,24 +5,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from selfattn_book.generation import (
-    generate,
-    likeliest,
-    next_token_distribution,
-    sampler,
-)
+from selfattn_book.generation import generate, greedy, make_sampler, next_token_distribution
 from selfattn_book.language import LanguageModel, decoder_only
 
 V, CONTEXT = 13, 9
-rows = st.lists(
-    st.sampled_from([-3.0, -1.0, 0.0, 0.5, 2.0, 40.0]), min_size=1, max_size=8
-)
+rows = st.lists(st.sampled_from([-3.0, -1.0, 0.0, 0.5, 2.0, 40.0]), min_size=1, max_size=8)
 
 
 @pytest.fixture(scope="module")
 def model():
     torch.manual_seed(0)
-    model = decoder_only(V, d_model=10, num_layers=2, num_heads=5, context=CONTEXT)
+    model = decoder_only(V, d_model=10, num_layers=2, num_heads=5, context_length=CONTEXT)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=0.3)
@@ -38,10 +31,7 @@ def by_definition(logits, temperature, top_k, top_p):
     left = list(range(len(logits)))
     scores = [value / temperature for value in logits]
     if top_k is not None:
-        least = sorted(scores, reverse=True)[top_k - 1]
-        left = [
-            v for v in left if scores[v] >= least
-        ]  # ties with the last one stay
+        left = sorted(left, key=lambda v: (-scores[v], v))[:top_k]  # of ties, the lowest index
     if top_p is not None:
         kept, total = [], 0.0
         shares = dict(zip(left, softmax([scores[v] for v in left]), strict=True))
@@ -71,14 +61,49 @@ def softmax(scores):
 def test_it_is_the_definition_with_ties(logits, temperature, top_k, top_p):
     top_k = None if top_k is None else min(top_k, len(logits))
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-    shares = next_token_distribution(
-        torch.tensor([logits], dtype=torch.float64), **options
-    )[0]
-    torch.testing.assert_close(
-        shares, by_definition(logits, **options), rtol=0, atol=1e-12
-    )
+    shares = next_token_distribution(torch.tensor([logits], dtype=torch.float64), **options)[0]
+    torch.testing.assert_close(shares, by_definition(logits, **options), rtol=0, atol=1e-12)
     assert (shares >= 0).all()
     assert abs(shares.sum().item() - 1) < 1e-12
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("temperature", [1e-300, 1e-38, 1e-4, 1.0, 1e4, 1e300])
+def test_any_temperature_gives_a_distribution(dtype, temperature):
+    logits = torch.tensor([[3.0, -torch.inf, 2.0, 3.0], [60.0, 59.0, -60.0, 0.0]], dtype=dtype)
+    for options in ({}, {"top_k": 3}, {"top_p": 0.9}):
+        found = next_token_distribution(logits, temperature=temperature, **options)
+        assert found.dtype == torch.promote_types(dtype, torch.float32)
+        torch.testing.assert_close(found.sum(-1), torch.ones_like(found[:, 0]))
+        assert found[0, 1] == 0
+    if temperature <= 1e-4:
+        cold = next_token_distribution(logits, temperature=temperature)
+        assert cold.tolist() == [[0.5, 0, 0, 0.5], [1, 0, 0, 0]]
+
+
+def test_top_k_keeps_exactly_k_of_equal_tokens():
+    found = next_token_distribution(torch.zeros(2, 4), top_k=2)
+    assert found.tolist() == [[0.5, 0.5, 0.0, 0.0]] * 2
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_top_p_keeps_the_same_tokens_in_half_precision(dtype):
+    for seed in range(20):
+        logits = torch.randn(999, generator=torch.Generator().manual_seed(seed)).to(dtype)
+        found, precise = (next_token_distribution(x, top_p=0.9) for x in (logits, logits.double()))
+        assert torch.equal(found > 0, precise > 0)
+
+
+@pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
+def test_logits_that_give_no_distribution_are_refused(wrong):
+    logits = torch.zeros(2, 4)
+    logits[1, 2] = wrong
+    message = f"logits must be finite, or -inf .* got a row with maximum {wrong}"
+    with pytest.raises(ValueError, match=message):
+        next_token_distribution(logits)
+    logits[1] = -torch.inf
+    with pytest.raises(ValueError, match="got a row with maximum -inf"):
+        next_token_distribution(logits, top_k=2)
 
 
 def test_rows_do_not_see_each_other():
@@ -101,7 +126,7 @@ def test_the_logits_stay_as_they_were():
 def test_cold_is_greedy_and_hot_is_even():
     logits = torch.randn(4, V, generator=torch.Generator().manual_seed(0))
     cold = next_token_distribution(logits, temperature=1e-4)
-    assert torch.equal(cold.argmax(-1), likeliest(logits))
+    assert torch.equal(cold.argmax(-1), greedy(logits))
     torch.testing.assert_close(cold.max(-1).values, torch.ones(4))
     hot = next_token_distribution(logits, temperature=1e6)
     torch.testing.assert_close(hot, torch.full_like(hot, 1 / V), rtol=1e-4, atol=0)
@@ -109,7 +134,7 @@ def test_cold_is_greedy_and_hot_is_even():
 
 def test_what_is_drawn_follows_the_distribution():
     logits = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log().expand(20_000, 4)
-    draw = sampler(torch.Generator().manual_seed(0), top_k=3)
+    draw = make_sampler(torch.Generator().manual_seed(0), top_k=3)
     drawn = draw(logits).bincount(minlength=4) / 20_000
     expected = torch.tensor([0.5, 0.3, 0.15, 0.0]) / 0.95
     torch.testing.assert_close(drawn, expected, rtol=0, atol=0.02)
@@ -118,7 +143,7 @@ def test_what_is_drawn_follows_the_distribution():
 
 def test_the_same_seed_draws_the_same():
     logits = torch.randn(50, V, generator=torch.Generator().manual_seed(0))
-    one, two = (sampler(torch.Generator().manual_seed(3))(logits) for _ in range(2))
+    one, two = (make_sampler(torch.Generator().manual_seed(3))(logits) for _ in range(2))
     assert torch.equal(one, two)
 
 
@@ -126,11 +151,7 @@ def test_the_same_seed_draws_the_same():
     ("options", "error", "said"),
     [
         ({"temperature": 0}, ValueError, "temperature must be above 0.*; got 0"),
-        (
-            {"temperature": -1.0},
-            ValueError,
-            "temperature must be above 0.*; got -1.0",
-        ),
+        ({"temperature": -1.0}, ValueError, "temperature must be above 0.*; got -1.0"),
         ({"temperature": torch.inf}, ValueError, "and finite; got inf"),
         ({"temperature": torch.nan}, ValueError, "and finite; got nan"),
         ({"temperature": "1"}, TypeError, "temperature must be a number"),
@@ -138,11 +159,7 @@ def test_the_same_seed_draws_the_same():
         ({"top_k": V + 1}, ValueError, "at most the vocabulary, 13; got 14"),
         ({"top_k": 2.0}, TypeError, "top_k must be an integer"),
         ({"top_p": 0}, ValueError, "top_p must be above 0 and at most 1; got 0"),
-        (
-            {"top_p": 1.1},
-            ValueError,
-            "top_p must be above 0 and at most 1; got 1.1",
-        ),
+        ({"top_p": 1.1}, ValueError, "top_p must be above 0 and at most 1; got 1.1"),
         ({"top_p": True}, TypeError, "top_p must be a number"),
     ],
 )
@@ -180,10 +197,7 @@ def test_a_long_prompt_is_read_from_its_end(model):
 
 def test_without_a_limit_the_caches_go_on(model):
     bare = LanguageModel(model.embedding, model.blocks, model.norm)
-    ways = [
-        generate(bare, prompt(2, 4), 2 * CONTEXT, cached=cached)
-        for cached in (True, False)
-    ]
+    ways = [generate(bare, prompt(2, 4), 2 * CONTEXT, cached=cached) for cached in (True, False)]
     assert torch.equal(*ways)
 
 
@@ -193,7 +207,9 @@ def test_rows_padded_on_the_left_are_rows_alone(model, cached, length):
     tokens = prompt(3, 6)
     real = torch.ones(3, 6, dtype=torch.bool)
     real[1, :4] = real[2, :1] = False
-    together = generate(model, tokens, length, real=real, cached=cached)
+    together = generate(model, tokens, length, padding_mask=real, cached=cached)
+    again = generate(model, tokens, length, padding_mask=real[:, None, None], cached=cached)
+    assert torch.equal(again, together)
     if 6 + length <= CONTEXT:
         for row in range(3):
             alone = generate(model, tokens[row][real[row]][None], length)
@@ -204,42 +220,34 @@ def test_rows_padded_on_the_left_are_rows_alone(model, cached, length):
 @pytest.mark.parametrize(
     ("tokens", "length", "options", "error", "said"),
     [
-        (prompt(2, 0), 3, {}, ValueError, r"one of them at least; got \(2, 0\)"),
-        (prompt(2, 3) + V, 3, {}, ValueError, "tokens must be from 0 to 12"),
-        (
-            prompt(2, 3).double(),
-            3,
-            {},
-            TypeError,
-            "tokens must be an integer tensor",
-        ),
+        (prompt(2, 0), 3, {}, ValueError, r"at least one token; got \(2, 0\)"),
+        (prompt(2, 3) + V, 3, {}, ValueError, "tokens must hold tokens from 0 to 12"),
+        (prompt(2, 3).double(), 3, {}, TypeError, "tokens must be an integer tensor"),
         (prompt(2, 3), -1, {}, ValueError, "length must be at least 0; got -1"),
         (prompt(2, 3), 1.5, {}, TypeError, "length must be an integer; got 1.5"),
         (
             prompt(1, 3),
             3,
-            {"real": torch.tensor([[True, True, False]])},
+            {"padding_mask": torch.tensor([[True, True, False]])},
             ValueError,
-            r"True of each row's last; got \[\[True, True, False\]\]",
+            r"True for the last one of each row; got \[\[True, True, False\]\]",
         ),
         (
             prompt(1, 3),
             3,
-            {"real": torch.tensor([[True, True]])},
+            {"padding_mask": torch.tensor([[True, True]])},
             ValueError,
-            "the shape of the tokens",
+            "must cover the tokens",
         ),
     ],
 )
-def test_what_cannot_be_continued_is_refused(
-    model, tokens, length, options, error, said
-):
+def test_what_cannot_be_continued_is_refused(model, tokens, length, options, error, said):
     with pytest.raises(error, match=said):
         generate(model, tokens, length, **options)
 
 
 def test_a_model_may_learn_from_what_one_has_written():
-    model = decoder_only(11, d_model=4, num_layers=1, num_heads=2, context=9)
+    model = decoder_only(11, d_model=4, num_layers=1, num_heads=2, context_length=9)
     written = generate(model.eval(), torch.tensor([[1, 2]]), 5)
     model.train()(written).sum().backward()
     assert model.embedding.weight.grad.isfinite().all()

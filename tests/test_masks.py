@@ -9,7 +9,7 @@ LENGTH, WIDTH = 5, 3
 
 
 # Contract, "causal": query i sees key j when j <= i + (S - T).
-@pytest.mark.parametrize("length", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("length", [0, 1, 3, 5, 7])
 @pytest.mark.parametrize("key_length", [0, 1, 2, 3, 7])
 def test_causal_mask_entry_by_entry(length, key_length):
     mask = causal_mask(length, key_length)
@@ -22,15 +22,6 @@ def test_causal_mask_entry_by_entry(length, key_length):
 
 def test_causal_mask_is_square_without_a_key_length():
     assert torch.equal(causal_mask(5), causal_mask(5, 5))
-
-
-def test_the_last_query_sees_every_key():
-    assert causal_mask(3, 7)[-1].all()
-    assert causal_mask(1, 7).all()
-
-
-def test_more_queries_than_keys_leaves_the_first_ones_blind():
-    assert causal_mask(7, 3).any(-1).tolist() == [False] * 4 + [True] * 3
 
 
 @pytest.mark.parametrize("integer", [np.int64, np.int32, np.uint8])
@@ -56,9 +47,7 @@ class CausalSelfAttention(torch.nn.Module):
 def test_causal_mask_exports_with_a_free_length(draw):
     module = CausalSelfAttention()
     sizes = ({0: torch.export.Dim("length")},)
-    exported = torch.export.export(
-        module, (draw(LENGTH, WIDTH),), dynamic_shapes=sizes
-    )
+    exported = torch.export.export(module, (draw(LENGTH, WIDTH),), dynamic_shapes=sizes)
     longer = draw(11, WIDTH)
     assert torch.equal(exported.module()(longer), module(longer))
 
@@ -82,12 +71,14 @@ def test_causal_mask_refuses(lengths, error, message):
 # Contract, "padding mask": made from lengths as (B, 1, 1, S).
 @pytest.mark.parametrize("max_length", [None, 7, 11])
 def test_padding_mask_entry_by_entry(max_length):
-    lengths = [3, 0, 7, 1, 5]
+    lengths = torch.tensor([3, 0, 7, 1, 5])
     mask = padding_mask(lengths, max_length)
+    assert lengths.tolist() == [3, 0, 7, 1, 5]  # unchanged
+    assert padding_mask([]).shape == (0, 1, 1, 0)
     width = max_length or 7
     assert mask.dtype == torch.bool
     assert mask.shape == (5, 1, 1, width)
-    for row, length in zip(mask[:, 0, 0].tolist(), lengths, strict=True):
+    for row, length in zip(mask[:, 0, 0].tolist(), lengths.tolist(), strict=True):
         assert row == [True] * length + [False] * (width - length)
 
 
@@ -100,24 +91,10 @@ def test_padding_mask_takes_any_collection(lengths):
     assert torch.equal(padding_mask(lengths), padding_mask([3, 1]))
 
 
-@pytest.mark.parametrize(
-    "dtype", [torch.int8, torch.int16, torch.int32, torch.uint8, torch.uint16]
-)
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32, torch.uint8, torch.uint16])
 def test_padding_mask_takes_small_integers(dtype):
     lengths = torch.tensor([3, 100], dtype=dtype)
     assert torch.equal(padding_mask(lengths, 300), padding_mask([3, 100], 300))
-
-
-def test_padding_mask_of_nothing():
-    assert padding_mask([]).shape == (0, 1, 1, 0)
-    assert padding_mask([], 3).shape == (0, 1, 1, 3)
-    assert padding_mask([0, 0]).shape == (2, 1, 1, 0)
-
-
-def test_padding_mask_leaves_the_lengths_alone():
-    lengths = torch.tensor([3, 1])
-    padding_mask(lengths, 5)
-    assert lengths.tolist() == [3, 1]
 
 
 # Contract, "devices, dtypes".
@@ -141,18 +118,10 @@ def test_masks_combine():
         (([1.5],), TypeError, "lengths must be integers; got dtype torch.float32"),
         (([True],), TypeError, "lengths must be integers; got dtype torch.bool"),
         (([1j],), TypeError, "lengths must be integers; got dtype torch.complex64"),
-        (
-            (torch.tensor(3),),
-            ValueError,
-            r"lengths must have shape \(B,\); got \(\)",
-        ),
+        ((torch.tensor(3),), ValueError, r"lengths must have shape \(B,\); got \(\)"),
         (([[3]],), ValueError, r"lengths must have shape \(B,\); got \(1, 1\)"),
         ((3,), TypeError, "lengths must be a sequence or a tensor of .* got int"),
-        (
-            ("31",),
-            TypeError,
-            "lengths must be a sequence or a tensor of .* got str",
-        ),
+        (("31",), TypeError, "lengths must be a sequence or a tensor of .* got str"),
         (([None],), TypeError, r"lengths must be a sequence .* got \[None\]"),
         (([3, None],), TypeError, r"lengths must be a sequence .* got \[3, None\]"),
         ((["a"],), TypeError, r"lengths must be a sequence .* got \['a'\]"),
@@ -161,11 +130,7 @@ def test_masks_combine():
         (([3, -1],), ValueError, "lengths must be at least 0; got -1"),
         (([-5, -1],), ValueError, "lengths must be at least 0; got -5"),
         (([-5, -1], 2), ValueError, "lengths must be at least 0; got -5"),
-        (
-            ([3, 1], 2),
-            ValueError,
-            "lengths must be at most max_length = 2; got 3",
-        ),
+        (([3, 1], 2), ValueError, "lengths must be at most max_length = 2; got 3"),
         (([3], -2), ValueError, "max_length must be at least 0; got -2"),
         (([3], 4.0), TypeError, "max_length must be an integer; got 4.0"),
     ],

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from selfattn_book.blocks import DecoderBlock, EncoderBlock
 from selfattn_book.masks import causal_mask, padding_mask
 from selfattn_book.pytorch import (
     decoder_from_torch,
@@ -13,7 +14,6 @@ from selfattn_book.pytorch import (
     encoder_from_torch,
     encoder_to_torch,
 )
-from selfattn_book.transformer import DecoderBlock, EncoderBlock
 
 BATCH, LENGTH, SOURCE, HEADS, WIDTH, INNER = 2, 5, 7, 3, 33, 13
 LENGTHS, SOURCE_LENGTHS = torch.tensor([3, LENGTH]), torch.tensor([4, SOURCE])
@@ -82,8 +82,8 @@ def test_encoders_agree(block, x, norm_first):
     ours = block(EncoderBlock, norm_first=norm_first)
     theirs = encoder_to_torch(ours)
     padding, causal = padding_mask(LENGTHS, LENGTH), causal_mask(LENGTH)
-    told = theirs(x, src_mask=~causal, src_key_padding_mask=~padding[:, 0, 0])
-    close(ours(x, padding & causal)[0], told)
+    message = theirs(x, src_mask=~causal, src_key_padding_mask=~padding[:, 0, 0])
+    close(ours(x, padding & causal)[0], message)
     close(ours(x)[0], theirs(x))
 
 
@@ -100,14 +100,14 @@ def test_decoders_agree(block, x, memory, norm_first):
     theirs = decoder_to_torch(ours)
     padding, causal = padding_mask(LENGTHS, LENGTH), causal_mask(LENGTH)
     of_memory = padding_mask(SOURCE_LENGTHS, SOURCE)
-    told = theirs(
+    message = theirs(
         x,
         memory,
         tgt_mask=~causal,
         tgt_key_padding_mask=~padding[:, 0, 0],
         memory_key_padding_mask=~of_memory[:, 0, 0],
     )
-    close(ours(x, memory, padding & causal, of_memory)[0], told)
+    close(ours(x, memory, padding & causal, of_memory)[0], message)
     close(ours(x, memory)[0], theirs(x, memory))
 
 
@@ -116,8 +116,8 @@ def test_decoders_agree(block, x, memory, norm_first):
 def test_their_encoder_as_ours(layer, x, norm_first, batch_first):
     options = {"norm_first": norm_first, "batch_first": batch_first}
     theirs = layer(nn.TransformerEncoderLayer, **options)
-    told = theirs(x) if batch_first else theirs(x.transpose(0, 1)).transpose(0, 1)
-    close(encoder_from_torch(theirs)(x)[0], told)
+    message = theirs(x) if batch_first else theirs(x.transpose(0, 1)).transpose(0, 1)
+    close(encoder_from_torch(theirs)(x)[0], message)
 
 
 @both_norms
@@ -128,9 +128,7 @@ def test_their_decoder_as_ours(layer, x, memory, norm_first):
 
 @both_norms
 @each_way
-def test_there_and_back_is_the_same_to_the_last_bit(
-    block, kind, there, back, norm_first
-):
+def test_there_and_back_is_the_same_to_the_last_bit(block, kind, there, back, norm_first):
     ours = block(kind, norm_first=norm_first, dropout=0.25)
     again = back(there(ours))
     assert repr(again) == repr(ours)
@@ -197,11 +195,11 @@ def test_every_norm_is_looked_at(layer, kind, back):
 @each_way
 def test_every_part_of_ours_is_looked_at(block, kind, there, back):
     ours = block(kind)
-    ours.feed_forward_path.norm.eps = 0.25
+    ours.feed_forward_residual.norm.eps = 0.25
     with pytest.raises(ValueError, match="layer_norm_eps must be 1e-05; got"):
         there(ours)
     ours = block(kind)
-    ours.feed_forward_path.norm_first = True
+    ours.feed_forward_residual.norm_first = True
     with pytest.raises(ValueError, match="one norm_first; got False and True"):
         there(ours)
     ours = block(kind, dropout=0.25)
@@ -229,7 +227,7 @@ def test_a_layer_with_two_rates_or_of_another_kind_is_refused(layer, kind, back)
 def test_what_is_frozen_stays_frozen(block, kind, there, back):
     ours = block(kind)
     ours.feed_forward.expand.bias.requires_grad_(False)
-    ours.feed_forward_path.norm.requires_grad_(False)
+    ours.feed_forward_residual.norm.requires_grad_(False)
     name = "attention" if kind is EncoderBlock else "cross_attention"
     ours.get_submodule(name).requires_grad_(False)
     learning = {name: p.requires_grad for name, p in ours.named_parameters()}

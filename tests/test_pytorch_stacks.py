@@ -7,12 +7,9 @@ import pytest
 import torch
 from torch import nn
 
+from selfattn_book.blocks import DecoderStack, EncoderStack
 from selfattn_book.masks import causal_mask, padding_mask
-from selfattn_book.pytorch_stacks import (
-    transformer_from_torch,
-    transformer_to_torch,
-)
-from selfattn_book.transformer import DecoderStack, EncoderStack
+from selfattn_book.pytorch_stacks import transformer_from_torch, transformer_to_torch
 
 BATCH, LENGTH, SOURCE, HEADS, WIDTH, INNER, LAYERS = 2, 5, 7, 3, 33, 13, (3, 2)
 PADDING = padding_mask([3, LENGTH]), padding_mask([4, SOURCE])
@@ -34,8 +31,7 @@ def stacks(seeded):
         sizes = zip((EncoderStack, DecoderStack), LAYERS, strict=True)
         with seeded(0):
             return [
-                drawn(kind(layers, WIDTH, HEADS, d_ff=INNER, **options))
-                for kind, layers in sizes
+                drawn(kind(layers, WIDTH, HEADS, d_ff=INNER, **options)) for kind, layers in sizes
             ]
 
     return _stacks
@@ -63,20 +59,14 @@ def target(draw):
 
 
 def ours_says(encoder, decoder, source, target, of_target=None, of_source=None):
-    mask = (
-        causal_mask(LENGTH)
-        if of_target is None
-        else of_target & causal_mask(LENGTH)
-    )
+    mask = causal_mask(LENGTH) if of_target is None else of_target & causal_mask(LENGTH)
     memory, _ = encoder(source, of_source)
     return decoder(target, memory, mask, of_source)[0]
 
 
 def theirs_says(theirs, source, target, of_target=None, of_source=None):
     """PyTorch's module means the opposite by True, and wants (B, S) of a padding mask."""
-    hidden = [
-        None if mask is None else ~mask[:, 0, 0] for mask in (of_target, of_source)
-    ]
+    hidden = [None if mask is None else ~mask[:, 0, 0] for mask in (of_target, of_source)]
     return theirs(
         source,
         target,
@@ -89,19 +79,13 @@ def theirs_says(theirs, source, target, of_target=None, of_source=None):
 
 @both_norms
 @pytest.mark.parametrize("is_training", [True, False])
-@pytest.mark.parametrize(
-    "masks", [(), PADDING, (None, PADDING[1]), (PADDING[0], None)]
-)
-def test_our_stacks_as_theirs(
-    stacks, source, target, norm_first, masks, is_training
-):
+@pytest.mark.parametrize("masks", [(), PADDING, (None, PADDING[1]), (PADDING[0], None)])
+def test_our_stacks_as_theirs(stacks, source, target, norm_first, masks, is_training):
     ours = [stack.train(is_training) for stack in stacks(norm_first=norm_first)]
     theirs = transformer_to_torch(*ours)
     assert theirs.training is is_training
     assert [x.training for x in transformer_from_torch(theirs)] == [is_training] * 2
-    with torch.set_grad_enabled(
-        is_training
-    ):  # PyTorch has a path of its own without
+    with torch.set_grad_enabled(is_training):  # PyTorch has a path of its own without
         given = source, target, *masks
         close(ours_says(*ours, *given), theirs_says(theirs, *given))
 
@@ -109,16 +93,14 @@ def test_our_stacks_as_theirs(
 @both_norms
 @pytest.mark.parametrize("batch_first", [True, False])
 @pytest.mark.parametrize("masks", [(), PADDING])
-def test_theirs_as_our_stacks(
-    theirs, source, target, norm_first, batch_first, masks
-):
+def test_theirs_as_our_stacks(theirs, source, target, norm_first, batch_first, masks):
     theirs = theirs(norm_first=norm_first, batch_first=batch_first)
     encoder, decoder = transformer_from_torch(theirs)
     assert (len(encoder.blocks), len(decoder.blocks)) == LAYERS
     given = [x if batch_first else x.transpose(0, 1) for x in (source, target)]
-    told = theirs_says(theirs, *given, *masks)
-    told = told if batch_first else told.transpose(0, 1)
-    close(ours_says(encoder, decoder, source, target, *masks), told)
+    message = theirs_says(theirs, *given, *masks)
+    message = message if batch_first else message.transpose(0, 1)
+    close(ours_says(encoder, decoder, source, target, *masks), message)
 
 
 @both_norms
@@ -138,14 +120,9 @@ def test_a_copy_shares_nothing_and_draws_nothing(stacks, theirs):
     state = torch.get_rng_state()
     there, back = transformer_to_torch(*ours), transformer_from_torch(other)
     assert torch.get_rng_state().equal(state)
-    for copies, originals in (
-        (there.parameters(), ours),
-        (other.parameters(), back),
-    ):
+    for copies, originals in ((there.parameters(), ours), (other.parameters(), back)):
         places = {p.data_ptr() for p in copies}
-        assert not places & {
-            p.data_ptr() for x in originals for p in x.parameters()
-        }
+        assert not places & {p.data_ptr() for x in originals for p in x.parameters()}
 
 
 def test_the_norm_behind_a_post_norm_stack_is_theirs_alone(theirs, stacks):
@@ -174,11 +151,7 @@ def test_what_does_not_fit_is_refused(stacks):
         transformer_to_torch(encoder, DecoderStack(1, 6, 2))
     with pytest.raises(ValueError, match="attention with biases"):
         transformer_to_torch(EncoderStack(1, 33, 3, attention_bias=False), decoder)
-    with pytest.raises(
-        TypeError, match="must be a Transformer; got a EncoderStack"
-    ):
+    with pytest.raises(TypeError, match="must be a Transformer; got a EncoderStack"):
         transformer_from_torch(encoder)
     with pytest.raises(ValueError, match="activation must be relu"):
-        transformer_from_torch(
-            nn.Transformer(6, 2, 1, 1, 5, activation="gelu", batch_first=True)
-        )
+        transformer_from_torch(nn.Transformer(6, 2, 1, 1, 5, activation="gelu", batch_first=True))

@@ -17,9 +17,7 @@ def by_complex_numbers(x, positions, base):
     for t, position in enumerate(positions.tolist()):
         for i in range(width // 2):
             angle = position * base ** (-2 * i / width)
-            for row, out in zip(
-                x.flatten(0, -3), turned.flatten(0, -3), strict=True
-            ):
+            for row, out in zip(x.flatten(0, -3), turned.flatten(0, -3), strict=True):
                 z = complex(row[t, i], row[t, i + width // 2])
                 z *= cmath.exp(1j * angle)
                 out[t, i], out[t, i + width // 2] = z.real, z.imag
@@ -35,9 +33,7 @@ def test_each_pair_is_turned_by_its_clock(draw, agree, width, base):
 
 def test_rows_of_a_batch_may_stand_at_other_positions(draw, agree):
     x = draw(3, 2, 5, 6)
-    places = torch.randint(
-        50, (3, 1, 5), generator=torch.Generator().manual_seed(0)
-    )
+    places = torch.randint(50, (3, 1, 5), generator=torch.Generator().manual_seed(0))
     whole = rotate(x, places)
     for b in range(3):
         agree(whole[b], rotate(x[b], places[b, 0]))
@@ -48,12 +44,7 @@ def test_at_the_first_position_nothing_moves(draw):
     assert torch.equal(rotate(x, torch.zeros(3)), x)
 
 
-@given(
-    st.integers(0, 5000),
-    st.integers(0, 5000),
-    st.integers(-500, 500),
-    st.integers(0, 9),
-)
+@given(st.integers(0, 5000), st.integers(0, 5000), st.integers(-500, 500), st.integers(0, 9))
 def test_only_the_difference_of_two_positions_reaches_a_score(p, s, step, seed):
     generator = torch.Generator().manual_seed(seed)
     q, k = torch.randn(2, 1, 8, generator=generator, dtype=torch.float64)
@@ -62,9 +53,7 @@ def test_only_the_difference_of_two_positions_reaches_a_score(p, s, step, seed):
         one, two = (torch.tensor([float(place)]) for place in (p, s))
         return (rotate(q, one) * rotate(k, two)).sum()
 
-    torch.testing.assert_close(
-        score(p, s), score(p + step, s + step), rtol=0, atol=1e-10
-    )
+    torch.testing.assert_close(score(p, s), score(p + step, s + step), rtol=0, atol=1e-10)
 
 
 def test_no_length_changes(draw, agree):
@@ -99,7 +88,7 @@ def test_what_is_given_stays_as_it_is_and_shapes_alone_will_do(draw):
 
 
 @pytest.mark.parametrize(
-    ("x", "places", "error", "told"),
+    ("x", "places", "error", "message"),
     [
         (torch.ones(3, 5), torch.arange(3), ValueError, r"even D; got \(3, 5\)"),
         (torch.ones(4), torch.arange(1), ValueError, r"even D; got \(4,\)"),
@@ -109,8 +98,8 @@ def test_what_is_given_stays_as_it_is_and_shapes_alone_will_do(draw):
         (torch.ones(3, 4).int(), torch.arange(3), TypeError, "floating-point"),
     ],
 )
-def test_what_cannot_be_turned_is_refused(x, places, error, told):
-    with pytest.raises(error, match=told):
+def test_what_cannot_be_turned_is_refused(x, places, error, message):
+    with pytest.raises(error, match=message):
         rotate(x, places)
 
 

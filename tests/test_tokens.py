@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from selfattn_book.experiments.text import text_of
-from selfattn_book.tokens import WORD, BytePairs, Characters, join, learn_merges
+from selfattn_book.tokens import WORD, BPETokenizer, CharacterTokenizer, merge_pair, train_bpe
 
 SMALL = text_of("jonah")
 
 
 @pytest.fixture(scope="module")
 def pairs():
-    return BytePairs(learn_merges(SMALL, 150))
+    return BPETokenizer(train_bpe(SMALL, 150))
 
 
 def recounted(text, count):
@@ -31,12 +31,12 @@ def recounted(text, count):
         most = max(found.values())
         best = min(pair for pair, times in found.items() if times == most)
         merges.append(best)
-        words = [join(word, best, 255 + len(merges)) for word in words]
+        words = [merge_pair(word, best, 255 + len(merges)) for word in words]
     return merges
 
 
 def test_the_pairs_are_those_of_counting_everything_again():
-    assert learn_merges(SMALL, 150) == recounted(SMALL, 150)
+    assert train_bpe(SMALL, 150) == recounted(SMALL, 150)
 
 
 @settings(max_examples=60, deadline=None)
@@ -44,7 +44,7 @@ def test_the_pairs_are_those_of_counting_everything_again():
 def test_the_pairs_of_any_text_are_those_of_counting_again(text):
     text = text * 2
     try:
-        merges = learn_merges(text, 6)
+        merges = train_bpe(text, 6)
     except ValueError:
         return
     assert merges == recounted(text, 6)
@@ -53,10 +53,10 @@ def test_the_pairs_of_any_text_are_those_of_counting_again(text):
 @settings(max_examples=200, deadline=None)
 @given(st.text())
 def test_every_text_comes_back(text):
-    tokens = BytePairs(learn_merges(SMALL, 40))
+    tokens = BPETokenizer(train_bpe(SMALL, 40))
     assert tokens.decode(tokens.encode(text)) == text
     if text:
-        letters = Characters(text)
+        letters = CharacterTokenizer(text)
         assert letters.decode(letters.encode(text)) == text
 
 
@@ -64,7 +64,7 @@ def test_a_text_is_split_as_if_its_pairs_were_joined_one_after_the_other(pairs):
     for word in set(WORD.findall(SMALL.encode())):
         numbers = list(word)
         for i, pair in enumerate(pairs.merges):
-            numbers = join(numbers, pair, 256 + i)
+            numbers = merge_pair(numbers, pair, 256 + i)
         assert pairs.encode(word.decode()).tolist() == numbers
 
 
@@ -74,7 +74,7 @@ def test_no_token_reaches_across_words(pairs):
 
 
 def test_tokens_are_integers_of_64_bits(pairs):
-    for tokens in (pairs, Characters(SMALL)):
+    for tokens in (pairs, CharacterTokenizer(SMALL)):
         assert tokens.encode(SMALL).dtype == torch.int64
         assert tokens.encode(SMALL[:0]).shape == (0,)
         assert tokens.encode(SMALL).max() < len(tokens)
@@ -90,7 +90,7 @@ def test_the_order_of_sets_does_not_matter(seed):
     """Sets of bytes have another order in each process."""
     code = (
         "from selfattn_book.tokens import *; from selfattn_book.experiments.text import *;"
-        "print(learn_merges(text_of('jonah'), 150))"
+        "print(train_bpe(text_of('jonah'), 150))"
     )
     said = subprocess.run(
         [sys.executable, "-c", code],
@@ -99,41 +99,29 @@ def test_the_order_of_sets_does_not_matter(seed):
         text=True,
         check=True,
     )
-    assert said.stdout.strip() == str(learn_merges(SMALL, 150))
+    assert said.stdout.strip() == str(train_bpe(SMALL, 150))
 
 
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [
-        (lambda: Characters(b"ab"), TypeError, "text must be a string; got bytes"),
-        (
-            lambda: Characters("ab").encode(3),
-            TypeError,
-            "must be a string; got int",
-        ),
-        (lambda: Characters("ab").encode("abcad"), ValueError, "got 'c', 'd'$"),
-        (lambda: Characters("ab").decode([-1]), ValueError, "from 0 to 1; got -1"),
-        (
-            lambda: Characters("ab").decode([1.0]),
-            ValueError,
-            "from 0 to 1; got 1.0",
-        ),
-        (lambda: BytePairs([]).encode(None), TypeError, "got NoneType"),
-        (
-            lambda: BytePairs([]).decode([True]),
-            ValueError,
-            "from 0 to 255; got True",
-        ),
-        (lambda: BytePairs([(0, 1), (257, 0)]), ValueError, "pair 1.*0 to 256"),
-        (
-            lambda: learn_merges(None, 1),
-            TypeError,
-            "must be a string; got NoneType",
-        ),
-        (lambda: learn_merges("abab", -1), ValueError, "at least 0; got -1"),
-        (lambda: learn_merges("abab", 1.0), TypeError, "must be an integer"),
-        (lambda: learn_merges("", 1), ValueError, "count must be at most 0"),
-        (lambda: learn_merges("abc", 1), ValueError, "at most 0, since.*; got 1"),
+        (lambda: CharacterTokenizer(b"ab"), TypeError, "text must be a string; got bytes"),
+        (lambda: CharacterTokenizer("ab").encode(3), TypeError, "must be a string; got int"),
+        (lambda: CharacterTokenizer("ab").encode("abcad"), ValueError, "got 'c', 'd'$"),
+        (lambda: CharacterTokenizer("ab").decode([-1]), ValueError, "from 0 to 1; got -1"),
+        (lambda: CharacterTokenizer("ab").decode([1.0]), ValueError, "from 0 to 1; got 1.0"),
+        (lambda: BPETokenizer([]).encode(None), TypeError, "got NoneType"),
+        (lambda: CharacterTokenizer("a\ud800"), ValueError, r"lone surrogate; got '\\ud800' at po"),
+        (lambda: CharacterTokenizer("ab").encode("\udfff"), ValueError, "surrogate.* position 0"),
+        (lambda: BPETokenizer([]).encode("ab\ud800c"), ValueError, "surrogate.* position 2"),
+        (lambda: train_bpe("\ud800" * 4, 1), ValueError, "lone surrogate.* position 0"),
+        (lambda: BPETokenizer([]).decode([True]), ValueError, "from 0 to 255; got True"),
+        (lambda: BPETokenizer([(0, 1), (257, 0)]), ValueError, "pair 1.*0 to 256"),
+        (lambda: train_bpe(None, 1), TypeError, "must be a string; got NoneType"),
+        (lambda: train_bpe("abab", -1), ValueError, "at least 0; got -1"),
+        (lambda: train_bpe("abab", 1.0), TypeError, "must be an integer"),
+        (lambda: train_bpe("", 1), ValueError, "count must be at most 0"),
+        (lambda: train_bpe("abc", 1), ValueError, "at most 0, since.*; got 1"),
     ],
 )
 def test_what_is_no_text_or_no_token_is_refused(call, error, said):

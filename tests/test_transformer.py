@@ -1,370 +1,338 @@
-"""The blocks are what their equations say, and their parts do not reach beyond them."""
+"""A whole Transformer is its parts in order, and writes the same with a cache."""
 
+import math
 from functools import partial
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 
 from selfattn_book.cache import DecoderCache
 from selfattn_book.masks import causal_mask, padding_mask
-from selfattn_book.transformer import (
-    DecoderBlock,
-    DecoderStack,
-    EncoderBlock,
-    EncoderStack,
-    FeedForward,
-    Residual,
-)
+from selfattn_book.positions import sinusoidal_encoding
+from selfattn_book.transformer import Transformer
 
-BATCH, LENGTH, SOURCE, HEADS, HEAD_WIDTH, INNER, LAYERS = 2, 5, 7, 3, 11, 13, 3
-WIDTH = HEADS * HEAD_WIDTH
+B, S, T, SOURCES, TARGETS, WIDTH, LAYERS, HEADS = 3, 5, 7, 13, 11, 6, 2, 2
+SIZES = {"d_model": WIDTH, "num_layers": LAYERS, "num_heads": HEADS}
 
-close = partial(torch.testing.assert_close, rtol=1e-10, atol=1e-11)
+close = partial(torch.testing.assert_close, rtol=1e-11, atol=1e-11)
 both_norms = pytest.mark.parametrize("norm_first", [True, False])
-each_kind = pytest.mark.parametrize(
-    "kind", [EncoderBlock, DecoderBlock, EncoderStack, DecoderStack]
-)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make(seeded):
-    """Make a module of float64, with parameters that hide nothing: biases and gains are drawn."""
+    """Make a model of float64 whose parameters are all drawn: zeros and ones would hide a swap."""
 
-    def _make(kind, **options):
-        sizes = (
-            (LAYERS, WIDTH, HEADS) if "Stack" in kind.__name__ else (WIDTH, HEADS)
-        )
-        with seeded(0):
-            module = kind(*sizes, d_ff=INNER, **options).double()
-            for parameter in module.parameters():
-                nn.init.normal_(parameter, std=0.3)
-        return module
+    def _make(seed=0, **options):
+        with seeded(seed):
+            model = Transformer(SOURCES, TARGETS, **SIZES, **options).double()
+            for name, parameter in model.named_parameters():
+                if "embedding" not in name:
+                    nn.init.normal_(parameter, std=0.5)
+        return model
 
     return _make
 
 
-@pytest.fixture
-def x(draw):
-    return draw(BATCH, LENGTH, WIDTH, seed=1)
+def tokens(rows, length, vocabulary, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(vocabulary, (rows, length), generator=generator)
 
 
 @pytest.fixture
-def memory(draw):
-    return draw(BATCH, SOURCE, WIDTH, seed=2)
+def source():
+    return tokens(B, S, SOURCES)
 
 
-def inputs(module, x, memory):
-    return (x, memory) if "Decoder" in type(module).__name__ else (x,)
-
-
-def normalize(x, norm):
-    """LayerNorm by its definition, number by number."""
-    rows = []
-    for row in x.flatten(0, -2):
-        mean = sum(row) / len(row)
-        variance = sum((value - mean) ** 2 for value in row) / len(row)
-        rows.append((row - mean) / (variance + 1e-5) ** 0.5)
-    return torch.stack(rows).view_as(x) * norm.weight + norm.bias
-
-
-def network(x, part):
-    hidden = x @ part.expand.weight.T + part.expand.bias
-    hidden = hidden * (hidden > 0)
-    return hidden @ part.contract.weight.T + part.contract.bias
-
-
-def by_hand(x, steps, norm_first):
-    """Apply parts on residual paths; each step is a part and the norm of its path."""
-    for part, norm in steps:
-        pre = norm_first
-        x = x + part(normalize(x, norm)) if pre else normalize(x + part(x), norm)
-    return x
+@pytest.fixture
+def target():
+    return tokens(B, T, TARGETS, seed=1)
 
 
 @both_norms
-def test_an_encoder_block_is_its_equations(make, x, draw_mask, norm_first):
-    block = make(EncoderBlock, norm_first=norm_first)
-    mask = draw_mask(BATCH, HEADS, LENGTH, LENGTH)
-    steps = [
-        (lambda y: block.attention(y, y, y, mask)[0], block.attention_path.norm),
-        (lambda y: network(y, block.feed_forward), block.feed_forward_path.norm),
-    ]
-    states, weights = block(x, mask)
-    close(states, by_hand(x, steps, norm_first))
-    y = normalize(x, block.attention_path.norm) if norm_first else x
-    close(weights, block.attention(y, y, y, mask)[1])
+@pytest.mark.parametrize("tied", [True, False])
+def test_it_is_its_parts_in_order(make, source, target, norm_first, tied):
+    """Every step once more, with products of one-hot rows instead of a table of tokens."""
+    model = make(norm_first=norm_first, tied=tied)
+    vectors = []
+    for sequence, table in (
+        (source, model.source_embedding.weight),
+        (target, model.target_embedding.weight),
+    ):
+        hot = torch.eye(len(table), dtype=torch.float64)[sequence]
+        places = sinusoidal_encoding(sequence.size(1), WIDTH, dtype=torch.float64)
+        vectors.append(math.sqrt(WIDTH) * hot @ table + places)
+    seen = padding_mask([5, 2, 3])
+    memory, _ = model.encoder(vectors[0], seen)
+    states, *_ = model.decoder(vectors[1], memory, causal_mask(T), seen)
+    table = model.target_embedding if tied else model.unembedding
+    close(model(source, target, seen), states @ table.weight.T)
 
 
 @both_norms
-def test_a_decoder_block_is_its_equations(make, x, memory, draw_mask, norm_first):
-    block = make(DecoderBlock, norm_first=norm_first)
-    own = draw_mask(BATCH, HEADS, LENGTH, LENGTH)
-    across = draw_mask(BATCH, HEADS, LENGTH, SOURCE, seed=1)
-    steps = [
-        (
-            lambda y: block.self_attention(y, y, y, own)[0],
-            block.self_attention_path.norm,
-        ),
-        (
-            lambda y: block.cross_attention(y, memory, memory, across)[0],
-            block.cross_attention_path.norm,
-        ),
-        (lambda y: network(y, block.feed_forward), block.feed_forward_path.norm),
-    ]
-    states, weights, memory_weights = block(x, memory, own, across)
-    close(states, by_hand(x, steps, norm_first))
-    after_first = by_hand(x, steps[:1], norm_first)
-    y, z = x, after_first
-    if norm_first:
-        y = normalize(x, block.self_attention_path.norm)
-        z = normalize(after_first, block.cross_attention_path.norm)
-    close(weights, block.self_attention(y, y, y, own)[1])
-    expected = block.cross_attention(z, memory, memory, across)[1]
-    close(memory_weights, expected)
+def test_the_future_changes_nothing_in_the_past(make, source, target, norm_first):
+    model, later = make(norm_first=norm_first), target.clone()
+    later[:, 4:] = (later[:, 4:] + 1) % TARGETS
+    before, after = model(source, target), model(source, later)
+    assert before[:, :4].equal(after[:, :4])
+    assert not before[:, 4:].allclose(after[:, 4:])
 
 
 @both_norms
-@pytest.mark.parametrize("kind", [EncoderStack, DecoderStack])
-def test_a_stack_is_its_blocks_in_order(make, x, memory, kind, norm_first):
-    stack = make(kind, norm_first=norm_first)
-    states, *weights = stack(*inputs(stack, x, memory))
-    y, seen = x, []
-    for block in stack.blocks:
-        y, *own = block(y, *inputs(stack, x, memory)[1:])
-        seen.append(own)
-    close(states, normalize(y, stack.norm) if norm_first else y)
-    assert len(stack.blocks) == LAYERS
-    for of_kind, expected in zip(weights, zip(*seen, strict=True), strict=True):
-        for ours, theirs in zip(of_kind, expected, strict=True):
-            assert ours.equal(theirs)
+def test_a_padded_source_equals_itself_alone(make, source, target, norm_first):
+    model, lengths = make(norm_first=norm_first), [5, 2, 3]
+    together = model(source, target, padding_mask(lengths))
+    for b, n in enumerate(lengths):
+        alone = model(source[b : b + 1, :n], target[b : b + 1])
+        close(together[b : b + 1], alone)
 
 
 @both_norms
-@each_kind
-def test_both_ways_to_attend_close(make, x, memory, kind, norm_first):
-    module = make(kind, norm_first=norm_first)
-    given = inputs(module, x, memory)
-    slow, *weights = module(*given)
-    fast, *nothing = module(*given, need_weights=False)
-    close(fast, slow)
-    none = [None] * LAYERS if "Stack" in kind.__name__ else None
-    assert nothing == [none] * len(weights)
+def test_a_padded_target_equals_itself_alone(make, source, target, norm_first):
+    """Padding on the left has nothing to see, and stays finite; positions count from the left."""
+    model = make(norm_first=norm_first)
+    right = padding_mask([7, 2, 3])
+    together = model(source, target, None, right)
+    for b, n in enumerate([7, 2, 3]):
+        alone = model(source[b : b + 1], target[b : b + 1, :n])
+        close(together[b : b + 1, :n], alone)
+    other = target.clone()
+    other[:, 0] = (other[:, 0] + 1) % TARGETS
+    hidden = torch.ones(B, 1, 1, T, dtype=torch.bool)
+    hidden[..., 0] = False
+    one, two = (model(source, y, None, hidden) for y in (target, other))
+    assert one.isfinite().all()
+    assert one[:, 1:].equal(two[:, 1:])
+    assert not one[:, :1].allclose(two[:, :1])
 
 
-@both_norms
-@each_kind
-def test_the_future_changes_nothing_in_the_past(make, x, memory, kind, norm_first):
-    module = make(kind, norm_first=norm_first)
-    given = inputs(module, x, memory)
-    later = x.clone()
-    later[:, 3:] *= -1
-    mask = (
-        (causal_mask(LENGTH),) if len(given) == 1 else (memory, causal_mask(LENGTH))
-    )
-    before, after = module(x, *mask)[0], module(later, *mask)[0]
-    assert before[:, :3].equal(after[:, :3])
-    assert not before[:, 3:].allclose(after[:, 3:])
+def test_both_sides_know_an_order(make, source, target):
+    model = make()
+    logits = model(source, target)
+    assert not model(source.flip(1), target).allclose(logits)
+    last = model(source, target[:, [1, 0, 2, 3, 4, 5, 6]])[:, -1]
+    assert not last.allclose(logits[:, -1])
 
 
-@both_norms
-@pytest.mark.parametrize("kind", [EncoderBlock, EncoderStack])
-def test_a_padded_sequence_equals_itself_alone(make, x, kind, norm_first):
-    module = make(kind, norm_first=norm_first)
-    mask = padding_mask(torch.tensor([3, LENGTH]), LENGTH)
-    padded = module(x, mask)[0]
-    close(padded[:1, :3], module(x[:1, :3])[0])
-    close(padded[1:], module(x[1:])[0])
+def test_each_table_is_drawn_for_two_sizes(seeded):
+    """Embedded tokens and logits both begin with entries of variance 1."""
+    with seeded(0):
+        model = Transformer(999, 998, d_model=64, num_layers=1, num_heads=1)
+    for table in (model.source_embedding, model.target_embedding, model.unembedding):
+        assert abs(table.weight.std().item() * 8 - 1) < 0.02
 
 
-@both_norms
-@pytest.mark.parametrize("kind", [DecoderBlock, DecoderStack])
-def test_a_padded_memory_equals_a_shorter_one(make, x, memory, kind, norm_first):
-    module = make(kind, norm_first=norm_first)
-    mask = padding_mask(torch.tensor([4, SOURCE]), SOURCE)
-    padded = module(x, memory, None, mask)[0]
-    close(padded[:1], module(x[:1], memory[:1, :4])[0])
-    close(padded[1:], module(x[1:], memory[1:])[0])
+def test_the_sizes_of_its_parts(seeded):
+    with seeded(0):
+        model = Transformer(4, 5, **SIZES, d_ff=3, norm_first=True, dropout=0.25, max_len=9)
+    stacks = model.encoder, model.decoder
+    assert [len(stack.blocks) for stack in stacks] == [LAYERS, LAYERS]
+    for stack in stacks:
+        assert stack.blocks[0].feed_forward.expand.out_features == 3
+        assert stack.blocks[0].feed_forward_residual.norm_first
+    rates = {part.p for part in model.modules() if isinstance(part, nn.Dropout)}
+    assert rates == {0.25}
+    assert model.dropout.p == 0.25
+    assert model.place_source.table.shape == (9, WIDTH)
+    assert model.place_target.table.shape == (9, WIDTH)
+    assert model.unembedding.bias is None
+    assert Transformer(4, 5, **SIZES).dropout.p == 0
 
 
-@both_norms
-@each_kind
-def test_every_parameter_learns(make, x, memory, kind, norm_first):
-    module = make(kind, norm_first=norm_first)
-    target = x.flip(-1)
-    loss = (module(*inputs(module, x, memory))[0] - target).square().mean()
-    loss.backward()
-    for name, parameter in module.named_parameters():
-        if not name.endswith(
-            "project_key.bias"
-        ):  # adds the same to a row of scores
+def test_embedded_tokens_are_dropped_in_training(make, source, target):
+    """On both sides, with all other dropout taken away, nothing of any token is left."""
+    model = make(dropout=1.0)
+    for part in (*model.encoder.modules(), *model.decoder.modules()):
+        if isinstance(part, nn.Dropout):
+            part.p = 0.0
+        if hasattr(part, "d_head"):
+            part.dropout = 0.0
+    assert model.encode(source).std(0).max() < 1e-12
+    memory = model.encode(source[:1]).expand(B, S, WIDTH)
+    assert model.decode(target, memory).std(0).max() < 1e-12
+
+
+def test_tied_weights_learn_as_one(make, source, target):
+    model = make(tied=True)
+    names = [name for name, _ in model.named_parameters()]
+    assert "unembedding.weight" not in names
+    assert len(names) + 1 == len(list(make().named_parameters()))
+    model(source, target).square().mean().backward()
+    assert model.unembedding.weight.grad is model.target_embedding.weight.grad
+
+
+def test_every_parameter_learns(make, source, target):
+    model = make(norm_first=True)
+    model(source, target).square().mean().backward()
+    for name, parameter in model.named_parameters():
+        if not name.endswith("project_key.bias"):  # adds the same to each score
             assert parameter.grad.abs().max() > 1e-9, name
 
 
-@each_kind
-def test_samples_do_not_meet(make, x, memory, kind):
-    module = make(kind)
-    given = inputs(module, x, memory)
-    other = [tensor.clone() for tensor in given]
-    for tensor in other:
-        tensor[0] += 1
-    assert module(*given)[0][1].equal(module(*other)[0][1])
+@both_norms
+@given(cuts=st.lists(st.integers(1, 3), min_size=3, max_size=7))
+def test_chunks_with_caches_equal_the_whole(make, norm_first, cuts):
+    model, seen = make(norm_first=norm_first), padding_mask([5, 2, 3])
+    source, target = tokens(B, S, SOURCES), tokens(B, sum(cuts), TARGETS, seed=1)
+    real = padding_mask([sum(cuts), 2, 1], sum(cuts))
+    memory = model.encode(source, seen)
+    for hide in (None, real):
+        whole = model.decode(target, memory, seen, hide)
+        caches = [DecoderCache.empty() for _ in model.decoder.blocks]
+        at, parts = 0, []
+        for chunk in target.split(cuts, dim=1):
+            at += chunk.size(1)
+            so_far = None if hide is None else hide[..., :at]
+            parts.append(model.decode(chunk, memory, seen, so_far, caches=caches))
+        close(torch.cat(parts, dim=1), whole)
+        assert [len(cache.target) for cache in caches] == [at] * LAYERS
+        assert [len(cache.memory) for cache in caches] == [S] * LAYERS
 
 
 @both_norms
-@pytest.mark.parametrize("need_weights", [True, False])
-@pytest.mark.parametrize("kind", [DecoderBlock, DecoderStack])
-def test_steps_with_a_cache_equal_the_whole(
-    make, x, memory, kind, norm_first, need_weights
-):
-    module = make(kind, norm_first=norm_first)
-    seen = padding_mask(torch.tensor([4, SOURCE]), SOURCE)
-    whole, *weights = module(x, memory, causal_mask(LENGTH), seen)
-    caches = [DecoderCache.empty() for _ in range(LAYERS)]
-    given = {"caches": caches} if kind is DecoderStack else {"cache": caches[0]}
-    at = 0
-    for chunk in x.split([1, 2, 1, 1], dim=1):
-        mask = causal_mask(chunk.size(1), at + chunk.size(1))
-        part, *own = module(
-            chunk, memory, mask, seen, need_weights=need_weights, **given
-        )
-        close(part, whole[:, at : at + chunk.size(1)])
-        rows, at = slice(at, at + chunk.size(1)), at + chunk.size(1)
-        if need_weights:
-            own, all_of = (
-                (flat[-1] if kind is DecoderStack else flat for flat in found)
-                for found in (own, weights)
-            )
-            for some, expected, end in zip(own, all_of, (at, SOURCE), strict=True):
-                close(some, expected[:, :, rows, :end])
-    assert len(caches[0].target) == LENGTH
-    assert len(caches[0].memory) == SOURCE
+@pytest.mark.parametrize("end", [None, 4])
+def test_writing_with_a_cache_is_writing_without(make, source, norm_first, end):
+    """The logits agree to rounding, and no two of these are as near to each other."""
+    seen = padding_mask([5, 2, 3])
+    for seed in range(5):
+        model, found = make(seed=seed, norm_first=norm_first), []
+        for cached in (True, False):
+            logits = []
+
+            def select(given, logits=logits):
+                logits.append(given)
+                return given.argmax(-1)
+
+            options = {"start": 1, "end": end, "cached": cached, "select": select}
+            written = model.predict(source, 9, source_mask=seen, **options)
+            plain = {name: options[name] for name in ("start", "end", "cached")}
+            assert written.equal(model.predict(source, 9, source_mask=seen, **plain))
+            found.append((written, torch.stack(logits)))
+        assert found[0][0].equal(found[1][0])
+        close(found[0][1], found[1][1])
 
 
-@pytest.mark.parametrize("kind", [DecoderBlock, DecoderStack])
-def test_a_refused_step_leaves_the_caches_as_they_were(make, x, memory, kind):
-    module, caches = make(kind), [DecoderCache.empty() for _ in range(LAYERS)]
-    given = {"caches": caches} if kind is DecoderStack else {"cache": caches[0]}
-    module(x[:, :2], memory, causal_mask(2), **given)
-    newest = x[:, 2:3]
+def test_what_is_written_is_the_likeliest_of_each_step(make, source):
+    """Handed back, shifted by one, the training pass says the same at every position."""
+    model, before = make(), source.clone()
+    written = model.predict(source, 9, start=1)
+    assert source.equal(before)
+    shifted = torch.cat([torch.ones(B, 1, dtype=torch.int64), written[:, :-1]], dim=1)
+    assert model(source, shifted).argmax(-1).equal(written)
+
+
+def test_a_row_in_a_batch_is_written_as_alone(make, source):
+    model, lengths = make(seed=2), [5, 2, 3]
+    together = model.predict(source, 9, start=1, end=4, source_mask=padding_mask(lengths))
+    for row, one, n in zip(together, source, lengths, strict=True):
+        alone = model.predict(one[None, :n], 9, start=1, end=4)[0]
+        assert row[: len(alone)].equal(alone)
+        assert (row[len(alone) :] == 4).all()
+
+
+def scripted(make, rows):
+    """Make a model that writes given rows, whatever it is given, and count its steps."""
+    model, steps = make(), []
+
+    def select(logits):
+        steps.append(logits.shape)
+        assert not logits.requires_grad
+        return torch.tensor(rows)[:, len(steps) - 1]
+
+    return model, select, steps
+
+
+def test_behind_its_end_a_row_holds_the_end_alone(make, source):
+    rows = [[2, 4, 7, 8], [3, 5, 4, 9], [6, 5, 4, 1]]
+    model, select, steps = scripted(make, rows)
+    written = model.predict(source, 9, start=0, end=4, select=select)
+    assert written.tolist() == [[2, 4, 4], [3, 5, 4], [6, 5, 4]]
+    assert steps == [(B, TARGETS)] * 3  # no step more than the longest needs
+
+
+def test_without_an_end_all_is_written(make, source):
+    model, select, _ = scripted(make, [[2, 4], [4, 4], [4, 4]])
+    written = model.predict(source, 2, start=0, select=select)
+    assert written.tolist() == [[2, 4], [4, 4], [4, 4]]
+
+
+def test_what_is_no_token_is_refused(make, source, target):
+    model = make()
+    for wrong, error, message in (
+        (source.double(), TypeError, "source must be an integer tensor; got"),
+        (source > 3, TypeError, "got dtype torch.bool"),
+        (source[0], ValueError, r"source must have shape \(B, T\); got"),
+        (source + SOURCES, ValueError, "source must hold tokens from 0 to 12; got"),
+        (source - SOURCES, ValueError, "source must hold tokens from 0 to 12; got"),
+    ):
+        with pytest.raises(error, match=message):
+            model(wrong, target)
+        with pytest.raises(error, match=message):
+            model.predict(wrong, 3, start=0)
+    with pytest.raises(ValueError, match="target must hold tokens from 0 to 10; go"):
+        model(source, target + TARGETS)
+    assert model(source.int(), target.int()).equal(model(source, target))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"length": 0}, ValueError, "length must be at least 1; got 0"),
+        ({"length": 2.5}, TypeError, "length must be an integer; got 2.5"),
+        ({"start": 11}, ValueError, "start must be at most 10; got 11"),
+        ({"start": -1}, ValueError, "start must be at least 0; got -1"),
+        ({"end": 11}, ValueError, "end must be at most 10; got 11"),
+        ({"end": "."}, TypeError, "end must be an integer; got '.'"),
+        ({"length": 11}, ValueError, "max_len = 9"),
+    ],
+)
+@pytest.mark.parametrize("cached", [True, False])
+def test_what_cannot_be_written_is_refused(make, source, change, error, message, cached):
+    arguments = {"length": 3, "start": 1, "cached": cached, **change}
+    with pytest.raises(error, match=message):
+        make(max_len=9).predict(source, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "error", "message"),
+    [
+        ((0, 5), ValueError, "source_vocabulary must be at least 1; got 0"),
+        ((5, 2.5), TypeError, "target_vocabulary must be an integer; got 2.5"),
+    ],
+)
+def test_sizes_are_checked(sizes, error, message):
+    with pytest.raises(error, match=message):
+        Transformer(*sizes, **SIZES)
+
+
+def test_a_refused_step_leaves_every_cache_as_it_was(make, source, target):
+    model = make()
+    memory = model.encode(source)
+    begun = [DecoderCache.empty() for _ in range(LAYERS)]
+    model.decode(target[:, :2], memory, caches=begun)
+    newest, other = target[:, 2:3], [cache.copy() for cache in begun]
     for wrong, message in (
-        ((newest[..., :3], memory), "shape|normalized_shape"),
-        ((newest, memory[:, 1:]), "memory must be of length 7"),
-        ((newest, memory[0]), "memory must be of length 7"),
-        ((newest, memory, torch.ones(1, 2).bool()), "mask must broadcast"),
-        ((newest, memory, None, torch.ones(6).bool()), "mask must broadcast"),
+        ((newest + TARGETS, memory), "target must hold tokens"),
+        ((newest[:1], memory), "must continue the cache's|batch size"),
+        ((newest, memory[:, 1:]), "memory must be of length 5"),
+        ((newest, memory[:1]), "batch size"),
+        ((newest, memory.float()), "dtype"),
+        ((newest, memory, torch.ones(S)), "boolean"),
+        ((newest, memory, None, torch.ones(B, 1, 1, 2).bool()), "size of tensor"),
     ):
         with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
-            module(*wrong, **given)
-        assert [len(cache.target) for cache in caches[:1]] == [2]
-        assert [len(cache.memory) for cache in caches[:1]] == [SOURCE]
-    close(
-        module(newest, memory, **given)[0],
-        module(x[:, :3], memory, causal_mask(3))[0][:, 2:],
-    )
+            model.decode(*wrong, caches=begun)
+        assert [len(cache.target) for cache in begun] == [2] * LAYERS
+    with pytest.raises(ValueError, match="one cache for each of the 2 blocks; got 1"):
+        model.decode(newest, memory, caches=begun[:1])
+    again = model.decode(newest, memory, caches=begun)
+    assert again.equal(model.decode(newest, memory, caches=other))
 
 
-def test_a_step_that_a_later_block_refuses_leaves_the_caches_as_they_were(
-    make, x, memory
-):
-    stack, caches = (
-        make(DecoderStack),
-        [DecoderCache.empty() for _ in range(LAYERS)],
-    )
-    caches[1].memory.keep(*[x.new_zeros(BATCH, HEADS, 4, HEAD_WIDTH)] * 2)
-    with pytest.raises(ValueError, match="memory must be of length 4"):
-        stack(x, memory, caches=caches)
-    assert [len(cache.target) for cache in caches] == [0, 0, 0]
-    assert [len(cache.memory) for cache in caches] == [0, 4, 0]
-
-
-def test_there_is_a_cache_for_each_block(make, x, memory):
-    stack, caches = make(DecoderStack), [DecoderCache.empty() for _ in range(4)]
-    for count in (2, 4):
-        with pytest.raises(ValueError, match=f"of the 3 blocks; got {count}"):
-            stack(x, memory, caches=caches[:count])
-
-
-@each_kind
-def test_dropout_is_handed_to_every_part(make, kind):
-    module = make(kind, dropout=0.25)
-    rates = [part.p for part in module.modules() if isinstance(part, nn.Dropout)]
-    heads = [part.dropout for part in module.modules() if hasattr(part, "d_head")]
-    parts = {EncoderBlock: (3, 1), DecoderBlock: (4, 2)}
-    blocks = LAYERS if "Stack" in kind.__name__ else 1
-    own = EncoderBlock if "Encoder" in kind.__name__ else DecoderBlock
-    assert rates == [0.25] * (parts[own][0] * blocks)
-    assert heads == [0.25] * (parts[own][1] * blocks)
-
-
-@each_kind
-def test_nothing_is_dropped_in_evaluation(make, x, memory, kind):
-    module = make(kind, dropout=0.5)
-    given = inputs(module, x, memory)
-    assert not module(*given)[0].equal(module(*given)[0])
-    module.eval()
-    assert module(*given)[0].equal(module(*given)[0])
-
-
-@pytest.mark.parametrize("kind", [EncoderBlock, DecoderBlock])
-def test_sizes_that_are_left_out(kind):
-    block = kind(6, 3)
-    assert block.feed_forward.expand.out_features == 24
-    for part in block.modules():
-        if hasattr(part, "d_head"):
-            assert part.d_head == 2
-            assert part.project_query.bias is not None
-    assert not any(
-        part.norm_first for part in block.modules() if isinstance(part, Residual)
-    )
-
-
-@each_kind
-def test_heads_of_source_d(make, x, memory, kind):
-    module = make(kind, d_head=WIDTH, attention_bias=False)
-    for part in module.modules():
-        if hasattr(part, "d_head"):
-            assert part.project_value.weight.shape == (HEADS * WIDTH, WIDTH)
-            assert part.project_output.bias is None
-            assert part.project_key.bias is None
-    assert module(*inputs(module, x, memory))[0].shape == x.shape
-
-
-@pytest.mark.parametrize("kind", [EncoderStack, DecoderStack])
-def test_a_stack_of_nothing_is_refused(kind):
-    with pytest.raises(ValueError, match="num_layers must be at least 1; got 0"):
-        kind(0, 4, 2)
-
-
-def test_dropout_of_a_part_is_a_probability():
-    with pytest.raises(ValueError, match="probability"):
-        FeedForward(4, 3, dropout=2.0)
-    with pytest.raises(ValueError, match="d_model must be at least 1; got 0"):
-        FeedForward(0, 3)
-
-
-@each_kind
-def test_compiles_nothing_away_on_meta(make, kind):
+def test_it_runs_on_meta_and_compiles_nothing_away():
     with torch.device("meta"):
-        sizes = (LAYERS, 6, 3) if "Stack" in kind.__name__ else (6, 3)
-        module = kind(*sizes)
-        given = (torch.empty(2, 5, 6), torch.empty(2, 7, 6))
-        states = module(*given[: len(inputs(module, 0, 0))])[0]
-    assert states.shape == (2, 5, 6)
-
-
-def test_one_number_is_normalized_as_well(draw):
-    x, change = draw(BATCH, LENGTH, 1), draw(BATCH, LENGTH, 1, seed=1)
-    for path in (Residual(1, norm_first=first).double() for first in (True, False)):
-        with torch.no_grad():
-            path.norm.bias.fill_(
-                0.5
-            )  # all that is left of a number without its mean
-        normed = path.before(x) if path.norm_first else path.after(x, change)
-        assert normed.equal(torch.full_like(x, 0.5))
-
-
-@pytest.mark.parametrize(("d_model", "error"), [(0, ValueError), (2.5, TypeError)])
-def test_the_width_of_a_path_is_checked(d_model, error):
-    with pytest.raises(error, match="d_model must be"):
-        Residual(d_model, norm_first=True)
+        model = Transformer(4, 5, **SIZES)
+        whole = torch.empty(2, 3, dtype=torch.int64)
+        assert model(whole, whole[:, :2]).shape == (2, 2, 5)

@@ -1,11 +1,14 @@
 """An executable book whose every claim is checked by its build; see README.md beside this file."""
 
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # `bookproof.verify` runs without Sphinx
+    from sphinx.application import Sphinx
 
 PARTS = ("claims", "fresh", "listing", "layers", "others", "html", "notebooks", "course")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: "Sphinx") -> dict[str, bool]:
     """Set up all parts; each is an extension of its own, too."""
     for part in PARTS:
         app.setup_extension(f"{__name__}.{part}")

@@ -28,8 +28,9 @@ def read_floors(project: Path) -> tuple[str, list[Floor]]:
 
 
 def file_of(root: Path, name: str) -> Path:
-    """Return the file of a module or of a room."""
-    return root / name / "__init__.py" if (root / name).is_dir() else root / f"{name}.py"
+    """Return the file of a module or of a subpackage."""
+    package = root / name / "__init__.py"
+    return package if package.exists() else root / f"{name}.py"
 
 
 def purpose(file: Path) -> str:

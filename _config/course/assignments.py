@@ -16,7 +16,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from _config.course import for_otter
 from _config.course.notes import notes
 from _config.course.weeks import ROOT, SOURCES, Week, chapters, week_of
-from selfattn_book.course.variants import week_code
+from selfattn_book.exercises.checking.variants import week_code
 
 MADE = ROOT / "_build" / "assignments"
 

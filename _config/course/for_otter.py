@@ -8,7 +8,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from _config.course.weeks import Exercise, Week
-from selfattn_book.course.exercise import Asked
+from selfattn_book.exercises.checking.exercise import Asked
 
 Cell = Any
 HAND_IN = """Write your id as a text, run all cells from the top, and hand in this notebook.
@@ -19,7 +19,7 @@ The cells below each exercise look at the form of your answer; what it is worth 
 ASKED = '''"""Ask an answer one thing, with the numbers of the student who gave it."""
 
 from checks import exercises
-from selfattn_book.course.variants import draw
+from selfattn_book.exercises.checking.variants import draw
 
 
 def ask(names, exercise, number):
@@ -70,7 +70,7 @@ def drawing(week: Week, code: str) -> str:
     """Return the cell that draws a student's numbers."""
     choices = "".join(f"    {name!r}: {given!r},\n" for name, given in week.numbers.items())
     return (
-        "import math\n\nimport torch\n\nfrom selfattn_book.course.variants import draw\n\n"
+        "import math\n\nimport torch\n\nfrom selfattn_book.exercises.checking.variants import draw\n\n"
         f"numbers = draw({code!r}, student_id, {{\n{choices}}})\nnumbers"
     )
 
@@ -119,8 +119,8 @@ def tests(week: Week, exercise: Exercise) -> list[Cell]:
 def hidden(name: str, number: int, asked: Asked) -> str:
     """Return the test that asks one thing."""
     body = f"def test_{name}_{number}(env):\n    from asked import ask\n    ask(env, {name!r}, {number})"
-    told = re.sub(r"[\"\\]", "", f"{asked.told}: read {asked.reread} again")
-    return configured(f"points: {asked.points}\nhidden: true\nfailure_message: {told!r}", body)
+    message = re.sub(r"[\"\\]", "", f"{asked.message}: read {asked.section} again")
+    return configured(f"points: {asked.points}\nhidden: true\nfailure_message: {message!r}", body)
 
 
 def configured(settings: str, body: str) -> str:

@@ -7,10 +7,9 @@ HANDLING = """## Handing out and grading
 
 * Students get the notebook in `student/`, and need `selfattn-book` and `otter-grader`.
 * Students draw their numbers from their ids and the code {code}, which is printed in the notebook.
-* A folder of `ID.ipynb` or `ID.py` is graded by
-  `python3 noxfile.py -s grade -- {chapter} FOLDER gradebook.csv --key KEY`.
-* `otter run -a autograder.zip SUBMISSION.ipynb` grades one; Gradescope takes the same archive.
-  Otter believes the id that stands in the notebook; the session `grade` goes by the file's name.
+* `otter grade -a autograder.zip FOLDER` grades a folder in containers, `otter run -a autograder.zip
+  SUBMISSION.ipynb` one notebook; Gradescope takes the same archive. Compare the id in each notebook
+  with the name under which it was submitted.
 """
 
 
@@ -20,7 +19,7 @@ def notes(week: Week, code: str) -> str:
     minutes = sum(exercise.minutes for exercise in week.exercises)
     drawn = "".join(f"* `{name}`: {given}\n" for name, given in week.numbers.items())
     head = f"# Week {week.number}: {week.title}\n\n{total} points, about {minutes} minutes.\n"
-    handling = HANDLING.format(code=f"`{code}`", chapter=week.chapter)
+    handling = HANDLING.format(code=f"`{code}`")
     parts = [one(week, exercise) for exercise in week.exercises]
     numbers = f"## What is drawn for each student\n\n{drawn}"
     return "\n".join([head, handling, numbers, *parts])
@@ -44,5 +43,5 @@ def marked(week: Week, exercise: Exercise) -> str:
     if exercise.by_person:
         return f"By a person.\n\n{exercise.rubric}"
     asked = week.checked()[exercise.name].questions
-    lines = [f"| {one.told} | {one.points} | {one.reread} |" for one in asked]
+    lines = [f"| {one.message} | {one.points} | {one.section} |" for one in asked]
     return "\n".join(["| asked | points | read again |", "|---|---|---|", *lines])

@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from selfattn_book.course.chapters import exercises_in
-from selfattn_book.course.exercise import Exercise as Checked
-from selfattn_book.course.variants import draw
+from selfattn_book.exercises.checking.chapters import exercises_in
+from selfattn_book.exercises.checking.exercise import Exercise as Checked
+from selfattn_book.exercises.checking.variants import draw
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "docs" / "course"

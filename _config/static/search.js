@@ -7,7 +7,7 @@
   const SMALL = new Set("a an and are as at by for in is it of on or the to with".split(" "));
 
   // Signs by their names; the letters stand in the order of their codes.
-  const SIGNS = { sqrt: "√", sum: "∑" };
+  const SIGNS = Object.assign(Object.create(null), { sqrt: "√", sum: "∑" });
   "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho - sigma tau upsilon phi chi psi omega"
     .split(" ")
     .forEach((name, place) => (SIGNS[name] = String.fromCodePoint(0x3b1 + place)));

@@ -1,1 +1,1 @@
-"""The book's pictures; the only room that knows matplotlib."""
+"""The drawing library: scenes, matrices, curves and their style, on matplotlib."""

@@ -1,12 +1,9 @@
-"""A sheet in CSS pixels for drawings of the mechanism, and the few marks that they are made of.
+"""A canvas in CSS pixels for drawings of the mechanism, and their marks.
 
-``x`` goes right and ``y`` goes down, as on a page, and nothing is scaled: text of 14 has 14 pixels.
-A mark has the colour of its role, in every chapter the same: ``query``, ``key``, ``value``, ``weights``,
-``context``; ``mask``, which is hatched; ``wrong``, which is dashed; ``road``, the residual path; ``ink``
-and ``muted``; ``word-0`` to ``word-3``, grounds that tell words apart. Colour never stands alone: each
-role is also named, or has its place.
-
-A drawing is a function of tensors that tells in words what it shows:
+``x`` goes right and ``y`` goes down, as on a page, and nothing is scaled. A mark has the color of its
+role, the same in every chapter: ``query``, ``key``, ``value``, ``weights``, ``context``; ``mask``, which
+is hatched; ``wrong``, which is dashed; ``road``, the residual stream; ``ink`` and ``muted``; ``word-0``
+to ``word-3``, backgrounds of words. Color never stands alone: each role also has a name or a position.
 
 Example:
     >>> def draw(width):
@@ -32,34 +29,27 @@ from torch import Tensor
 from selfattn_book.draw.colors import light
 from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.sheet import INCH, POINT
-from selfattn_book.draw.style import (
-    DescribedFigure,
-    as_vector,
-    in_book_style,
-    sentences,
-)
+from selfattn_book.draw.style import DescribedFigure, as_vector, in_book_style, sentences
 
 Point = tuple[float, float]
 
 TEXT = 14  # pixels; small text has SMALL, and nothing less
 LINE, BOLD_LINE = 1.4, 2.4  # pixels; what matters is drawn with the second
-BELOW_MIDDLE = 0.34  # of the size of a text: its baseline lies so far below the middle of its capitals
+BELOW_MIDDLE = 0.34  # distance of a baseline from the middle of capitals, by the size of the text
 HALO = 6  # pixels that a line keeps free where it crosses others like a bridge
 DASHES = (0, (3, 2))
 
 
 def for_desk_and_phone(draw: Callable[[float], Axes]) -> Axes:
-    """Draw twice, as wide as a page and as wide as a phone, and return what a desk shows.
+    """Draw for a page and for a phone, and return the page's drawing.
 
     Args:
-        draw: makes the drawing on a ``canvas`` of the width that it is given.
+        draw: function of the width that draws on a ``canvas``.
 
     Example:
         >>> ax = for_desk_and_phone(lambda width: tell(canvas(width, 20), f"{width} pixels"))
         >>> ax.get_label(), ax.figure.phone.axes[0].get_label()
         ('640 pixels.', '312 pixels.')
-        >>> plt.gcf() is ax.figure   # the phone's is shown by a page only
-        True
     """
     desk = in_book_style(draw)(WIDE)
     phone = in_book_style(draw)(NARROW).figure
@@ -69,15 +59,15 @@ def for_desk_and_phone(draw: Callable[[float], Axes]) -> Axes:
 
 
 def canvas(width: float, height: float) -> Axes:
-    """Open a sheet of so many CSS pixels.
+    """Open a canvas of a size in CSS pixels.
+
+    Raises:
+        ValueError: wider than a page.
 
     Example:
         >>> ax = canvas(640, 200)
         >>> ax.get_ylim() == (200, 0), ax.figure.get_size_inches() * INCH
         (True, array([640., 200.]))
-        >>> canvas(700, 200)
-        Traceback (most recent call last):
-        ValueError: a sheet must be at most 640 pixels wide, as a page is; got 700
     """
     if width > WIDE:
         rule = f"a sheet must be at most {WIDE} pixels wide, as a page is"
@@ -101,17 +91,17 @@ def say(
     bold: bool = False,
     turned: bool = False,
 ) -> None:
-    """Write a line of text; the middle of its capitals lies at the height of a point.
+    """Write a line of text, with the middle of its capitals at the height of a point.
 
     Args:
-        ax: a canvas.
-        at: the left end, the middle or the right end of the text, as ``align`` says.
+        ax: canvas.
+        at: left end, middle or right end of the text, by ``align``.
         text: one line.
-        role: gives the colour.
-        size: in pixels.
+        role: color.
+        size: height in pixels.
         align: left, center or right.
-        bold: whether it stands out.
-        turned: whether it runs upwards.
+        bold: bold text.
+        turned: upward text.
     """
     lower = BELOW_MIDDLE * size
     x, y = (at[0] + lower, at[1]) if turned else (at[0], at[1] + lower)
@@ -143,20 +133,20 @@ def box(
     width: float = LINE,
     order: float = 3,
 ) -> None:
-    """Draw a box of a size around its middle, on the ground of its role, with a line of text.
+    """Draw a box around its middle, with a line of text.
 
     Args:
-        ax: a canvas.
-        at: the middle.
+        ax: canvas.
+        at: middle.
         size: width and height.
-        role: gives the colours.
-        text: stands in the middle.
-        filled: whether it has the ground of its role, or none.
-        dashed: whether its edge is.
-        bold: whether its text is.
-        text_size: in pixels.
-        width: of its edge.
-        order: what is higher covers what is lower.
+        role: color.
+        text: text in the middle.
+        filled: tinted background.
+        dashed: dashed edge.
+        bold: bold text.
+        text_size: pixels.
+        width: pixels of the edge.
+        order: drawing order; higher boxes cover lower ones.
     """
     (x, y), (w, h) = at, size
     ax.add_patch(
@@ -191,15 +181,15 @@ def vector(
     """Draw a vector as a row of cells with its numbers.
 
     Args:
-        ax: a canvas.
-        at: the middle of the left edge.
+        ax: canvas.
+        at: middle of the left edge.
         values: ``(N,)``.
-        role: gives the colours.
-        cell: width and height of each cell.
-        digits: of each number.
-        text_size: in pixels.
-        bold: whether the numbers stand out.
-        width: of the edge.
+        role: color.
+        cell: width and height of a cell.
+        digits: decimals.
+        text_size: pixels.
+        bold: bold numbers.
+        width: pixels of the edge.
     """
     entries, (x, y), (w, h) = as_vector("values", values), at, cell
     box(ax, (x + w * len(entries) / 2, y), (w * len(entries), h), role, width=width)
@@ -207,32 +197,19 @@ def vector(
         middle = (x + (i + 0.5) * w, y)
         say(ax, middle, number(entry, digits), size=text_size, bold=bold)
         if i:
-            line(
-                ax,
-                [(x + i * w, y - h / 2), (x + i * w, y + h / 2)],
-                role,
-                width=0.8,
-            )
+            line(ax, [(x + i * w, y - h / 2), (x + i * w, y + h / 2)], role, width=0.8)
 
 
-def bar(
-    ax: Axes, at: Point, length: float, role: str, *, thick: float = 16
-) -> None:
+def bar(ax: Axes, at: Point, length: float, role: str, *, thick: float = 16) -> None:
     """Draw a bar from a point to the right, or to the left if its length is negative."""
     corner = (min(at[0], at[0] + length), at[1] - thick / 2)
-    ax.add_patch(
-        Rectangle(corner, abs(length), thick, facecolor=light(role), zorder=3)
-    )
+    ax.add_patch(Rectangle(corner, abs(length), thick, facecolor=light(role), zorder=3))
 
 
-def column(
-    ax: Axes, at: Point, height: float, role: str, *, thick: float = 16
-) -> None:
-    """Draw a bar that stands on a point, or hangs from it if its height is negative."""
+def column(ax: Axes, at: Point, height: float, role: str, *, thick: float = 16) -> None:
+    """Draw an upright bar from a point, or a hanging one for a negative height."""
     corner = (at[0] - thick / 2, min(at[1], at[1] - height))
-    ax.add_patch(
-        Rectangle(corner, thick, abs(height), facecolor=light(role), zorder=3)
-    )
+    ax.add_patch(Rectangle(corner, thick, abs(height), facecolor=light(role), zorder=3))
 
 
 def line(
@@ -243,17 +220,10 @@ def line(
     width: float = 1,
     dashed: bool = False,
 ) -> None:
-    """Draw a thin line over boxes and bars, such as that from which bars begin."""
+    """Draw a thin line over boxes and bars, such as the zero line of bars."""
     style = DASHES if dashed else "-"
     xs, ys = zip(*points, strict=True)
-    ax.plot(
-        xs,
-        ys,
-        color=light(role),
-        linewidth=width / POINT,
-        linestyle=style,
-        zorder=5,
-    )
+    ax.plot(xs, ys, color=light(role), linewidth=width / POINT, linestyle=style, zorder=5)
 
 
 def wire(
@@ -267,17 +237,17 @@ def wire(
     dashed: bool = False,
     over: bool = False,
 ) -> None:
-    """Draw what flows, under boxes: a line through points, or one curve from the first to the last.
+    """Draw a wire under boxes: a line through points, or one curve from the first to the last.
 
     Args:
-        ax: a canvas.
+        ax: canvas.
         points: at least two.
-        role: gives the colour, that of what flows.
-        width: in pixels; a wire may be as thick as much flows.
-        head: whether it ends in an arrow.
-        curved: whether it leaves and arrives level, along one smooth curve.
-        dashed: whether it is.
-        over: whether it cuts those that it crosses, like a bridge.
+        role: color.
+        width: pixels; a quantity may be drawn as a thickness.
+        head: arrow at the end.
+        curved: one smooth curve, level at both ends.
+        dashed: dashed line.
+        over: gap in the wires that it crosses, as at a bridge.
     """
     before = (points[-1][0] - 1, points[-1][1]) if curved else points[-2]
     end = points[-1]
@@ -303,9 +273,7 @@ def wire(
         _head(ax, before, end, role, size)
 
 
-def node(
-    ax: Axes, at: Point, sign: str, role: str = "ink", *, radius: float = 8
-) -> None:
+def node(ax: Axes, at: Point, sign: str, role: str = "ink", *, radius: float = 8) -> None:
     """Draw an operation as a small circle with its sign."""
     ax.add_patch(
         Circle(
@@ -321,12 +289,12 @@ def node(
 
 
 def disc(ax: Axes, at: Point, radius: float, role: str) -> None:
-    """Draw a point that can be seen."""
+    """Draw a dot."""
     ax.add_patch(Circle(at, radius, facecolor=light(role), zorder=4))
 
 
 def hatch(ax: Axes, at: Point, size: Point) -> None:
-    """Shade what is masked, around its middle, with lines: a pattern would need a name on the page."""
+    """Hatch a rectangle around its middle with lines; an SVG pattern would need an id on the page."""
     (x, y), (w, h) = at, size
     for c in np.arange(6 - (w + h) / 2, (w + h) / 2, 6):
         left, right = max(-w / 2, c - h / 2), min(w / 2, c + h / 2)
@@ -335,13 +303,13 @@ def hatch(ax: Axes, at: Point, size: Point) -> None:
 
 
 def titles(ax: Axes, named: Iterable[tuple[float, str]], y: float) -> None:
-    """Write what the columns of a drawing are, each over its middle."""
+    """Write the titles of columns, each over its middle."""
     for x, text in named:
         say(ax, (x, y), text, "muted", bold=True)
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Write a number; one that rounds to zero has no sign.
+    """Write a number, without a sign if it rounds to zero.
 
     Example:
         >>> number(-0.456), number(-0.001), number(3, 0)
@@ -352,7 +320,7 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def listed(values: ArrayLike | Tensor, digits: int = 2) -> str:
-    """Write the numbers of a vector, one after the other.
+    """Write the numbers of a vector as a list.
 
     Example:
         >>> listed([0.5, -1.0])
@@ -373,13 +341,13 @@ def shape(x: Tensor) -> str:
 
 
 def tell(ax: Axes, *parts: str) -> Axes:
-    """Give a drawing its text alternative, a sentence for each part, and return it."""
+    """Set the text alternative of a drawing, a sentence for each part, and return the drawing."""
     ax.set_label(sentences(*parts))
     return ax
 
 
 def _towards(start: Point, end: Point, distance: float) -> Point:
-    """Return the point at a distance from the start, on the way to the end."""
+    """Return the point at a distance from the start toward the end."""
     step = np.subtract(end, start)
     x, y = start + distance * step / max(float(np.hypot(*step)), 1e-9)
     return float(x), float(y)
@@ -388,9 +356,5 @@ def _towards(start: Point, end: Point, distance: float) -> Point:
 def _head(ax: Axes, before: Point, tip: Point, role: str, size: float) -> None:
     along = np.subtract(_towards(before, tip, 1), before)
     across, base = np.array([-along[1], along[0]]), np.array(tip) - size * along
-    corners = [
-        np.array(tip),
-        base + 0.5 * size * across,
-        base - 0.5 * size * across,
-    ]
+    corners = [np.array(tip), base + 0.5 * size * across, base - 0.5 * size * across]
     ax.add_patch(Polygon(corners, facecolor=light(role), zorder=2.9))

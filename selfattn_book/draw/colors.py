@@ -1,53 +1,10 @@
-"""The colours of the book's pictures: a part to play for each, on light ground and on dark.
-
-One role has one colour in every chapter. The lines of the five roles of attention stay apart for
-red-green-blind eyes (CIE76 difference 19 on light ground, 15 on dark), so plots take theirs from them.
-A page knows each colour by its name; where there is no page, as in a notebook, the light one holds.
-"""
+"""Colors of pictures: by name on a page, light ones elsewhere; the shades of heat maps; contrast."""
 
 import numpy as np
 from matplotlib.colors import Colormap, ListedColormap, to_hex
 
-# name: on light ground, on dark ground. On a tint, text is ink.
-COLORS = {
-    "paper": ("#fdfcf9", "#15181c"),
-    "ink": ("#24282d", "#e4e1da"),
-    "ink-tint": ("#f4f2ec", "#1e2228"),
-    "muted": ("#5a5f66", "#a8adb4"),
-    "muted-tint": ("#f1efe8", "#20242a"),
-    "road": ("#7c8797", "#8a96a8"),  # the residual path; frames; never text
-    "road-tint": ("#e9ebef", "#262b33"),
-    "query": ("#0a70bd", "#5fb0f2"),
-    "query-tint": ("#dcebf7", "#17334a"),
-    "key": ("#bd4a00", "#f08a48"),
-    "key-tint": ("#fce8da", "#452814"),
-    "value": ("#007d5c", "#35bf94"),
-    "value-tint": ("#d9f1e8", "#103a2e"),
-    "weights": ("#6f2a78", "#eab6ec"),
-    "weights-tint": ("#efdff0", "#43293f"),
-    "context": ("#553c00", "#f7dc7a"),
-    "context-tint": ("#f5e9c4", "#40350f"),
-    "mask": ("#6b7078", "#8f959e"),  # always hatched
-    "mask-tint": ("#e6e4de", "#2b3037"),
-    "wrong": ("#b3261e", "#ff9188"),  # always dashed, and says so
-    "wrong-tint": ("#fbe6e3", "#3f1c1a"),
-    # words are told apart by their ground; the letters on it are ink
-    "word-0": ("#2a86b8", "#3d8fbe"),
-    "word-0-tint": ("#b9e0f6", "#1d4f6e"),
-    "word-1": ("#94831a", "#a8962a"),
-    "word-1-tint": ("#f7ec9c", "#575012"),
-    "word-2": ("#b85c8e", "#bf6496"),
-    "word-2-tint": ("#f6c3dc", "#6d2f50"),
-    "word-3": ("#7b7f86", "#8d929a"),
-    "word-3-tint": ("#dedfe8", "#3c424a"),
-    # the shades of heat maps: nothing, much, and much below nothing; and the numbers on them
-    "zero": ("#eef2f6", "#20262d"),
-    "plus": ("#113f75", "#64ade9"),
-    "minus": ("#6f3000", "#e29054"),
-    "on-pale": ("#000000", "#ffffff"),
-    "on-deep": ("#ffffff", "#000000"),
-}
-LIGHT, DARK = 0, 1
+from selfattn_book.draw.palette import COLORS, LIGHT
+
 STEPS = 20  # from nothing to much
 DEEP = 14  # from this step on, numbers are `on-deep`: each has 4.5 times the light of the other
 
@@ -68,7 +25,7 @@ _OKLAB = np.array(
 
 
 def light(name: str) -> str:
-    """Return the colour of a name on light ground.
+    """Return the color of a name on light ground.
 
     Example:
         >>> light("query")
@@ -78,7 +35,7 @@ def light(name: str) -> str:
 
 
 def mix(one: str, other: str, share: float) -> str:
-    """Return a colour on the way from one to the other, in even steps for the eye (OKLab).
+    """Return a color on the way from one to the other, in even steps for the eye (OKLab).
 
     Source: Ottosson (2020), A perceptual color space for image processing.
 
@@ -89,14 +46,12 @@ def mix(one: str, other: str, share: float) -> str:
     ends = [_OKLAB @ np.cbrt(_LMS @ linear(color)) for color in (one, other)]
     middle = (1 - share) * ends[0] + share * ends[1]
     rgb = np.linalg.solve(_LMS, np.linalg.solve(_OKLAB, middle) ** 3).clip(0, 1)
-    parts = np.where(
-        rgb <= 0.0031308, 12.92 * rgb, 1.055 * rgb ** (1 / 2.4) - 0.055
-    )
+    parts = np.where(rgb <= 0.0031308, 12.92 * rgb, 1.055 * rgb ** (1 / 2.4) - 0.055)
     return to_hex((parts[0], parts[1], parts[2]))
 
 
 def linear(color: str) -> np.ndarray:
-    """Return how much red, green and blue light a colour has.
+    """Return how much red, green and blue light a color has.
 
     Example:
         >>> linear("#ff8000").round(3)
@@ -107,15 +62,13 @@ def linear(color: str) -> np.ndarray:
 
 
 def contrast(one: str, other: str) -> float:
-    """Return how many times the light of one colour is that of the other, as WCAG 2.2 counts it.
+    """Return how many times the light of one color is that of the other, as WCAG 2.2 counts it.
 
     Example:
         >>> contrast("#000000", "#ffffff"), round(contrast("#ffffff", light("query")), 1)
         (21.0, 5.2)
     """
-    lights = [
-        float([0.2126, 0.7152, 0.0722] @ linear(color)) for color in (one, other)
-    ]
+    lights = [float([0.2126, 0.7152, 0.0722] @ linear(color)) for color in (one, other)]
     return (max(lights) + 0.05) / (min(lights) + 0.05)
 
 
@@ -123,7 +76,7 @@ def shade(step: int, ground: int = LIGHT) -> str:
     """Return one of the shades of heat maps, from ``-STEPS`` to ``STEPS``, on light or dark ground.
 
     Example:
-        >>> shade(0), shade(STEPS), shade(-STEPS, DARK)
+        >>> shade(0), shade(STEPS), shade(-STEPS, ground=1)
         ('#eef2f6', '#113f75', '#e29054')
     """
     end = COLORS["plus" if step > 0 else "minus"][ground]
@@ -142,7 +95,7 @@ def shades(*, signed: bool) -> Colormap:
 
 
 def on_shade(color: str) -> str:
-    """Return the colour of a number on a shade.
+    """Return the color of a number on a shade.
 
     Example:
         >>> [on_shade(shade(step)) == light("on-pale") for step in (0, 13, 14, -20)]
@@ -152,7 +105,7 @@ def on_shade(color: str) -> str:
 
 
 def on_page(color: str) -> str:
-    """Return how a page calls a colour; what it has no name for, it shows as it is.
+    """Return how a page calls a color; what it has no name for, it shows as it is.
 
     Example:
         >>> on_page("#0a70bd"), on_page("#123456")
@@ -164,10 +117,7 @@ def on_page(color: str) -> str:
 
 
 def _names() -> dict[str, str]:
-    named = {
-        tones[LIGHT]: f"var(--fig-{name},{tones[LIGHT]})"
-        for name, tones in COLORS.items()
-    }
+    named = {tones[LIGHT]: f"var(--fig-{name},{tones[LIGHT]})" for name, tones in COLORS.items()}
     zero = named[light("zero")]
     for end, sign in (("plus", 1), ("minus", -1)):
         for step in range(1, STEPS):

@@ -1,6 +1,6 @@
-"""A figure as a page wants it: a picture of each panel, which the page can stack where it is narrow.
+"""Figures as SVG with one part for each panel, so that a narrow page can stack the panels.
 
-Where nobody stacks them, as in a notebook, they stand as matplotlib has placed them.
+In a notebook the panels keep the positions that matplotlib gave them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,29 +17,28 @@ from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
 from selfattn_book.draw.colors import light, on_page
+from selfattn_book.draw.palette import FONTS
 from selfattn_book.draw.sheet import INCH, SMALL, Sheet
 
-# All in pixels, and generously: the most that a figure takes on a desk, and on a phone;
-# what a letter takes in a title, and elsewhere.
+# Pixels: largest width of a figure on a page and on a phone; width of a letter in titles and elsewhere.
 WIDE, NARROW = 640, 312
 LETTER, TICK_LETTER = 7.2, 6.4
 BEHIND = (4, 0)  # points from the end of a line to its name
 NEAR = 0.1  # as a share of the height of axes; about what a name takes on a phone
 LINE = 18  # pixels from one line of a title to the next
-FONTS = "'Source Sans 3','Helvetica Neue',Arial,'Liberation Sans',sans-serif"
 
 
 class Ruler(FigureCanvasBase):
-    """Let matplotlib place things by what they take on a page, and not in a picture of its own."""
+    """Let matplotlib measure text as wide as on a page."""
 
     def get_renderer(self) -> Sheet:
-        """Return what a text of the figure is measured on."""
+        """Return the sheet that measures text."""
         return Sheet(*self.figure.get_size_inches() * INCH)
 
 
 @contextmanager
 def measured_on_page(figure: Figure) -> Iterator[None]:
-    """Lay out a figure with the widths that its texts have on a page.
+    """Lay out a figure with the widths of its text on a page.
 
     Example:
         >>> figure = Figure(dpi=INCH)
@@ -59,7 +58,7 @@ def measured_on_page(figure: Figure) -> Iterator[None]:
 
 @dataclass
 class Part:
-    """A piece of a figure, with its place on the sheet in pixels."""
+    """A part of a figure, with its position on the sheet in pixels."""
 
     left: int
     top: int
@@ -67,21 +66,16 @@ class Part:
     height: int
     marks: Sequence[str] = ()
     label: str = ""
-    kind: str = (
-        ""  # heading; break between rows; or wide, with another one that is narrow
-    )
+    kind: str = ""  # heading; break between rows; or wide, with another one that is narrow
     drop: int = 0  # pixels by which it is lower than the highest of its row
 
     def svg(self) -> str:
-        """Write the piece, with what a page needs to place it."""
+        """Return the part as SVG, with its width and its kind for the page."""
         kind = f' class="{self.kind}"' if self.kind else ""
         hidden = ' display="none"' if self.kind == "narrow" else ""
         drop = f";--drop:{self.drop}px" if self.drop else ""
         said = f'role="img" aria-label="{escape(self.label)}"'
-        if self.kind in (
-            "heading",
-            "break",
-        ):  # the first label begins with the heading
+        if self.kind in ("heading", "break"):  # the first label begins with the heading
             said = 'aria-hidden="true"'
         return (
             f'<svg{kind} x="{self.left}" y="{self.top}" {_frame(self)} {said}{hidden} '
@@ -90,9 +84,9 @@ class Part:
 
 
 def picture(figure: Figure, text: str, *, together: bool = False) -> str:
-    """Return a figure as SVG, with its text alternative: the same for the same figure.
+    """Return a figure as deterministic SVG with its text alternative.
 
-    Panels that stand ``together`` are one piece, which is not taken apart on a phone.
+    Panels that are ``together`` are one part, also on a phone.
     """
     with measured_on_page(figure):
         parts = draw_panels(figure, together=together)
@@ -103,14 +97,14 @@ def picture(figure: Figure, text: str, *, together: bool = False) -> str:
 
 
 def sheets(figure: Figure, text: str, *, phone: Figure | None) -> str:
-    """Return a drawing as SVG in just its size, and beside it the one that a phone shows instead."""
+    """Return a drawing as SVG in its own size, with the drawing for a phone."""
     if phone is None:
         return svg([draw_sheet(figure)], text)
     return svg([draw_sheet(figure, "wide"), draw_sheet(phone, "narrow")], text)
 
 
 def draw_sheet(figure: Figure, kind: str = "") -> Part:
-    """Draw all of a figure that has one axes, which is as large as itself."""
+    """Draw a figure with one axes of its own size."""
     (ax,) = figure.axes
     width, height = np.rint(figure.get_size_inches() * INCH).astype(int)
     sheet = Sheet(width, height)
@@ -149,7 +143,7 @@ def draw_narrow(figure: Figure, *, together: bool) -> list[Part]:
 
 
 def draw_panels(figure: Figure, *, together: bool = False) -> list[Part]:
-    """Draw each panel that shows something, row by row."""
+    """Draw each panel with data, row by row."""
     rows: dict[int, list[Axes]] = {}
     for ax in figure.axes:
         if ax.has_data():
@@ -173,7 +167,7 @@ def draw_panels(figure: Figure, *, together: bool = False) -> list[Part]:
 
 
 def draw_panel(axes: Sequence[Axes], size: tuple[float, float]) -> Part:
-    """Draw what lies in axes and around them, and nothing else of their sheet."""
+    """Draw axes with their labels, and crop the sheet to them."""
     sheet = Sheet(*size)
     for ax in axes:
         ax.draw(sheet)
@@ -187,36 +181,27 @@ def draw_panel(axes: Sequence[Axes], size: tuple[float, float]) -> Part:
 
 @contextmanager
 def names_inside(ax: Axes) -> Iterator[None]:
-    """Write the names that stand behind the ends of lines above or below these ends.
+    """Move the names of lines from behind their ends to above or below them.
 
-    Where there is no room for them behind the lines, they stand towards the middle of the picture,
-    unless a line ends there.
+    They move toward the middle of the picture, unless another line ends there.
     """
-    names = [
-        text
-        for text in ax.texts
-        if isinstance(text, Annotation) and _is_behind(text)
-    ]
+    names = [text for text in ax.texts if isinstance(text, Annotation) and _is_behind(text)]
     for name in names:
-        below = _stands_below(ax, _share_of_height(ax, name.xy[1]))
+        below = _goes_below(ax, _share_of_height(ax, name.xy[1]))
         side = {"verticalalignment": "top" if below else "bottom"}
         place = (0, -2 if below else 2)
         name.set(position=place, horizontalalignment="right", **side)
     yield
     for name in names:
-        name.set(
-            position=BEHIND, horizontalalignment="left", verticalalignment="center"
-        )
+        name.set(position=BEHIND, horizontalalignment="left", verticalalignment="center")
 
 
 @contextmanager
 def upright_names(ax: Axes) -> Iterator[None]:
-    """Turn names below an axes that would run into each other."""
+    """Rotate tick labels that would overlap."""
     names = [label.get_text() for label in ax.get_xticklabels()]
     room = 0.8 * NARROW / max(len(names), 1)
-    crowded = (
-        any("\n" in name for name in names) and TICK_LETTER * _longest(names) > room
-    )
+    crowded = any("\n" in name for name in names) and TICK_LETTER * _longest(names) > room
     if crowded:
         turned = [" ".join(name.split()) for name in names]
         ax.set_xticks(ax.get_xticks(), turned, rotation=90)
@@ -227,7 +212,7 @@ def upright_names(ax: Axes) -> Iterator[None]:
 
 @contextmanager
 def broken_titles(axes: Sequence[Axes], width: float) -> Iterator[None]:
-    """Break titles that are longer than their panel into lines, while they are drawn."""
+    """Break titles that are wider than their panel into lines while they are drawn."""
     titles = [ax.get_title() for ax in axes]
     for ax, title in zip(axes, titles, strict=True):
         ax.title.set_text("\n".join(balanced(title, width / _columns(ax))))
@@ -237,7 +222,7 @@ def broken_titles(axes: Sequence[Axes], width: float) -> Iterator[None]:
 
 
 def balanced(text: str, width: float) -> list[str]:
-    """Break a text into as few lines as its width allows, about as long as each other.
+    """Break a text into as few lines as possible, of about the same length.
 
     Example:
         >>> balanced("Positions 0 to 7, on clocks with 4, 5 and 7 steps", 320)
@@ -262,14 +247,12 @@ def heading(figure: Figure) -> list[Part]:
         f'<text {place} y="{LINE * number - 4}">{escape(line)}</text>'
         for number, line in enumerate(lines, 1)
     ]
-    part = Part(
-        left, 0, 2 * (middle - left), LINE * len(lines), marks, "", "heading"
-    )
+    part = Part(left, 0, 2 * (middle - left), LINE * len(lines), marks, "", "heading")
     return [part] if lines else []
 
 
 def whole(parts: Sequence[Part]) -> Part:
-    """Return the place that parts take together."""
+    """Return the bounding box of parts."""
     shown = [part for part in parts if part.kind not in ("narrow", "break")]
     left, top = min(part.left for part in shown), min(part.top for part in shown)
     right = max(part.left + part.width for part in shown)
@@ -278,7 +261,7 @@ def whole(parts: Sequence[Part]) -> Part:
 
 
 def _frame(part: Part) -> str:
-    """Write the size of a part, and what of its sheet it shows."""
+    """Write the size and the view box of a part."""
     view = f"{part.left} {part.top} {part.width} {part.height}"
     return f'width="{part.width}" height="{part.height}" viewBox="{view}"'
 
@@ -294,25 +277,20 @@ def _columns(ax: Axes) -> int:
 
 
 def _is_behind(name: Annotation) -> bool:
-    """Say whether a name stands behind the right end of its axes, at a height of its data."""
+    """Test whether a name is behind the right end of its axes."""
     return name.xycoords == ("axes fraction", "data") and name.xy[0] == 1
 
 
 def _share_of_height(ax: Axes, y: float) -> float:
-    """Return how far up in an axes a value lies: 0 is the bottom, and 1 the top."""
-    bottom, top = ax.get_yaxis_transform().transform(
-        [(0, v) for v in ax.get_ylim()]
-    )[:, 1]
+    """Return the height of a value in its axes, from 0 (bottom) to 1 (top)."""
+    bottom, top = ax.get_yaxis_transform().transform([(0, v) for v in ax.get_ylim()])[:, 1]
     height = ax.get_yaxis_transform().transform((0, y))[1]
     return float((height - bottom) / (top - bottom))
 
 
-def _stands_below(ax: Axes, height: float) -> bool:
-    """Tell whether a name goes below its line: in the upper half, or away from another line."""
-    ends = [
-        _share_of_height(ax, float(np.asarray(line.get_ydata())[-1]))
-        for line in ax.lines
-    ]
+def _goes_below(ax: Axes, height: float) -> bool:
+    """Test whether a name goes below its line: in the upper half, or away from another line."""
+    ends = [_share_of_height(ax, float(np.asarray(line.get_ydata())[-1])) for line in ax.lines]
     away = [end - height for end in (0, 1, *ends) if abs(end - height) > 0.01]
     above = min((d for d in away if d > 0), default=0)
     below = min((-d for d in away if d < 0), default=0)

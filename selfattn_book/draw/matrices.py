@@ -89,21 +89,9 @@ def heatmap(
         ((0.0, 2.0), 30.0)
         >>> len(heatmap(scores, digits=None).texts), len(ax.figure.axes)
         (0, 1)
-        >>> heatmap(np.ones(3))
-        Traceback (most recent call last):
-        ValueError: values must be a matrix; got shape (3,)
-        >>> heatmap(np.ones((0, 3)))
-        Traceback (most recent call last):
-        ValueError: values must have a row and a column; got shape (0, 3)
-        >>> heatmap(scores, rows=["a"])
-        Traceback (most recent call last):
-        ValueError: there must be one name for each of 2; got 1
     """
     array = as_matrix(values)
-    rows, columns = (
-        line_names(rows, array.shape[0]),
-        line_names(columns, array.shape[1]),
-    )
+    rows, columns = (line_names(rows, array.shape[0]), line_names(columns, array.shape[1]))
     ax = panels(1, width=4.2, height=3.6)[0] if ax is None else ax
     is_mask = array.dtype == bool
     low, high = limits or _extent(array)
@@ -153,9 +141,6 @@ def attention_grid(
         >>> left, right = attention_grid(np.ones((2, 1, 1)), row_title="query", column_title="key")
         >>> [(ax.get_title(), ax.get_ylabel(), ax.get_xlabel()) for ax in (left, right)]
         [('Head 1', 'query', 'key'), ('Head 2', '', 'key')]
-        >>> attention_grid(np.ones((1, 1)))
-        Traceback (most recent call last):
-        ValueError: weights must have shape (H, T, S); got (1, 1)
     """
     array = as_array(weights)
     if array.ndim != 3 or len(array) == 0:
@@ -246,14 +231,10 @@ def _describe_matrix(
     size = f"{kind}, {array.shape[0]} rows by {array.shape[1]} columns"
     if array.dtype == bool:
         seen = [", ".join(np.compress(row, columns)) or "none" for row in array]
-        told = [
-            f"{name} {verb} {which}" for name, which in zip(rows, seen, strict=True)
-        ]
+        message = [f"{name} {verb} {which}" for name, which in zip(rows, seen, strict=True)]
     elif texts and array.size <= 36:
         lines_read = [", ".join(text or "none" for text in line) for line in texts]
-        told = [
-            f"{name}: {line}" for name, line in zip(rows, lines_read, strict=True)
-        ]
+        message = [f"{name}: {line}" for name, line in zip(rows, lines_read, strict=True)]
     else:
-        told = [f"Values from {np.nanmin(array):.2f} to {np.nanmax(array):.2f}"]
-    return sentences(title, size, *told)
+        message = [f"Values from {np.nanmin(array):.2f} to {np.nanmax(array):.2f}"]
+    return sentences(title, size, *message)

@@ -38,9 +38,7 @@ def marker(path: Path) -> str:
     """
     if not has_curves(path):
         return written(path.iter_segments(simplify=False), around=True)
-    radius = tenths(
-        np.abs(vertices(path)).max()
-    )  # of matplotlib's marks, only discs are round
+    radius = tenths(np.abs(vertices(path)).max())  # of matplotlib's marks, only discs are round
     half = f"a{join(radius, radius)} 0 1 0"
     return f"m{join(-radius, 0)}{half} {join(2 * radius, 0)}{half}{join(-2 * radius, 0)}z"
 
@@ -65,9 +63,7 @@ def cells(colors: np.ndarray) -> dict[str, str]:
     return drawn
 
 
-def written(
-    segments: Iterable[tuple[np.ndarray, np.uint8]], *, around: bool = False
-) -> str:
+def written(segments: Iterable[tuple[np.ndarray, np.uint8]], *, around: bool = False) -> str:
     """Write segments as matplotlib gives them; ``around`` a point, not from the corner.
 
     Example:
@@ -81,9 +77,7 @@ def written(
         if code == Path.CLOSEPOLY:
             step, here = "z", start
         elif code == Path.MOVETO:
-            step = (
-                f"m{join(*points[0] - here)}" if around else f"M{join(*points[0])}"
-            )
+            step = f"m{join(*points[0] - here)}" if around else f"M{join(*points[0])}"
             here = start = points[0]
         else:
             step, here = _step(code, points - here), points[-1]

@@ -1,7 +1,7 @@
-"""A sheet that matplotlib draws on, for a page: few marks, text as text, colours by their names.
+"""A matplotlib renderer for SVG in a page: few marks, text as text, colors by name.
 
-matplotlib's own SVG outlines text or places it for one font, repeats ids from picture to picture,
-and is several times as long. Sizes are CSS pixels; what is drawn is not scaled.
+matplotlib's own SVG outlines text or positions it for one font, repeats ids from picture to picture,
+and is several times as long. Sizes are CSS pixels, without scaling.
 """
 
 import re
@@ -19,27 +19,17 @@ from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Affine2D, Bbox, BboxBase, Transform
 
 from selfattn_book.draw.colors import light, on_page
-from selfattn_book.draw.paths import (
-    cells,
-    has_curves,
-    join,
-    marker,
-    outline,
-    tenths,
-    vertices,
-)
+from selfattn_book.draw.paths import cells, has_curves, join, marker, outline, tenths, vertices
 
 INCH, POINT = 96, 96 / 72  # CSS pixels
 SMALL = 13  # pixels; the size of text that says no other
-PAGE_WIDTH = (
-    0.9  # of a text, as a share of what it has in matplotlib's own, wide font
-)
+PAGE_WIDTH = 0.9  # of a text, as a share of what it has in matplotlib's own, wide font
 SHARES = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "top": 1.0}
 SIDES = {0.0: "start", 0.5: "middle", 1.0: "end"}
 
 
 class Sheet(RendererBase):
-    """Turn what is drawn into the marks of an SVG.
+    """Convert drawing calls to SVG marks.
 
     Example:
         >>> from matplotlib.lines import Line2D
@@ -52,14 +42,14 @@ class Sheet(RendererBase):
     """
 
     def __init__(self, width: float, height: float) -> None:
-        """Open a sheet of so many CSS pixels."""
+        """Open a sheet of a size in CSS pixels."""
         super().__init__()
         self.size = width, height
         self._upright = Affine2D().scale(1, -1).translate(0, height)
         self._drawn: list[tuple[str, str]] = []  # a path and its looks, or a text
 
     def marks(self) -> list[str]:
-        """Return what was drawn, in its order."""
+        """Return the marks in drawing order."""
         return [f'<path d="{d}"{look}/>' if look else d for d, look in self._drawn]
 
     def get_canvas_width_height(self) -> tuple[float, float]:
@@ -67,7 +57,7 @@ class Sheet(RendererBase):
         return self.size
 
     def flipy(self) -> bool:
-        """Say that y goes down."""
+        """Return true: y goes down."""
         return True
 
     def points_to_pixels(self, points: Any) -> Any:
@@ -77,7 +67,7 @@ class Sheet(RendererBase):
     def get_text_width_height_descent(
         self, s: str, prop: Any, ismath: Any
     ) -> tuple[float, float, float]:
-        """Measure a line of text about as wide as a page writes it."""
+        """Measure a line of text about as wide as on a page."""
         size = self.points_to_pixels(prop.get_size_in_points())
         return _measured(_plain(s), size, prop.get_weight())
 
@@ -88,11 +78,9 @@ class Sheet(RendererBase):
         transform: Transform,
         rgbFace: Any = None,  # noqa: N803 (the names are matplotlib's)
     ) -> None:
-        """Draw a line or an area, as far as it lies within the axes."""
+        """Draw a line or an area, clipped to the axes."""
         path = path.transformed(transform + self._upright)
-        face = (
-            rgbFace if len(path) > 2 else None
-        )  # two points have nothing between them
+        face = rgbFace if len(path) > 2 else None  # two points have nothing between them
         d = outline(path, self._inside(gc), filled=face is not None)
         self._draw(d, _look(gc, face))
 
@@ -107,13 +95,9 @@ class Sheet(RendererBase):
     ) -> None:
         """Draw one mark at each point within the axes, as one path."""
         if len(path) == 1 and not has_curves(marker_path):  # an area may come so
-            place = marker_trans + Affine2D().translate(
-                *trans.transform(vertices(path))[0]
-            )
+            place = marker_trans + Affine2D().translate(*trans.transform(vertices(path))[0])
             return self.draw_path(gc, marker_path, place, rgbFace)
-        mark = marker(
-            marker_path.transformed(marker_trans + Affine2D().scale(1, -1))
-        )
+        mark = marker(marker_path.transformed(marker_trans + Affine2D().scale(1, -1)))
         points = vertices(path.transformed(trans + self._upright))
         if (box := self._inside(gc)) is not None:
             points = points[_within(box, points)]
@@ -133,10 +117,10 @@ class Sheet(RendererBase):
         antialiased: Any,
         edgecolors: Any,
     ) -> None:
-        """Draw the cells of a heat map, all of one shade as one path.
+        """Draw the cells of a heat map, with one path for each shade.
 
-        A path counts in cells and says once how large they are, which takes few letters. Its lines
-        are one cell wide, and go through the middle of a row.
+        Coordinates count cells, and a transform scales them, which is short. Lines are one cell wide
+        and run through the middle of a row.
         """
         place = master_transform + self._upright
         left, width = _even(place.transform(coordinates[0])[:, 0])
@@ -159,14 +143,12 @@ class Sheet(RendererBase):
         ismath: Any = False,
         mtext: Text | None = None,
     ) -> None:
-        """Write a line of text from where it is anchored, so that in each font it keeps its place."""
+        """Write a line of text from its anchor, so that its position holds in any font."""
         width, _, _ = self.get_text_width_height_descent(s, prop, ismath)
         share, turn = _anchor(mtext, angle), np.deg2rad(angle)
         along = share * width * np.array([np.cos(turn), -np.sin(turn)])
         across, down = tenths(np.add((x, y), along))
-        look = _text_look(
-            gc, self.points_to_pixels(prop.get_size_in_points()), share
-        )
+        look = _text_look(gc, self.points_to_pixels(prop.get_size_in_points()), share)
         if prop.get_weight() == "bold":
             look += ' font-weight="600"'
         if angle:
@@ -175,16 +157,14 @@ class Sheet(RendererBase):
         self._drawn.append((f"<text {place}{look}>{_letters(s)}</text>", ""))
 
     def _inside(self, gc: GraphicsContextBase) -> Bbox | None:
-        """Return the box outside of which nothing is to be seen."""
+        """Return the clip box."""
         if (box := gc.get_clip_rectangle()) is None:
             return None
         box = box.transformed(self._upright)
-        return Bbox(
-            [box.min, box.max]
-        )  # clipping asks for its corners in this order
+        return Bbox([box.min, box.max])  # clipping asks for its corners in this order
 
     def _draw(self, d: str, look: str) -> None:
-        """Add a path; lines that look like the line before them go on with it."""
+        """Add a path, or append a line to the line before it if both look the same."""
         before, same = self._drawn[-1] if self._drawn else ("", "")
         if look == same and 'fill="none"' in look and "opacity" not in look:
             self._drawn[-1] = (before + d, look)
@@ -192,20 +172,26 @@ class Sheet(RendererBase):
             self._drawn.append((d, look))
 
 
+def text_width(text: str, size: float, *, bold: bool = False) -> float:
+    """Return about how many pixels a page needs for a line of text.
+
+    Example:
+        >>> text_width("wide", 14) > text_width("thin", 14) > text_width("thin", 13)
+        True
+    """
+    return _measured(_plain(text), size, "bold" if bold else "normal")[0]
+
+
 @cache
-def _measured(
-    text: str, size: float, weight: str | int
-) -> tuple[float, float, float]:
-    """Return the width of a line of text in pixels, its height, and how far it goes down."""
+def _measured(text: str, size: float, weight: str | int) -> tuple[float, float, float]:
+    """Return the width, height and descent of a line of text in pixels."""
     prop = FontProperties(size=size, weight=weight)
-    width, height, descent = text_to_path.get_text_width_height_descent(
-        text, prop, ismath=False
-    )
+    width, height, descent = text_to_path.get_text_width_height_descent(text, prop, ismath=False)
     return PAGE_WIDTH * width, height, descent
 
 
 def _even(edges: np.ndarray) -> tuple[float, float]:
-    """Return where cells of one size begin, and that size."""
+    """Return the first edge and the size of cells of one size."""
     sizes = np.diff(edges)
     if not np.allclose(sizes, sizes[0]):
         raise ValueError(f"cells must be of one size; got {sizes.tolist()}")
@@ -213,23 +199,16 @@ def _even(edges: np.ndarray) -> tuple[float, float]:
 
 
 def _within(box: BboxBase, points: np.ndarray) -> np.ndarray:
-    """Say which points lie in a box, or on its edge."""
+    """Return a mask of the points in a box or on its edge."""
     x, y = points.T
-    return (
-        (x > box.xmin - 0.5)
-        & (x < box.xmax + 0.5)
-        & (y > box.ymin - 0.5)
-        & (y < box.ymax + 0.5)
-    )
+    return (x > box.xmin - 0.5) & (x < box.xmax + 0.5) & (y > box.ymin - 0.5) & (y < box.ymax + 0.5)
 
 
 def _look(gc: GraphicsContextBase, face: Any) -> str:
     """Write the fill and the stroke of a path."""
     look = ' fill="none"'
     if face is not None and (opacity := _opacity(gc, face)):
-        look = f' fill="{on_page(to_hex(face[:3]))}"' + _attribute(
-            "fill-opacity", opacity, 1
-        )
+        look = f' fill="{on_page(to_hex(face[:3]))}"' + _attribute("fill-opacity", opacity, 1)
     if width := gc.get_linewidth() * POINT:
         look += f' stroke="{on_page(to_hex(gc.get_rgb()[:3]))}"'
         look += _attribute("stroke-opacity", _opacity(gc, gc.get_rgb()), 1)
@@ -252,12 +231,10 @@ def _numbers(points: Any) -> str:
 
 
 def _anchor(text: Text | None, angle: float) -> float:
-    """Return the share of a line of text that lies before its anchor."""
+    """Return the fraction of a line of text before its anchor."""
     if text is None:  # one of several lines
         return 0.5
-    if (
-        angle and text.get_rotation_mode() != "anchor"
-    ):  # below an axis, the end is next to it
+    if angle and text.get_rotation_mode() != "anchor":  # below an axis, the end is next to it
         return SHARES[text.get_verticalalignment()]
     return SHARES[text.get_horizontalalignment()]
 
@@ -270,7 +247,7 @@ def _text_look(gc: GraphicsContextBase, size: float, share: float) -> str:
 
 
 def _plain(text: str) -> str:
-    r"""Return the letters of a text, without what raises some of them.
+    r"""Return the letters of a text without markup.
 
     >>> _plain(r"$\mathdefault{10^{-1}}$"), _plain("-0.5 < x")
     ('10−1', '−0.5 < x')
@@ -279,7 +256,7 @@ def _plain(text: str) -> str:
 
 
 def _letters(text: str) -> str:
-    r"""Write text for a page: powers are raised, and a minus is one.
+    r"""Write text for a page, with superscripts and true minus signs.
 
     >>> _letters(r"$\mathdefault{10^{-1}}$"), _letters("-0.5 < x"), _letters("pre-norm")
     ('10<tspan dy="-4" font-size="11">−1</tspan>', '−0.5 &lt; x', 'pre-norm')

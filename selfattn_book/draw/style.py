@@ -1,6 +1,6 @@
-"""The book's figures: one quiet style, and a text alternative that travels with the picture.
+"""The style of all figures, and figures with a text alternative.
 
-Differences of kind are also shown by a marker or a dash, so that they survive grey print.
+Lines differ by marker and dash as well as by color, so that they can be told apart in gray print.
 """
 
 from collections.abc import Callable, Sequence
@@ -74,12 +74,12 @@ def in_book_style(function: Callable[P, R]) -> Callable[P, R]:
 class DescribedFigure(Figure):
     """A figure that carries its text alternative, made from the data of its axes.
 
-    A notebook shows it as SVG that is labelled with that text, so that no picture is silent.
+    A notebook shows it as SVG with that text as its label.
 
     Attributes:
-        together: whether its panels are read as one picture, and are not taken apart on a phone.
-        exact: whether it takes the size that it was drawn for, to the pixel.
-        phone: the same drawing for a phone, where it has one of its own.
+        together: keep the panels together on a phone, as one picture.
+        exact: show the figure in exactly its own size in pixels.
+        phone: drawing for a phone, if it has its own.
     """
 
     together = False
@@ -88,7 +88,7 @@ class DescribedFigure(Figure):
 
     @property
     def stale(self) -> bool:
-        """Whether it asks to be drawn again, which it never does: a notebook would do so for nobody."""
+        """Always false, so that a notebook does not draw the figure a second time."""
         return False
 
     @stale.setter
@@ -96,35 +96,33 @@ class DescribedFigure(Figure):
         pass
 
     def text_alternative(self) -> str:
-        """Join what the axes say of themselves, from left to right."""
+        """Join the labels of the axes, from left to right."""
         return " ".join(str(ax.get_label()) for ax in self.axes if ax.get_label())
 
     @in_book_style
     def to_svg(self) -> str:
-        """Return the picture as SVG, labelled with its text alternative, in the page's colours."""
+        """Return the figure as SVG with its text alternative, in the page's colors."""
         text = self.text_alternative()
         if self.exact:
             return sheets(self, text, phone=self.phone)
         return picture(self, text, together=self.together)
 
     def _ipython_display_(self) -> None:
-        """Show the described SVG, and not the PNG that a notebook would make of a figure."""
-        from IPython.display import display  # there whenever IPython calls this
+        """Show the SVG instead of the notebook's PNG."""
+        from IPython.display import display  # installed whenever IPython calls this
 
         text = self.text_alternative()
         display({"image/svg+xml": self.to_svg(), "text/plain": text}, raw=True)
 
 
 @in_book_style
-def panels(
-    columns: int = 1, *, width: float = 4.0, height: float = 3.2
-) -> list[Axes]:
+def panels(columns: int = 1, *, width: float = 4.0, height: float = 3.2) -> list[Axes]:
     """Open a figure with some axes side by side.
 
     Args:
-        columns: how many axes.
-        width: of each, in inches; all are smaller where they would not fit on a page.
-        height: in inches.
+        columns: number of axes.
+        width: inches of each; less where they would not fit on a page.
+        height: inches.
 
     Returns:
         The axes, from left to right.
@@ -133,23 +131,13 @@ def panels(
         >>> left, right = panels(2, width=3, height=2)
         >>> left.figure is right.figure, left.figure.get_size_inches()
         (True, array([6., 2.]))
-        >>> panels(2, width=5, height=4)[0].figure.get_size_inches().round(2)
-        array([6.67, 2.67])
-        >>> len(panels()), len(left.figure.axes)
-        (1, 2)
-        >>> _ = left.set_label("On the left."), right.set_label("On the right.")
-        >>> _ = left.plot([1, 2]), right.plot([2, 1])
-        >>> 'aria-label="On the left. On the right."' in left.figure.to_svg()
-        True
     """
     return grid(1, columns, width=width, height=height)
 
 
 @in_book_style
-def grid(
-    rows: int, columns: int, *, width: float, height: float, **shared: Any
-) -> list[Axes]:
-    """Open a figure with rows of axes of so many inches each, as far as they fit on a page.
+def grid(rows: int, columns: int, *, width: float, height: float, **shared: Any) -> list[Axes]:
+    """Open a figure with rows of axes of a size in inches, or smaller to fit on a page.
 
     Example:
         >>> axes = grid(2, 3, width=1, height=1.5)
@@ -163,17 +151,17 @@ def grid(
 
 
 def close_figures() -> None:
-    """Forget all figures that are open."""
+    """Close all figures."""
     plt.close("all")
 
 
 def draw_without_windows() -> None:
-    """Draw in memory only, also where there is a screen."""
+    """Draw in memory only, even with a screen."""
     plt.switch_backend("agg")
 
 
 def as_array(values: ArrayLike | Tensor) -> np.ndarray:
-    """Return numbers as NumPy has them; a tensor may have a gradient, or a dtype that NumPy has not.
+    """Convert numbers to NumPy; a tensor may require a gradient, or have a dtype unknown to NumPy.
 
     Example:
         >>> import torch
@@ -189,17 +177,11 @@ def as_array(values: ArrayLike | Tensor) -> np.ndarray:
 
 
 def as_vector(name: str, values: ArrayLike | Tensor) -> np.ndarray:
-    """Return numbers as NumPy has them, or raise unless they are one row of some.
+    """Convert numbers to a NumPy vector with at least one entry.
 
     Example:
-        >>> as_vector("angles", [[0.5]])
-        Traceback (most recent call last):
-        ValueError: angles must have shape (N,), with N at least 1; got (1, 1)
         >>> as_vector("angles", [0.5])
         array([0.5])
-        >>> as_vector("angles", [])
-        Traceback (most recent call last):
-        ValueError: angles must have shape (N,), with N at least 1; got (0,)
     """
     array = as_array(values)
     if array.ndim != 1 or array.size == 0:
@@ -209,7 +191,7 @@ def as_vector(name: str, values: ArrayLike | Tensor) -> np.ndarray:
 
 
 def sentences(*parts: str) -> str:
-    """Join what there is to say, each part as a sentence.
+    """Join parts as sentences.
 
     Example:
         >>> sentences("A curve", "", "It falls")
@@ -219,39 +201,29 @@ def sentences(*parts: str) -> str:
 
 
 def as_matrix(values: Tensor | np.ndarray) -> np.ndarray:
-    """Return numbers as NumPy has them, or raise unless they are a matrix with something in it.
+    """Convert numbers to a NumPy matrix with at least one entry.
 
     Example:
         >>> as_matrix([[0.5]])
         array([[0.5]])
-        >>> as_matrix([0.5])
-        Traceback (most recent call last):
-        ValueError: values must be a matrix; got shape (1,)
     """
     array = as_array(values)
     if array.ndim != 2:
         raise ValueError(f"values must be a matrix; got shape {array.shape}")
     if array.size == 0:
-        raise ValueError(
-            f"values must have a row and a column; got shape {array.shape}"
-        )
+        raise ValueError(f"values must have a row and a column; got shape {array.shape}")
     return array
 
 
 def line_names(names: Sequence[str] | None, count: int) -> list[str]:
-    """Return the names of lines, which are numbers from 0 unless they are given.
+    """Return the names of lines, by default numbers from 0.
 
     Example:
         >>> line_names(None, 2), line_names(("a", "b"), 2)
         (['0', '1'], ['a', 'b'])
-        >>> line_names(["a"], 2)
-        Traceback (most recent call last):
-        ValueError: there must be one name for each of 2; got 1
     """
     if names is None:
         return [str(number) for number in range(count)]
     if len(names) != count:
-        raise ValueError(
-            f"there must be one name for each of {count}; got {len(names)}"
-        )
+        raise ValueError(f"there must be one name for each of {count}; got {len(names)}")
     return list(names)

@@ -1,1 +1,1 @@
-"""Data, models to compare with, and the training of them."""
+"""Data, baseline models, and training."""

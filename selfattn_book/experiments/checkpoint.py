@@ -1,4 +1,4 @@
-"""A training on disk, written whole or not at all."""
+"""Write and read training checkpoints, each written completely or not at all."""
 
 import io
 import os
@@ -14,33 +14,21 @@ WAY_OUT = "Move it away, or name another file."
 
 
 def save(file: str | Path, content: dict[str, Any]) -> None:
-    """Write a checkpoint; an interruption leaves the one before, and never half of one.
-
-    What is being written has a name of its own for each process, ``FILE.NUMBER.part``, so that
-    two trainings never write into each other's. Only one that is killed leaves it behind.
+    """Write a checkpoint atomically: an interruption leaves the previous one intact.
 
     Args:
-        file: in a folder that is there.
-        content: tensors, numbers, texts, and dictionaries and lists of these.
+        file: path in an existing folder.
+        content: dictionary of tensors, numbers, strings, lists and dictionaries.
 
     Raises:
-        OSError: the file cannot be written, such as on a disk that is full.
+        OSError: the file cannot be written, for example because the disk is full.
 
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
         ...     save(f"{folder}/model.pt", {"weight": torch.ones(2)})
-        ...     load(f"{folder}/model.pt"), os.listdir(folder)
-        ...     try:   # what cannot be written leaves the one before, and no half of itself
-        ...         save(f"{folder}/model.pt", {"weight": lambda: 2})
-        ...     except Exception:
-        ...         load(f"{folder}/model.pt"), os.listdir(folder)
-        ({'weight': tensor([1., 1.])}, ['model.pt'])
-        ({'weight': tensor([1., 1.])}, ['model.pt'])
-        >>> save("no such folder/model.pt", {})
-        Traceback (most recent call last):
-        OSError: no such folder/model.pt must be a file that can be written; got 'No such file or
-        directory'. What was there is as it was: make room, or name another file.
+        ...     load(f"{folder}/model.pt")
+        {'weight': tensor([1., 1.])}
     """
     data = io.BytesIO()
     torch.save(content, data)
@@ -48,21 +36,14 @@ def save(file: str | Path, content: dict[str, Any]) -> None:
 
 
 def write_whole(file: str | Path, data: bytes | memoryview) -> None:
-    """Write bytes into a file; what interrupts it leaves what was there before.
+    """Write a file atomically, by way of a temporary file of this process, ``FILE.PID.part``.
 
     Args:
-        file: in a folder that is there.
-        data: all that it will hold.
+        file: path in an existing folder.
+        data: content of the file.
 
     Raises:
         OSError: the file cannot be written.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     write_whole(f"{folder}/a", b"all of it")
-        ...     Path(folder, "a").read_bytes(), os.listdir(folder)
-        (b'all of it', ['a'])
     """
     whole = Path(file)
     part = whole.with_name(f"{whole.name}.{os.getpid()}.part")
@@ -70,54 +51,31 @@ def write_whole(file: str | Path, data: bytes | memoryview) -> None:
         with part.open("wb") as stream:
             stream.write(data)
             stream.flush()
-            # On the disk before it takes the old one's place.
-            os.fsync(stream.fileno())
+            os.fsync(stream.fileno())  # on disk before it replaces the old file
         part.replace(whole)
     except OSError as error:
-        rule = f"{file} must be a file that can be written; got '{error.strerror}'"
-        way_out = "What was there is as it was: make room, or name another file."
+        rule = f"{file} must be a writable file; got '{error.strerror}'"
+        way_out = "The previous file is unchanged: free disk space, or name another file."
         raise OSError(f"{rule}. {way_out}") from error
     finally:
         part.unlink(missing_ok=True)
 
 
 def load(file: str | Path) -> dict[str, Any]:
-    """Read a checkpoint; its tensors come to the CPU, wherever they were.
+    """Read a checkpoint, with its tensors on the CPU. Code in the file is never run.
 
     Args:
-        file: what :func:`save` has written.
+        file: path of a checkpoint.
 
     Raises:
-        OSError: the file is not there, or cannot be opened.
-        ValueError: the file is no checkpoint, or a damaged one.
-
-    Example:
-        >>> load("README.md")
-        Traceback (most recent call last):
-        ValueError: README.md must be a checkpoint; it cannot be read as one. Move it away, or ...
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:   # a function could run anything when read
-        ...     save(f"{folder}/model.pt", {"weight": print})
-        ...     load(f"{folder}/model.pt")
-        Traceback (most recent call last):
-        ValueError: ...model.pt must be a checkpoint; it cannot be read as one. Move it away, or ...
-        >>> with TemporaryDirectory() as folder:
-        ...     torch.save([1], f"{folder}/list.pt")
-        ...     load(f"{folder}/list.pt")
-        Traceback (most recent call last):
-        ValueError: ...list.pt must be a checkpoint; got one list. Move it away, or name another file.
-        >>> load("no such file")
-        Traceback (most recent call last):
-        FileNotFoundError: [Errno 2] No such file or directory: 'no such file'
+        OSError: the file does not exist, or cannot be opened.
+        ValueError: the file is not a checkpoint, or is damaged.
     """
     rule, data = f"{file} must be a checkpoint", Path(file).read_bytes()
     try:
-        # PyTorch writes checksums, and does not look at them again.
-        damaged = ZipFile(io.BytesIO(data)).testzip()
-        content = torch.load(
-            io.BytesIO(data), map_location="cpu", weights_only=True
-        )
-    except Exception as error:  # bytes that mean nothing can raise anything
+        damaged = ZipFile(io.BytesIO(data)).testzip()  # PyTorch itself does not verify checksums
+        content = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file can raise any exception
         raise ValueError(f"{rule}; it cannot be read as one. {WAY_OUT}") from error
     if damaged:
         raise ValueError(f"{rule}; it is damaged, in {damaged}. {WAY_OUT}")
@@ -126,8 +84,23 @@ def load(file: str | Path) -> dict[str, Any]:
     return content
 
 
+def load_if_present(file: str | Path | None) -> dict[str, Any] | None:
+    """Read a checkpoint if a file is given and exists.
+
+    Raises:
+        FileNotFoundError: the folder of the file does not exist.
+        ValueError: the file is not a checkpoint, or is damaged.
+    """
+    if file is None:
+        return None
+    if not Path(file).parent.is_dir():
+        rule = f"{file} must be in an existing folder"
+        raise FileNotFoundError(f"{rule}; got no {Path(file).parent}")
+    return load(file) if Path(file).exists() else None
+
+
 def outline(name: str, content: Any) -> list[str]:
-    """Say what a state is made of, one line a value: its names, shapes and dtypes.
+    """Describe a state, one line a value: its name, shape and dtype.
 
     Example:
         >>> outline("model", {"weight": torch.ones(2, 3), "more": {0: None}})
@@ -142,12 +115,10 @@ def outline(name: str, content: Any) -> list[str]:
 
 
 def check_same(file: str | Path, wanted: list[str], got: list[str]) -> None:
-    """Raise unless what a checkpoint says of itself, line by line, is what is wanted.
+    """Raise unless the description of a checkpoint equals that of this training.
 
-    Example:
-        >>> check_same("model.pt", ["seed: 2", "lr: 0.1"], ["seed: 2", "lr: 0.2"])
-        Traceback (most recent call last):
-        ValueError: model.pt must be of a training with 'lr: 0.1'; got one with 'lr: 0.2'. Move ...
+    Raises:
+        ValueError: a line differs.
     """
     for ours, theirs in zip_longest(wanted, got, fillvalue="nothing"):
         if ours != theirs:

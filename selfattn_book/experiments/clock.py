@@ -1,6 +1,6 @@
-"""Times as a digital clock shows them and as people say them: a small language to translate.
+"""A small translation task: from the time on a digital clock to its spoken phrase.
 
-Shape letters: ``N`` sayings, ``S`` characters of a time, ``T`` words of a saying and its end,
+Shape letters: ``N`` phrases, ``S`` characters of a time, ``T`` words of a phrase and its end,
 ``V`` words.
 """
 
@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from selfattn_book.masks import padding_mask
-from selfattn_book.sequence_to_sequence import Transformer
+from selfattn_book.transformer import Transformer
 
 Time = tuple[int, int]  # hours from 1 to 12, and minutes
-Sight = Callable[[Time], str]  # what is seen of a time
+View = Callable[[Time], str]  # the part of a time that a model sees
 
-# Tokens that are no words; a source has only the first of them.
+# Special tokens; a source has only the first.
 PAD, START, END = 0, 1, 2
 CHARACTERS = ["<pad>", *"0123456789:"]
 # fmt: off
@@ -31,28 +31,28 @@ COUNTED = [
 TENS = ["twenty", "thirty", "forty", "fifty"]
 WORDS = ["<pad>", "<start>", "<end>", *COUNTED, *TENS]
 WORDS += ["quarter", "half", "past", "to", "o'clock", "oh"]
-# Characters of the longest time; words of the longest saying, and its end.
+# Characters of the longest time; words of the longest phrase, and its end.
 LENGTHS = 5, 5
 
 
-class Lesson(NamedTuple):
-    """Times and their sayings as tokens, each time once with each of its two sayings.
+class TrainingSet(NamedTuple):
+    """Times and their target phrases as tokens, each time once with each of its two phrases.
 
     Attributes:
         source: ``(N, 5)``, the characters of the times, padded.
-        fed: ``(N, 5)``, the sayings shifted by one: the start, then all words.
-        mask: ``(N, 1, 1, 5)``, ``True`` where a source is no padding.
-        asked: ``(N, 5)``, all words, then the end; padded.
+        decoder_input: ``(N, 5)``, the phrases shifted by one: the start, then all words; padded.
+        source_mask: ``(N, 1, 1, 5)``, ``True`` at characters, ``False`` at padding.
+        target: ``(N, 5)``, all words, then the end; padded.
     """
 
     source: Tensor
-    fed: Tensor
-    mask: Tensor
-    asked: Tensor
+    decoder_input: Tensor
+    source_mask: Tensor
+    target: Tensor
 
 
 def all_times() -> list[Time]:
-    """Return the times that a clock with twelve hours can show.
+    """Return all times of a twelve-hour clock.
 
     Example:
         >>> times = all_times()
@@ -71,9 +71,6 @@ def shown(time: Time) -> str:
     Example:
         >>> shown((7, 5)), shown((12, 50))
         ('7:05', '12:50')
-        >>> shown((0, 60))
-        Traceback (most recent call last):
-        ValueError: a time must have 1 to 12 hours and 0 to 59 minutes; got (0, 60)
     """
     hour, minute = time
     if not (1 <= hour <= 12 and 0 <= minute <= 59):
@@ -82,20 +79,20 @@ def shown(time: Time) -> str:
     return f"{hour}:{minute:02d}"
 
 
-def sayings(time: Time) -> tuple[str, str]:
-    """Return the two ways to say a time: by the hands of a clock, and by its digits.
+def phrases(time: Time) -> tuple[str, str]:
+    """Return the two phrases for a time: by the hands of a clock, and by its digits.
 
-    On the hour they are the same.
+    On the hour they are equal.
 
     Raises:
         ValueError: there is no such time.
 
     Example:
-        >>> sayings((7, 50)), sayings((12, 45))
+        >>> phrases((7, 50)), phrases((12, 45))
         (('ten to eight', 'seven fifty'), ('quarter to one', 'twelve forty five'))
-        >>> sayings((3, 30)), sayings((5, 5))
+        >>> phrases((3, 30)), phrases((5, 5))
         (('half past three', 'three thirty'), ('five past five', 'five oh five'))
-        >>> sayings((9, 0))
+        >>> phrases((9, 0))
         ("nine o'clock", "nine o'clock")
     """
     shown(time)
@@ -111,44 +108,41 @@ def sayings(time: Time) -> tuple[str, str]:
     return f"{named.get(left, _count(left))} to {following}", by_digits
 
 
-def lesson(times: Sequence[Time]) -> Lesson:
-    """Return times and sayings as tokens: what a model is given, in this order, and what it is asked.
+def training_set(times: Sequence[Time]) -> TrainingSet:
+    """Return times and phrases as tokens: the arguments of a model, in order, and its target.
 
     Raises:
-        ValueError: there is no time, or no such time.
+        ValueError: there are no times, or a time does not exist.
 
     Example:
-        >>> source, fed, mask, asked = lesson([(7, 50)])
+        >>> source, decoder_input, mask, target = training_set([(7, 50)])
         >>> source[0], mask.shape
         (tensor([ 8, 11,  6,  1,  0]), torch.Size([2, 1, 1, 5]))
-        >>> fed, asked
+        >>> decoder_input, target
         (tensor([[ 1, 12, 29, 10,  0],
                 [ 1,  9, 25,  0,  0]]), tensor([[12, 29, 10,  2,  0],
                 [ 9, 25,  2,  0,  0]]))
-        >>> lesson([])
-        Traceback (most recent call last):
-        ValueError: there must be at least one time; got none
     """
     if len(times) == 0:
         raise ValueError("there must be at least one time; got none")
-    sources, feds, askeds = [], [], []
+    sources, inputs, targets = [], [], []
     for time in times:
-        for saying in sayings(time):
-            words = [WORDS.index(word) for word in saying.split()]
+        for phrase in phrases(time):
+            words = [WORDS.index(word) for word in phrase.split()]
             sources.append([CHARACTERS.index(letter) for letter in shown(time)])
-            feds.append([START, *words])
-            askeds.append([*words, END])
+            inputs.append([START, *words])
+            targets.append([*words, END])
     mask = padding_mask([len(source) for source in sources], LENGTHS[0])
-    return Lesson(_padded(sources, 0), _padded(feds, 1), mask, _padded(askeds, 1))
+    return TrainingSet(_padded(sources, 0), _padded(inputs, 1), mask, _padded(targets, 1))
 
 
-def spoken(tokens: Tensor) -> list[str]:
-    """Return what rows of tokens ``(N, T)`` say, each up to its end.
+def decode_phrases(tokens: Tensor) -> list[str]:
+    """Decode rows of tokens ``(N, T)``, each up to its end.
 
     Example:
-        >>> spoken(lesson([(7, 50)]).asked)
+        >>> decode_phrases(training_set([(7, 50)]).target)
         ['ten to eight', 'seven fifty']
-        >>> spoken(torch.tensor([[PAD, START], [END, 9]]))
+        >>> decode_phrases(torch.tensor([[PAD, START], [END, 9]]))
         ['<pad> <start>', '']
     """
     said = []
@@ -158,45 +152,42 @@ def spoken(tokens: Tensor) -> list[str]:
     return said
 
 
-def said_by(model: Transformer, times: Sequence[Time]) -> list[str]:
-    """Return what a model writes when it is shown times: the likeliest word each time, up to the end.
+def predicted_phrases(model: Transformer, times: Sequence[Time]) -> list[str]:
+    """Return the phrases that a model generates for times, by greedy decoding.
 
     Example:
         >>> _ = torch.manual_seed(0)
         >>> sizes = {"d_model": 4, "num_layers": 1, "num_heads": 1}
         >>> model = Transformer(len(CHARACTERS), len(WORDS), **sizes)   # untrained
-        >>> both, alone = said_by(model, [(7, 50), (12, 0)]), said_by(model, [(12, 0)])
-        >>> len(both), both[1:] == alone
-        (2, True)
+        >>> len(predicted_phrases(model, [(7, 50), (12, 0)]))
+        2
     """
-    source, _, mask, _ = (rows[::2] for rows in lesson(times))  # each time once
-    written = model.predict(
-        source, LENGTHS[1] + 1, start=START, end=END, source_mask=mask
-    )
-    return spoken(written)
+    source, _, mask, _ = (rows[::2] for rows in training_set(times))  # each time once
+    written = model.predict(source, LENGTHS[1] + 1, start=START, end=END, source_mask=mask)
+    return decode_phrases(written)
 
 
 def count_right(model: Transformer, times: Sequence[Time]) -> int:
-    """Count the times that a model says in one of their two ways.
+    """Count the times for which a model generates one of the two phrases.
 
     Example:
         >>> sizes = {"d_model": 4, "num_layers": 1, "num_heads": 1}
         >>> count_right(Transformer(len(CHARACTERS), len(WORDS), **sizes), [(7, 50)]) in (0, 1)
         True
     """
-    pairs = zip(said_by(model, times), times, strict=True)
-    return sum(said in sayings(time) for said, time in pairs)
+    pairs = zip(predicted_phrases(model, times), times, strict=True)
+    return sum(said in phrases(time) for said, time in pairs)
 
 
-def unplaced(model: Transformer) -> Transformer:
-    """Take the positions away from a model's encoder, and return the model: it reads a bag.
+def without_positions(model: Transformer) -> Transformer:
+    """Zero the encoder's positional encoding, and return the model, whose source is then a bag.
 
     Example:
         >>> _ = torch.manual_seed(0)
         >>> sizes = {"d_model": 4, "num_layers": 1, "num_heads": 1}
-        >>> model = unplaced(Transformer(len(CHARACTERS), len(WORDS), **sizes))
-        >>> (source, fed, mask, _), turned = lesson([(12, 50)]), lesson([(10, 25)]).source
-        >>> model(source, fed, mask).allclose(model(turned, fed, mask), atol=1e-5)
+        >>> model = without_positions(Transformer(len(CHARACTERS), len(WORDS), **sizes))
+        >>> (source, fed, mask, _), other = training_set([(12, 50)]), training_set([(10, 25)]).source
+        >>> model(source, fed, mask).allclose(model(other, fed, mask), atol=1e-5)
         True
         >>> model(source, fed).allclose(model(source, fed.flip(1)))   # the decoder has its own
         False
@@ -205,43 +196,43 @@ def unplaced(model: Transformer) -> Transformer:
     return model
 
 
-def saying_losses(logits: Tensor, asked: Tensor) -> Tensor:
-    r"""Return for each word of each saying how little it was expected, in nats.
+def phrase_losses(logits: Tensor, target: Tensor) -> Tensor:
+    r"""Return the surprisal of each word of each phrase, in nats.
 
-    .. math:: \ell_{nt} = -\log \operatorname{softmax}(\text{logits}_{nt})_{\text{asked}_{nt}}
+    .. math:: \ell_{nt} = -\log \operatorname{softmax}(\text{logits}_{nt})_{\text{target}_{nt}}
 
     Args:
         logits: ``(N, T, V)``.
-        asked: ``(N, T)``.
+        target: ``(N, T)``.
 
     Returns:
         ``(N, T)``; 0 where there is padding.
 
     Example:
-        >>> asked = torch.tensor([[5, END, PAD]])
-        >>> saying_losses(torch.zeros(1, 3, len(WORDS)), asked)   # the log of 32
+        >>> target = torch.tensor([[5, END, PAD]])
+        >>> phrase_losses(torch.zeros(1, 3, len(WORDS)), target)   # the log of 32
         tensor([[3.4657, 3.4657, 0.0000]])
     """
-    chances = logits.log_softmax(-1).gather(-1, asked[..., None])[..., 0]
-    return -chances * (asked != PAD)
+    log_probabilities = logits.log_softmax(-1).gather(-1, target[..., None])[..., 0]
+    return -log_probabilities * (target != PAD)
 
 
-def saying_loss(logits: Tensor, asked: Tensor) -> Tensor:
-    """Return the mean loss of a whole saying, in nats.
+def phrase_loss(logits: Tensor, target: Tensor) -> Tensor:
+    """Return the mean loss of a whole phrase, in nats.
 
     Args:
         logits: ``(N, T, V)``.
-        asked: ``(N, T)``.
+        target: ``(N, T)``.
 
     Example:
-        >>> saying_loss(torch.zeros(1, 3, len(WORDS)), torch.tensor([[5, END, PAD]]))
+        >>> phrase_loss(torch.zeros(1, 3, len(WORDS)), torch.tensor([[5, END, PAD]]))
         tensor(6.9315)
     """
-    return saying_losses(logits, asked).sum(-1).mean()
+    return phrase_losses(logits, target).sum(-1).mean()
 
 
-def least_loss(times: Sequence[Time], seen: Sight = shown) -> float:
-    r"""Return the least mean loss of a saying, for all who know of a time only what is seen.
+def loss_floor(times: Sequence[Time], seen: View = shown) -> float:
+    r"""Return the loss floor: the smallest mean loss of any model that sees only a view of each time.
 
     .. math::
        \begin{aligned}
@@ -251,25 +242,25 @@ def least_loss(times: Sequence[Time], seen: Sight = shown) -> float:
        \end{aligned}
 
     Args:
-        times: those over which the mean is taken, with both sayings of each.
-        seen: what is known of a time.
+        times: times of the mean, each with both of its phrases.
+        seen: view of a time, such as :func:`bag`.
 
     Raises:
-        ValueError: there is no time.
+        ValueError: there are no times.
 
     Example:
-        >>> half_of_them = least_loss([(9, 0), (7, 50)])   # one has one saying, one has two
+        >>> half_of_them = loss_floor([(9, 0), (7, 50)])   # one has one phrase, one has two
         >>> half_of_them, math.log(2) / 2
         (0.3466, 0.3466)
-        >>> least_loss([(1, 23), (2, 13)], bag), math.log(4)   # the same characters
+        >>> loss_floor([(1, 23), (2, 13)], bag), math.log(4)   # the same characters
         (1.3863, 1.3863)
     """
     if len(times) == 0:
         raise ValueError("there must be at least one time; got none")
-    pairs = [(seen(time), saying) for time in times for saying in sayings(time)]
-    together, alone = Counter(pairs), Counter(sight for sight, _ in pairs)
-    shares = (together[pair] / alone[pair[0]] for pair in pairs)
-    return -sum(map(math.log, shares)) / len(pairs)
+    pairs = [(seen(time), phrase) for time in times for phrase in phrases(time)]
+    joint, views = Counter(pairs), Counter(view for view, _ in pairs)
+    probabilities = (joint[pair] / views[pair[0]] for pair in pairs)
+    return -sum(map(math.log, probabilities)) / len(pairs)
 
 
 def bag(time: Time) -> str:
@@ -283,11 +274,7 @@ def bag(time: Time) -> str:
 
 
 def _count(number: int) -> str:
-    """Say a number from 1 to 59.
-
-    >>> _count(19), _count(20), _count(59)
-    ('nineteen', 'twenty', 'fifty nine')
-    """
+    """Return a number from 1 to 59 in words."""
     if number < 20:
         return COUNTED[number - 1]
     tens, ones = divmod(number, 10)

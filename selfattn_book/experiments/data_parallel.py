@@ -1,7 +1,7 @@
-"""Training in which each of several ranks reads its share of every batch.
+"""Data-parallel training: each rank reads its shard of every batch.
 
-Each rank holds the whole model; PyTorch's ``DistributedDataParallel`` averages their gradients while
-they are computed, so that all take the same step, which is that of one machine with the whole batch.
+Each rank holds the whole model. PyTorch's ``DistributedDataParallel`` averages their gradients during
+the backward pass, so that all take the same step as one machine with the whole batch.
 """
 
 from collections.abc import Callable
@@ -18,19 +18,19 @@ from selfattn_book.experiments import checkpoint
 from selfattn_book.experiments.ranks import Group, mean_over_ranks
 from selfattn_book.experiments.walks import (
     next_hour_loss,
-    walks_around_the_clock,
+    random_walks,
 )
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a training run is made of; nothing in it says how many ranks share the work.
+    """Hyperparameters of a training run, which do not depend on the number of ranks.
 
     Attributes:
-        walks: how many there are to learn from.
-        batch: how many walks a step reads, on all ranks together.
-        seed: of walks, weights and order.
-        rate: of Adam.
+        walks: number of training sequences.
+        batch: number of sequences in a step, over all ranks.
+        seed: seed of sequences, weights and order.
+        rate: learning rate of Adam.
 
     Example:
         >>> Recipe(seed=3)
@@ -52,52 +52,46 @@ def train(
     file: str | Path | None = None,
     each_step: Callable[[], None] = lambda: None,
 ) -> list[float]:
-    """Train a model, alone or as one rank of a group.
+    """Train a model on one machine, or as one rank of a group.
 
     Args:
-        model: as of :func:`~selfattn_book.experiments.walks.new_model`; under a group, all
-            ranks begin with that of rank 0.
-        recipe: of the run.
-        epochs: how many, counted from the very first.
-        group: the ranks; without it there is one.
-        file: of the checkpoint, which rank 0 writes after each epoch; if it is there already, every
-            rank goes on from it.
-        each_step: called after each step.
+        model: model such as :func:`~selfattn_book.experiments.walks.new_model`; in a group, all
+            ranks start from the weights of rank 0.
+        recipe: hyperparameters.
+        epochs: total number of epochs, including those of a resumed checkpoint.
+        group: process group of the ranks; one rank by default.
+        file: checkpoint that rank 0 writes after each epoch, and that every rank resumes from.
+        each_step: callback after each step.
 
     Returns:
-        The mean loss of each epoch, each before it was learned; the same on all ranks.
+        The mean loss of each epoch, each batch before its own step; the same on all ranks.
 
     Raises:
-        ValueError: the batch is no multiple of the number of ranks, the walks are no multiple of the
-            batch, ``epochs`` is below 1, or the file is no checkpoint of this recipe.
+        ValueError: the batch is not a multiple of the number of ranks, the walks are not a multiple
+            of the batch, ``epochs`` is below 1, or the file is not a checkpoint of this recipe.
         OSError: the checkpoint cannot be written.
 
     Example:
         >>> from selfattn_book.experiments.walks import new_model
         >>> recipe = Recipe(walks=32)
         >>> alone = train(new_model(0), recipe, 2)
-        >>> from selfattn_book.experiments.ranks import on_ranks
+        >>> from selfattn_book.experiments.ranks import run_on_ranks
         >>> models = [new_model(0), new_model(1)]   # the second one gets the weights of the first
-        >>> two = on_ranks(2, lambda group: train(models[group.rank()], recipe, 2, group=group))
+        >>> two = run_on_ranks(2, lambda group: train(models[group.rank()], recipe, 2, group=group))
         >>> [abs(loss - ours) < 1e-9 for losses in two for loss, ours in zip(losses, alone)]
         [True, True, True, True]
-        >>> train(new_model(0), Recipe(batch=24), 2)
-        Traceback (most recent call last):
-        ValueError: the number of walks must be a multiple of the batch, 24; got 256
     """
     check_integer("epochs", epochs, least=1)
     rank, ranks = (group.rank(), group.size()) if group else (0, 1)
     batches, sampler = own_batches(recipe, rank, ranks)
     optimizer = torch.optim.Adam(model.parameters(), lr=recipe.rate)
     losses = _resume(file, recipe, model, optimizer)
-    replica = (
-        DistributedDataParallel(model, process_group=group) if group else model
-    )
+    replica = DistributedDataParallel(model, process_group=group) if group else model
     for epoch in range(len(losses), epochs):
-        sampler.set_epoch(epoch)  # another order, the same on all ranks
+        sampler.set_epoch(epoch)  # a new order, the same on all ranks
         loss = _learn(replica, batches, optimizer, each_step)
         losses.append((mean_over_ranks(loss, group) if group else loss).item())
-        if rank == 0 and file is not None:  # one of them writes
+        if rank == 0 and file is not None:
             _save(file, recipe, losses, model, optimizer)
     return losses
 
@@ -105,27 +99,24 @@ def train(
 def own_batches(
     recipe: Recipe, rank: int, ranks: int
 ) -> tuple[DataLoader[tuple[Tensor, ...]], DistributedSampler[tuple[Tensor, ...]]]:
-    """Return the batches of one rank: of every batch its share, the same number on each rank.
+    """Return the batches of one rank: its shard of every batch.
 
     Args:
-        recipe: of the run.
-        rank: whose batches.
-        ranks: how many share each batch.
+        recipe: hyperparameters.
+        rank: index of the rank.
+        ranks: number of ranks.
 
     Returns:
-        The batches, and the sampler that puts them into order.
+        The batches, and the sampler that orders them.
 
     Raises:
-        ValueError: the batch is no multiple of the number of ranks, or the walks are none of the
-            batch.
+        ValueError: the batch is not a multiple of the number of ranks, or the walks are not a
+            multiple of the batch.
 
     Example:
         >>> batches, _ = own_batches(Recipe(batch=16), 0, 2)
         >>> len(batches), next(iter(batches))[0].shape   # 256 walks, 8 of each 16
         (16, torch.Size([8, 17]))
-        >>> own_batches(Recipe(batch=16), 0, 3)
-        Traceback (most recent call last):
-        ValueError: the batch must be a multiple of the number of ranks, 3; got 16
     """
     check_integer("batch", recipe.batch, least=1)
     if recipe.batch % ranks:
@@ -134,12 +125,12 @@ def own_batches(
     if check_integer("walks", recipe.walks, least=1) % recipe.batch:
         rule = "the number of walks must be a multiple of the batch"
         raise ValueError(f"{rule}, {recipe.batch}; got {recipe.walks}")
-    walks = TensorDataset(walks_around_the_clock(recipe.walks, seed=recipe.seed))
+    walks = TensorDataset(random_walks(recipe.walks, seed=recipe.seed))
     sampler: DistributedSampler[tuple[Tensor, ...]] = DistributedSampler(
         walks, num_replicas=ranks, rank=rank, seed=recipe.seed
     )
-    share, chance = recipe.batch // ranks, torch.Generator()
-    return DataLoader(walks, share, sampler=sampler, generator=chance), sampler
+    shard, generator = recipe.batch // ranks, torch.Generator()
+    return DataLoader(walks, shard, sampler=sampler, generator=generator), sampler
 
 
 def _learn(
@@ -148,13 +139,13 @@ def _learn(
     optimizer: torch.optim.Optimizer,
     each_step: Callable[[], None],
 ) -> Tensor:
-    """Go through the batches once, and return the mean loss over them."""
+    """Train for one epoch, and return the mean loss over its batches."""
     device = next(replica.parameters()).device
     total = torch.zeros((), dtype=torch.float64, device=device)
     for (walks,) in batches:
         loss = next_hour_loss(replica, walks.to(device))
         optimizer.zero_grad()
-        loss.backward()  # replicas average their gradients as they come
+        loss.backward()  # replicas average their gradients meanwhile
         optimizer.step()
         total += loss.detach() / len(batches)
         each_step()
@@ -178,15 +169,12 @@ def _resume(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
 ) -> list[float]:
-    """Go on from a checkpoint, if there is one, however many ranks have written it."""
-    if file is not None and not Path(file).parent.is_dir():
-        rule = f"{file} must be in a folder that is there"
-        raise FileNotFoundError(f"{rule}; got no {Path(file).parent}")
-    if file is None or not Path(file).exists():
+    """Load the checkpoint, if it exists, written with any number of ranks."""
+    kept = checkpoint.load_if_present(file)
+    if file is None or kept is None:
         return []
-    kept = checkpoint.load(file)
     if set(kept) != {"recipe", "losses", "model", "optimizer"}:
-        rule = f"{file} must be a checkpoint of this training; got one of something else"
+        rule = f"{file} must be a checkpoint of this training; got a different one"
         raise ValueError(f"{rule}. {checkpoint.WAY_OUT}")
     lines = [
         [f"{name}: {value}" for name, value in part.items()]

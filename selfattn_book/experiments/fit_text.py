@@ -1,4 +1,4 @@
-"""How the book's language models learn: windows of a text, AdamW, a rate that rises and falls."""
+"""Train a language model on windows of a text: AdamW, linear warm-up, cosine decay."""
 
 import math
 from pathlib import Path
@@ -12,14 +12,14 @@ from selfattn_book.experiments.text import Windows, next_token_loss
 from selfattn_book.experiments.training import History, fit
 from selfattn_book.language import LanguageModel
 
-ROUND = 50  # steps, after which losses are noted
+LOG_EVERY = 50  # steps to an entry of the history
 
 
 def fit_text(
     model: LanguageModel,
     tokens: Tensor,
     *,
-    rounds: int,
+    steps: int,
     seed: int,
     lr: float = 0.01,
     length: int = 32,
@@ -27,58 +27,58 @@ def fit_text(
     file: str | Path | None = None,
     progress: bool = False,
 ) -> History:
-    """Train a language model on windows of a text.
+    """Train a language model on random windows of a text.
 
     Args:
-        model: what learns.
+        model: language model.
         tokens: ``(N,)``, the text.
-        rounds: how many times 50 steps.
-        seed: of the windows, and of what is dropped.
-        lr: the highest learning rate.
-        length: of a window.
-        batch_size: windows a step.
-        file: as of :func:`.fit`: of a checkpoint, from which the training goes on.
-        progress: show a bar.
+        steps: number of optimizer steps, a multiple of 50.
+        seed: seed of the windows and of dropout.
+        lr: peak learning rate.
+        length: number of tokens in a window.
+        batch_size: number of windows in a step.
+        file: checkpoint to write after every 50 steps, and to resume from.
+        progress: whether to show a progress bar.
 
     Returns:
-        The history; an epoch of it is a round, and its losses are in nats per token.
+        The history, in which each 50 steps are one epoch; losses are in nats per token.
 
     Raises:
-        ValueError: as of :func:`.fit` and :class:`.Windows`.
+        ValueError: ``steps`` is not a multiple of 50, or :func:`.fit` or :class:`.Windows` raises.
 
     Example:
         >>> from selfattn_book.language import decoder_only
         >>> _ = torch.manual_seed(0)
-        >>> model = decoder_only(8, d_model=16, num_layers=1, num_heads=2, context=8)
-        >>> history = fit_text(model, torch.arange(80) % 8, rounds=2, seed=0, length=8)
+        >>> model = decoder_only(8, d_model=16, num_layers=1, num_heads=2, context_length=8)
+        >>> history = fit_text(model, torch.arange(80) % 8, steps=100, seed=0, length=8)
         >>> len(history.train), history.train[1] < 0.1 < history.train[0]
         (2, True)
     """
-    rounds = check_integer("rounds", rounds, least=1)
-    windows = Windows(tokens, length=length, batch_size=batch_size, steps=ROUND)
-    optimizer = adamw(model, lr=lr, steps=rounds * ROUND)
-    options: dict[str, Any] = {"file": file, "progress": progress}
+    epochs, rest = divmod(check_integer("steps", steps, least=1), LOG_EVERY)
+    if rest:
+        raise ValueError(f"steps must be a multiple of {LOG_EVERY}; got {steps}")
     return fit(
         model,
-        windows,
+        Windows(tokens, length=length, batch_size=batch_size, steps=LOG_EVERY),
         next_token_loss,
-        optimizer,
-        epochs=rounds,
+        adamw(model, lr=lr, steps=steps),
+        epochs=epochs,
         seed=seed,
-        **options,
+        file=file,
+        progress=progress,
     )
 
 
 def adamw(model: nn.Module, *, lr: float, steps: int) -> torch.optim.AdamW:
-    """Return AdamW whose rate rises for a twentieth of the steps, and then falls like a cosine.
+    """Return AdamW with linear warm-up for a twentieth of the steps, then cosine decay.
 
-    The rate is read off the steps that the optimizer itself has counted, so it goes on where a
-    checkpoint ends. Gradients longer than 1 are cut to 1.
+    The learning rate is computed from the optimizer's own step count, so a resumed training
+    continues the schedule. Gradients are clipped to norm 1.
 
     Args:
-        model: whose parameters learn.
-        lr: the highest rate.
-        steps: how many there will be.
+        model: module to train.
+        lr: peak learning rate.
+        steps: total number of steps.
 
     Source:
         :cite:t:`loshchilov2019decoupled`; the rate, :cite:t:`loshchilov2017sgdr`.
@@ -89,9 +89,7 @@ def adamw(model: nn.Module, *, lr: float, steps: int) -> torch.optim.AdamW:
         (0.1, 0.1)
     """
     group = {"params": list(model.parameters()), "steps": steps}
-    optimizer = torch.optim.AdamW(
-        [group], lr=lr, betas=(0.9, 0.99), weight_decay=0.1, fused=True
-    )
+    optimizer = torch.optim.AdamW([group], lr=lr, betas=(0.9, 0.99), weight_decay=0.1, fused=True)
 
     def before(optimizer: torch.optim.Optimizer, *_: Any) -> None:
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -101,7 +99,7 @@ def adamw(model: nn.Module, *, lr: float, steps: int) -> torch.optim.AdamW:
 
     def after(optimizer: torch.optim.Optimizer, *_: Any) -> None:
         for group in optimizer.param_groups:
-            group["lr"] = lr  # as a checkpoint is compared with it
+            group["lr"] = lr  # the value that a checkpoint is compared with
 
     optimizer.register_step_pre_hook(before)
     optimizer.register_step_post_hook(after)
@@ -109,12 +107,16 @@ def adamw(model: nn.Module, *, lr: float, steps: int) -> torch.optim.AdamW:
 
 
 def rate(done: int, steps: int) -> float:
-    """Return which share of the highest rate a step takes, after so many others.
+    """Return the learning rate of a step as a fraction of the peak rate.
+
+    Args:
+        done: number of steps before this one.
+        steps: total number of steps.
 
     Example:
         >>> [round(rate(done, 40), 3) for done in (0, 1, 20, 39)]
         [0.5, 0.999, 0.525, 0.051]
     """
-    rising = (done + 1) / max(1, steps // 20)
-    falling = 0.05 + 0.95 * (1 + math.cos(math.pi * done / steps)) / 2
-    return min(1.0, rising) * falling
+    warmup = (done + 1) / max(1, steps // 20)
+    decay = 0.05 + 0.95 * (1 + math.cos(math.pi * done / steps)) / 2
+    return min(1.0, warmup) * decay

@@ -1,4 +1,4 @@
-"""Let the model that comes with the book write: ``python -m selfattn_book generate``."""
+"""Generate text from the command line: ``python -m selfattn_book generate``."""
 
 import argparse
 import sys
@@ -9,35 +9,33 @@ import torch
 from torch import Tensor
 
 from selfattn_book._arguments import check_integer
-from selfattn_book.experiments import kept
-from selfattn_book.experiments.options import seed
+from selfattn_book.experiments import model_file
+from selfattn_book.experiments.options import INTERRUPTED, make_parser, seed
 from selfattn_book.generation import (
     Choice,
     generate,
+    make_sampler,
     next_token_distribution,
-    sampler,
 )
 from selfattn_book.pretrained import command as downloaded
-from selfattn_book.tokens import BytePairs
+from selfattn_book.tokens import BPETokenizer
 
-WRONG, INTERRUPTED = 2, 130
+WRONG = 2
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Print a prompt and its continuation, token by token.
 
     Args:
-        arguments: of the command line.
+        arguments: command-line arguments.
 
     Returns:
-        0, or 2 with one line that says what is wrong, or 130 if it was interrupted.
+        0, or 2 after a message of one line, or 130 if generation was interrupted.
 
     Example:
         >>> main(["--prompt", "And God said", "--length", "0"])
         And God said
         0
-        >>> main(["--prompt", "", "--length", "8"])
-        2
     """
     options = _parser().parse_args(arguments)
     if options.weights is not None and is_downloaded(options.weights):
@@ -56,12 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def is_downloaded(path: Path) -> bool:
-    """Tell whether weights are somebody else's: those come with a description beside them.
-
-    Example:
-        >>> is_downloaded(Path("squares.pt"))
-        False
-    """
+    """Return whether weights are a downloaded model, which has a ``config.json`` beside them."""
     folder = path if path.is_dir() else path.parent
     return path.is_dir() or (folder / "config.json").is_file()
 
@@ -69,80 +62,69 @@ def is_downloaded(path: Path) -> bool:
 def write(options: argparse.Namespace) -> None:
     """Print a prompt and its continuation.
 
-    Once the text is longer than the model's context, the model reads only its end.
+    The model reads only the end of a text that is longer than its context window.
 
     Raises:
         OSError: the file of weights cannot be read.
-        ValueError: the prompt is empty or has a character that the model has never read, an
-            option is out of its range, or the file holds no model of this book.
+        ValueError: the prompt is empty or has a character outside of the training text, an
+            option is out of its range, or the file is not a model of this book.
     """
     model, tokens, record = (
-        kept.writer() if options.weights is None else kept.read(options.weights)
+        model_file.writer() if options.weights is None else model_file.read(options.weights)
     )
     prompt = checked_prompt(options.prompt, record.get("characters", ""))
     chosen: dict[str, Any] = {
         name: getattr(options, name) for name in ("temperature", "top_k", "top_p")
     }
-    # An option out of its range is refused before anything is printed.
     length = check_integer("length", options.length, least=0)
-    next_token_distribution(torch.zeros(1, len(tokens)), **chosen)
-    draw = sampler(torch.Generator().manual_seed(options.seed), **chosen)
+    next_token_distribution(torch.zeros(1, len(tokens)), **chosen)  # checks the options
+    draw = make_sampler(torch.Generator().manual_seed(options.seed), **chosen)
     print(prompt, end="", flush=True)
     numbers = tokens.encode(prompt)[None]
-    generate(model, numbers, length, choose=telling(draw, tokens))
+    generate(model, numbers, length, select=printing(draw, tokens))
 
 
 def checked_prompt(prompt: str, known: str) -> str:
-    """Return a prompt, or refuse what the model cannot go on from.
-
-    Example:
-        >>> checked_prompt("déjà", "abcdej")
-        Traceback (most recent call last):
-        ValueError: prompt must consist of characters that the model has read; got 'é', 'à'
-        >>> checked_prompt("", "abc")
-        Traceback (most recent call last):
-        ValueError: prompt must have at least one character; got ''
-    """
+    """Return a prompt, or raise unless it is a nonempty string of known characters."""
     if not prompt:
         raise ValueError("prompt must have at least one character; got ''")
     if foreign := [c for c in dict.fromkeys(prompt) if c not in known]:
-        rule = "prompt must consist of characters that the model has read"
+        rule = "prompt must consist of characters of the training text"
         raise ValueError(f"{rule}; got {', '.join(map(repr, foreign))}")
     return prompt
 
 
-def telling(choose: Choice, tokens: BytePairs) -> Choice:
-    """Return a choice that prints each token of the first row as it comes.
+def printing(select: Choice, tokens: BPETokenizer) -> Choice:
+    """Wrap a choice of tokens so that it prints each token of the first row.
 
     Example:
-        >>> from selfattn_book.generation import likeliest
-        >>> choice = telling(likeliest, BytePairs([]))
+        >>> from selfattn_book.generation import greedy
+        >>> choice = printing(greedy, BPETokenizer([]))
         >>> _ = choice(torch.nn.functional.one_hot(torch.tensor([65]), 256).float())
         A
     """
 
-    def choose_and_tell(logits: Tensor) -> Tensor:
-        newest = choose(logits)
+    def choose_and_print(logits: Tensor) -> Tensor:
+        newest = select(logits)
         print(tokens.decode(newest[:1]), end="", flush=True)
         return newest
 
-    return choose_and_tell
+    return choose_and_print
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m selfattn_book generate",
-        description="Continue a text with the language model that comes with the book, with one"
-        " of `train text`, or with a GPT-2 that you have downloaded, in a folder with config.json,"
-        " model.safetensors, vocab.json and merges.txt. Nothing in these files is run.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    parser = make_parser(
+        "generate",
+        "Continue a text with the book's language model, with one of `train text`, or with a GPT-2"
+        " that you have downloaded, in a folder with config.json, model.safetensors, vocab.json and"
+        " merges.txt. No code in these files is run.",
     )
     add = parser.add_argument
-    add("--prompt", required=True, help="how the text begins")
-    add("--length", type=int, default=150, help="tokens to add")
-    add("--temperature", type=float, default=0.8, help="above 0; lower is surer")
-    add("--top-k", type=int, help="draw among the likeliest K alone")
-    add("--top-p", type=float, help="among the likeliest that have a share of P")
-    add("--seed", type=seed, default=0, help="of all chance")
+    add("--prompt", required=True, help="beginning of the text")
+    add("--length", type=int, default=150, help="number of tokens to add")
+    add("--temperature", type=float, default=0.8, help="above 0; lower is less random")
+    add("--top-k", type=int, help="sample from the K most likely tokens")
+    add("--top-p", type=float, help="from the most likely tokens of total probability P")
+    add("--seed", type=seed, default=0, help="seed of the sampling")
     add("--weights", type=Path, help="a model of `train text`, or a GPT-2's folder")
     return parser

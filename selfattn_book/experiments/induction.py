@@ -7,8 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from selfattn_book._arguments import check_integer
+from selfattn_book.blocks import PreNormBlock
 from selfattn_book.experiments.ablation import NoFeedForward
-from selfattn_book.language import CausalBlock, LanguageModel
+from selfattn_book.language import LanguageModel
 from selfattn_book.multi_head import MultiHeadAttention
 
 LETTERS = "abcdefgh"
@@ -32,9 +33,6 @@ def orders(count: int, *, generator: torch.Generator | None = None) -> Tensor:
         >>> drawn = orders(100, generator=torch.Generator().manual_seed(0))
         >>> drawn.shape, drawn.sort().values.unique(dim=0)
         (torch.Size([100, 8]), tensor([[0, 1, 2, 3, 4, 5, 6, 7]]))
-        >>> orders(0)
-        Traceback (most recent call last):
-        ValueError: count must be at least 1; got 0
     """
     count = check_integer("count", count, least=1)
     return torch.rand(count, len(LETTERS), generator=generator).argsort(1)
@@ -67,9 +65,6 @@ def repeats(
         >>> several = repeats(99, generator=torch.Generator().manual_seed(0))
         >>> {len(row.unique()) for row in several}
         {4, 5, 6, 7, 8}
-        >>> repeats(2, (4, 9))
-        Traceback (most recent call last):
-        ValueError: periods must be from 1 to 8, the least first; got (4, 9)
     """
     least, most = periods
     if not 1 <= least <= most <= len(LETTERS):
@@ -162,22 +157,17 @@ def copying_model(
         >>> placed = copying_model(1, places=torch.ones(16, 32))
         >>> placed.positions, placed(repeats(3)[:, :-1]).shape
         (None, torch.Size([3, 16, 8]))
-        >>> copying_model(0)
-        Traceback (most recent call last):
-        ValueError: num_layers must be at least 1; got 0
     """
     check_integer("num_layers", num_layers, least=1)
 
-    def block() -> CausalBlock:
+    def block() -> PreNormBlock:
         attention: nn.Module = MultiHeadAttention(d_model, num_heads)
         if places is not None:
             attention = PlacedAttention(attention, places)
         norms = nn.LayerNorm(d_model), nn.Identity()
-        return CausalBlock(attention, NoFeedForward(), norms)
+        return PreNormBlock(attention, NoFeedForward(), norms)
 
     letters = nn.Embedding(len(LETTERS), d_model)
     positions = nn.Embedding(LENGTH, d_model) if places is None else None
     blocks = [block() for _ in range(num_layers)]
-    return LanguageModel(
-        letters, blocks, nn.LayerNorm(d_model), positions=positions, tied=False
-    )
+    return LanguageModel(letters, blocks, nn.LayerNorm(d_model), positions=positions, tied=False)

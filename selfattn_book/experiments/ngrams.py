@@ -1,4 +1,4 @@
-"""What a language model has to beat: counts of how texts have gone on so far."""
+"""An n-gram model with interpolation, as a baseline of language models."""
 
 import math
 from collections import Counter, defaultdict
@@ -41,11 +41,8 @@ class NGrams:
         tensor([0.1667, 0.5222, 0.2778, 0.0333])
         >>> counts.distribution([], order=1)
         tensor([0.4167, 0.3056, 0.1944, 0.0833])
-        >>> counts.surprise([0, 1], first=1).exp() * counts.distribution([0])[1]
+        >>> counts.surprisal([0, 1], first=1).exp() * counts.distribution([0])[1]
         tensor([1.])
-        >>> NGrams([0, 4], vocabulary=4, order=2)
-        Traceback (most recent call last):
-        ValueError: tokens must be from 0 to 3; got 4
     """
 
     def __init__(self, tokens: Tokens, *, vocabulary: int, order: int) -> None:
@@ -77,15 +74,11 @@ class NGrams:
             k, total = len(counted), counted.total()
             shares *= k / (total + k)
             followers = torch.tensor(list(counted))
-            shares[followers] += torch.tensor(
-                [count / (total + k) for count in counted.values()]
-            )
+            shares[followers] += torch.tensor([count / (total + k) for count in counted.values()])
         return shares
 
-    def surprise(
-        self, tokens: Tokens, first: int = 0, *, order: int | None = None
-    ) -> Tensor:
-        r"""Return how much each token surprises, :math:`-\ln p`, in nats.
+    def surprisal(self, tokens: Tokens, first: int = 0, *, order: int | None = None) -> Tensor:
+        r"""Return the surprisal of each token, :math:`-\ln p`, in nats.
 
         Args:
             tokens: ``(N,)``.
@@ -100,10 +93,7 @@ class NGrams:
         """
         order, numbers = self._checked_order(order), self._checked(tokens)
         check_integer("first", first, least=0)
-        nats = [
-            -math.log(self._probability(numbers, i, order))
-            for i in range(first, len(numbers))
-        ]
+        nats = [-math.log(self._probability(numbers, i, order)) for i in range(first, len(numbers))]
         return torch.tensor(nats)
 
     def write(

@@ -1,40 +1,45 @@
-"""What the training commands ask of their options, and say when they are interrupted."""
+"""Command-line options and exit codes that the training commands share."""
 
 import argparse
 import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from selfattn_book.experiments import checkpoint
 
+INTERRUPTED = 130
+
+
+def make_parser(command: str, description: str) -> argparse.ArgumentParser:
+    """Return a parser for ``python -m selfattn_book COMMAND`` that shows defaults in its help."""
+    return argparse.ArgumentParser(
+        prog=f"python -m selfattn_book {command}",
+        description=description,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+
 
 def count(text: str) -> int:
-    """Return a count of a command line, or refuse it.
+    """Parse a count of at least 1.
 
     Example:
         >>> count("3")
         3
-        >>> count("0")
-        Traceback (most recent call last):
-        argparse.ArgumentTypeError: must be an integer of at least 1; got 0
     """
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(
-            f"must be an integer of at least 1; got {text}"
-        )
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 1; got {text}")
     return int(text)
 
 
 def seed(text: str) -> int:
-    """Return a seed of a command line, or refuse it.
+    """Parse a seed of 32 bits, which are all that PyTorch's generator uses.
 
     Example:
         >>> seed("0")
         0
-        >>> seed("-1")
-        Traceback (most recent call last):
-        argparse.ArgumentTypeError: must be an integer from 0 to 4294967295; got -1
     """
-    # PyTorch's generator looks at 32 bits: 0 and 2**32 would be one seed.
     if not text.isdecimal() or int(text) >= 2**32:
         rule = f"must be an integer from 0 to {2**32 - 1}"
         raise argparse.ArgumentTypeError(f"{rule}; got {text}")
@@ -42,60 +47,76 @@ def seed(text: str) -> int:
 
 
 def rate(text: str) -> float:
-    """Return a learning rate of a command line, or refuse it.
+    """Parse a learning rate.
 
     Example:
         >>> rate("0.01")
         0.01
-        >>> rate("nan")
-        Traceback (most recent call last):
-        argparse.ArgumentTypeError: must be a number above 0, and finite; got nan
     """
-    wrong = argparse.ArgumentTypeError(
-        f"must be a number above 0, and finite; got {text}"
-    )
     try:
         rate = float(text)
     except ValueError:
-        raise wrong from None
+        rate = math.nan
     if not 0 < rate < math.inf:
-        raise wrong
+        raise argparse.ArgumentTypeError(f"must be a number above 0, and finite; got {text}")
     return rate
 
 
 def file(text: str) -> Path:
-    """Return a file that a command line wants written, or refuse it.
+    """Parse the path of an output file, which must be in an existing folder.
 
     Example:
         >>> file("losses.svg").name
         'losses.svg'
-        >>> file("no such folder/losses.svg")
-        Traceback (most recent call last):
-        argparse.ArgumentTypeError: must be in a folder that is there; got no such folder/losses.svg
     """
     file = Path(text)
     if not file.parent.is_dir():
-        raise argparse.ArgumentTypeError(
-            f"must be in a folder that is there; got {text}"
-        )
+        raise argparse.ArgumentTypeError(f"must be in an existing folder; got {text}")
     if file.is_dir():
         raise argparse.ArgumentTypeError(f"must be a file; got the folder {text}")
     return file
 
 
-def kept(file: Path, unit: str = "epoch") -> str:
-    """Say what an interruption of a training has left, whose epochs may have another name.
+def parse_two_files(
+    parser: argparse.ArgumentParser, arguments: list[str] | None, *names: str
+) -> argparse.Namespace:
+    """Parse a command line, and refuse two options that name the same file."""
+    options = parser.parse_args(arguments)
+    one, other = (getattr(options, name) for name in names)
+    if one.resolve() == other.resolve():
+        parser.error(f"--{names[0]} and --{names[1]} must be two files; got {one}")
+    return options
+
+
+@contextmanager
+def exit_with_message(file: Path, unit: str = "epoch", size: int = 1) -> Iterator[None]:
+    """Exit with 130 if training is interrupted and with 1 if it fails, after a message.
+
+    Args:
+        file: checkpoint of the training.
+        unit: unit of progress in the message.
+        size: number of units in an epoch of the history.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"\nInterrupted. {saved_progress(file, unit, size)}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except (OSError, ValueError) as error:
+        sys.exit(f"\nThe training failed: {error}")
+
+
+def saved_progress(file: Path, unit: str = "epoch", size: int = 1) -> str:
+    """Describe the progress that a checkpoint holds.
 
     Example:
-        >>> kept(Path("no such file"))
-        'No epoch was over yet, and nothing is kept.'
-        >>> kept(Path("README.md"))
-        'README.md is no checkpoint, and was left alone.'
+        >>> saved_progress(Path("no such file"))
+        'No epoch was completed, and no checkpoint was written.'
     """
     try:
         epochs = len(checkpoint.load(file)["history"]["train"])
     except FileNotFoundError:
-        return f"No {unit} was over yet, and nothing is kept."
+        return f"No {unit} was completed, and no checkpoint was written."
     except (KeyError, OSError, TypeError, ValueError):
-        return f"{file} is no checkpoint, and was left alone."
-    return f"{file} keeps {epochs} {unit}s; the same command goes on from there."
+        return f"{file} is not a checkpoint, and was not changed."
+    return f"{file} holds {size * epochs} {unit}s; the same command resumes from there."

@@ -100,9 +100,7 @@ class _Recorder(TorchDispatchMode):
             node.meta["like"] = _like(x)
             self._homes[_place(x)] = x, node
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run an operation, and write it down unless it computes nothing."""
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
@@ -191,12 +189,8 @@ class _Recorder(TorchDispatchMode):
 
     def _view(self, x: Tensor) -> fx.Node:
         """Return what looks at a place in the shape of a tensor."""
-        home, node = self._homes.get(
-            _place(x), (x, None)
-        )  # a result may be from outside
-        if (
-            node is None
-        ):  # it stays where it is, and one look is enough for all times
+        home, node = self._homes.get(_place(x), (x, None))  # a result may be from outside
+        if node is None:  # it stays where it is, and one look is enough for all times
             return self._from_outside(x)
         if _layout(x) == _layout(home):
             return node

@@ -70,9 +70,7 @@ class RecurrentEncoderDecoder(nn.Module):
         memory, last = self.encoder(source)
         return self._decode(target, memory, last)[0]
 
-    def _decode(
-        self, target: Tensor, memory: Tensor, state: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def _decode(self, target: Tensor, memory: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         states, last = self.decoder(target, state)
         context, _ = scaled_dot_product_attention(states, memory, memory)
         return self.output(torch.cat([states, context], dim=-1)), last

@@ -26,21 +26,16 @@ def draw_in_source_order(model: nn.Module) -> nn.Module:
     Example:
         The encoder of the course, from its seed to its printed states:
 
-        >>> from selfattn_book.encoder_decoder import Encoder
-        >>> encoder = Encoder()
+        >>> from selfattn_book.encoder_decoder import COURSE_SIZES, Encoder
+        >>> encoder = Encoder(**COURSE_SIZES)
         >>> _ = torch.manual_seed(11)
         >>> states, _ = draw_in_source_order(encoder)(torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]]))
         >>> states.detach()
         tensor([[[-0.0498,  0.2193],
                  [-0.0642,  0.2258]]])
-        >>> draw_in_source_order(nn.Sequential(nn.Embedding(5, 2)))
-        Traceback (most recent call last):
-        TypeError: the model must be made of attention and linear maps; got Embedding
     """
     for module in model.modules():
-        if not isinstance(module, nn.Linear) and list(
-            module.parameters(recurse=False)
-        ):
+        if not isinstance(module, nn.Linear) and list(module.parameters(recurse=False)):
             rule = "the model must be made of attention and linear maps"
             raise TypeError(f"{rule}; got {type(module).__name__}")
     _draw_parts(model)

@@ -1,4 +1,4 @@
-"""A text that ships with the book, cut into windows, and how much of it surprises a model.
+"""Texts of the book, random windows of them, and the surprisal of a model.
 
 Shape letters: ``B`` batch, ``T`` length of a window, ``N`` number of tokens, ``V`` of the vocabulary.
 """
@@ -37,9 +37,6 @@ def text_of(name: str) -> str:
         And the earth was without form, and void; and darkness
         >>> len(stories), len(set(stories))
         (339169, 61)
-        >>> text_of("exodus")
-        Traceback (most recent call last):
-        ValueError: name must be one of stories, jonah; got 'exodus'
     """
     if name not in DIGESTS:
         raise ValueError(f"name must be one of {', '.join(DIGESTS)}; got {name!r}")
@@ -52,7 +49,7 @@ def text_of(name: str) -> str:
 
 
 def nine_tenths(text: str) -> tuple[str, str]:
-    """Return what a model learns from, and the last tenth, which is held out.
+    """Split a text into its first nine tenths, for training, and its last tenth, held out.
 
     Example:
         >>> [len(part) for part in nine_tenths("x" * 25)]
@@ -63,16 +60,16 @@ def nine_tenths(text: str) -> tuple[str, str]:
 
 
 class Windows:
-    """Batches of pieces of a text, each begun at random, and of what comes next in them.
+    """Batches of random windows of a text, each with its next tokens.
 
-    A step through it draws from PyTorch's global generator, as a
+    Iteration draws from PyTorch's global generator, as a
     :class:`torch.utils.data.DataLoader` that shuffles does.
 
     Args:
         tokens: ``(N,)``.
-        length: of a window, ``T``.
-        batch_size: how many windows at a time, ``B``.
-        steps: how many batches.
+        length: number of tokens in a window, ``T``.
+        batch_size: number of windows in a batch, ``B``.
+        steps: number of batches.
 
     Raises:
         ValueError: a number is below 1, or there are not ``length + 1`` tokens.
@@ -83,14 +80,9 @@ class Windows:
         ...     print(tokens.shape, following.equal(tokens + 1))
         torch.Size([3, 4]) True
         torch.Size([3, 4]) True
-        >>> Windows(torch.arange(4), length=4, batch_size=3, steps=2)
-        Traceback (most recent call last):
-        ValueError: there must be at least length + 1 tokens, 5; got 4
     """
 
-    def __init__(
-        self, tokens: Tensor, *, length: int, batch_size: int, steps: int
-    ) -> None:
+    def __init__(self, tokens: Tensor, *, length: int, batch_size: int, steps: int) -> None:
         self.length = check_integer("length", length, least=1)
         self.batch_size = check_integer("batch_size", batch_size, least=1)
         self.steps = check_integer("steps", steps, least=1)
@@ -107,15 +99,13 @@ class Windows:
         """Draw one batch after the other, each ``(B, T)`` twice."""
         inside = torch.arange(self.length + 1)
         for _ in range(self.steps):
-            begin = torch.randint(
-                len(self.tokens) - self.length, (self.batch_size, 1)
-            )
+            begin = torch.randint(len(self.tokens) - self.length, (self.batch_size, 1))
             rows = self.tokens[begin + inside]  # (B, T + 1)
             yield rows[:, :-1], rows[:, 1:]
 
 
 def next_token_loss(logits: Tensor, following: Tensor) -> Tensor:
-    r"""Return the mean surprise at the tokens that follow, in nats.
+    r"""Return the mean cross-entropy of the next tokens, in nats.
 
     .. math:: -\frac{1}{BT} \sum_{b,t} \ln p(x_{b,t+1} \mid x_{b,1}, \dots, x_{b,t})
 
@@ -131,18 +121,16 @@ def next_token_loss(logits: Tensor, following: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def surprise(
-    model: LanguageModel, tokens: Tensor, first: int, *, length: int
-) -> Tensor:
-    r"""Return how much each token surprises a model, :math:`-\ln p`, in nats.
+def surprisal(model: LanguageModel, tokens: Tensor, first: int, *, length: int) -> Tensor:
+    r"""Return the surprisal of each token, :math:`-\ln p`, in nats.
 
     Windows overlap by half, so that each token is predicted from at least half a window.
 
     Args:
-        model: as it is; it is put into evaluation mode for this.
+        model: language model, evaluated without dropout.
         tokens: ``(N,)``.
-        first: the first token to be predicted; at least ``length``.
-        length: of a window.
+        first: index of the first predicted token; at least ``length``.
+        length: number of tokens in a window.
 
     Returns:
         ``(N - first,)``.
@@ -152,30 +140,23 @@ def surprise(
 
     Example:
         >>> from selfattn_book.language import decoder_only
-        >>> model = decoder_only(8, d_model=4, num_layers=1, num_heads=1, context=6)
+        >>> model = decoder_only(8, d_model=4, num_layers=1, num_heads=1, context_length=6)
         >>> _ = torch.nn.init.zeros_(model.embedding.weight)   # it knows nothing
-        >>> surprise(model, torch.arange(20) % 8, 6, length=6).exp()
+        >>> surprisal(model, torch.arange(20) % 8, 6, length=6).exp()
         tensor([8., 8., 8., 8., 8., 8., 8., 8., 8., 8., 8., 8., 8., 8.])
-        >>> surprise(model, torch.arange(20) % 8, 5, length=6)
-        Traceback (most recent call last):
-        ValueError: first must be from length, 6, to the last token, 19; got 5
     """
     if not length <= first < len(tokens):
         rule = f"first must be from length, {length}, to the last token, {len(tokens) - 1}"
         raise ValueError(f"{rule}; got {first}")
     step = length - length // 2  # of each window, the last so many answers count
     count = -(-(len(tokens) - first) // step)
-    padded = F.pad(
-        tokens, (0, step)
-    )  # a causal model does not see what comes later
+    padded = F.pad(tokens, (0, step))  # a causal model does not see what comes later
     begin = first - 1 - length // 2 + step * torch.arange(count)[:, None]
     rows = padded[begin + torch.arange(length + 1)]  # (count, length + 1)
     was_training = model.training
     model.eval()
     losses = [
-        F.cross_entropy(
-            model(part[:, :-1])[:, -step:].mT, part[:, -step:], reduction="none"
-        )
+        F.cross_entropy(model(part[:, :-1])[:, -step:].mT, part[:, -step:], reduction="none")
         for part in rows.split(64)
     ]
     model.train(was_training)
@@ -183,7 +164,7 @@ def surprise(
 
 
 def longest_copy(text: str, source: str) -> int:
-    """Return how many characters the longest run of a text has that stands in another, too.
+    """Return the length of the longest substring that two texts share.
 
     Example:
         >>> longest_copy("and it came to nothing", "so it came to pass")   # " it came to "
@@ -193,9 +174,6 @@ def longest_copy(text: str, source: str) -> int:
     """
     longest = 0
     for start in range(len(text)):
-        while (
-            start + longest < len(text)
-            and text[start : start + longest + 1] in source
-        ):
+        while start + longest < len(text) and text[start : start + longest + 1] in source:
             longest += 1
     return longest

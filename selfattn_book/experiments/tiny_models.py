@@ -40,9 +40,6 @@ def tiny_model(name: str) -> Path:
     Example:
         >>> sorted(file.name for file in tiny_model("tiny-llama").iterdir())
         ['config.json', 'model.safetensors', 'recorded.safetensors']
-        >>> tiny_model("tiny-bert")
-        Traceback (most recent call last):
-        ValueError: name must be one of tiny-gpt2, tiny-llama; got 'tiny-bert'
     """
     names = sorted({file.partition("/")[0] for file in DIGESTS})
     if name not in names:

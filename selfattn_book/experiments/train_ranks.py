@@ -1,15 +1,15 @@
-"""Train a small language model on one machine or on several: the same file, the same numbers.
+"""Train a small language model in one process or in several, with the same result.
 
-Alone::
+In one process::
 
     python -m selfattn_book.experiments.train_ranks
 
-and as two ranks, with PyTorch's own launcher::
+in two ranks, with PyTorch's launcher::
 
     python -m torch.distributed.run --standalone --nproc-per-node 2 \
         -m selfattn_book.experiments.train_ranks
 
-The model reads walks around a clock, so that the least loss to expect on new ones is known: ln 2.
+The training sequences are random walks, for which the smallest expected loss is known: ln 2.
 """
 
 import argparse
@@ -24,18 +24,19 @@ import torch
 import torch.distributed as dist
 
 from selfattn_book.experiments.data_parallel import Recipe, train
+from selfattn_book.experiments.options import make_parser
 from selfattn_book.experiments.ranks import WAIT, Group
 from selfattn_book.experiments.walks import new_model
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Train as the command line says; under ``torch.distributed.run``, as one of its ranks.
+    """Train; under ``torch.distributed.run``, as one of its ranks.
 
-    The exit code is 0, 1 with the reason if training fails or a file cannot be used, 2 if an option
+    The exit code is 0, 1 after a message if training fails or a file cannot be used, 2 if an option
     is wrong.
 
     Args:
-        arguments: of the command line.
+        arguments: command-line arguments.
 
     Example:
         >>> main(["--epochs", "2", "--walks", "32"])
@@ -45,17 +46,17 @@ def main(arguments: list[str] | None = None) -> None:
     torch.set_num_threads(1)
     recipe = Recipe(options.walks, options.batch, options.seed, options.rate)
     try:
-        group, device = _meet(options.wait)
+        group, device = _join_group(options.wait)
         losses = train(
             new_model(options.seed).to(device),
             recipe,
             options.epochs,
             group=group,
             file=options.checkpoint,
-            each_step=_leaving(group, options.leave_at, silent=options.silent),
+            each_step=_failure_at(group, options.leave_at, silent=options.silent),
         )
     except (OSError, RuntimeError, ValueError) as error:
-        # In one piece, line end and all: other ranks write to the same place.
+        # One call, with the newline: other ranks write to the same stream.
         sys.stderr.write(f"The training failed: {error}\n")
         sys.exit(1)
     ranks = group.size() if group else 1
@@ -66,8 +67,8 @@ def main(arguments: list[str] | None = None) -> None:
         dist.destroy_process_group()
 
 
-def _meet(wait: float) -> tuple[Group | None, torch.device]:
-    """Join the other ranks, if a launcher has started this one: NCCL joins GPUs, gloo the rest."""
+def _join_group(wait: float) -> tuple[Group | None, torch.device]:
+    """Join the process group of the launcher, if any: NCCL on GPUs, gloo on CPUs."""
     gpu = torch.cuda.is_available()
     device = f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if gpu else "cpu"
     if not dist.is_torchelastic_launched():
@@ -77,39 +78,34 @@ def _meet(wait: float) -> tuple[Group | None, torch.device]:
     return dist.group.WORLD, torch.device(device)
 
 
-def _leaving(
-    group: Group | None, step: int | None, *, silent: bool
-) -> Callable[[], None]:
-    """Return what is done after each step: nothing, or once, on the last rank, an accident."""
+def _failure_at(group: Group | None, step: int | None, *, silent: bool) -> Callable[[], None]:
+    """Return a callback that lets the last rank die, or hang, after a step."""
     steps, last = count(1), group is None or group.rank() == group.size() - 1
 
     def each_step() -> None:
         if next(steps) == step and last:
             if silent:
-                time.sleep(3600)  # there, and not heard
-            os._exit(7)  # as of a process that is killed: nothing is tidied up
+                time.sleep(3600)  # hangs
+            os._exit(7)  # like a killed process, without any cleanup
 
     return each_step
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m selfattn_book.experiments.train_ranks",
-        description="Train a small language model, alone or as a rank of torch.distributed.run.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    parser = make_parser(
+        "", "Train a small language model, alone or as a rank of torch.distributed.run."
     )
+    parser.prog = "python -m selfattn_book.experiments.train_ranks"
     add, own = parser.add_argument, Recipe()
-    add("--epochs", type=int, default=10, help="in all, resumed ones included")
-    add("--walks", type=int, default=own.walks, help="to learn from")
-    add("--batch", type=int, default=own.batch, help="of a step, on all ranks")
-    add("--seed", type=int, default=own.seed, help="of walks, weights and order")
+    add("--epochs", type=int, default=10, help="total epochs, resumed ones included")
+    add("--walks", type=int, default=own.walks, help="number of training sequences")
+    add("--batch", type=int, default=own.batch, help="sequences in a step, over all ranks")
+    add("--seed", type=int, default=own.seed, help="seed of sequences, weights and order")
     add("--rate", type=float, default=own.rate, help="learning rate of Adam")
-    add("--checkpoint", help="file to write, and to go on from")
-    add("--wait", type=float, default=WAIT, help="seconds for a rank to answer")
-    add("--leave-at", type=int, help="step after which the last rank is lost")
-    add(
-        "--silent", action="store_true", help="the lost rank hangs, and is not gone"
-    )
+    add("--checkpoint", help="file to write, and to resume from")
+    add("--wait", type=float, default=WAIT, help="seconds to wait for another rank")
+    add("--leave-at", type=int, help="step after which the last rank dies")
+    add("--silent", action="store_true", help="the last rank hangs instead of dying")
     return parser
 
 

@@ -1,66 +1,58 @@
-"""Train the model that writes, from the command line: ``python -m selfattn_book train text``."""
+"""Train the book's language model from the command line: ``python -m selfattn_book train text``."""
 
 import argparse
-import sys
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from selfattn_book.experiments import kept as keeping
-from selfattn_book.experiments.chance import begin_at
-from selfattn_book.experiments.fit_text import fit_text
-from selfattn_book.experiments.options import count, file, kept, seed
-from selfattn_book.experiments.text import nine_tenths, surprise, text_of
+from selfattn_book.experiments import model_file
+from selfattn_book.experiments import options as cli
+from selfattn_book.experiments.fit_text import LOG_EVERY, fit_text
+from selfattn_book.experiments.seeding import begin_at
+from selfattn_book.experiments.text import nine_tenths, surprisal, text_of
 from selfattn_book.language import LanguageModel, decoder_only
-from selfattn_book.tokens import BytePairs, learn_merges
+from selfattn_book.tokens import BPETokenizer, train_bpe
 
-SIZES = {"d_model": 128, "num_layers": 2, "num_heads": 4, "context": 64}
+SIZES = {"d_model": 128, "num_layers": 2, "num_heads": 4, "context_length": 64}
 DROPOUT, LR, LENGTH = 0.2, 0.003, 64
-MERGES, ROUNDS = 768, 150
+MERGES, STEPS = 768, 7500
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Train, and write a checkpoint and, at the end, the model in a file of numbers.
+    """Train, and write a checkpoint and, at the end, a model file.
 
-    The exit code is 0, 1 with the reason if training fails or a file cannot be used,
-    2 if an option is wrong, or 130 with a word on what is kept if it was interrupted.
+    The exit code is 0, 1 after a message if training fails or a file cannot be used,
+    2 if an option is wrong, or 130 if training was interrupted.
 
     Args:
-        arguments: of the command line.
+        arguments: command-line arguments.
 
     Example:
-        >>> vars(_parser().parse_args([]))   # what is left out
-        {'rounds': 150, 'seed': 0, 'checkpoint': ...Path('text.pt'),
+        >>> vars(_parser().parse_args([]))   # the defaults
+        {'steps': 7500, 'seed': 0, 'checkpoint': ...Path('text.pt'),
         'model': ...Path('text.safetensors')}
     """
-    options = _options(arguments)
-    try:
+    options = cli.parse_two_files(_parser(), arguments, "model", "checkpoint")
+    with cli.exit_with_message(options.checkpoint, "step", LOG_EVERY):
         record = train(options)
-    except KeyboardInterrupt:
-        print(
-            f"\nInterrupted. {kept(options.checkpoint, 'round')}", file=sys.stderr
-        )
-        sys.exit(130)
-    except (OSError, ValueError) as error:
-        sys.exit(f"\nThe training failed: {error}")
-    loss = f"{record['held_out']:.3f} nats per character on the text held out"
-    print(f"After {options.rounds} rounds of 50 steps: {loss}.")
-    print(f"See {options.checkpoint} and {options.model}. To let it write:")
+    loss = f"{record['held_out']:.3f} nats per character on the held-out text"
+    print(f"After {options.steps} steps: {loss}.")
+    print(f"Wrote {options.checkpoint} and {options.model}. To generate text with it:")
     command = f"generate --weights {options.model} --prompt 'In the beginning'"
     print(f"python -m selfattn_book {command}")
 
 
-def train(options: argparse.Namespace) -> keeping.Record:
-    """Train as the options say, write the model, and return the record of it."""
-    torch.set_num_threads(1)  # more would only wait for each other
+def train(options: argparse.Namespace) -> model_file.Record:
+    """Train, write the model, and return its training record."""
+    torch.set_num_threads(1)  # faster for a model this small
     learned, _ = nine_tenths(text_of("stories"))
-    tokens = BytePairs(learn_merges(learned, MERGES))
+    tokens = BPETokenizer(train_bpe(learned, MERGES))
     model = new_model(len(tokens), options.seed)
     fit_text(
         model,
         tokens.encode(learned),
-        rounds=options.rounds,
+        steps=options.steps,
         seed=options.seed,
         lr=LR,
         length=LENGTH,
@@ -69,29 +61,27 @@ def train(options: argparse.Namespace) -> keeping.Record:
     )
     record = {
         "text": "stories",
-        "rounds": options.rounds,
+        "steps": options.steps,
         "seed": options.seed,
         "torch": torch.__version__,
         "characters": "".join(sorted(set(learned))),
     }
-    return keep(options.model, model, tokens, record)
+    return save_model(options.model, model, tokens, record)
 
 
-def keep(
-    file: Path, model: LanguageModel, tokens: BytePairs, record: keeping.Record
-) -> keeping.Record:
-    """Write a model, and into its record what it then loses on the text held out."""
-    keeping.write(file, model, tokens, record)
-    rounded, *_ = keeping.read(
-        file
-    )  # to 8 bits, which is the model that others get
+def save_model(
+    file: Path, model: LanguageModel, tokens: BPETokenizer, record: model_file.Record
+) -> model_file.Record:
+    """Write a model with a record of its loss on the held-out text, as computed after rounding."""
+    model_file.write(file, model, tokens, record)
+    rounded, *_ = model_file.read(file)  # quantized to 8 bits
     record = record | {"held_out": held_out(rounded, tokens).item()}
-    keeping.write(file, model, tokens, record)
+    model_file.write(file, model, tokens, record)
     return record
 
 
 def new_model(vocabulary: int, seed: int) -> LanguageModel:
-    """Return a model of the recipe that has learned nothing yet.
+    """Return an untrained model of the book's sizes.
 
     Example:
         >>> sum(parameter.numel() for parameter in new_model(1024, 0).parameters())
@@ -102,35 +92,24 @@ def new_model(vocabulary: int, seed: int) -> LanguageModel:
         return decoder_only(vocabulary, **SIZES, dropout=DROPOUT)
 
 
-def held_out(model: LanguageModel, tokens: BytePairs) -> Tensor:
-    """Return the surprise on the text held out, in nats per character."""
+def held_out(model: LanguageModel, tokens: BPETokenizer) -> Tensor:
+    """Return the surprisal of the held-out text, in nats per character."""
     learned, held = nine_tenths(text_of("stories"))
     before = tokens.encode(learned)[-LENGTH:]
     numbers = torch.cat([before, tokens.encode(held)])
-    return surprise(model, numbers, LENGTH, length=LENGTH).sum() / len(held)
-
-
-def _options(arguments: list[str] | None) -> argparse.Namespace:
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    if options.model.resolve() == options.checkpoint.resolve():
-        parser.error(
-            f"--model and --checkpoint must be two files; got {options.model}"
-        )
-    return options
+    return surprisal(model, numbers, LENGTH, length=LENGTH).sum() / len(held)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m selfattn_book train text",
-        description="Train the language model that writes, on Genesis, Ruth and First Samuel:"
-        " about ten minutes of one processor. Interrupt it when you like: the same command goes"
-        " on where the checkpoint ends, with the seed and the number of rounds it began with.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    parser = cli.make_parser(
+        "train text",
+        "Train the book's language model on Genesis, Ruth and First Samuel: about ten minutes on"
+        " one processor. It may be interrupted: the same command resumes from the checkpoint,"
+        " which must have the same seed and number of steps.",
     )
     add = parser.add_argument
-    add("--rounds", type=count, default=ROUNDS, help="of 50 steps, in all")
-    add("--seed", type=seed, default=0, help="of the model and of the windows")
-    add("--checkpoint", type=file, default="text.pt", help="file to go on from")
-    add("--model", type=file, default="text.safetensors", help="file for the model")
+    add("--steps", type=cli.count, default=STEPS, help="total steps, a multiple of 50")
+    add("--seed", type=cli.seed, default=0, help="seed of the model and of the windows")
+    add("--checkpoint", type=cli.file, default="text.pt", help="file to resume from")
+    add("--model", type=cli.file, default="text.safetensors", help="output file of the model")
     return parser

@@ -1,4 +1,4 @@
-"""A training loop that knows no model: it is given one, data, and a loss."""
+"""A training loop for any model, data and loss, with validation, early stopping and checkpoints."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -12,27 +12,26 @@ from tqdm import tqdm
 
 from selfattn_book._arguments import check_finite, check_integer
 from selfattn_book.experiments import checkpoint
-from selfattn_book.experiments.chance import begin_at
+from selfattn_book.experiments.seeding import begin_at
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 @dataclass
 class History:
-    """What a training has come to.
+    """Losses of a training run, and its best state.
 
     Attributes:
-        train: the mean loss over the batches of each epoch, each before it was learned.
-        validation: the mean loss over the validation batches after each epoch, if there are any.
-        best_epoch: the first epoch, counted from 0, with the least loss: of validation, if there
-            is any.
-        best_state: the model's state after that epoch.
+        train: mean training loss of each epoch, over its batches, each before its own step.
+        validation: mean validation loss after each epoch, if there are validation batches.
+        best_epoch: first epoch, counted from 0, with the smallest loss: the validation loss, if any.
+        best_state: state of the model after that epoch.
 
     Example:
         >>> model, history = nn.Linear(1, 1), History()
         >>> for epoch, loss in enumerate([3.0, 1.0, 2.0]):
         ...     history.train.append(loss)
-        ...     history.note(epoch, model)
+        ...     history.record(epoch, model)
         >>> history.best_epoch, history.best_state["weight"].equal(model.weight)
         (1, True)
     """
@@ -40,13 +39,10 @@ class History:
     train: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
     best_epoch: int = -1
-    # Left out of == and repr: tensors do not compare to one truth, and fill a page.
-    best_state: dict[str, Tensor] = field(
-        default_factory=dict, compare=False, repr=False
-    )
+    best_state: dict[str, Tensor] = field(default_factory=dict, compare=False, repr=False)
 
-    def note(self, epoch: int, model: nn.Module) -> None:
-        """Keep the model's state if its epoch was the best so far."""
+    def record(self, epoch: int, model: nn.Module) -> None:
+        """Copy the model's state if its epoch has the smallest loss so far."""
         *before, last = self.validation or self.train
         if last < min(before, default=math.inf):
             self.best_epoch, state = epoch, model.state_dict()
@@ -66,25 +62,24 @@ def fit(
     file: str | Path | None = None,
     progress: bool = True,
 ) -> History:
-    """Train a model epoch by epoch, and remember how it went.
+    """Train a model, and return the history of its losses.
 
-    A batch is a sequence of tensors: what the model takes, and last the target.
-    Every epoch seeds PyTorch's generator anew, from ``seed`` and its number, so that a training
-    that was interrupted shuffles and drops as it would have done. A loader that shuffles must
-    therefore draw from PyTorch's generator, as it does unless it is given another.
+    A batch is a sequence of tensors: the model's arguments, then the target.
+    Every epoch seeds PyTorch's global generator with ``seed`` and the epoch's number, so that an
+    interrupted training resumes with the same shuffling and dropout. A loader that shuffles must
+    therefore draw from the global generator, as it does by default.
 
     Args:
-        model: any module; it ends with its last state.
-        batches: gone through once an epoch, such as a :class:`torch.utils.data.DataLoader`.
-        loss: of the model's output and the target, a mean over the batch.
-        optimizer: of the model's parameters.
-        epochs: how many, counted from the very first.
-        seed: of all chance in the training.
-        validation: batches to measure on, and not to learn from.
-        patience: stop after so many epochs in a row without a new least loss.
-        file: of the checkpoint, written after each epoch, in a folder that is there;
-            if it is there already, the training goes on from it.
-        progress: show a bar.
+        model: module to train; it ends in its last state.
+        batches: iterable of batches, such as a :class:`torch.utils.data.DataLoader`.
+        loss: function of the model's output and the target, a mean over the batch.
+        optimizer: optimizer of the model's parameters.
+        epochs: total number of epochs, including those of a resumed checkpoint.
+        seed: seed of shuffling and dropout.
+        validation: batches on which to evaluate after each epoch.
+        patience: number of epochs without a new smallest loss after which training stops.
+        file: checkpoint to write after each epoch, and to resume from if it exists.
+        progress: whether to show a progress bar.
 
     Returns:
         The history, with the best state.
@@ -92,58 +87,27 @@ def fit(
     Raises:
         TypeError: ``seed``, ``epochs`` or ``patience`` is not an integer.
         ValueError: there are no batches, a loss is not finite, ``epochs`` or ``patience`` is
-            below 1, ``seed`` below 0, or the file is no whole checkpoint of this seed, model and
-            optimizer; then nothing has changed.
-        FileNotFoundError: the folder of the checkpoint is not there.
+            below 1, ``seed`` is below 0, or the file is not a complete checkpoint of this seed,
+            model and optimizer; then the model and the optimizer are unchanged.
+        FileNotFoundError: the folder of the checkpoint does not exist.
         OSError: the checkpoint cannot be written.
 
     Example:
         >>> x = torch.linspace(-1, 1, 8).unsqueeze(1)
         >>> line, batches = nn.Linear(1, 1), [(x, 2 * x)]
         >>> adam = torch.optim.Adam(line.parameters(), lr=0.1)
-        >>> history = fit(line.eval(), batches, nn.functional.mse_loss, adam,
+        >>> history = fit(line, batches, nn.functional.mse_loss, adam,
         ...               epochs=300, seed=0, progress=False)
-        >>> len(history.train), history.train[-1] < 1e-6, line.training
-        (300, True, True)
-        >>> def again(epochs, seed=0, **options):   # a line that drops, always the same start
-        ...     _ = torch.manual_seed(0)
-        ...     model = nn.Sequential(nn.Dropout(0.5), nn.Linear(1, 1))
-        ...     adam = torch.optim.Adam(model.parameters(), lr=0.1)
-        ...     recipe = {"epochs": epochs, "seed": seed, "progress": False}
-        ...     return fit(model, batches, nn.functional.mse_loss, adam, **recipe, **options)
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:   # interrupted after 3 epochs, and gone on
-        ...     kept = {"file": f"{folder}/line.pt"}
-        ...     parts = [again(epochs, **kept) for epochs in (3, 9)]
-        ...     again(9, seed=1, **kept)
-        Traceback (most recent call last):
-        ValueError: ...line.pt must be of a training with 'seed: 1'; got one with 'seed: 0'. Move ...
-        >>> [len(part.train) for part in parts], parts[1].train == again(9).train
-        ([3, 9], True)
-        >>> again(9).train == again(9, seed=1).train   # the seed is that of the drops
-        False
-        >>> other = [(x, -2 * x)]   # what is learned makes this worse
-        >>> stopped = again(9, validation=other, patience=1)
-        >>> stopped.best_epoch, len(stopped.train), len(stopped.validation)
-        (0, 2, 2)
-        >>> again(0)
-        Traceback (most recent call last):
-        ValueError: epochs must be at least 1; got 0
-        >>> fit(line, [], nn.functional.mse_loss, adam, epochs=1, seed=0, progress=False)
-        Traceback (most recent call last):
-        ValueError: there must be at least one batch; got none
+        >>> len(history.train), history.train[-1] < 1e-6
+        (300, True)
     """
     seed = check_integer("seed", seed, least=0)
     check_integer("epochs", epochs, least=1)
-    patience = (
-        epochs if patience is None else check_integer("patience", patience, least=1)
-    )
+    patience = epochs if patience is None else check_integer("patience", patience, least=1)
     recipe = _recipe(model, optimizer, seed, validation is not None)
     history = _resume(file, model, optimizer, recipe)
     begin = len(history.train)
-    bar = tqdm(
-        range(begin, epochs), disable=not progress, initial=begin, total=epochs
-    )
+    bar = tqdm(range(begin, epochs), disable=not progress, initial=begin, total=epochs)
     for epoch in bar:
         if epoch - history.best_epoch > patience:
             break
@@ -151,32 +115,29 @@ def fit(
             begin_at(_epoch_seed(seed, epoch))
             history.train.append(_learn(model, batches, loss, optimizer))
             if validation is not None:
-                history.validation.append(measure(model, validation, loss))
-        history.note(epoch, model)
+                history.validation.append(evaluate(model, validation, loss))
+        history.record(epoch, model)
         bar.set_postfix(loss=history.train[-1], best=history.best_epoch)
         _keep(file, model, optimizer, history, recipe)
     return history
 
 
-def measure(
-    model: nn.Module, batches: Iterable[Sequence[Tensor]], loss: Loss
-) -> float:
-    """Return the mean loss of a model over batches, without learning from them.
+def evaluate(model: nn.Module, batches: Iterable[Sequence[Tensor]], loss: Loss) -> float:
+    """Return the mean loss of a model over batches, in evaluation mode.
 
     Args:
-        model: left in the mode, training or not, in which it came.
-        batches: as of :func:`fit`.
-        loss: as of :func:`fit`.
+        model: module; its training mode is restored.
+        batches: batches as in :func:`fit`.
+        loss: loss as in :func:`fit`.
 
     Raises:
         ValueError: there are no batches, or a loss is not finite.
 
     Example:
-        >>> ones, model = torch.ones(4, 1), nn.Dropout(0.9)   # drops nothing while measured
-        >>> measure(model, [(ones, ones + 1), (ones, ones + 3)], nn.functional.mse_loss)
+        >>> ones = torch.ones(4, 1)
+        >>> batches = [(ones, ones + 1), (ones, ones + 3)]
+        >>> evaluate(nn.Dropout(0.9), batches, nn.functional.mse_loss)
         5.0
-        >>> model.training
-        True
     """
     was_training = model.training
     model.eval()
@@ -189,16 +150,9 @@ def measure(
 
 
 def _epoch_seed(seed: int, epoch: int) -> int:
-    """Return the number from which an epoch of a seed draws, the same on every machine.
-
-    Each seed has a million numbers of its own, one an epoch. The first million are left to what
-    is drawn before a training, such as the weights, which begins at small numbers.
-
-    >>> _epoch_seed(0, 0), _epoch_seed(0, 1), _epoch_seed(1, 0)
-    (1000000, 1000001, 2000000)
-    """
-    # PyTorch's generator reads 32 bits, so after 4,294 seeds the numbers come round again. Modulo
-    # a prime, the largest of 32 bits, they then fall between those of before.
+    """Return the seed of one epoch: each training seed has a million of its own, one an epoch."""
+    # PyTorch's generator reads 32 bits, so after 4,294 seeds the numbers repeat. Modulo the largest
+    # 32-bit prime, they then fall between the earlier ones.
     return ((seed + 1) * 1_000_000 + epoch) % 4_294_967_291
 
 
@@ -232,7 +186,7 @@ def _keep(
     history: History,
     recipe: list[str],
 ) -> None:
-    """Write a checkpoint, if one is wanted."""
+    """Write a checkpoint, if a file is given."""
     if file is not None:
         states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
         learned = checkpoint.outline("optimizer", states["optimizer"]["state"])
@@ -246,15 +200,10 @@ def _resume(
     optimizer: torch.optim.Optimizer,
     recipe: list[str],
 ) -> History:
-    """Go on from a checkpoint, if there is one."""
-    if file is None:
+    """Load the checkpoint, if it exists, into the model and the optimizer."""
+    kept = checkpoint.load_if_present(file)
+    if file is None or kept is None:
         return History()
-    if not Path(file).parent.is_dir():
-        folder = Path(file).parent
-        raise FileNotFoundError(f"{file} must be in a folder; got no {folder}")
-    if not Path(file).exists():
-        return History()
-    kept = checkpoint.load(file)
     try:
         _check_states(file, kept, model, optimizer, recipe)
         history = _checked_history(file, kept)
@@ -272,7 +221,7 @@ def _recipe(
     seed: int,
     validated: bool,
 ) -> list[str]:
-    """Write down, line by line, what a training must share with the one that it continues."""
+    """Describe, in lines, the settings that a resumed training must have in common."""
     parameters = [
         f"{name}: {tuple(parameter.shape)}, {parameter.dtype}"
         for name, parameter in model.named_parameters()
@@ -289,14 +238,12 @@ def _check_states(
     optimizer: torch.optim.Optimizer,
     recipe: list[str],
 ) -> None:
-    """Raise unless a checkpoint is of this training, and whole."""
+    """Raise unless a checkpoint is complete and belongs to this training."""
     checkpoint.check_same(file, recipe, kept["recipe"])
     ours = checkpoint.outline("model", model.state_dict())
     for state in (kept["model"], kept["history"]["best_state"]):
         checkpoint.check_same(file, ours, checkpoint.outline("model", state))
-    groups, learned = (
-        kept["optimizer"][part] for part in ("param_groups", "state")
-    )
+    groups, learned = (kept["optimizer"][part] for part in ("param_groups", "state"))
     options = [repr(group) for group in optimizer.state_dict()["param_groups"]]
     checkpoint.check_same(file, options, [repr(group) for group in groups])
     learned = checkpoint.outline("optimizer", learned)
@@ -304,10 +251,10 @@ def _check_states(
 
 
 def _checked_history(file: str | Path, kept: dict[str, Any]) -> History:
-    """Return the history of a checkpoint, or raise unless its numbers fit each other."""
-    told = {**kept["history"], "best_state": {}}  # which is compared with the model
+    """Return the history of a checkpoint, or raise unless its entries are consistent."""
+    message = {**kept["history"], "best_state": {}}  # compared with the model's state elsewhere
     kinds = checkpoint.outline("history", vars(History()))
-    checkpoint.check_same(file, kinds, checkpoint.outline("history", told))
+    checkpoint.check_same(file, kinds, checkpoint.outline("history", message))
     history = History(**kept["history"])
     epochs, measured = len(history.train), len(history.validation)
     validated = "validation: True" in kept["recipe"]

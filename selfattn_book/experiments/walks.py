@@ -1,25 +1,25 @@
-"""Walks around a clock, and a language model that learns them: the least loss is known.
+"""Random walks around a clock, and a small language model of them; the loss floor is ln 2.
 
-From each hour a walk goes on to the one before or the one after, with equal chances, so that on new
-walks no model can expect a mean loss below ln 2.
+From each hour a walk continues to the previous or the next hour with equal probability, so that on
+new walks the expected loss of any model is at least ln 2.
 """
 
 import torch
 from torch import Tensor, nn
 
 from selfattn_book._arguments import check_integer
-from selfattn_book.experiments.chance import begin_at
+from selfattn_book.experiments.seeding import begin_at
 from selfattn_book.language import LanguageModel, decoder_only
 
 HOURS, LENGTH = 12, 16
 
 
-def walks_around_the_clock(count: int, *, seed: int) -> Tensor:
-    """Draw walks whose every next hour is the one before or the one after, with equal chances.
+def random_walks(count: int, *, seed: int) -> Tensor:
+    """Draw random walks of one hour a step, in either direction with equal probability.
 
     Args:
-        count: how many.
-        seed: of their chance.
+        count: number of walks.
+        seed: seed of the walks.
 
     Returns:
         ``(count, 17)``, integers from 0 to 11.
@@ -28,7 +28,7 @@ def walks_around_the_clock(count: int, *, seed: int) -> Tensor:
         ValueError: ``count`` is below 1.
 
     Example:
-        >>> walks = walks_around_the_clock(5, seed=0)
+        >>> walks = random_walks(5, seed=0)
         >>> steps = walks.diff() % 12
         >>> walks.shape, ((steps == 1) | (steps == 11)).all().item()
         (torch.Size([5, 17]), True)
@@ -41,10 +41,10 @@ def walks_around_the_clock(count: int, *, seed: int) -> Tensor:
 
 
 def next_hour_loss(model: nn.Module, walks: Tensor) -> Tensor:
-    """Return the mean loss of a model that says of each hour of a walk which comes next.
+    """Return the mean cross-entropy of a model's predictions of each next hour.
 
     Args:
-        model: from ``(B, 16)`` to logits ``(B, 16, 12)``.
+        model: module from tokens ``(B, 16)`` to logits ``(B, 16, 12)``.
         walks: ``(B, 17)``.
     """
     logits = model(walks[:, :-1])
@@ -52,7 +52,7 @@ def next_hour_loss(model: nn.Module, walks: Tensor) -> Tensor:
 
 
 def new_model(seed: int) -> LanguageModel:
-    """Return an untrained model in float64, so that other sums show in the last digits alone.
+    """Return an untrained model in float64, so that the order of sums changes only the last digits.
 
     Example:
         >>> model = new_model(0)
@@ -60,7 +60,7 @@ def new_model(seed: int) -> LanguageModel:
         (torch.float64, 7040)
     """
     before = torch.get_default_dtype()
-    sizes = {"d_model": 16, "num_layers": 2, "num_heads": 2, "context": LENGTH}
+    sizes = {"d_model": 16, "num_layers": 2, "num_heads": 2, "context_length": LENGTH}
     try:  # the same weights, whatever the default is
         torch.set_default_dtype(torch.float64)
         with torch.random.fork_rng(devices=[]):

@@ -35,7 +35,7 @@ def reversal() -> tuple[Tensor, Tensor]:
     return _tensors(_REVERSAL)
 
 
-def relative_words() -> tuple[Tensor, Tensor]:
+def xor_sentences() -> tuple[Tensor, Tensor]:
     """Return four sentences whose first word decides what their second word means.
 
     Returns:
@@ -45,7 +45,7 @@ def relative_words() -> tuple[Tensor, Tensor]:
         The course notebook *The Self-Attention Mechanism*.
 
     Example:
-        >>> relative_words()
+        >>> xor_sentences()
         (tensor([[0, 1, 2],
                 [0, 3, 2],
                 [4, 3, 2],
@@ -67,7 +67,7 @@ def case_study() -> tuple[Tensor, Tensor]:
         >>> tokens, labels = case_study()
         >>> tokens.shape, labels
         (torch.Size([8, 3]), tensor([1., 0., 1., 0., 1., 0., 1., 0.]))
-        >>> tokens[:4].equal(relative_words()[0]), tokens[4:].equal(reversal()[0])
+        >>> tokens[:4].equal(xor_sentences()[0]), tokens[4:].equal(reversal()[0])
         (True, True)
     """
     return _tensors(_RELATIVE + _REVERSAL)
@@ -120,14 +120,8 @@ class MeanClassifier(nn.Module):
         >>> logits = model(tokens)
         >>> logits.shape, logits[0].allclose(logits[1], atol=1e-6)   # one sentence, both ways
         (torch.Size([4]), True)
-        >>> model(tokens[:, :2])
-        Traceback (most recent call last):
-        ValueError: tokens must have shape (B, 3); got (4, 2)
         >>> model.embed, MeanClassifier(1).embed
         (Embedding(5, 2), Embedding(5, 1))
-        >>> MeanClassifier(0)
-        Traceback (most recent call last):
-        ValueError: d_model must be at least 1; got 0
     """
 
     def __init__(self, d_model: int = 2) -> None:
@@ -161,14 +155,8 @@ class PositionClassifier(nn.Module):
         >>> placed = model.embed(tokens) + model.position.weight
         >>> model(tokens).allclose(model.judge(model.block(placed).mean(1)).flatten())
         True
-        >>> model(tokens[:, :1])   # one word would be put at all three positions
-        Traceback (most recent call last):
-        ValueError: tokens must have shape (B, 3); got (4, 1)
         >>> model.embed, PositionClassifier(1).embed
         (Embedding(5, 2), Embedding(5, 1))
-        >>> PositionClassifier(0)
-        Traceback (most recent call last):
-        ValueError: d_model must be at least 1; got 0
     """
 
     def __init__(self, d_model: int = 2) -> None:
@@ -216,22 +204,11 @@ class AttentionClassifier(nn.Module):
         >>> logits = unplaced(tokens)
         >>> unplaced.position, logits[0].allclose(logits[1], atol=1e-6)
         (None, True)
-        >>> model(tokens[:, :1])
-        Traceback (most recent call last):
-        ValueError: tokens must have shape (B, 3); got (4, 1)
         >>> model.embed, AttentionClassifier(1).embed
         (Embedding(5, 2), Embedding(5, 1))
-        >>> AttentionClassifier(0)
-        Traceback (most recent call last):
-        ValueError: d_model must be at least 1; got 0
-        >>> AttentionClassifier(num_heads=3)
-        Traceback (most recent call last):
-        ValueError: d_model must be divisible by num_heads when d_head is left out; got 2 and 3
     """
 
-    def __init__(
-        self, d_model: int = 2, *, num_heads: int = 1, positions: bool = True
-    ) -> None:
+    def __init__(self, d_model: int = 2, *, num_heads: int = 1, positions: bool = True) -> None:
         super().__init__()
         d_model = check_integer("d_model", d_model, least=1)
         self.embed = nn.Embedding(NUM_TOKENS, d_model)
@@ -260,12 +237,7 @@ class AttentionClassifier(nn.Module):
 
 
 def _check_tokens(tokens: Tensor) -> None:
-    """Raise unless these are sentences of the right length.
-
-    >>> _check_tokens(torch.zeros(3, dtype=torch.int64))
-    Traceback (most recent call last):
-    ValueError: tokens must have shape (B, 3); got (3,)
-    """
+    """Raise unless these are sentences of the right length."""
     if tokens.ndim != 2 or tokens.size(1) != LENGTH:
         shape = tuple(tokens.shape)
         raise ValueError(f"tokens must have shape (B, {LENGTH}); got {shape}")

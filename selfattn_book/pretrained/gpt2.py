@@ -1,20 +1,28 @@
-"""GPT-2 in this book's parts: which tensor goes where, and how the model is put together."""
+"""GPT-2 built from this book's modules, and the names of its weights."""
 
 from torch import Tensor, nn
 
-from selfattn_book.language import CausalBlock, LanguageModel
-from selfattn_book.modern import GELUFeedForward
+from selfattn_book.blocks import PreNormBlock
+from selfattn_book.feed_forward import FeedForward
+from selfattn_book.language import LanguageModel
 from selfattn_book.multi_head import MultiHeadAttention
-from selfattn_book.pretrained.asking import Options, Weights
+from selfattn_book.pretrained.options import Options, Weights
 
 State = dict[str, Tensor]
+# Names under which `transformers` accepts an option as well; they win there.
+ALIASES = {
+    "hidden_size": "n_embd",
+    "max_position_embeddings": "n_positions",
+    "num_attention_heads": "n_head",
+    "num_hidden_layers": "n_layer",
+}
 
 
 def gpt2(options: Options) -> LanguageModel:
-    """Return a model of this kind, with weights as PyTorch draws them.
+    """Build an untrained GPT-2.
 
     Raises:
-        ValueError: an option is missing, or is none that this book's code can do.
+        ValueError: an option is missing or not supported.
 
     Source:
         :cite:t:`radford2019language`, section 2.3.
@@ -24,18 +32,15 @@ def gpt2(options: Options) -> LanguageModel:
         >>> model = gpt2(Options(sizes))
         >>> len(model.blocks), model.positions
         (1, Embedding(5, 6))
-        >>> gpt2(Options(sizes | {"activation_function": "relu"}))
-        Traceback (most recent call last):
-        ValueError: activation_function must be 'gelu_new', all that this book's code can do; got 'relu'
     """
     check_options(options)
     width, eps = options.size("n_embd"), options.number("layer_norm_epsilon", 1e-5)
     heads, inner = options.size("n_head"), options.size("n_inner", 4 * width)
 
-    def block() -> CausalBlock:
+    def block() -> PreNormBlock:
         norms = nn.LayerNorm(width, eps=eps), nn.LayerNorm(width, eps=eps)
         attention = MultiHeadAttention(width, heads)
-        return CausalBlock(attention, GELUFeedForward(width, inner), norms)
+        return PreNormBlock(attention, FeedForward(width, inner, activation="gelu_tanh"), norms)
 
     return LanguageModel(
         nn.Embedding(options.size("vocab_size"), width),
@@ -47,77 +52,69 @@ def gpt2(options: Options) -> LanguageModel:
 
 
 def gpt2_weights(options: Options, weights: Weights) -> State:
-    """Return the weights of such a model under this book's names.
+    """Take GPT-2's weights, renamed for this book's modules.
 
-    GPT-2 keeps its matrices as ``(in, out)``, and those of query, key and value in one.
+    GPT-2 stores its matrices as ``(in, out)``, and query, key and value projections in one matrix.
 
     Raises:
-        ValueError: an option is not supported, or a tensor is missing or has another shape.
+        ValueError: an option is not supported, or a tensor is missing or has the wrong shape.
     """
     check_options(options)
     width, vocabulary = options.size("n_embd"), options.size("vocab_size")
-    prefix = (
-        "transformer." if "transformer.wte.weight" in weights.left else ""
-    )  # as saved, or as published
+    # Saved files have a prefix; the published one has not.
+    prefix = "transformer." if "transformer.wte.weight" in weights.left else ""
     state = {
         "embedding.weight": weights.take(f"{prefix}wte.weight", vocabulary, width),
-        "positions.weight": weights.take(
-            f"{prefix}wpe.weight", options.size("n_positions"), width
-        ),
-        **_norm("norm", f"{prefix}ln_f", width, weights),
+        "positions.weight": weights.take(f"{prefix}wpe.weight", options.size("n_positions"), width),
+        **_layer("norm", f"{prefix}ln_f", (width,), weights),
     }
     for i in range(options.size("n_layer")):
         block = _block(f"{prefix}h.{i}.", options, weights)
         state |= {f"blocks.{i}.{name}": tensor for name, tensor in block.items()}
     if not options.flag("tie_word_embeddings", True):
-        state["unembedding.weight"] = weights.take(
-            "lm_head.weight", vocabulary, width
-        )
+        state["unembedding.weight"] = weights.take("lm_head.weight", vocabulary, width)
     return state
 
 
 def check_options(options: Options) -> None:
-    """Refuse what this book's code cannot do."""
-    options.only("activation_function", "gelu_new")
+    """Raise ``ValueError`` for an option that this book's code does not support."""
+    options.only("architectures", ["GPT2LMHeadModel"], None)
+    options.only("activation_function", "gelu_new", "gelu_pytorch_tanh")
     options.only("scale_attn_weights", True)
     options.only("scale_attn_by_inverse_layer_idx", False)
     options.only("reorder_and_upcast_attn", False)
     options.only("add_cross_attention", False)
+    for alias, name in ALIASES.items():
+        options.equal(alias, name)
 
 
 def _block(theirs: str, options: Options, weights: Weights) -> State:
-    """Return the weights of one block."""
+    """Take the weights of one block."""
     width = options.size("n_embd")
     inner = options.size("n_inner", 4 * width)
-    # What hides the future is a table among the weights of older files.
+    # Older files store the causal mask among the weights.
     weights.ignore([f"{theirs}attn.bias", f"{theirs}attn.masked_bias"])
-    merged = _linear("merged", f"{theirs}attn.c_attn", (width, 3 * width), weights)
     state: State = {}
-    for kind in ("weight", "bias"):
-        parts = merged[f"merged.{kind}"].chunk(3)
-        for role, part in zip(("query", "key", "value"), parts, strict=True):
-            state[f"attention.project_{role}.{kind}"] = part
     for ours, name, shape in (
+        ("merged", "attn.c_attn", (width, 3 * width)),
         ("attention.project_output", "attn.c_proj", (width, width)),
         ("feed_forward.expand", "mlp.c_fc", (width, inner)),
         ("feed_forward.contract", "mlp.c_proj", (inner, width)),
+        ("attention_norm", "ln_1", (width,)),
+        ("feed_forward_norm", "ln_2", (width,)),
     ):
-        state |= _linear(ours, theirs + name, shape, weights)
-    state |= _norm("attention_norm", f"{theirs}ln_1", width, weights)
-    return state | _norm("feed_forward_norm", f"{theirs}ln_2", width, weights)
+        state |= _layer(ours, theirs + name, shape, weights)
+    for kind in ("weight", "bias"):
+        query, key, value = state.pop(f"merged.{kind}").chunk(3)
+        for role, part in {"query": query, "key": key, "value": value}.items():
+            state[f"attention.project_{role}.{kind}"] = part
+    return state
 
 
-def _linear(
-    ours: str, theirs: str, shape: tuple[int, int], weights: Weights
-) -> State:
+def _layer(ours: str, theirs: str, shape: tuple[int, ...], weights: Weights) -> State:
+    """Take weight and bias of a layer; a matrix ``(in, out)`` is transposed."""
+    weight = weights.take(f"{theirs}.weight", *shape)
     return {
-        f"{ours}.weight": weights.take(f"{theirs}.weight", *shape).T.contiguous(),
-        f"{ours}.bias": weights.take(f"{theirs}.bias", shape[1]),
-    }
-
-
-def _norm(ours: str, theirs: str, width: int, weights: Weights) -> State:
-    return {
-        f"{ours}.{kind}": weights.take(f"{theirs}.{kind}", width)
-        for kind in ("weight", "bias")
+        f"{ours}.weight": weight.movedim(0, -1).contiguous(),
+        f"{ours}.bias": weights.take(f"{theirs}.bias", shape[-1]),
     }

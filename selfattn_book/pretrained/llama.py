@@ -1,19 +1,21 @@
-"""Llama in this book's parts: which tensor goes where, and how the model is put together."""
+"""Llama built from this book's modules, and the names of its weights."""
 
 from torch import Tensor, nn
 
-from selfattn_book.language import CausalBlock, LanguageModel
-from selfattn_book.modern import GatedFeedForward, GroupedAttention
-from selfattn_book.pretrained.asking import Options, Weights
+from selfattn_book.blocks import PreNormBlock
+from selfattn_book.feed_forward import FeedForward
+from selfattn_book.language import LanguageModel
+from selfattn_book.multi_head import MultiHeadAttention
+from selfattn_book.pretrained.options import Options, Weights
 
 State = dict[str, Tensor]
 
 
 def llama(options: Options) -> LanguageModel:
-    """Return a model of this kind, with weights as PyTorch draws them.
+    """Build an untrained Llama.
 
     Raises:
-        ValueError: an option is missing, or is none that this book's code can do.
+        ValueError: an option is missing or not supported.
 
     Source:
         :cite:t:`touvron2023llama`, section 2.2.
@@ -22,28 +24,26 @@ def llama(options: Options) -> LanguageModel:
         >>> sizes = {"hidden_size": 8, "intermediate_size": 5, "num_attention_heads": 4}
         >>> sizes |= {"num_key_value_heads": 2, "num_hidden_layers": 1, "vocab_size": 7}
         >>> model = llama(Options(sizes))
-        >>> model.blocks[0].attention.num_key_heads, model.blocks[0].feed_forward.gate
+        >>> model.blocks[0].attention.num_kv_heads, model.blocks[0].feed_forward.gate
         (2, Linear(in_features=8, out_features=5, bias=False))
-        >>> llama(Options(sizes | {"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}))
-        Traceback (most recent call last):
-        ValueError: rope_scaling must be None, all that this book's code can do; got ...
     """
     check_options(options)
     width, eps = options.size("hidden_size"), options.number("rms_norm_eps", 1e-6)
     inner = options.size("intermediate_size")
     heads, key_heads, d_head = _heads(options)
 
-    def block() -> CausalBlock:
-        attention = GroupedAttention(
+    def block() -> PreNormBlock:
+        attention = MultiHeadAttention(
             width,
             heads,
-            num_key_heads=key_heads,
+            num_kv_heads=key_heads,
             d_head=d_head,
             bias=False,
             rotary_base=_rotary(options).number("rope_theta", 10000.0),
         )
         norms = nn.RMSNorm(width, eps=eps), nn.RMSNorm(width, eps=eps)
-        return CausalBlock(attention, GatedFeedForward(width, inner), norms)
+        network = FeedForward(width, inner, activation="silu", gated=True, bias=False)
+        return PreNormBlock(attention, network, norms)
 
     return LanguageModel(
         nn.Embedding(options.size("vocab_size"), width),
@@ -54,69 +54,61 @@ def llama(options: Options) -> LanguageModel:
 
 
 def llama_weights(options: Options, weights: Weights) -> State:
-    """Return the weights of such a model under this book's names.
+    """Take Llama's weights, renamed for this book's modules.
 
     Raises:
-        ValueError: an option is not supported, or a tensor is missing or has another shape.
+        ValueError: an option is not supported, or a tensor is missing or has the wrong shape.
     """
     check_options(options)
     width, vocabulary = options.size("hidden_size"), options.size("vocab_size")
     state = {
-        "embedding.weight": weights.take(
-            "model.embed_tokens.weight", vocabulary, width
-        ),
+        "embedding.weight": weights.take("model.embed_tokens.weight", vocabulary, width),
         "norm.weight": weights.take("model.norm.weight", width),
     }
     for i in range(options.size("num_hidden_layers")):
         theirs = f"model.layers.{i}."
-        # Older files keep the speeds of the clocks, which follow from the options.
+        # Older files store the RoPE frequencies, which follow from the options.
         weights.ignore([f"{theirs}self_attn.rotary_emb.inv_freq"])
         for ours, (name, shape) in _parts(options).items():
             tensor = weights.take(f"{theirs}{name}.weight", *shape)
             state[f"blocks.{i}.{ours}.weight"] = tensor
     if not options.flag("tie_word_embeddings", False):
-        state["unembedding.weight"] = weights.take(
-            "lm_head.weight", vocabulary, width
-        )
+        state["unembedding.weight"] = weights.take("lm_head.weight", vocabulary, width)
     return state
 
 
 def check_options(options: Options) -> None:
-    """Refuse what this book's code cannot do."""
+    """Raise ``ValueError`` for an option that this book's code does not support."""
+    options.only("architectures", ["LlamaForCausalLM"], None)
     options.only("hidden_act", "silu")
     options.only("attention_bias", False)
     options.only("mlp_bias", False)
     options.only("rope_scaling", None)
-    options.only("partial_rotary_factor", 1.0, None)
     rotary = _rotary(options)
     rotary.only("rope_type", "default")
+    rotary.only("type", "default")  # the same in older files
     rotary.only("partial_rotary_factor", 1.0, None)
 
 
 def _rotary(options: Options) -> Options:
-    """Return the options of the clocks, which newer files keep by themselves."""
-    parameters = options.said.get("rope_parameters")
-    if parameters is None:
-        return options
+    """Return the options of RoPE; where newer files do not give one, the top level does."""
+    parameters = options.values.get("rope_parameters") or {}
     if not isinstance(parameters, dict):
-        rule = "rope_parameters must be names and values"
-        raise ValueError(f"{rule}; got {parameters!r}")
-    return Options(parameters)
+        raise ValueError(f"rope_parameters must be an object; got {parameters!r}")
+    names = "rope_theta", "partial_rotary_factor"
+    outer = {name: options.values[name] for name in names if name in options.values}
+    return Options(outer | parameters)
 
 
 def _heads(options: Options) -> tuple[int, int, int]:
-    """Return how many heads there are, of queries and of keys, and how wide each is."""
+    """Return the numbers of query heads and of key-value heads, and the head dimension."""
     heads = options.size("num_attention_heads")
-    key_heads = options.size("num_key_value_heads", heads)
-    return (
-        heads,
-        key_heads,
-        options.size("head_dim", options.size("hidden_size") // heads),
-    )
+    d_head = options.size("head_dim", options.size("hidden_size") // heads)
+    return heads, options.size("num_key_value_heads", heads), d_head
 
 
 def _parts(options: Options) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """Return of each matrix in a block its name in the file, and its shape."""
+    """Return name and shape in the file of each weight of a block."""
     width, inner = options.size("hidden_size"), options.size("intermediate_size")
     heads, key_heads, d_head = _heads(options)
     queries, keys = heads * d_head, key_heads * d_head

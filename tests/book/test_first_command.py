@@ -37,17 +37,13 @@ def answers(plain, small):
         ),
     ],
 )
-def test_the_small_build_is_chosen_where_it_can_be_had(
-    plain, small, options, words
-):
+def test_the_small_build_is_chosen_where_it_can_be_had(plain, small, options, words):
     chosen, said = choose_build(answers(plain, small))
     assert chosen == options
     assert re.search(words, said)
 
 
-@pytest.mark.parametrize(
-    "name", ["nvidia-cudnn-cu13", "NVIDIA-cublas", "cuda-bindings", "triton"]
-)
+@pytest.mark.parametrize("name", ["nvidia-cudnn-cu13", "NVIDIA-cublas", "cuda-bindings", "triton"])
 def test_libraries_for_graphics_cards_are_known_by_name(name):
     assert environment.brings_graphics(report("torch", name))
     assert not environment.brings_graphics(report("torch", "sympy", "cudagraph"))
@@ -69,9 +65,7 @@ class Pip:
         asked = "asked" if "--dry-run" in command else command[-1]
         self.done.append(asked)
         end = self.fails.pop(asked, 0)
-        stdout.write(
-            "Looking around\nERROR: no such thing\n" if end else "Found it\n"
-        )
+        stdout.write("Looking around\nERROR: no such thing\n" if end else "Found it\n")
         if end is KeyboardInterrupt:
             raise end
         return subprocess.CompletedProcess(command, end)
@@ -100,9 +94,7 @@ def test_it_is_made_once_in_a_line_a_step(pip, capsys):
     assert pip.done == WHOLE
     head, *steps = capsys.readouterr().out.splitlines()
     assert head.startswith("Making the book's environment in .nox/book")
-    assert [line.split(":")[0] for line in steps] == [
-        f"  {n} of 3" for n in (1, 2, 3)
-    ]
+    assert [line.split(":")[0] for line in steps] == [f"  {n} of 3" for n in (1, 2, 3)]
 
 
 def test_it_is_made_anew_when_the_pins_change(pip, monkeypatch):
@@ -118,9 +110,7 @@ def test_a_failure_is_one_message_and_the_next_try_goes_on(pip, capsys, step):
     with pytest.raises(SystemExit) as end:
         environment.make_environment()
     said = str(end.value)
-    assert said.startswith(
-        "The book's environment must be complete before anything"
-    )
+    assert said.startswith("The book's environment must be complete before anything")
     assert "pip ended with exit code 3:\n\n  " in said
     assert "  Looking around\n  ERROR: no such thing\n\n" in said
     assert said.endswith("Run the same command again; it goes on from here.")
@@ -137,9 +127,7 @@ def test_ctrl_c_ends_quietly_and_the_next_try_goes_on(pip, capsys, step):
         environment.make_environment()
     assert end.value.code == 130
     said = capsys.readouterr().out
-    assert said.endswith(
-        "\nStopped. Run the same command again; it goes on from here.\n"
-    )
+    assert said.endswith("\nStopped. Run the same command again; it goes on from here.\n")
     environment.make_environment()
     assert pip.done.count("venv") == 1
     assert pip.done[-1] == STEPS[-1]

@@ -42,11 +42,11 @@ def metadata(wheel) -> Message:
 
 
 def test_there_is_one_version_and_one_date(metadata):
-    told = by_sources(ROOT) | {
+    message = by_sources(ROOT) | {
         "the metadata of the wheel": metadata["Version"],
         "the settings of the site": setting("release"),
     }
-    assert one(told) == selfattn_book.__version__
+    assert one(message) == selfattn_book.__version__
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
     head = re.search(r"^## \S+ \((\S+)\)$", changes, re.M)[1]
     assert str(CITATION["date-released"]) == head
@@ -126,13 +126,13 @@ def test_the_preferred_citation_is_the_book_in_this_edition():
 
 
 def test_the_citation_says_where_the_book_lives():
-    told = (CITATION.get("repository-code", ""), CITATION.get("url", ""))
-    assert told == (WHERE["repository"], WHERE["site"])
+    message = (CITATION.get("repository-code", ""), CITATION.get("url", ""))
+    assert message == (WHERE["repository"], WHERE["site"])
 
 
 def test_an_index_is_told_the_addresses_that_are_known(metadata):
-    told = dict(line.split(", ") for line in metadata.get_all("Project-URL", []))
-    assert told == addresses(**{key: WHERE[key] for key in ("repository", "site")})
+    message = dict(line.split(", ") for line in metadata.get_all("Project-URL", []))
+    assert message == addresses(**{key: WHERE[key] for key in ("repository", "site")})
 
 
 def test_classifiers_are_those_of_the_index(metadata):
@@ -163,23 +163,17 @@ def test_what_the_readme_links_to_is_there():
         ),
     ],
 )
-def test_relative_links_lead_to_the_repository_or_become_their_text(
-    repository, expected
-):
+def test_relative_links_lead_to_the_repository_or_become_their_text(repository, expected):
     text = "![Cover](static/cover.png) See [the rules](RULES.md) and [nox](https://nox.example)."
     assert for_an_index(text, repository) == expected
 
 
 def test_only_known_addresses_are_told():
     assert addresses("", "") == {}
-    assert addresses("", "https://book.example") == {
-        "Documentation": "https://book.example"
-    }
-    told = addresses("https://host.example/book", "")
-    assert set(told) == {"Source", "Issues", "Changelog"}
-    assert all(
-        address.startswith("https://host.example/book") for address in told.values()
-    )
+    assert addresses("", "https://book.example") == {"Documentation": "https://book.example"}
+    message = addresses("https://host.example/book", "")
+    assert set(message) == {"Source", "Issues", "Changelog"}
+    assert all(address.startswith("https://host.example/book") for address in message.values())
 
 
 def test_the_wheel_brings_types_and_every_page_that_is_verified(wheel):

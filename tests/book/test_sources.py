@@ -68,10 +68,7 @@ def test_a_printed_number_is_expected_to_its_last_digit(what):
 def test_the_verdicts_are_counted():
     verdicts = ["reproduced", "with its mistake", "cannot be reproduced"]
     sources = re.split(r"^## ", TEXT, flags=re.MULTILINE)[1:]
-    counted = [
-        [len(re.findall(rf"\| {v} \|", source)) for v in verdicts]
-        for source in sources
-    ]
+    counted = [[len(re.findall(rf"\| {v} \|", source)) for v in verdicts] for source in sources]
     total = [sum(column) for column in zip(*counted, strict=True)]
     rows = re.findall(r"^\| .* \| (\d+) \| (\d+) \| (\d+) \|$", TEXT, re.MULTILINE)
     assert [list(map(int, row)) for row in rows] == [*counted, total]
@@ -98,9 +95,7 @@ def test_every_exact_example_sees_another_digit():
     test = doctest.DocTestParser().get_doctest(quick, {}, "quick", str(PAGE), 0)
     listener = Listener()
     listener.run(test, clear_globs=True)
-    exact = [
-        (example.want, got) for example, got in listener.got if is_exact(example)
-    ]
+    exact = [(example.want, got) for example, got in listener.got if is_exact(example)]
     assert len(exact) > 15
     same = doctest.OutputChecker().check_output
     for want, got in exact:

@@ -11,9 +11,7 @@ import noxfile
 from tests.book.pages import ROOT
 
 FOLDER = ROOT / ".github" / "workflows"
-TEXTS = {
-    file.name: file.read_text("utf-8") for file in sorted(FOLDER.glob("*.yml"))
-}
+TEXTS = {file.name: file.read_text("utf-8") for file in sorted(FOLDER.glob("*.yml"))}
 WORKFLOWS = {name: yaml.safe_load(text) for name, text in TEXTS.items()}
 JOBS = {
     f"{name}:{job}": (WORKFLOWS[name], steps)
@@ -28,8 +26,7 @@ MORE = {
 every_workflow = pytest.mark.parametrize("name", TEXTS)
 every_job = pytest.mark.parametrize("job", JOBS)
 SAID = {
-    name: (ROOT / name).read_text("utf-8")
-    for name in (".ci/run", "README.md", "CONTRIBUTING.md")
+    name: (ROOT / name).read_text("utf-8") for name in (".ci/run", "README.md", "CONTRIBUTING.md")
 }
 
 
@@ -41,19 +38,15 @@ def sessions(text):
 
 def test_there_are_workflows():
     assert TEXTS.keys() == {"book.yml", "publish.yml", "weekly.yml"}
-    assert {"release", "shelf"} <= set(sessions(TEXTS["publish.yml"]))
-    weekly = {"links", "elsewhere", "shifts", "mutate", "notebooks", "verify"}
+    assert {"release", "archive"} <= set(sessions(TEXTS["publish.yml"]))
+    weekly = {"linkcheck", "portability", "reseed", "mutate", "notebooks", "verify"}
     weekly |= {"retrain"}
     assert weekly <= set(sessions(TEXTS["weekly.yml"]))
 
 
 @pytest.mark.parametrize("name", [*TEXTS, *SAID])
 def test_every_session_that_is_named_is_there(name):
-    there = {
-        session
-        for session in vars(noxfile)
-        if hasattr(vars(noxfile)[session], "func")
-    }
+    there = {session for session in vars(noxfile) if hasattr(vars(noxfile)[session], "func")}
     assert {"book", "release"} <= there
     named = set(sessions({**TEXTS, **SAID}[name]))
     assert named or name == "book.yml"  # which runs the gate and nothing else
@@ -62,9 +55,7 @@ def test_every_session_that_is_named_is_there(name):
 
 @every_workflow
 def test_every_file_that_is_run_is_there(name):
-    files = re.findall(
-        r"(?:bash|python3?) ((?:[\w.]+/)*[\w.]+(?:\.py|/run))", TEXTS[name]
-    )
+    files = re.findall(r"(?:bash|python3?) ((?:[\w.]+/)*[\w.]+(?:\.py|/run))", TEXTS[name])
     assert files
     assert [file for file in files if not (ROOT / file).is_file()] == []
 
@@ -78,19 +69,15 @@ def test_every_action_is_named_by_its_commit_and_says_its_version(name):
 
 
 def test_an_action_has_one_commit():
-    used = {
-        action
-        for text in TEXTS.values()
-        for action in re.findall(r"uses: (.*)", text)
-    }
+    used = {action for text in TEXTS.values() for action in re.findall(r"uses: (.*)", text)}
     names = [action.partition("@")[0] for action in used]
     assert len(names) == len(set(names))
 
 
 @every_job
 def test_a_job_reads_unless_it_has_to_do_more(job):
-    workflow, told = JOBS[job]
-    rights = told.get("permissions", workflow["permissions"])
+    workflow, message = JOBS[job]
+    rights = message.get("permissions", workflow["permissions"])
     assert rights == MORE.get(job, {"contents": "read"})
 
 
@@ -113,9 +100,7 @@ def test_no_script_holds_text_from_elsewhere(job):
 
 
 def test_only_a_tag_publishes_and_nothing_is_run_for_a_stranger_with_rights():
-    assert WORKFLOWS["publish.yml"][True] == {
-        "push": {"tags": ["v*"]}
-    }  # yaml reads `on` as true
+    assert WORKFLOWS["publish.yml"][True] == {"push": {"tags": ["v*"]}}  # yaml reads `on` as true
     assert not any("pull_request_target" in text for text in TEXTS.values())
 
 
@@ -133,9 +118,7 @@ def test_what_shows_the_site_waits_for_what_makes_and_keeps_it():
 def test_the_oldest_libraries_are_those_that_the_package_names():
     assert oldest(["torch>=2.6", "tqdm>=4.66"]) == ["torch==2.6", "tqdm==4.66"]
     for wrong in ("torch", "torch>=2.6,<3"):
-        with pytest.raises(
-            ValueError, match=f"bounded from below alone; got '{wrong}'"
-        ):
+        with pytest.raises(ValueError, match=f"bounded from below alone; got '{wrong}'"):
             oldest([wrong])
 
 

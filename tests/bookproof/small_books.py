@@ -22,9 +22,7 @@ SMALL_BOOK = ROOT / "tests" / "small_book"
 STRICT = ["--quiet", "--nitpicky", "--fail-on-warning", "--keep-going"]
 PATIENCE = 120  # seconds
 # Where a process cannot be forked, each loads Sphinx itself.
-PROCESSES = multiprocessing.get_context(
-    "forkserver" if os.name == "posix" else "spawn"
-)
+PROCESSES = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
 PRELOAD = [
     "installed_once",
     *(
@@ -76,18 +74,14 @@ class Book:
         return self.root / "log"
 
     @contextmanager
-    def start(
-        self, *options: str, **environment: str
-    ) -> Iterator[multiprocessing.Process]:
+    def start(self, *options: str, **environment: str) -> Iterator[multiprocessing.Process]:
         """Start a build, and see that it ends."""
         environment = {
             **os.environ,
             "PYTHONPATH": str(self.root),  # for kernels
             **environment,
         }
-        process = PROCESSES.Process(
-            target=build, args=(self.root, options, environment)
-        )
+        process = PROCESSES.Process(target=build, args=(self.root, options, environment))
         process.start()
         try:
             yield process
@@ -95,9 +89,7 @@ class Book:
             assert process.exitcode is not None, self.stacks(process)
         finally:
             process.kill()
-            with suppress(
-                ProcessLookupError, AttributeError
-            ):  # what it has left running
+            with suppress(ProcessLookupError, AttributeError):  # what it has left running
                 os.killpg(process.pid, signal.SIGKILL)
 
     def build(self, *options: str, **environment: str) -> Built:
@@ -147,9 +139,7 @@ def build(root: Path, options: list[str], environment: dict[str, str]) -> None:
     faulthandler.enable(2)  # a file that is open whatever becomes of standard error
     sys.path[:0] = [str(root), str(ENGINE)]
     loaded = [name for name in sys.modules if name.startswith("selfattn_book")]
-    assert not loaded, (
-        "what this was forked from has loaded the large book's package"
-    )
+    assert not loaded, "what this was forked from has loaded the large book's package"
     sys.exit(build_here(*options))
 
 

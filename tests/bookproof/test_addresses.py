@@ -127,7 +127,4 @@ def test_without_a_record_nothing_is_compared(built):
 
 
 def test_the_first_words_make_a_name():
-    assert (
-        named("quiz", "Don't *all* of $x$ rows, 2 of 3?")
-        == "quiz-dont-all-of-x-rows-2"
-    )
+    assert named("quiz", "Don't *all* of $x$ rows, 2 of 3?") == "quiz-dont-all-of-x-rows-2"

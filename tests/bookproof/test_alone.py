@@ -5,10 +5,8 @@ import re
 import pytest
 from small_books import ENGINE, SMALL_BOOK
 
-FILES = sorted((ENGINE / "bookproof").rglob("*.py")) + sorted(
-    SMALL_BOOK.rglob("*.*")
-)
-OF_THE_BOOK = re.compile("selfattn|attention|transformer|softmax", re.IGNORECASE)
+FILES = sorted((ENGINE / "bookproof").rglob("*.py")) + sorted(SMALL_BOOK.rglob("*.*"))
+OF_THE_BOOK = re.compile(r"\b(selfattn\w*|attention|softmax)\b", re.IGNORECASE)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
@@ -30,9 +28,7 @@ def test_small_books_are_built_where_the_large_one_cannot_be_imported(built):
     built.edit("docs/data.md", "It reaches", listing)
     failed = built.build()
     assert not failed.good
-    place = (
-        "docs/data.md:10: ERROR: listing: there is no 'selfattn_book.masks' to show"
-    )
+    place = "docs/data.md:10: ERROR: listing: there is no 'selfattn_book.masks' to show"
     assert f"{place} (the engine knows nothing of this package)" in failed.said
 
 
@@ -51,9 +47,7 @@ def test_the_readme_names_versions_of_others_as_they_are_pinned():
 
 
 def test_the_readme_names_every_setting_and_directive_and_the_small_book_uses_it():
-    code = "".join(
-        file.read_text("utf-8") for file in (ENGINE / "bookproof").rglob("*.py")
-    )
+    code = "".join(file.read_text("utf-8") for file in (ENGINE / "bookproof").rglob("*.py"))
     readme = (ENGINE / "bookproof" / "README.md").read_text("utf-8")
     settings = (SMALL_BOOK / "config" / "conf.py").read_text("utf-8")
     pages = "".join(page.read_text("utf-8") for page in SMALL_BOOK.rglob("*.md"))
@@ -70,6 +64,4 @@ def test_the_readme_names_every_setting_and_directive_and_the_small_book_uses_it
 def test_the_readme_names_files_that_are_there():
     readme = (ENGINE / "bookproof" / "README.md").read_text("utf-8")
     files = re.findall(r"^\| `([\w/]+\.py)`", readme, re.MULTILINE)
-    assert [
-        file for file in files if not (ENGINE / "bookproof" / file).exists()
-    ] == []
+    assert [file for file in files if not (ENGINE / "bookproof" / file).exists()] == []

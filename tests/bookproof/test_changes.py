@@ -64,7 +64,5 @@ def test_a_page_of_changes_that_is_none_is_named(book):
     )
     built = book.build()
     assert not built.good
-    assert (
-        "bookproof_changes must name a page of the book; got 'news'" in built.said
-    )
+    assert "bookproof_changes must name a page of the book; got 'news'" in built.said
     assert "What changed for readers" not in book.html("number")

@@ -18,9 +18,7 @@ NAMED = {
 
 
 def box(book, page):
-    found = re.search(
-        r'(?s)<details class="fold cite.*?</details>', book.html(page)
-    )
+    found = re.search(r'(?s)<details class="fold cite.*?</details>', book.html(page))
     return found[0] if found else ""
 
 
@@ -91,10 +89,7 @@ def test_signs_that_mean_something_to_latex_are_read_as_they_were_written():
 
 def test_a_citation_in_words_is_html():
     said = in_words(cited(title="Is 1 < 2?", book="A & B"))
-    assert (
-        said
-        == "A (2026). Is 1 &lt; 2? Chapter 3 of <em>A &amp; B</em>, version 1_0."
-    )
+    assert said == "A (2026). Is 1 &lt; 2? Chapter 3 of <em>A &amp; B</em>, version 1_0."
 
 
 def test_a_book_without_a_date_has_no_year():

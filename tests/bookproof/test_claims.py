@@ -5,18 +5,14 @@ import re
 
 def test_a_check_is_folded_under_its_name_and_its_target_leads_to_it(built):
     html = built.html("number")
-    folds = re.findall(
-        r'<details class="fold check( beside)?"><summary>(.*?)</summ', html
-    )
+    folds = re.findall(r'<details class="fold check( beside)?"><summary>(.*?)</summ', html)
     # One follows its target at once, and is the mark itself; the other one is far from it.
     assert [beside for beside, _ in folds] == [" beside", ""]
     assert [re.sub(r"<.*?>", "", name) for _, name in folds] == [
         "✓Check: double is even against an independent implementation",
         "✓Check: twice exactly, or to rounding",
     ]
-    assert re.findall(r'class="check-mark" href="#check-([\w-]+)"', html) == [
-        "twice"
-    ]
+    assert re.findall(r'class="check-mark" href="#check-([\w-]+)"', html) == ["twice"]
     for name in ("twice", "double-is-even"):
         assert f'id="check-{name}"' in html
 
@@ -25,9 +21,7 @@ def ledger(book):
     """Return the tables of the ledger, row by row, with the HTML of each cell."""
     tables = re.findall(r"(?s)<table.*?</table>", book.html("reference"))
     rows = [re.findall(r"(?s)<tr.*?</tr>", table) for table in tables]
-    return [
-        [re.findall(r"(?s)<td><p>(.*?)</p>", row) for row in part] for part in rows
-    ]
+    return [[re.findall(r"(?s)<td><p>(.*?)</p>", row) for row in part] for part in rows]
 
 
 def words(cell):
@@ -68,10 +62,7 @@ def test_the_ledger_follows_a_claim_on_another_page(built):
 
 
 def test_the_ledger_says_under_how_many_shifts_a_check_held(built):
-    assert (
-        "; for those that draw, 2 shifts of all seeds are on record."
-        in built.page("reference")
-    )
+    assert "; for those that draw, 2 shifts of all seeds are on record." in built.page("reference")
     assert "other seeds" in built.page("reference")
     of_number, of_word = ledger(built)
     assert [words(row[2]) for row in of_number[1:]] == ["", ""]  # nothing is drawn

@@ -35,21 +35,15 @@ def test_the_cover_shows_chapters_in_order_with_what_they_promise(built):
         "1 A number Double 42, with 2.0 exactly, and halve it. 5 minutes"
     )
     assert " ".join(shown["word"]) == "2 A word Draw a line. 7 minutes"
-    assert " ".join(shown["promise"][1:]) == (
-        "A promise Find σ &lt; 2 &amp; more of it. 1 minutes"
-    )
-    beside = " ".join(
-        shown["data"]
-    )  # a page beside chapters says its first sentence
+    assert " ".join(shown["promise"][1:]) == ("A promise Find σ &lt; 2 &amp; more of it. 1 minutes")
+    beside = " ".join(shown["data"])  # a page beside chapters says its first sentence
     assert re.fullmatch(r"A Data It .*\. \d+ minutes", beside)
     assert "<h3>Behind the book</h3>" in built.html("index")
 
 
 def test_the_cover_shows_the_first_picture_without_its_words(built):
     cover = built.html("index")
-    pictures = re.findall(
-        r'(?s)class="thumbnail" aria-hidden="true">(.*?)</span>', cover
-    )
+    pictures = re.findall(r'(?s)class="thumbnail" aria-hidden="true">(.*?)</span>', cover)
     assert ["<path" in picture for picture in pictures[:2]] == [False, True]
     assert "A line of 300 points" not in cover
 
@@ -134,15 +128,11 @@ def test_what_other_pages_lead_to_is_kept_for_them(built):
     assert kept["claim-double-is-even"].startswith("<div")
     assert kept["claim-double-is-even"].endswith("</div>")
     assert "check-twice" not in kept  # the cell of a check is no thing to be shown
-    assert previews(built, "word").keys() == {
-        "claim-full-stop"
-    }  # its own links do not count
+    assert previews(built, "word").keys() == {"claim-full-stop"}  # its own links do not count
 
 
 def test_a_term_is_kept_with_what_is_said_of_it(built):
-    entry = (
-        "\n```{glossary}\nanswer\n  It is 42.\n\nquestion\n  Nobody knows.\n```\n"
-    )
+    entry = "\n```{glossary}\nanswer\n  It is 42.\n\nquestion\n  Nobody knows.\n```\n"
     text = (built.root / "docs" / "data.md").read_text("utf-8")
     built.write("docs/data.md", text + entry)
     built.edit("docs/number.md", "It reaches one", "The {term}`answer` reaches one")

@@ -38,20 +38,15 @@ def test_no_edition_lets_what_it_lacks_be_found_by_a_search(built):
 @pytest.mark.parametrize("name", ["", "students", "instructors"])
 def test_a_note_for_instructors_is_in_no_file_of_another_edition(built, name):
     site = edition(built, name).root / "_build" / "html"
-    files = {
-        p.name for p in site.rglob("*") if p.is_file() and NOTE in p.read_bytes()
-    }
-    told = {"promise.html"} if name == "instructors" else set()
-    assert files == told
+    files = {p.name for p in site.rglob("*") if p.is_file() and NOTE in p.read_bytes()}
+    message = {"promise.html"} if name == "instructors" else set()
+    assert files == message
 
 
 def test_another_edition_is_refused(built):
     refused = built.build("--define=bookproof_edition=teachers")
     assert not refused.good
-    assert (
-        "must be one of ('', 'students', 'instructors'); got 'teachers'"
-        in refused.said
-    )
+    assert "must be one of ('', 'students', 'instructors'); got 'teachers'" in refused.said
 
 
 def test_a_figure_in_a_solution_is_missed_by_the_whole_book_alone(built):

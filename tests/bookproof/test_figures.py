@@ -6,9 +6,7 @@ FIGURE = re.compile(r"(?s)<figure.*?</figure>")
 
 
 def figures(book, name):
-    return [
-        re.sub(r"<[^>]+>", "", f).split() for f in FIGURE.findall(book.html(name))
-    ]
+    return [re.sub(r"<[^>]+>", "", f).split() for f in FIGURE.findall(book.html(name))]
 
 
 def test_a_picture_and_its_caption_are_a_figure_that_can_be_referred_to(built):
@@ -18,19 +16,14 @@ def test_a_picture_and_its_caption_are_a_figure_that_can_be_referred_to(built):
     assert "<svg " in figure
     assert "a line" not in figure  # what the cell prints is no part of it
     assert "A line has <em>no</em> width." in figure
-    assert re.search(
-        r'href="#fig-a-line"><span class="std std-numref">Fig. 2.3', html
-    )
+    assert re.search(r'href="#fig-a-line"><span class="std std-numref">Fig. 2.3', html)
 
 
 def test_chapters_are_counted_through_all_parts_and_behind_them_there_are_letters(
     built,
 ):
     names = ("number", "word", "data", "reference")
-    numbers = [
-        re.search(r'section-number">(\w+)\. <', built.html(name))[1]
-        for name in names
-    ]
+    numbers = [re.search(r'section-number">(\w+)\. <', built.html(name))[1] for name in names]
     assert numbers == ["1", "2", "A", "B"]
     assert [words[:3] for words in figures(built, "word")] == [
         ["Fig.", "2.1", "It"],

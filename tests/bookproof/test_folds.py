@@ -9,9 +9,7 @@ from myst_nb.sphinx_ import HideCodeCellNode
 def cell(*, tags=(), figure=False, place="above-input"):
     fold = HideCodeCellNode(prompt_show="Show the source", classes=[place])
     output = nodes.container("", *([nodes.figure()] if figure else []))
-    return nodes.container(
-        "", fold, output, cell_index=4, cell_metadata={"tags": tags}
-    )
+    return nodes.container("", fold, output, cell_index=4, cell_metadata={"tags": tags})
 
 
 @pytest.mark.parametrize(

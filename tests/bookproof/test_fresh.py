@@ -3,6 +3,9 @@
 import os
 import shutil
 
+import pytest
+from bookproof.why import main as why
+
 ALL = {"data", "number", "word"}
 NOTHING = "No chapter has to run.\n"
 
@@ -70,9 +73,7 @@ def test_a_picture_of_modules_says_what_they_now_say_of_themselves(built):
 
 def read(book, page):
     """Return when a page was read last."""
-    return (
-        (book.root / "_build" / "doctrees" / f"{page}.doctree").stat().st_mtime_ns
-    )
+    return (book.root / "_build" / "doctrees" / f"{page}.doctree").stat().st_mtime_ns
 
 
 def test_another_library_runs_everything(built):
@@ -229,6 +230,28 @@ def test_a_page_may_give_up_a_data_file(built):
 
 def test_what_is_kept_of_a_page_is_the_page(built):
     kept = (built.root / "_build" / "doctrees").rglob("*.doctree")
-    assert [
-        file.stem for file in kept if b"BuildEnvironment" in file.read_bytes()
-    ] == []
+    assert [file.stem for file in kept if b"BuildEnvironment" in file.read_bytes()] == []
+
+
+def test_a_half_copied_static_file_is_healed_by_the_next_build(built):
+    file = built.root / "_build" / "html" / "_static" / "basic.css"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:9])
+    (built.root / "_build" / "doctrees" / "unfinished").touch()  # as a full disk leaves it
+    assert built.build().good
+    assert file.read_bytes() == whole
+
+
+def test_why_names_the_parts_of_a_key_that_changed(built, capsys, monkeypatch):
+    monkeypatch.chdir(built.root)
+    assert why(["--doctrees", "_build/doctrees"]) == 0
+    assert capsys.readouterr().out == "No page has to run.\n"
+    built.edit("tiny/words.py", "def ", "def unused():\n    pass\n\n\ndef ")
+    built.edit("docs/data.md", "from pathlib", "import math\nfrom pathlib")
+    built.write("docs/data.txt", "8")
+    assert why(["--doctrees", "_build/doctrees"]) == 1
+    said = capsys.readouterr().out
+    for part in ("cell 1 changed", "data file data.txt changed", "module tiny.words changed"):
+        assert part in said
+    with pytest.raises(SystemExit):
+        why(["nowhere", "--doctrees", "_build/doctrees"])

@@ -46,24 +46,18 @@ def test_a_formula_keeps_the_mark_that_follows_it(built):
 
 
 def test_a_picture_stands_in_its_page_with_the_text_that_it_brings(built):
-    one, many, _ = re.findall(
-        r'<div class="picture">(.*?)</div>', built.html("word"), re.DOTALL
-    )
+    one, many, _ = re.findall(r'<div class="picture">(.*?)</div>', built.html("word"), re.DOTALL)
     assert one.startswith("<svg ")
     assert re.findall('aria-label="(.*?)"', one) == ["A line of 300 points."]
     assert '<path d="M0 4h300" />' in one
-    assert (
-        many.count("<svg ") == many.count("</svg>") == 2
-    )  # not a third around them
+    assert many.count("<svg ") == many.count("</svg>") == 2  # not a third around them
     texts = ["A line of 200 points.", "A line of 100 points."]
     assert re.findall('aria-label="(.*?)"', many) == texts
     assert list((built.root / "_build" / "html").glob("_images/*.svg")) == []
 
 
 def test_a_line_that_is_printed_in_pieces_is_one(built):
-    assert (
-        built.page("data").count("one line of three pieces\n  and another\n") == 1
-    )
+    assert built.page("data").count("one line of three pieces\n  and another\n") == 1
 
 
 def test_a_solution_is_folded_and_a_hidden_output_too(built):
@@ -72,9 +66,7 @@ def test_a_solution_is_folded_and_a_hidden_output_too(built):
     whole = [re.sub(r"<.*?>", "", label) for label in labels]
     assert "Solution to Exercise (Ask)" in whole
     assert any(re.fullmatch(r"Show the output of cell \d+", name) for name in whole)
-    assert labels[whole.index("Solution to Exercise (Ask)")].startswith(
-        "Solution<span"
-    )
+    assert labels[whole.index("Solution to Exercise (Ask)")].startswith("Solution<span")
     assert len(set(whole)) == len(whole)
     assert 'id="exercise-content"' not in html
 
@@ -85,14 +77,11 @@ def test_an_exercise_and_a_question_are_headings_and_options_a_list(built):
         r'<h(\d) class="admonition-title rubric">Exercise \(Ask\)<a [^>]*></a></h\1>',
         html,
     )
-    [question] = re.findall(
-        r'<h3 class="quiz-question rubric"[^>]*>(.*?)</h3>', html
-    )
+    [question] = re.findall(r'<h3 class="quiz-question rubric"[^>]*>(.*?)</h3>', html)
     assert re.sub(r"<.*?>", "", question).startswith("1. What does ")
     [options] = re.findall(r'(?s)<ol class="[^"]*options[^"]*">(.*?)</ol>', html)
     texts = [
-        re.sub(r"\s*<.*?>\s*", "", item)
-        for item in re.findall(r"(?s)<li>(.*?)</li>", options)
+        re.sub(r"\s*<.*?>\s*", "", item) for item in re.findall(r"(?s)<li>(.*?)</li>", options)
     ]
     assert texts == ["(a) Aword, not (c).", "(b)word", "(c) Nothing."]
 
@@ -101,9 +90,7 @@ def test_a_header_of_a_table_says_of_what(built):
     head = re.findall(r"<th [^>]*>", built.html("word"))
     assert len(head) == 2
     assert all('scope="col"' in cell for cell in head)
-    of_letters = (
-        built.html("promise").partition("<thead>")[2].partition("</thead>")[0]
-    )
+    of_letters = built.html("promise").partition("<thead>")[2].partition("</thead>")[0]
     assert re.findall(r"<(t[hd])\b", of_letters) == ["th", "td", "th"]
     assert of_letters.count("</td>") == 1
 
@@ -132,9 +119,7 @@ FAULTS = [
 def test_every_fault_of_a_page_is_named_with_its_place(built):
     """Each on a line that begins so fails a strict build; that of one is tried elsewhere."""
     built.write("docs/dot.svg", '<svg xmlns="http://www.w3.org/2000/svg"/>')
-    built.write(
-        "docs/faults.md", "# F\n\n" + "\n\n".join(text for text, _ in FAULTS)
-    )
+    built.write("docs/faults.md", "# F\n\n" + "\n\n".join(text for text, _ in FAULTS))
     built.write("docs/outside.md", "# Outside of the table of contents\n")
     built.edit("docs/index.md", "data\n", "data\nfaults\n")
     failed = built.build()
@@ -159,9 +144,7 @@ def test_a_picture_in_a_page_has_no_ids(built):
     built.edit("tiny/words.py", "<path d", "<path id='line' d")
     failed = built.build()
     assert not failed.good
-    lines = re.findall(
-        r"word\.md:(\d+): WARNING: this picture has ids", failed.said
-    )
+    lines = re.findall(r"word\.md:(\d+): WARNING: this picture has ids", failed.said)
     assert lines == ["41", "49", "76"]
 
 

@@ -20,9 +20,7 @@ def test_other_arithmetic_is_in_the_key(built):
 
 def test_the_command_itself_builds_and_assertions_count_without_assertions(built):
     """As one would type it, with no test's help; and Python told to leave assertions out."""
-    built.edit(
-        "docs/number.md", 'print("number"', 'assert answer() == 41\nprint("x"'
-    )
+    built.edit("docs/number.md", 'print("number"', 'assert answer() == 41\nprint("x"')
     command = "-m sphinx -c config -d _build/doctrees docs _build/html"
     paths = os.pathsep.join([str(built.root), str(ENGINE)])
     failed = subprocess.run(
@@ -34,9 +32,7 @@ def test_the_command_itself_builds_and_assertions_count_without_assertions(built
     )
     assert failed.returncode != 0
     assert "assert answer() == 41" in failed.stdout + failed.stderr
-    assert built.build().ran == {"number"}, (
-        "what could be kept was kept for all builds"
-    )
+    assert built.build().ran == {"number"}, "what could be kept was kept for all builds"
 
 
 def test_a_module_beside_the_page_is_none(built):
@@ -116,9 +112,7 @@ def outputs(book):
 @pytest.mark.weekly
 def test_warm_and_cold_kernels_give_the_same(book):
     book.edit("docs/number.md", 'print("number", answer())', PICTURE)
-    book.edit(
-        "config/conf.py", '["ipykernel"]', '["ipykernel", "torch", "matplotlib"]'
-    )
+    book.edit("config/conf.py", '["ipykernel"]', '["ipykernel", "torch", "matplotlib"]')
     preload = "-Dbookproof_preload=matplotlib.pyplot,torch,torch._dynamo"
     assert book.build(preload).ran == ALL
     warm = outputs(book)

@@ -55,7 +55,7 @@ def test_a_cell_reaches_what_its_imports_run(package, cell, reached):
         nbformat.v4.new_code_cell(cell),
     ]
     names = keys.names_in_cells(notebook)
-    files = keys.modules_reached(package, names)
+    files = keys.modules_reached([package], names)
     found = [file.relative_to(package).with_suffix("").as_posix() for file in files]
     assert found == reached.split()
 
@@ -66,10 +66,7 @@ def test_the_key_stands_in_the_front_matter_and_moves_no_line(kernel):
     changed = keys.with_key(text, "0123")
     assert "key: '0123'" in changed
     lines = text.splitlines()
-    assert (
-        changed.splitlines()[lines.index("---", 1) :]
-        == lines[lines.index("---", 1) :]
-    )
+    assert changed.splitlines()[lines.index("---", 1) :] == lines[lines.index("---", 1) :]
 
     before, after = (
         read_myst_markdown_notebook(t, MdParserConfig(), add_source_map=True)
@@ -133,9 +130,7 @@ def test_only_what_a_module_does_counts(one, other, same):
         "traceback.extract_tb(error.__traceback__)",
     ],
 )
-def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(
-    tmp_path, reader
-):
+def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(tmp_path, reader):
     root = tmp_path / "book"
     root.mkdir()
     files = [root / name for name in ("__init__.py", "a.py", "b.py")]
@@ -143,7 +138,7 @@ def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(
     def meanings(code, docstring, *outside):
         for file, text in zip(files, ("", code, f'"""{docstring}"""'), strict=True):
             file.write_text(text, "utf-8")
-        return keys.meanings(root, files, outside)
+        return keys.meanings([root], files, outside)
 
     plain = "inspect.signature(f)  # no __doc__, no getsource"
     assert meanings(plain, "One.") == meanings(plain, "Two.")
@@ -157,5 +152,5 @@ def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(
 def test_the_same_code_in_another_module_means_another_thing(tmp_path):
     (tmp_path / "a.py").write_text("x = 1")
     (tmp_path / "b.py").write_text("x = 1")
-    a, b = (keys.meanings(tmp_path, [tmp_path / name]) for name in ("a.py", "b.py"))
+    a, b = (keys.meanings([tmp_path], [tmp_path / name]) for name in ("a.py", "b.py"))
     assert a != b

@@ -41,18 +41,14 @@ def test_syntax_colours_are_joined_selector_by_selector():
     """
     said = lean(css, {"highlight", "k", "n"})
     assert ":root .highlight .k{color:light-dark(#6730C5,#dcc6e0)}" in said
-    assert (
-        'html[data-theme="light"] .highlight .n' in said
-    )  # the other side says nothing
+    assert 'html[data-theme="light"] .highlight .n' in said  # the other side says nothing
 
 
 def test_a_licence_stays_and_a_remark_goes():
     assert lean("/*! BSD *//* why */.a{x:1}", set()) == "/*! BSD */"
 
 
-@pytest.mark.parametrize(
-    ("page", "stays"), [("<i class='x'>", 0), ('<i class="fa-x">', 1)]
-)
+@pytest.mark.parametrize(("page", "stays"), [("<i class='x'>", 0), ('<i class="fa-x">', 1)])
 def test_the_font_of_icons_stays_where_a_page_shows_one(page, stays):
     css = '@font-face{font-family:"Font Awesome 6 Free";src:url(a.woff2)}'
     assert lean(css, words_of([page], [])).count("@font-face") == stays

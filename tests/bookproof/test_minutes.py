@@ -11,9 +11,7 @@ from sphinx_exercise.nodes import exercise_node
 def cell(*, hide_mode=None, has_code=True, **metadata):
     parts = [nodes.container(nb_element="cell_code_source")] if has_code else []
     look = {"hide_mode": hide_mode} if hide_mode else {}
-    return nodes.container(
-        "", *parts, nb_element="cell_code", cell_metadata=metadata, **look
-    )
+    return nodes.container("", *parts, nb_element="cell_code", cell_metadata=metadata, **look)
 
 
 def prose(count, word="word"):

@@ -62,9 +62,7 @@ def test_equations_have_their_numbers(built):
 def test_links_lead_to_the_site_where_it_is_known(built):
     before = "\n".join(sources(built, "number", "markdown"))
     assert "See also A word." in before
-    built.edit(
-        "config/conf.py", 'html_baseurl = ""', 'html_baseurl = "https://b.org"'
-    )
+    built.edit("config/conf.py", 'html_baseurl = ""', 'html_baseurl = "https://b.org"')
     assert built.build().good
     text = "\n".join(sources(built, "number", "markdown"))
     assert "See also [A word](https://b.org/word.html)." in text
@@ -93,9 +91,7 @@ def test_what_is_not_known_is_not_offered(built):
         ("https://git.example/some/book", []),
     ],
 )
-def test_colab_and_binder_are_offered_for_what_they_find(
-    built, repository, elsewhere
-):
+def test_colab_and_binder_are_offered_for_what_they_find(built, repository, elsewhere):
     assert built.build(f"--define=bookproof_repository={repository}").good
     assert offered(built, "word") == ["notebooks/word.ipynb", *elsewhere]
 
@@ -126,9 +122,7 @@ def test_another_edition_is_named(built, capsys):
     assert said == "This notebook belongs to edition 1.0 of tiny; this is 0.8.\n"
 
 
-def test_a_missing_package_is_asked_for_where_nobody_knows_where_it_lies(
-    built, capsys
-):
+def test_a_missing_package_is_asked_for_where_nobody_knows_where_it_lies(built, capsys):
     with pytest.raises(ModuleNotFoundError, match=r"needs edition 1\.0 of tiny"):
         first_cell(built, capsys)
 
@@ -159,13 +153,9 @@ def test_words_are_written_so_that_markdown_leaves_them_alone(node, expected):
 
 
 def test_lists_and_quotations_keep_their_parts_together():
-    item = nodes.list_item(
-        "", nodes.paragraph("", "one"), nodes.paragraph("", "more")
-    )
+    item = nodes.list_item("", nodes.paragraph("", "one"), nodes.paragraph("", "more"))
     assert block(nodes.bullet_list("", item)) == "* one\n\n  more"
-    box = nodes.admonition(
-        "", nodes.title("", "Note"), nodes.paragraph("", "Mind.")
-    )
+    box = nodes.admonition("", nodes.title("", "Note"), nodes.paragraph("", "Mind."))
     assert re.split(r"\n", block(box)) == ["> **Note**", "> ", "> Mind."]
 
 

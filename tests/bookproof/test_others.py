@@ -12,13 +12,9 @@ from sphinx.pycode import ModuleAnalyzer
 
 
 def test_no_source_but_that_of_the_package_is_read(monkeypatch):
-    monkeypatch.setattr(
-        ModuleAnalyzer, "for_module", staticmethod(ModuleAnalyzer.for_module)
-    )
+    monkeypatch.setattr(ModuleAnalyzer, "for_module", staticmethod(ModuleAnalyzer.for_module))
     others.leave_unread(None, SimpleNamespace(bookproof_package="bookproof"))
-    assert (
-        "leave_unread" in ModuleAnalyzer.for_module("bookproof.others").find_tags()
-    )
+    assert "leave_unread" in ModuleAnalyzer.for_module("bookproof.others").find_tags()
     for name in ("json.decoder", "bookproofs"):
         with pytest.raises(PycodeError, match="is another's"):
             ModuleAnalyzer.for_module(name)
@@ -49,9 +45,7 @@ def test_names_that_need_not_be_found_stand_as_words():
         ("class", "torches"),
         ("class", "Tensors"),
     )
-    others.let_stand(
-        SimpleNamespace(config=SimpleNamespace(nitpick_ignore_regex=ignored)), page
-    )
+    others.let_stand(SimpleNamespace(config=SimpleNamespace(nitpick_ignore_regex=ignored)), page)
     asked = [(x["reftype"], x["reftarget"]) for x in page.findall(pending_xref)]
     assert asked == [("func", "Tensor"), ("class", "torches"), ("class", "Tensors")]
     words = [node.astext() for node in page.findall(literal)]

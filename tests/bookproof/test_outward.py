@@ -31,9 +31,7 @@ def pages(book):
 
 
 def meta(html):
-    found = re.findall(
-        r'<meta (?:name|property)="([\w:]+)" content="([^"]*)"', html
-    )
+    found = re.findall(r'<meta (?:name|property)="([\w:]+)" content="([^"]*)"', html)
     return {name: unescape(value) for name, value in found}
 
 
@@ -43,12 +41,12 @@ def facts(html):
 
 
 def test_a_chapter_is_described_by_its_promise(built):
-    told = meta(built.html("promise"))
-    assert told["description"] == told["og:description"] == PROMISE
+    message = meta(built.html("promise"))
+    assert message["description"] == message["og:description"] == PROMISE
     written = 'content="You will find σ &lt; 2 &amp; more of it."'
     assert built.html("promise").count(written) == 2
-    assert told["og:title"] == "A promise"
-    assert told["og:type"] == "article"
+    assert message["og:title"] == "A promise"
+    assert message["og:type"] == "article"
 
 
 def test_another_page_is_described_by_its_first_sentences(built):
@@ -86,9 +84,9 @@ def test_the_facts_of_a_chapter(built):
 
 
 def test_the_facts_of_the_book_stand_on_its_cover(built):
-    told = facts(built.html("index"))
-    assert (told["@type"], told["name"]) == ("Book", "A small book")
-    assert told["description"].startswith("Three pages")
+    message = facts(built.html("index"))
+    assert (message["@type"], message["name"]) == ("Book", "A small book")
+    assert message["description"].startswith("Three pages")
 
 
 def test_nothing_has_an_address_as_long_as_there_is_none(built):
@@ -127,9 +125,9 @@ def test_facts_and_previews_have_addresses_once_they_are_known(known):
     assert (book["url"], book["image"]) == (f"{SITE}/", card)
     assert chapter["url"] == f"{SITE}/promise.html"
     assert chapter["isPartOf"]["url"] == f"{SITE}/"
-    told = meta(known.html("promise"))
-    assert told["og:image"] == card
-    assert told["twitter:card"] == "summary_large_image"
+    message = meta(known.html("promise"))
+    assert message["og:image"] == card
+    assert message["twitter:card"] == "summary_large_image"
 
 
 def test_the_page_of_nowhere_works_at_any_depth(known):

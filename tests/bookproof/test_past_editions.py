@@ -25,9 +25,7 @@ def test_every_foot_leads_to_the_list_of_editions(built):
 
 
 def test_editions_are_listed_as_they_come():
-    html = shelf(
-        [{"version": "2.0", "date": "2027-01-02"}, {"version": "1.0", "date": ""}]
-    )
+    html = shelf([{"version": "2.0", "date": "2027-01-02"}, {"version": "1.0", "date": ""}])
     assert re.findall(r"<li>(.*)</li>", html) == [
         '<a href="v2.0/index.html">Version 2.0</a>, 2 January 2027',
         '<a href="v1.0/index.html">Version 1.0</a>',

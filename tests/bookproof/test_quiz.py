@@ -40,9 +40,7 @@ def test_questions_are_written_beside_the_site(built):
 
 
 def test_an_answer_that_names_no_letter_is_refused():
-    with pytest.raises(
-        ValueError, match="must begin with the right letter in bold"
-    ):
+    with pytest.raises(ValueError, match="must begin with the right letter in bold"):
         told(["It is (b)."], 3)
 
 

@@ -23,8 +23,8 @@ def test_a_part_that_moved_is_named_at_the_foot_of_its_old_page(built):
 
 def test_the_canonical_address_is_that_of_the_page_where_the_site_is_known(built):
     assert built.build("--define=html_baseurl=https://b.org/book").good
-    told = '<link rel="canonical" href="https://b.org/book/number.html">'
-    assert told in built.html("old/numeral")
+    message = '<link rel="canonical" href="https://b.org/book/number.html">'
+    assert message in built.html("old/numeral")
 
 
 def test_a_page_that_moves_leaves_its_address_behind(built):
@@ -69,10 +69,10 @@ def test_what_leads_nowhere_fails_the_build_with_its_line(built):
         result = built.build()
         assert not result.good
         found = re.findall(r"redirects\.txt:(\d+): WARNING: (.*)", result.said)
-        told = {int(number): why for number, why in found}
-        assert sorted(told) == list(range(2, 2 + len(LEAD_NOWHERE)))
+        message = {int(number): why for number, why in found}
+        assert sorted(message) == list(range(2, 2 + len(LEAD_NOWHERE)))
         for number, (_, said) in enumerate(LEAD_NOWHERE, 2):
-            assert said in told[number]
+            assert said in message[number]
 
 
 def test_a_record_that_is_missing_is_named(built):

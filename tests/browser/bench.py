@@ -1,7 +1,7 @@
 """Measure what a first visit to pages of the built site costs, and print it as a table.
 
 Chromium at a fourth of its speed, nothing kept from before, a server that compresses; each figure
-is the median of five visits. Run as: python3 noxfile.py -s pages -- --bench [--beside FOLDER]
+is the median of five visits. Run as: python3 noxfile.py -s browser -- --bench [--beside FOLDER]
 With a second site, both are visited in turns.
 """
 
@@ -54,9 +54,7 @@ class Visit:
     paint: float
 
 
-AIMS = Visit(
-    shift=0.02, first=MOST, following=150, blocked=float("inf"), paint=float("inf")
-)
+AIMS = Visit(shift=0.02, first=MOST, following=150, blocked=float("inf"), paint=float("inf"))
 NAMES_OF_FIGURES = ("shift", "first kB", "next kB", "blocked ms", "LCP ms")
 
 
@@ -156,9 +154,7 @@ def main() -> None:
                 )
                 with served(site, Compressing) as origin:
                     print(
-                        row(
-                            name + title, measure(browser, f"{origin}/{name}.html")
-                        ),
+                        row(name + title, measure(browser, f"{origin}/{name}.html")),
                         flush=True,
                     )
                 browser.close()

@@ -14,7 +14,9 @@ EVERY_LOOK = "chapters/masks.html"
 
 
 def pytest_addoption(parser):
-    about = "ask every page in both themes on a desk and in the hand, and axe for contrast (minutes)"
+    about = (
+        "ask every page in both themes on a desk and in the hand, and axe for contrast (minutes)"
+    )
     parser.addoption("--every-look", action="store_true", help=about)
 
 
@@ -51,9 +53,7 @@ def open_page(chromium: Browser):
     """
     contexts = []
 
-    def open_page(
-        address, *, width=1280, theme="light", scripts=True, noticed=None
-    ):
+    def open_page(address, *, width=1280, theme="light", scripts=True, noticed=None):
         context = chromium.new_context(
             viewport={"width": width, "height": 900},
             color_scheme=theme,

@@ -130,17 +130,11 @@ def drawn(page: Page, faults: dict[str, str]) -> list[str]:
 def names_and_headings(page: Page) -> list[str]:
     """Return the folds of one name, and the headings that leave out a level or are a second title."""
     counts = Counter(page.evaluate(FOLDS))
-    found = [
-        f"{count} folds are called {name!r}"
-        for name, count in counts.items()
-        if count > 1
-    ]
+    found = [f"{count} folds are called {name!r}" for name, count in counts.items() if count > 1]
     above = 0
     for level, text in page.evaluate(HEADINGS):
         if level > above + 1 or (level == 1 and above):
-            found.append(
-                f"a heading of level {level} after one of level {above}: {text}"
-            )
+            found.append(f"a heading of level {level} after one of level {above}: {text}")
         above = level
     return found
 

@@ -37,13 +37,9 @@ def find_chromium() -> str | None:
 
 
 @contextmanager
-def served(
-    site: Path, handler: type[SimpleHTTPRequestHandler] = QuietHandler
-) -> Iterator[str]:
+def served(site: Path, handler: type[SimpleHTTPRequestHandler] = QuietHandler) -> Iterator[str]:
     """Serve a site from this machine, and give its address."""
-    server = ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(handler, directory=str(site))
-    )
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()

@@ -63,9 +63,7 @@ def test_the_theme_is_settled_before_the_first_paint(origin, chromium):
     context.close()
 
 
-def test_a_browser_that_keeps_nothing_shows_the_theme_of_the_system(
-    origin, chromium
-):
+def test_a_browser_that_keeps_nothing_shows_the_theme_of_the_system(origin, chromium):
     context = chromium.new_context(color_scheme="dark")
     page = context.new_page()
     page.add_init_script(THROWS)
@@ -87,9 +85,7 @@ def test_the_first_visit_prints_no_error(origin, chromium):
     assert said == []
 
 
-def test_a_button_changes_the_colours_and_says_that_it_is_pressed(
-    origin, open_page
-):
+def test_a_button_changes_the_colours_and_says_that_it_is_pressed(origin, open_page):
     page = open_page(f"{origin}/{PAGE}", theme="light")
     dark = page.locator(".colours [data-mode=dark]")
     dark.click()
@@ -99,9 +95,7 @@ def test_a_button_changes_the_colours_and_says_that_it_is_pressed(
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-def test_on_a_phone_the_contents_open_lead_to_a_section_and_close(
-    origin, open_page
-):
+def test_on_a_phone_the_contents_open_lead_to_a_section_and_close(origin, open_page):
     page = open_page(f"{origin}/{PAGE}", width=400)
     page.locator("button.primary-toggle").click()
     contents = page.locator("#pst-primary-sidebar-modal")

@@ -49,9 +49,7 @@ def missing(page, text, pattern):
     for asked in map(unescape, pattern.findall(text)):
         address, anchor = urldefrag(urljoin(here, asked))
         parts = urlsplit(address)
-        if (
-            parts.scheme or parts.netloc
-        ):  # another site, or what stands in the link itself
+        if parts.scheme or parts.netloc:  # another site, or what stands in the link itself
             continue
         path = PurePosixPath(unquote(parts.path))
         if not path.is_relative_to(f"/{BELOW}"):
@@ -80,9 +78,7 @@ def test_everything_that_a_style_sheet_asks_for_is_there():
         assert list(missing(sheet, text, IN_CSS)) == [], sheet
 
 
-@pytest.mark.parametrize(
-    "page", ["index.html", "chapters/masks.html", "search.html"]
-)
+@pytest.mark.parametrize("page", ["index.html", "chapters/masks.html", "search.html"])
 def test_a_browser_gets_everything_below_a_path(open_page, below, page):
     noticed = []
     tab = open_page(below + page, noticed=noticed)

@@ -44,9 +44,7 @@ def test_who_comes_back_continues_and_may_have_it_forgotten(page, origin):
     begin = page.locator(BEGIN)
     assert begin.inner_text().startswith("Continue where you were")
     assert "Three projections, by hand" in begin.inner_text()
-    assert begin.get_attribute("href").endswith(
-        f"{CHAPTER}#three-projections-by-hand"
-    )
+    assert begin.get_attribute("href").endswith(f"{CHAPTER}#three-projections-by-hand")
     assert "sections seen" in page.locator(SEEN).inner_text()
     assert "in this browser only" in page.locator(KEPT).inner_text()
 

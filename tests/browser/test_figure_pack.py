@@ -30,9 +30,7 @@ def test_figures_stand_alone(pack, chromium, tmp_path):
         root = ElementTree.parse(file).getroot()
         marks = [mark for mark in root.iter() if mark.get("fill")]
         assert len(marks) > 10
-        assert all(
-            re.fullmatch("none|#[0-9a-f]{6}", mark.get("fill")) for mark in marks
-        )
+        assert all(re.fullmatch("none|#[0-9a-f]{6}", mark.get("fill")) for mark in marks)
         assert any(mark.text for mark in root.iter(f"{SVG}text"))
         assert "var(" not in file.read_text("utf-8")
         head = file.with_suffix(".png").read_bytes()[:24]

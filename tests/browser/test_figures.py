@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from selfattn_book.draw.colors import COLORS
+from selfattn_book.draw.palette import COLORS
 from tests.book.pages import SITE
 from tests.browser.looks import OPEN_FOLDS, SHOWN
 
@@ -35,15 +35,11 @@ def test_panels_stand_side_by_side_on_a_desk_and_below_each_other_on_a_phone(
     open_page,
 ):
     page = open_page((SITE / "chapters/masks.html").as_uri(), width=1280)
-    picture = page.locator(
-        ".picture:has(> svg:nth-child(2):last-child):not(:has(> .narrow))"
-    ).first
+    picture = page.locator(".picture:has(> svg:nth-child(2):last-child):not(:has(> .narrow))").first
     page.evaluate(OPEN_FOLDS)
     for width, below in ((1280, False), (320, True)):
         page.set_viewport_size({"width": width, "height": 800})
-        first, second = (
-            picture.locator("> svg").nth(i).bounding_box() for i in (0, 1)
-        )
+        first, second = (picture.locator("> svg").nth(i).bounding_box() for i in (0, 1))
         assert (second["y"] >= first["y"] + first["height"]) == below
         assert (second["x"] >= first["x"] + first["width"]) != below
 
@@ -60,18 +56,14 @@ def test_what_is_wide_is_drawn_narrow_on_a_phone(open_page):
 def test_pictures_have_the_font_of_the_page(open_page):
     page = open_page((SITE / "chapters/masks.html").as_uri())
     (font,) = page.evaluate(FONTS)
-    heading = page.evaluate(
-        "getComputedStyle(document.querySelector('h1')).fontFamily"
-    )
+    heading = page.evaluate("getComputedStyle(document.querySelector('h1')).fontFamily")
     assert font == heading.split(",")[0]
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_pictures_have_the_colours_of_the_theme(theme, scripts, open_page):
-    page = open_page(
-        (SITE / "chapters/why-divide.html").as_uri(), theme=theme, scripts=scripts
-    )
+    page = open_page((SITE / "chapters/why-divide.html").as_uri(), theme=theme, scripts=scripts)
     tones = [rgb(tones[theme == "dark"]) for tones in COLORS.values()]
     colours = page.evaluate(COLOURS)
     mixed = [colour for colour in colours if colour.startswith("oklab(")]

@@ -15,16 +15,12 @@ PAGES = [name for name in FILES if not name.startswith(("_", "sheets/"))]
 
 # One directive makes all pages of the reference: on a desk, where there is room, one stands for all.
 ON_A_DESK = [
-    name
-    for name in PAGES
-    if "/reference/" not in name or name.endswith("/multi_head.html")
+    name for name in PAGES if "/reference/" not in name or name.endswith("/multi_head.html")
 ]
 # In the hand, the first page of each room does; every fourth, or all, are asked for their width.
 REFERENCE = [name for name in PAGES if "/reference/" in name]
 FIRST = {name.rpartition("/")[0]: name for name in reversed(REFERENCE)}
-IN_THE_HAND = [name for name in PAGES if name not in REFERENCE] + sorted(
-    FIRST.values()
-)
+IN_THE_HAND = [name for name in PAGES if name not in REFERENCE] + sorted(FIRST.values())
 
 every_page = pytest.mark.parametrize("name", PAGES)
 
@@ -83,11 +79,7 @@ def test_the_sidebar_leads_to_every_page_and_marks_the_one_that_is_open(name):
     pages = re.findall(r'<li class="toctree-l1.*?<a[^>]* href="([^"]*)"', sidebar)
     here = sidebar.count('aria-current="page"')
     assert here == pages.count("#") <= 1
-    led = {
-        (SITE / name).parent.joinpath(page).resolve()
-        for page in pages
-        if page != "#"
-    }
+    led = {(SITE / name).parent.joinpath(page).resolve() for page in pages if page != "#"}
     led |= {SITE / name} if here else set()
     assert {SITE / f"chapters/{chapter.stem}.html" for chapter in CHAPTERS} <= led
     assert all(page.is_file() for page in led)

@@ -28,9 +28,7 @@ def test_there_are_predictions():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_what_answers_a_prediction_is_in_a_closed_fold_and_nowhere_else(
-    name, open_page
-):
+def test_what_answers_a_prediction_is_in_a_closed_fold_and_nowhere_else(name, open_page):
     page = open_page((SITE / name).as_uri(), scripts=False)
     folds = page.locator("details.answer")
     assert folds.count() == page.locator(".predict").count() > 0
@@ -39,12 +37,8 @@ def test_what_answers_a_prediction_is_in_a_closed_fold_and_nowhere_else(
         inside = fold.locator("> div")
         assert not inside.is_visible()
         assert re.search(r"\w{2}", inside.text_content())
-    page.evaluate(
-        "document.querySelectorAll('details').forEach(d => d.open = true)"
-    )
-    given_away = page.locator(".predict").evaluate_all(
-        f"boxes => boxes.flatMap({PRINTED})"
-    )
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    given_away = page.locator(".predict").evaluate_all(f"boxes => boxes.flatMap({PRINTED})")
     assert given_away == []
 
 
@@ -57,10 +51,7 @@ def test_a_prediction_is_kept_and_only_there(origin, open_page):
     assert chosen.count() == 1
     assert chosen.get_attribute("value") == "1"
     assert (
-        page.evaluate(
-            "Object.keys(localStorage).filter(k => k.startsWith('predict:')).length"
-        )
-        == 1
+        page.evaluate("Object.keys(localStorage).filter(k => k.startsWith('predict:')).length") == 1
     )
 
 

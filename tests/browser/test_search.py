@@ -58,9 +58,7 @@ def test_excerpts_are_prose(search):
     assert "rows sum to one" in results[0][2]
     for _, _, excerpt in results:
         assert 0 < len(excerpt) < 260
-        assert not re.search(
-            r"\\[a-z]+|assert |import |Skip to|tensor\(\[", excerpt
-        )
+        assert not re.search(r"\\[a-z]+|assert |import |Skip to|tensor\(\[", excerpt)
 
 
 @pytest.mark.parametrize("query", ["sigma", "σ"])
@@ -69,8 +67,7 @@ def test_a_letter_is_found_by_its_name_and_by_itself(search, query):
     found = addresses(results)
     assert "chapters/notation.html#in-experiments-and-proofs" in found
     assert (
-        "chapters/why-divide.html#which-conditions-does-the-root-rest-on" in found
-        or query == "σ"
+        "chapters/why-divide.html#which-conditions-does-the-root-rest-on" in found or query == "σ"
     )
     assert any("σ" in excerpt for _, _, excerpt in results)
 
@@ -95,9 +92,7 @@ def test_every_result_leads_somewhere(search):
 
 def test_nothing_found_is_said(origin, open_page):
     page = open_page(f"{origin}/search.html?q=zebra")
-    assert (
-        page.get_by_role("status").inner_text() == "Nothing was found for “zebra”."
-    )
+    assert page.get_by_role("status").inner_text() == "Nothing was found for “zebra”."
 
 
 def test_a_search_needs_no_mouse(origin, open_page):
@@ -107,9 +102,7 @@ def test_a_search_needs_no_mouse(origin, open_page):
     page.wait_for_selector(RESULTS)
     for _ in range(3):
         page.keyboard.press("Tab")
-        if page.evaluate(
-            "document.activeElement.closest('#search-results') !== null"
-        ):
+        if page.evaluate("document.activeElement.closest('#search-results') !== null"):
             break
     page.keyboard.press("Enter")
     page.wait_for_url("**/chapters/masks.html#*")

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from selfattn_book.course.chapters import exercises_of
-from selfattn_book.course.exercise import Report
+from selfattn_book.exercises.checking.chapters import exercises_of
+from selfattn_book.exercises.checking.exercise import Report
 
 
 def report(chapter: str, answer: Callable[..., Any], name: str) -> Report:

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import nbformat
 import pytest
-from course import assignments, grade
+from course import assignments
 from course.weeks import week_of
 
 from tests.book.pages import ROOT
@@ -111,11 +111,11 @@ def test_an_empty_notebook_has_no_points(made, graded):
 
 def test_otter_gives_part_of_the_points_and_names_the_misconception(made, graded):
     results = graded(planted(made, PARTLY))
-    told = results["packed_mask"]["output"]
+    message = results["packed_mask"]["output"]
     assert results["packed_mask"]["score"] == 6
     assert results["masked_row"]["score"] == 6
-    assert "Padding was forgotten." in told
-    assert "sentences-of-different-lengths-the-padding-mask again" in told
+    assert "Padding was forgotten." in message
+    assert "sentences-of-different-lengths-the-padding-mask again" in message
 
 
 def test_students_get_no_solution(made):
@@ -124,9 +124,7 @@ def test_students_get_no_solution(made):
     student = (made / WEEK / "student" / "masks.ipynb").read_text("utf-8")
     assert assignments.leaks(week, solution)
     assert assignments.leaks(week, student) == ""
-    assert "checks" not in {
-        cell.get("source") for cell in notebook(made, "student").cells
-    }
+    assert "checks" not in {cell.get("source") for cell in notebook(made, "student").cells}
 
 
 def test_instructors_get_everything_in_one_file(made):
@@ -137,7 +135,7 @@ def test_instructors_get_everything_in_one_file(made):
     assert {f"{WEEK}/{name}" for name in wanted} <= names
     assert {"sources/projects.md", "sources/checks/masks.py"} <= names
     assert "### Solution" in notes
-    assert "| padding sees nothing and is not seen | 2 |" in notes
+    assert "| padding attends to nothing and is not attended to | 2 |" in notes
 
 
 def test_the_archive_brings_the_package_and_asks_for_no_pdf(made):
@@ -155,9 +153,7 @@ def test_the_archive_brings_the_package_and_asks_for_no_pdf(made):
         (["masks", "--key", " "], "must be a text that only you know"),
     ],
 )
-def test_bad_words_are_refused_before_any_work(
-    words, message, capsys, monkeypatch, tmp_path
-):
+def test_bad_words_are_refused_before_any_work(words, message, capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(assignments, "MADE", tmp_path / "none")
     assert assignments.main(words) == 2
     assert message in capsys.readouterr().err
@@ -169,17 +165,11 @@ def test_the_key_may_stand_in_a_file(tmp_path):
     file.write_text("--key\na secret of two words\n", "utf-8")
     options = assignments.arguments(["masks", f"@{file}"])
     assert (options.chapters, options.key) == (["masks"], "a secret of two words")
-    assert (
-        grade.arguments(["masks", "folder", "book.csv", f"@{file}"]).key
-        == options.key
-    )
 
 
 def test_the_package_that_students_install_has_no_solutions():
     text = (ROOT / "pyproject.toml").read_text("utf-8")
-    included = text.split("[tool.hatch.build.targets.wheel.force-include]")[
-        1
-    ].split("[")[0]
+    included = text.split("[tool.hatch.build.targets.wheel.force-include]")[1].split("[")[0]
     assert "docs/course" not in included
 
 

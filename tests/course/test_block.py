@@ -22,9 +22,7 @@ def right(x, gain, bias, eps, *, axes=-1, unbiased=0, root=torch.sqrt):
 def in_numpy(x, gain, bias, eps):
     x, gain, bias = (np.asarray(part) for part in (x, gain, bias))
     centred = x - x.mean(-1, keepdims=True)
-    return (
-        gain * centred / np.sqrt((centred**2).mean(-1, keepdims=True) + eps) + bias
-    )
+    return gain * centred / np.sqrt((centred**2).mean(-1, keepdims=True) + eps) + bias
 
 
 def looped(x, gain, bias, eps):
@@ -105,9 +103,7 @@ WRONG = {
             r"shape: the output must have shape \(4, 1, 7\)",
         ),
         "a width that was written out": (
-            lambda x, gain, bias, eps: rms(
-                x - x.sum(-1, keepdim=True) / 5, gain, bias, eps
-            ),
+            lambda x, gain, bias, eps: rms(x - x.sum(-1, keepdim=True) / 5, gain, bias, eps),
             "has mean",
         ),
         "over the samples": (
@@ -152,8 +148,7 @@ WRONG = {
         "outside": (outside, "eps is added outside of the root"),
         "torch.std": (
             lambda x, g, b, e: (
-                g * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + e)
-                + b
+                g * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + e) + b
             ),
             "outside of the root, and the deviation is that of `torch.std`",
         ),
@@ -214,9 +209,7 @@ def test_what_is_wrong_is_named(kind):
     assert re.search(name, said(found))
 
 
-@pytest.mark.parametrize(
-    ("kind", "points"), [("unbiased", 4), ("bias first", 5), ("outside", 5)]
-)
+@pytest.mark.parametrize(("kind", "points"), [("unbiased", 4), ("bias first", 5), ("outside", 5)])
 def test_what_is_half_right_has_a_part_of_the_points(kind, points):
     found = report("block", WRONG["layer_norm"][kind][0], "layer_norm")
     assert (found.points, found.possible) == (points, 6)

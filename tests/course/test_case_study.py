@@ -115,9 +115,7 @@ class LookUp(PositionClassifier):
 
 def hooked(table):
     model = PositionClassifier(15)
-    model.register_forward_hook(
-        lambda model, given, out: table[given[0], torch.arange(3)].sum(1)
-    )
+    model.register_forward_hook(lambda model, given, out: table[given[0], torch.arange(3)].sum(1))
     return model
 
 
@@ -236,9 +234,7 @@ def test_what_is_wrong_is_named(kind):
     assert re.search(name, said(found))
 
 
-@pytest.mark.parametrize(
-    ("kind", "points"), [("a mean", 4), ("a last bias", 3), ("columns", 2)]
-)
+@pytest.mark.parametrize(("kind", "points"), [("a mean", 4), ("a last bias", 3), ("columns", 2)])
 def test_what_is_half_right_has_a_part_of_the_points(kind, points):
     found = report("case-study", WRONG["from_table"][kind][0], "from_table")
     assert (found.points, found.possible) == (points, 6)

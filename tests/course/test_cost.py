@@ -40,9 +40,7 @@ def stacked(left, right):
 
 
 def numpy(left, right):
-    (m, total, mixture), (n, other, others) = (
-        [x.numpy() for x in part] for part in (left, right)
-    )
+    (m, total, mixture), (n, other, others) = ([x.numpy() for x in part] for part in (left, right))
     higher = np.maximum(m, n)
     a, b = np.exp(m - higher), np.exp(n - higher)
     return higher, a * total + b * other, a * mixture + b * others
@@ -70,10 +68,10 @@ def scaled(f, g):
     return merge
 
 
-def with_highest(choose):
+def with_highest(select):
     def merge(left, other):
         _, total, mixture = right(left, other)
-        return choose(left[0], other[0]), total, mixture
+        return select(left[0], other[0]), total, mixture
 
     return merge
 

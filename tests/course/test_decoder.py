@@ -59,9 +59,7 @@ def own(**parts):
 class OfTheBook(nn.Module):
     def __init__(self, d_model, num_heads, d_ff):
         super().__init__()
-        self.decoder = Decoder(
-            d_model=d_model, num_heads=num_heads, d_ff=d_ff, d_input=d_model
-        )
+        self.decoder = Decoder(d_model=d_model, num_heads=num_heads, d_ff=d_ff, d_input=d_model)
 
     def forward(self, x, m, n):
         hidden = padding_mask(n, m.size(1))
@@ -74,9 +72,7 @@ class Fused(nn.Module):
     def __init__(self, d_model, num_heads, d_ff):
         super().__init__()
         self.maps = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(6))
-        self.network = nn.Sequential(
-            nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model)
-        )
+        self.network = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
 
     def forward(self, x, m, n):
         attend = F.scaled_dot_product_attention
@@ -196,9 +192,7 @@ class PaddedTarget(Own):
 
     def forward(self, x, m, n):
         hidden = self.padding(n, m)
-        z, _ = self.looks(
-            x, x, x, attn_mask=self.future(x), key_padding_mask=hidden
-        )
+        z, _ = self.looks(x, x, x, attn_mask=self.future(x), key_padding_mask=hidden)
         return self.network(self.ask(z, m, hidden))
 
 
@@ -240,9 +234,7 @@ RIGHT = {
         "NumPy": NumPy,
         "32 bits": In32Bits,
         "a mask of -inf": own(
-            future=lambda self, x: torch.full(
-                (x.size(1), x.size(1)), -torch.inf
-            ).triu(1),
+            future=lambda self, x: torch.full((x.size(1), x.size(1)), -torch.inf).triu(1),
             padding=lambda self, n, m: torch.zeros(m.shape[:2]).masked_fill(
                 torch.arange(m.size(1)) >= n[:, None], -torch.inf
             ),
@@ -297,11 +289,7 @@ WRONG = {
         ),
         "padding zeroed": (own(ask=zeroed), "Padding is set to 0, and not hidden"),
         "numbers for a mask": (
-            own(
-                padding=lambda self, n, m: (
-                    1.0 * (torch.arange(m.size(1)) < n[:, None])
-                )
-            ),
+            own(padding=lambda self, n, m: 1.0 * (torch.arange(m.size(1)) < n[:, None])),
             "The mask weakens padding",
         ),
         "one too late": (

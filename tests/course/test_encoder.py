@@ -56,9 +56,7 @@ class ByHand(nn.Module):
         super().__init__()
         self.heads = num_heads
         self.maps = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(4))
-        self.network = nn.Sequential(
-            nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model)
-        )
+        self.network = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
 
     def forward(self, x, lengths):
         q, k, v = (f(x).unflatten(-1, (self.heads, -1)) for f in self.maps[:3])
@@ -108,9 +106,7 @@ class LengthFirst(Own):
 
 
 def look_at(**options):
-    return lambda self, d_model, num_heads: nn.MultiheadAttention(
-        d_model, num_heads, **options
-    )
+    return lambda self, d_model, num_heads: nn.MultiheadAttention(d_model, num_heads, **options)
 
 
 def zeroed(self, x, hidden):
@@ -155,9 +151,7 @@ def over_queries(self, x, hidden):
 
 def mean(self, x, hidden):
     seen = ~hidden[..., None]
-    return ((x * seen).sum(1, keepdim=True) / seen.sum(1, keepdim=True)).expand_as(
-        x
-    )
+    return ((x * seen).sum(1, keepdim=True) / seen.sum(1, keepdim=True)).expand_as(x)
 
 
 def with_places(self, x, hidden):
@@ -297,11 +291,7 @@ WRONG = {
             "the mask begins one place too late",
         ),
         "one too early": (
-            own(
-                hide=lambda self, n, size: (
-                    torch.arange(size) >= n[:, None] - int(size > 1)
-                )
-            ),
+            own(hide=lambda self, n, size: torch.arange(size) >= n[:, None] - int(size > 1)),
             "The last point is hidden: .* one place too early",
         ),
         "samples mix": (own(attend=mixing), "when sample 0 is alone"),
@@ -373,9 +363,7 @@ def test_what_is_wrong_is_named(kind):
     assert re.search(name, said(found))
 
 
-@pytest.mark.parametrize(
-    ("kind", "points"), [("no ReLU", 11), ("zeroed", 12), ("alone", 9)]
-)
+@pytest.mark.parametrize(("kind", "points"), [("no ReLU", 11), ("zeroed", 12), ("alone", 9)])
 def test_what_is_half_right_has_a_part_of_the_points(kind, points):
     found = report("encoder", WRONG["OwnEncoder"][kind][0], "OwnEncoder")
     assert (found.points, found.possible) == (points, 13)

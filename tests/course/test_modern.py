@@ -45,8 +45,7 @@ RIGHT = {
         "a loop": looped,
         "in place": in_place,
         "NumPy": lambda n, w, s: (
-            np.tri(n, dtype=bool)
-            & (~np.tri(n, k=-w, dtype=bool) | (np.arange(n) < s))
+            np.tri(n, dtype=bool) & (~np.tri(n, k=-w, dtype=bool) | (np.arange(n) < s))
         ),
         "a list": lambda n, w, s: right(n, w, s).tolist(),
         "a list of tensors": lambda n, w, s: list(right(n, w, s)),
@@ -103,10 +102,7 @@ WRONG = {
 
 @pytest.mark.parametrize("kind", RIGHT["streaming_mask"])
 def test_what_is_right_passes(kind):
-    assert (
-        said(report("modern", RIGHT["streaming_mask"][kind], "streaming_mask"))
-        == ""
-    )
+    assert said(report("modern", RIGHT["streaming_mask"][kind], "streaming_mask")) == ""
 
 
 @pytest.mark.parametrize("kind", WRONG["streaming_mask"])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from selfattn_book.course.numbers import asked, compared, drawn, near, numbers
-from selfattn_book.experiments.chance import first_seed
-from selfattn_book.reasons.answer import RefusedError
+from selfattn_book.exercises.checking.numbers import asked, compared, drawn, near, numbers
+from selfattn_book.experiments.seeding import first_seed
+from selfattn_book.properties.answer import RefusedError
 
 TABLE = [[0.5, 1.0], [2.0, 4.0]]
 HOLDERS = {
@@ -51,8 +51,8 @@ def test_numbers_are_read(kind):
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_holds_none_is_refused(kind):
-    got, what, told = REFUSED[kind]
-    with pytest.raises(RefusedError, match=told) as refused:
+    got, what, message = REFUSED[kind]
+    with pytest.raises(RefusedError, match=message) as refused:
         numbers(got, "the table", (2, 2))
     assert refused.value.answer.kind == what
 

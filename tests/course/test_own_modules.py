@@ -47,9 +47,7 @@ class Between(with_layers(Encoder, norm=lambda d, d_ff: nn.LayerNorm(d))):
 
 
 class Twice(
-    with_layers(
-        Encoder, more=lambda d, d_ff: nn.MultiheadAttention(d, 2, batch_first=True)
-    )
+    with_layers(Encoder, more=lambda d, d_ff: nn.MultiheadAttention(d, 2, batch_first=True))
 ):
     def attend(self, x, hidden):
         x = super().attend(x, hidden)
@@ -158,9 +156,7 @@ WRONG = {
         "a plain list": (PlainList, "Layers in a plain list are not found"),
         "one weight": (Shared, "back.weight takes no part"),
         "no bias": (
-            with_layers(
-                Encoder, wide=lambda d, d_ff: nn.Linear(d, d_ff, bias=False)
-            ),
+            with_layers(Encoder, wide=lambda d, d_ff: nn.Linear(d, d_ff, bias=False)),
             "A linear layer of the small network has no bias",
         ),
         "detached": (
@@ -172,9 +168,7 @@ WRONG = {
             "^(?!.*weakens).*its query has no part in the weights",
         ),
         "nobody but the last": (
-            encoder(
-                hide=lambda self, n, size: torch.arange(size) >= n[:, None] - 1
-            ),
+            encoder(hide=lambda self, n, size: torch.arange(size) >= n[:, None] - 1),
             "^(?!.*LinAlg).*where there is one point alone, the states hold nan",
         ),
     },
@@ -202,9 +196,7 @@ WRONG = {
             "as if a norm stood between.*such as a norm",
         ),
         "one attention for two": (
-            decoder(
-                ask=lambda self, z, m, h: self.looks(z, m, m, key_padding_mask=h)[0]
-            ),
+            decoder(ask=lambda self, z, m, h: self.looks(z, m, m, key_padding_mask=h)[0]),
             "asks.in_proj_weight takes no part",
         ),
         "positions": (
@@ -231,9 +223,7 @@ WRONG = {
             "The causal mask of the target lies over",
         ),
         "causal over the memory alone": (
-            decoder(
-                ask=causal_on_memory, look=lambda self, x: self.looks(x, x, x)[0]
-            ),
+            decoder(ask=causal_on_memory, look=lambda self, x: self.looks(x, x, x)[0]),
             "there is no causal mask.* The causal mask of the target lies over",
         ),
         "shifted again": (

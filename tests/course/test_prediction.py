@@ -98,9 +98,7 @@ def with_own_caches():
 
     def step(layers, newest, caches):
         right(layers, newest, caches)
-        kept = mine.setdefault(
-            id(layers[0]), ([KeyValueCache() for _ in layers], layers)
-        )
+        kept = mine.setdefault(id(layers[0]), ([KeyValueCache() for _ in layers], layers))
         return right(layers, newest, kept[0])
 
     return step
@@ -132,15 +130,11 @@ WRONG = {
     "step": {
         "without its biases": (without_biases, "is .* off"),
         "values of the newest": (
-            stepping(
-                lambda caches, i: caches[i], take=lambda low, x: (low, low, x)
-            ),
+            stepping(lambda caches, i: caches[i], take=lambda low, x: (low, low, x)),
             "but values from the newest point",
         ),
         "one layer for all": (
-            lambda layers, newest, caches: right(
-                layers[:1] * len(layers), newest, caches
-            ),
+            lambda layers, newest, caches: right(layers[:1] * len(layers), newest, caches),
             "One layer stands for all",
         ),
         "the newest added": (

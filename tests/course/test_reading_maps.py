@@ -129,9 +129,7 @@ WRONG = {
         "the rest": (lambda w, t: 1 - right(w, t), "what the copies do not get"),
         "one for all heads": (lambda w, t: right(w, t).mean(), r"shape: .*\(2,\)"),
         "one a text": (
-            lambda w, t: torch.stack(
-                [right(w[b, None], t[b, None]) for b in range(len(t))]
-            ),
+            lambda w, t: torch.stack([right(w[b, None], t[b, None]) for b in range(len(t))]),
             r"shape: .*got \(3, 2\)",
         ),
         "nothing": (lambda w, t: None, "missing: it must return scores"),
@@ -142,9 +140,7 @@ WRONG = {
 
 @pytest.mark.parametrize("kind", RIGHT["copy_score"])
 def test_what_is_right_passes(kind):
-    assert (
-        said(report("reading-maps", RIGHT["copy_score"][kind], "copy_score")) == ""
-    )
+    assert said(report("reading-maps", RIGHT["copy_score"][kind], "copy_score")) == ""
 
 
 @pytest.mark.parametrize("kind", WRONG["copy_score"])

@@ -79,7 +79,11 @@ WRONG = {
             r"shape: the gradient must have shape \(4,\); got \(2, 4\)",
         ),
         "one number": (lambda g, n: right(g, n).mean(), "shape: the gradient"),
-        "in place": (in_place, "changes what it was given"),
+        "in place": (in_place, "changes its input"),
+        "in place for an idle rank": (
+            lambda g, n: right(g.nan_to_num_(), n),
+            "changes its input",
+        ),
         "nothing": (lambda g, n: None, "it must return the gradient; got None"),
         "stops": (lambda g, n: g @ g, "exception: RuntimeError"),
         "one argument": (lambda g: g.mean(0), "exception: TypeError"),
@@ -102,7 +106,5 @@ def test_what_is_wrong_is_named(kind):
 
 
 def test_what_is_half_right_has_half_of_the_points():
-    found = report(
-        "scaling-out", lambda g, n: g.nan_to_num().mean(0), "whole_gradient"
-    )
+    found = report("scaling-out", lambda g, n: g.nan_to_num().mean(0), "whole_gradient")
     assert (found.points, found.possible) == (3, 6)

@@ -38,9 +38,7 @@ def generated(logits_of, start, end, length):
         yield token
 
 
-def wrong(
-    row=-1, pick="argmax", fed="all", stops=True, end_too=False, first=1, more=0
-):
+def wrong(row=-1, pick="argmax", fed="all", stops=True, end_too=False, first=1, more=0):
     def write(logits_of, start, end, length):
         target = [start]
         for _ in range(length + more):
@@ -118,9 +116,7 @@ WRONG = {
             r"shape: logits_of takes tokens of shape \(1, t\)",
         ),
         "endless": (
-            lambda f, start, end, n: [
-                f(torch.tensor([[start]])) for _ in range(99)
-            ],
+            lambda f, start, end, n: [f(torch.tensor([[start]])) for _ in range(99)],
             "asked 50 times",
         ),
         "too few arguments": (lambda f, start, end: [], "exception: TypeError"),

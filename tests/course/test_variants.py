@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from selfattn_book.course.variants import draw, week_code
+from selfattn_book.exercises.checking.variants import draw, week_code
 
 IDS = [f"student-{number}" for number in range(400)]
 
@@ -33,22 +33,16 @@ def test_names_of_numbers_and_weeks_are_drawn_apart():
 def test_an_id_is_the_same_however_it_is_typed():
     choices = {"n": "1..9999"}
     for one in ("ZOË@uni.example", " zoë@uni.example ", "zoe\u0308@uni.example"):
-        assert draw("code", one, choices) == draw(
-            "code", "zoë@uni.example", choices
-        )
+        assert draw("code", one, choices) == draw("code", "zoë@uni.example", choices)
 
 
-@pytest.mark.parametrize(
-    "given", ["", "3..", "5..2", "4 of 1..3", "abc", [], None, 7]
-)
+@pytest.mark.parametrize("given", ["", "3..", "5..2", "4 of 1..3", "abc", [], None, 7])
 def test_what_cannot_be_drawn_from_is_refused(given):
     with pytest.raises(ValueError, match="width must be drawn from"):
         draw("code", "ada", {"width": given})
 
 
-@pytest.mark.parametrize(
-    "student", [None, 7, "", "  ", "a\x00b", "x" * 101, "a\u202eb"]
-)
+@pytest.mark.parametrize("student", [None, 7, "", "  ", "a\x00b", "x" * 101, "a\u202eb"])
 def test_an_odd_id_is_refused(student):
     with pytest.raises(ValueError, match="a student id must"):
         draw("code", student, {})

@@ -1,33 +1,16 @@
 """What is to be read or told apart can be, on light ground and on dark, by the formula of WCAG 2.2."""
 
-import re
-from pathlib import Path
-
 import pytest
 
-from selfattn_book.draw.colors import (
-    COLORS,
-    DARK,
-    LIGHT,
-    STEPS,
-    contrast,
-    light,
-    mix,
-    on_page,
-    on_shade,
-    shade,
-    shades,
-)
+from selfattn_book.draw.colors import STEPS, contrast, light, mix, on_page, on_shade, shade, shades
+from selfattn_book.draw.palette import COLORS, DARK, LIGHT
 from selfattn_book.draw.style import COLORS as SERIES
 from selfattn_book.draw.style import GREY, INK
 
-STYLE_SHEET = Path(__file__).parents[2] / "_config" / "static" / "figures.css"
 TINTS = [name for name in COLORS if name.endswith("-tint")]
 LINES = [name.removesuffix("-tint") for name in TINTS]  # each role, as it draws
 TEXTS = [name for name in LINES if name != "road" and name[:4] != "word"]
-both_grounds = pytest.mark.parametrize(
-    "ground", [LIGHT, DARK], ids=["light", "dark"]
-)
+both_grounds = pytest.mark.parametrize("ground", [LIGHT, DARK], ids=["light", "dark"])
 
 
 @both_grounds
@@ -86,12 +69,3 @@ def test_a_page_can_tell_each_colour_from_the_others():
     assert all(name.startswith("var(--fig-") for name in named)
     assert len({*named, *mixed}) == len(named) + 2 * (STEPS - 1)
     assert sum(name.startswith("color-mix(") for name in mixed) == 2 * (STEPS - 1)
-
-
-def test_the_style_sheet_has_the_colours_that_were_measured():
-    declared = re.findall(
-        r"--fig-([\w-]+): light-dark\((#\w{6}), (#\w{6})\);",
-        STYLE_SHEET.read_text("utf-8"),
-    )
-    assert {name: (pale, dark) for name, pale, dark in declared} == COLORS
-    assert len(declared) == len(COLORS)

@@ -1,6 +1,5 @@
 """Curves and bands draw their data and their floors, and say in words what they drew."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
@@ -12,12 +11,6 @@ from selfattn_book.draw.style import BLUE, ORANGE, DescribedFigure, panels
 
 STEPS, SEEDS = 7, 3
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture
@@ -93,8 +86,7 @@ def test_a_band_has_the_colour_of_its_curve_and_is_fainter(losses):
 def test_a_band_is_told_by_its_median_and_its_end():
     ax = bands({"a": [[5, 2, 3], [1, 1, 9]]}, x=[10, 30], title="T")
     assert ax.get_label() == (
-        "T. Bands over 10 to 30. a, 3 seeds: median from 3 to 1, "
-        "at the end between 1 and 9."
+        "T. Bands over 10 to 30. a, 3 seeds: median from 3 to 1, at the end between 1 and 9."
     )
     assert ax.lines[0].get_xdata().tolist() == [10, 30]
 
@@ -141,10 +133,7 @@ def test_curves_are_drawn_where_they_are_told_to(losses):
 
 
 def test_the_picture_carries_its_text(losses):
-    for ax in (
-        bands({"a": losses}, title="T"),
-        lines([0, 1], {"a": [2, 3]}, title="T"),
-    ):
+    for ax in (bands({"a": losses}, title="T"), lines([0, 1], {"a": [2, 3]}, title="T")):
         assert isinstance(ax.figure, DescribedFigure)
         assert f'aria-label="{ax.get_label()}"' in ax.figure.to_svg()
 
@@ -154,10 +143,7 @@ def test_the_picture_carries_its_text(losses):
     [
         (lambda: lines([0, 1], {}), "1 to 4 curves; got 0"),
         (lambda: bands({}), "1 to 4 curves; got 0"),
-        (
-            lambda: lines([0], dict.fromkeys("abcde", (0,))),
-            "4 curves; got 5",
-        ),
+        (lambda: lines([0], dict.fromkeys("abcde", (0,))), "4 curves; got 5"),
         (lambda: bands(dict.fromkeys("abcde", ((0,),))), "4 curves; got 5"),
         (
             lambda: lines([0, 1], {"a": [0, 1], "b": [0, 1, 2]}),
@@ -167,31 +153,16 @@ def test_the_picture_carries_its_text(losses):
             lambda: lines([[0, 1]], {"a": [[0, 1]]}),
             r"x must have shape \(N,\), with N at least 1; got \(1, 2\)",
         ),
-        (
-            lambda: lines([], {"a": []}),
-            r"x must have shape \(N,\), with N at least 1; got \(0,\)",
-        ),
-        (
-            lambda: bands({"a": [0, 1]}),
-            r"a must have shape \(2, seeds\); got \(2,\)",
-        ),
+        (lambda: lines([], {"a": []}), r"x must have shape \(N,\), with N at least 1; got \(0,\)"),
+        (lambda: bands({"a": [0, 1]}), r"a must have shape \(2, seeds\); got \(2,\)"),
         (
             lambda: bands({"a": [[0], [1]], "b": [[0]]}),
             r"b must have shape \(2, seeds\); got \(1, 1\)",
         ),
-        (
-            lambda: bands({"a": [[0], [1]]}, x=[1]),
-            r"a must have shape \(1, seeds\); got \(2, 1\)",
-        ),
+        (lambda: bands({"a": [[0], [1]]}, x=[1]), r"a must have shape \(1, seeds\); got \(2, 1\)"),
         (lambda: bands({"a": [[0], [1]]}, x=1), r"x must .* got \(\)"),
-        (
-            lambda: bands({"a": np.zeros((2, 0))}),
-            r"a must have shape \(2, seeds\); got \(2, 0\)",
-        ),
-        (
-            lambda: bands({"a": 1.0}),
-            r"a must have shape \(., seeds\); got \(\)",
-        ),
+        (lambda: bands({"a": np.zeros((2, 0))}), r"a must have shape \(2, seeds\); got \(2, 0\)"),
+        (lambda: bands({"a": 1.0}), r"a must have shape \(., seeds\); got \(\)"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(draw, message):

@@ -3,28 +3,21 @@
 import re
 from xml.etree import ElementTree
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import RendererAgg
 
-from selfattn_book.draw.colors import COLORS
 from selfattn_book.draw.curves import lines
 from selfattn_book.draw.layout import NARROW, WIDE, balanced
 from selfattn_book.draw.matrices import heatmap
+from selfattn_book.draw.palette import COLORS
 from selfattn_book.draw.seeds import bands, ladder
-from selfattn_book.draw.squares import squares_grid
 from selfattn_book.draw.style import panels
-from selfattn_book.draw.vectors import dials, vectors
+from selfattn_book.figures.squares import squares_grid
+from selfattn_book.figures.vectors import dials, vectors
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def parts(ax):
@@ -43,18 +36,10 @@ DRAWN = {
     "heatmap": lambda: heatmap(np.eye(3), title="A matrix", row_title="row"),
     "mask": lambda: heatmap(np.eye(3, dtype=bool)),
     "signed": lambda: heatmap(np.linspace(-1, 1, 60).reshape(6, 10), digits=None),
-    "lines": lambda: lines(
-        [1, 2, 3], {"a": [1, 2, 3], "b": [3, 2, 9]}, log=True, markers=True
-    ),
-    "bands": lambda: bands(
-        {"a": np.eye(4), "b": np.ones((4, 2))}, floors={"ln 2": 0.7}
-    ),
-    "ladder": lambda: ladder(
-        {"a\nb": [1.0, 2.0]}, {"a\nb": 0.5}, rungs={"half": 0.5}
-    ),
-    "vectors": lambda: vectors(
-        np.eye(2), ["a", "b"], moved=np.ones((2, 2)), hull=True
-    ),
+    "lines": lambda: lines([1, 2, 3], {"a": [1, 2, 3], "b": [3, 2, 9]}, log=True, markers=True),
+    "bands": lambda: bands({"a": np.eye(4), "b": np.ones((4, 2))}, floors={"ln 2": 0.7}),
+    "ladder": lambda: ladder({"a\nb": [1.0, 2.0]}, {"a\nb": 0.5}, rungs={"half": 0.5}),
+    "vectors": lambda: vectors(np.eye(2), ["a", "b"], moved=np.ones((2, 2)), hull=True),
     "dials": lambda: dials([1.0, 2.0], ["a", "b"], title="Two dials")[0],
 }
 every_kind = pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
@@ -74,11 +59,7 @@ def test_a_picture_has_only_colours_that_were_measured(draw):
 @every_kind
 def test_a_picture_brings_no_ids_and_no_tooltips(draw):
     svg = draw().figure.to_svg()
-    assert [
-        mark
-        for mark in ("id=", "<title", "<style", "clip-path", "href")
-        if mark in svg
-    ] == []
+    assert [mark for mark in ("id=", "<title", "<style", "clip-path", "href") if mark in svg] == []
 
 
 @every_kind
@@ -109,10 +90,7 @@ def test_each_panel_says_what_it_shows():
     left, right = panels(2)
     heatmap(np.eye(2), title='"Left" & <right>', ax=left)
     lines([0, 1], {"a": [0, 1]}, title="Up", ax=right)
-    assert [part.get("aria-label") for part in parts(left)] == [
-        left.get_label(),
-        right.get_label(),
-    ]
+    assert [part.get("aria-label") for part in parts(left)] == [left.get_label(), right.get_label()]
     assert {part.get("role") for part in parts(left)} == {"img"}
 
 
@@ -143,9 +121,7 @@ def test_the_names_of_floors_stand_above_their_lines_on_a_phone():
     before = ax.texts[0].get_position(), ax.texts[0].get_ha()
     wide, narrow = parts(ax)
     for part, anchor in ((wide, None), (narrow, "end")):
-        (name,) = (
-            text for text in part.iter(f"{SVG}text") if text.text == "a floor"
-        )
+        (name,) = (text for text in part.iter(f"{SVG}text") if text.text == "a floor")
         assert name.get("text-anchor") == anchor
     assert (ax.texts[0].get_position(), ax.texts[0].get_ha()) == before
 
@@ -154,12 +130,8 @@ def test_such_a_name_stands_towards_the_middle():
     ax = bands({"a": np.eye(4)}, floors={"high": 0.9, "low": 0.03}, log=True)
     ax.set_ylim(0.01, 1)
     _, narrow = parts(ax)
-    heights = {
-        text.text: float(text.get("y")) for text in narrow.iter(f"{SVG}text")
-    }
-    (floors,) = (
-        path.get("d") for path in narrow.iter(f"{SVG}path") if dotted(path)
-    )
+    heights = {text.text: float(text.get("y")) for text in narrow.iter(f"{SVG}text")}
+    (floors,) = (path.get("d") for path in narrow.iter(f"{SVG}path") if dotted(path))
     high, low = map(float, re.findall(r"M[\d.]+ ([\d.]+)h", floors))
     assert heights["high"] > high + 5
     assert heights["low"] < low
@@ -169,11 +141,7 @@ def test_such_a_name_does_not_stand_where_a_curve_ends():
     ax = bands({"a": np.full((4, 3), 0.36)}, floors={"low": 0.3})
     ax.set_ylim(0, 1)
     _, narrow = parts(ax)
-    (y,) = (
-        float(text.get("y"))
-        for text in narrow.iter(f"{SVG}text")
-        if text.text == "low"
-    )
+    (y,) = (float(text.get("y")) for text in narrow.iter(f"{SVG}text") if text.text == "low")
     (floor,) = (path.get("d") for path in narrow.iter(f"{SVG}path") if dotted(path))
     assert y > float(floor.split()[1].split("h")[0])
 
@@ -182,9 +150,7 @@ def test_names_below_a_ladder_are_turned_where_they_would_touch():
     names = [f"a model\nwith {k} blocks" for k in range(6)]
     ax = ladder({name: [1.0] for name in names}, dict.fromkeys(names, 0.5))
     wide, narrow = parts(ax)
-    said = [
-        [text.text for text in part.iter(f"{SVG}text")] for part in (wide, narrow)
-    ]
+    said = [[text.text for text in part.iter(f"{SVG}text")] for part in (wide, narrow)]
     assert "with 3 blocks" in said[0]
     assert "a model with 3 blocks" in said[1]
     assert [label.get_text() for label in ax.get_xticklabels()] == names
@@ -196,15 +162,9 @@ def test_what_is_wide_is_drawn_again_for_a_phone():
     assert (wide.get("class"), narrow.get("class")) == ("wide", "narrow")
     assert wide.get("aria-label") == narrow.get("aria-label")
     assert (wide.get("display"), narrow.get("display")) == (None, "none")
-    titles = [
-        [text.text for text in part.iter(f"{SVG}text")][-2:]
-        for part in (wide, narrow)
-    ]
+    titles = [[text.text for text in part.iter(f"{SVG}text")][-2:] for part in (wide, narrow)]
     assert titles[0][1:] == [long]
-    assert titles[1] == [
-        "A long title, so long that",
-        "a phone has two lines of it",
-    ]
+    assert titles[1] == ["A long title, so long that", "a phone has two lines of it"]
 
 
 def test_the_figure_is_as_it_was():

@@ -13,25 +13,14 @@ from matplotlib.colors import to_hex
 from selfattn_book.draw.colors import STEPS, light, shade
 from selfattn_book.draw.matrices import heatmap
 from selfattn_book.draw.style import DescribedFigure, in_book_style, panels
-from selfattn_book.draw.vectors import dials, vectors
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
+from selfattn_book.figures.vectors import dials, vectors
 
 
 def test_a_heatmap_shows_its_numbers():
     values = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
     ax = heatmap(values, rows=["a", "b"], columns=["c", "d"], title="T")
     np.testing.assert_array_equal(ax.collections[0].get_array(), values.numpy())
-    assert [text.get_text() for text in ax.texts] == [
-        "0.25",
-        "0.75",
-        "1.00",
-        "0.00",
-    ]
+    assert [text.get_text() for text in ax.texts] == ["0.25", "0.75", "1.00", "0.00"]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b"]
     assert ax.get_label().endswith("a: 0.25, 0.75. b: 1.00, 0.00.")
 
@@ -71,10 +60,7 @@ def test_a_table_of_yes_and_no_is_told_with_the_names_of_its_columns():
     yes = np.array([[True, True], [False, True]])
     names = {"rows": ["ours", "theirs"], "columns": ["a", "b"]}
     ax = heatmap(yes, **names, verb="passes")
-    assert (
-        ax.get_label()
-        == "Table, 2 rows by 2 columns. ours passes a, b. theirs passes b."
-    )
+    assert ax.get_label() == "Table, 2 rows by 2 columns. ours passes a, b. theirs passes b."
 
 
 def test_a_missing_number_is_left_blank():
@@ -106,10 +92,7 @@ def test_many_rows_are_named_sparsely():
 
 
 def test_arrows_join_points_with_where_they_move():
-    points, moved = (
-        np.array([[0.0, 0.0], [1.0, 0.0]]),
-        np.array([[0.5, 0.5], [1.0, 1.0]]),
-    )
+    points, moved = (np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.5, 0.5], [1.0, 1.0]]))
     ax = vectors(points, ["a", "b"], moved=moved, hull=False)
     assert "a at (0.00, 0.00) moves to (0.50, 0.50)" in ax.get_label()
     arrows = [text for text in ax.texts if getattr(text, "arrow_patch", None)]
@@ -132,11 +115,7 @@ def test_the_hull_has_all_points_on_its_left_and_no_corner_too_many(draw):
         turns = (u - x) * (points[:, 1] - y) - (v - y) * (points[:, 0] - x)
         assert (turns >= 0).all()
         on_edge = points[turns == 0]  # no corner lies between two others
-        kept = [
-            point
-            for point in on_edge.tolist()
-            if point in np.array(corners).tolist()
-        ]
+        kept = [point for point in on_edge.tolist() if point in np.array(corners).tolist()]
         assert len(kept) == 2
 
 
@@ -155,36 +134,12 @@ def test_pictures_are_drawn_where_they_are_told_to():
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (
-            lambda: heatmap(np.zeros(3)),
-            r"must be a matrix; got shape \(3,\)",
-        ),
-        (
-            lambda: heatmap(np.eye(2), rows=["a"]),
-            "one name for each of 2; got 1",
-        ),
-        (
-            lambda: vectors(np.zeros((2, 3)), ["a", "b"]),
-            r"\(N, 2\); got \(2, 3\)",
-        ),
-        (
-            lambda: vectors(np.zeros((2, 2)), ["a"]),
-            "one name for each of 2; got 1",
-        ),
-        (
-            lambda: vectors(np.zeros((2, 2)), ["a", "b"], moved=np.zeros((3, 2))),
-            r"moved must have the shape of points, \(2, 2\); got \(3, 2\)",
-        ),
-        (
-            lambda: vectors(np.zeros((2, 2)), ["a", "b"], moved=[0, 1]),
-            r"shape of points, \(2, 2\); got \(2,\)",
-        ),
+        (lambda: heatmap(np.zeros(3)), r"must be a matrix; got shape \(3,\)"),
+        (lambda: heatmap(np.eye(2), rows=["a"]), "one name for each of 2; got 1"),
+        (lambda: vectors(np.zeros((2, 2)), ["a"]), "one name for each of 2; got 1"),
         (lambda: dials([], []), r"N at least 1; got \(0,\)"),
         (lambda: dials(np.eye(2), ["a", "b"]), r"\(N,\).* got \(2, 2\)"),
-        (
-            lambda: dials(np.zeros(2), ["a"]),
-            "one name for each of 2; got 1",
-        ),
+        (lambda: dials(np.zeros(2), ["a"]), "one name for each of 2; got 1"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(draw, message):
@@ -210,9 +165,7 @@ def test_the_reader_s_own_settings_are_left_alone():
 
 def test_a_notebook_shows_the_described_picture(monkeypatch):
     shown = []
-    monkeypatch.setattr(
-        "IPython.display.display", lambda data, raw: shown.append((data, raw))
-    )
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append((data, raw)))
     ax = heatmap(np.eye(2), title="Identity")
     ax.figure._ipython_display_()
     ((data, raw),) = shown
@@ -238,9 +191,7 @@ def test_a_backend_that_turns_itself_on_stays_on(interactive):
 
 def test_a_notebook_does_not_draw_a_figure_that_it_shows_as_svg(monkeypatch):
     drawn = []
-    monkeypatch.setattr(
-        FigureCanvasAgg, "draw", lambda canvas: drawn.append(canvas)
-    )
+    monkeypatch.setattr(FigureCanvasAgg, "draw", lambda canvas: drawn.append(canvas))
     axes = [heatmap(torch.eye(2)), plt.figure().add_subplot()]
     Gcf.draw_all()  # as after each cell
     assert drawn == [axes[1].figure.canvas]

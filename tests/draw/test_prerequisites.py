@@ -1,17 +1,8 @@
 """Lines lead from each chapter to those that need it, and only where no other line says it already."""
 
-import matplotlib.pyplot as plt
-import pytest
-
-from selfattn_book.draw.prerequisites import _direct, _lanes, prerequisites
+from selfattn_book.figures.prerequisites import _direct, _lanes, prerequisites
 
 BUILDS_ON = [[], [1], [1, 2], [1], [3, 4]]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def discs(ax):
@@ -27,25 +18,13 @@ def test_each_direct_need_has_a_dot():
 
 def test_two_lines_in_one_lane_do_not_meet():
     lanes = _lanes(BUILDS_ON)
-    spans = {
-        n: (n, max(i for i, needed in enumerate(BUILDS_ON, 1) if n in needed))
-        for n in lanes
-    }
+    spans = {n: (n, max(i for i, needed in enumerate(BUILDS_ON, 1) if n in needed)) for n in lanes}
     for one in lanes:
         for other in lanes:
             if one != other and lanes[one] == lanes[other]:
-                assert spans[one][1] <= spans[other][0] or (
-                    spans[other][1] <= spans[one][0]
-                )
+                assert spans[one][1] <= spans[other][0] or (spans[other][1] <= spans[one][0])
 
 
 def test_all_needs_are_told():
     label = prerequisites(list("abcde"), BUILDS_ON, {"All": 1}).get_label()
     assert "3 c builds on 1 and 2" in label
-
-
-def test_more_lines_than_a_phone_has_room_for_are_refused():
-    chapters = [str(number) for number in range(20)]
-    builds_on = [[]] * 10 + [[number] for number in range(1, 11)]
-    with pytest.raises(ValueError, match="at most 6 lines"):
-        prerequisites(chapters, builds_on, {"All": 1})

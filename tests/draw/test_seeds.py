@@ -1,6 +1,5 @@
 """A ladder draws every seed once, and every floor where it is."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
@@ -9,20 +8,12 @@ from selfattn_book.draw.seeds import ladder
 from selfattn_book.draw.style import DescribedFigure, panels
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 def test_points_and_bars_are_the_data(draw):
     ends = {"a": draw(7).exp(), "b\nc": draw(5, seed=1).exp()}
     ax = ladder(ends, {"a": 0.5, "b\nc": 0.1}, title="T", y_title="height")
     rungs, parts = ax.lines[:2], ax.lines[2:]
     assert [line.get_ydata()[0] for line in rungs] == [0.1, 0.5]
-    for column, (bar, points) in enumerate(
-        zip(parts[::2], parts[1::2], strict=True)
-    ):
+    for column, (bar, points) in enumerate(zip(parts[::2], parts[1::2], strict=True)):
         name = list(ends)[column]
         np.testing.assert_array_equal(points.get_ydata(), ends[name])
         assert (np.abs(points.get_xdata() - column) < 0.3).all()
@@ -40,9 +31,7 @@ def test_models_of_one_floor_share_a_rung():
 
 def test_it_tells_what_it_draws():
     ax = ladder({"a\nb": torch.tensor([0.25, 0.5])}, {"a\nb": 0.125}, title="T")
-    assert ax.get_label() == (
-        "T. a b, 2 seeds: floor 0.125, ends from 0.25 to 0.5."
-    )
+    assert ax.get_label() == ("T. a b, 2 seeds: floor 0.125, ends from 0.25 to 0.5.")
     assert isinstance(ax.figure, DescribedFigure)
 
 
@@ -64,10 +53,7 @@ def test_a_lens_shows_what_lies_between_two_heights_and_names_it():
     rungs = {"top": 0.7, "upper": 0.42, "lower": 0.41}
     ax = ladder({"a": [0.7, 0.415]}, {"a": 0.41}, rungs=rungs, between=(0.4, 0.43))
     assert ax.get_ylim() == (0.4, 0.43)
-    assert [text.get_text() for text in ax.texts] == [
-        "upper 0.4200",
-        "lower 0.4100",
-    ]
+    assert [text.get_text() for text in ax.texts] == ["upper 0.4200", "lower 0.4100"]
     assert {text.get_va() for text in ax.texts} == {"bottom"}  # no longer near
     assert ax.get_label().startswith("Heights from 0.4 to 0.43. A rung at 0.42")
     with pytest.raises(ValueError, match=r"lower one; got 0\.43 and 0\.4"):
@@ -83,9 +69,7 @@ def test_it_draws_where_it_is_told():
 def test_every_model_needs_a_floor_and_its_values():
     with pytest.raises(ValueError, match="at least one model; got none"):
         ladder({}, {})
-    with pytest.raises(
-        ValueError, match=r"same models as ends, \['a'\]; got \['b'\]"
-    ):
+    with pytest.raises(ValueError, match=r"same models as ends, \['a'\]; got \['b'\]"):
         ladder({"a": [1.0]}, {"b": 1.0})
     with pytest.raises(ValueError, match="a must "):
         ladder({"a": [[1.0]]}, {"a": 1.0})

@@ -1,20 +1,13 @@
 """The card of shapes shows what the module computes, and says it for each width of a page."""
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
 
-from selfattn_book.draw.shapes import _steps, shapes
+from selfattn_book.figures.shapes import _steps, shapes
 from selfattn_book.masks import causal_mask, padding_mask
 from selfattn_book.multi_head import MultiHeadAttention
 
 B, T, S, H, D_MODEL, D_HEAD = 7, 3, 5, 2, 6, 4
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

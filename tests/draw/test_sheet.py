@@ -13,12 +13,6 @@ from selfattn_book.draw.sheet import INCH, Sheet
 from selfattn_book.draw.style import BLUE, panels
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture
 def ax():
     """Axes of 200 by 100 pixels that fill their sheet; a unit is a pixel, and y goes up."""
@@ -82,9 +76,7 @@ def test_cells_of_one_shade_are_one_path_and_a_missing_one_is_none(ax):
 
 def test_cells_that_differ_in_size_are_refused(ax):
     ax.pcolormesh([0, 10, 30], [0, 10], np.ones((1, 2)))
-    with pytest.raises(
-        ValueError, match=r"must be of one size; got \[10\.0, 20\.0\]"
-    ):
+    with pytest.raises(ValueError, match=r"must be of one size; got \[10\.0, 20\.0\]"):
         marks(ax)
 
 
@@ -92,10 +84,7 @@ def test_cells_of_a_wide_and_a_narrow_drawing_are_the_same_letters():
     (ax,) = panels(width=5, height=4)
     heatmap(np.arange(2400).reshape(40, 60) % 7, digits=None, ax=ax)
     wide, narrow = ax.figure.to_svg().split('class="narrow"')
-    letters = [
-        re.findall(r' d="(M[^"]*)" stroke="[^"]*" shape', svg)
-        for svg in (wide, narrow)
-    ]
+    letters = [re.findall(r' d="(M[^"]*)" stroke="[^"]*" shape', svg) for svg in (wide, narrow)]
     assert letters[0] == letters[1]
     assert 2000 < len("".join(letters[0])) < 9 * 2400  # letters a cell
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from selfattn_book.draw.matrices import attention_grid
-from selfattn_book.draw.squares import squares_grid
 from selfattn_book.experiments.squares import square_sequences
+from selfattn_book.figures.squares import squares_grid
 
 POINTS = square_sequences(7, seed=3).points
 
@@ -14,17 +14,11 @@ POINTS = square_sequences(7, seed=3).points
 def test_each_head_has_its_panel():
     weights = torch.rand(3, 2, 5, generator=torch.Generator().manual_seed(0))
     axes = attention_grid(weights, rows=["a", "b"], title="Weights")
-    assert [ax.get_title() for ax in axes] == [
-        f"Weights, head {h}" for h in (1, 2, 3)
-    ]
+    assert [ax.get_title() for ax in axes] == [f"Weights, head {h}" for h in (1, 2, 3)]
     for ax, head in zip(axes, weights, strict=True):
         np.testing.assert_allclose(ax.collections[0].get_array(), head)
         assert ax.collections[0].get_clim() == (0, 1)
-    assert (
-        axes[0]
-        .get_label()
-        .startswith("Weights, head 1. Heat map, 2 rows by 5 columns. a:")
-    )
+    assert axes[0].get_label().startswith("Weights, head 1. Heat map, 2 rows by 5 columns. a:")
 
 
 def test_heads_without_a_title_are_named():
@@ -33,9 +27,7 @@ def test_heads_without_a_title_are_named():
 
 
 def test_the_rows_are_named_once():
-    axes = attention_grid(
-        torch.ones(2, 1, 1), row_title="asks", column_title="is asked"
-    )
+    axes = attention_grid(torch.ones(2, 1, 1), row_title="asks", column_title="is asked")
     assert [ax.get_ylabel() for ax in axes] == ["asks", ""]
     assert [ax.get_xlabel() for ax in axes] == ["is asked"] * 2
 
@@ -67,33 +59,13 @@ def test_panels_fill_rows():
     assert squares_grid(POINTS[:2])[0].get_gridspec().get_geometry() == (1, 2)
 
 
-@pytest.mark.parametrize(
-    ("points", "predicted", "message"),
-    [
-        (POINTS[0], None, r"points must have shape \(N, 4, 2\); got \(4, 2\)"),
-        (POINTS[:0], None, r"points must have shape \(N, 4, 2\); got \(0, 4, 2\)"),
-        (POINTS, POINTS, r"predicted must have shape \(7, 2, 2\); got \(7, 4, 2\)"),
-        (
-            POINTS,
-            POINTS[:3, :2],
-            r"predicted must have shape \(7, 2, 2\); got \(3, 2, 2\)",
-        ),
-    ],
-)
-def test_other_shapes_are_refused(points, predicted, message):
-    with pytest.raises(ValueError, match=message):
-        squares_grid(points, predicted)
-
-
 def test_as_many_names_as_squares():
     with pytest.raises(ValueError, match="one name for each of 7; got 1"):
         squares_grid(POINTS, names=["a"])
 
 
 def test_weights_have_three_axes():
-    with pytest.raises(
-        ValueError, match=r"weights must have shape \(H, T, S\); got \(2, 2\)"
-    ):
+    with pytest.raises(ValueError, match=r"weights must have shape \(H, T, S\); got \(2, 2\)"):
         attention_grid(torch.ones(2, 2))
 
 

@@ -68,25 +68,17 @@ def test_the_site_brings_the_wheel_and_nothing_of_its_build(root):
 
 
 def test_the_same_site_gives_the_same_archive(root):
-    first = (
-        handed_out.make(root, "1.0") / "public" / "site-1.0.tar.gz"
-    ).read_bytes()
+    first = (handed_out.make(root, "1.0") / "public" / "site-1.0.tar.gz").read_bytes()
     (root / "_build" / "html" / "one.html").touch()
-    assert (
-        handed_out.make(root, "1.0") / "public" / "site-1.0.tar.gz"
-    ).read_bytes() == first
+    assert (handed_out.make(root, "1.0") / "public" / "site-1.0.tar.gz").read_bytes() == first
 
 
 def test_binder_finds_the_notebooks_and_the_wheel(root):
     folder = handed_out.make(root, "1.0") / "notebooks"
     assert names(folder) == {".binder", "one.ipynb", "tiny-1.0-py3-none-any.whl"}
-    needs = (
-        (folder / ".binder" / "requirements.txt").read_text("utf-8").splitlines()
-    )
+    needs = (folder / ".binder" / "requirements.txt").read_text("utf-8").splitlines()
     assert (folder / needs[-1]).is_file()
-    assert (
-        folder / ".binder" / "runtime.txt"
-    ).is_file()  # else it takes a Python that is too old
+    assert (folder / ".binder" / "runtime.txt").is_file()  # else it takes a Python that is too old
     with ZipFile(folder.parent / "public" / "notebooks-1.0.zip") as archive:
         assert ".binder/requirements.txt" in archive.namelist()
 
@@ -103,9 +95,7 @@ def test_what_is_for_teachers_is_not_for_everybody(root):
 
 def test_a_site_with_an_address_that_is_not_recorded_is_refused(root):
     handed_out.make(root, "1.0")
-    (root / "_build" / "html" / "one.html").write_text(
-        PAGE + PAGE.replace("one", "two"), "utf-8"
-    )
+    (root / "_build" / "html" / "one.html").write_text(PAGE + PAGE.replace("one", "two"), "utf-8")
     with pytest.raises(ValueError, match="1 are new, the first is one#fig-two"):
         handed_out.make(root, "2.0")
     kept = root / "_build" / "release" / "public"

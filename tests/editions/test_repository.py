@@ -47,9 +47,7 @@ def test_a_tag_that_is_taken_is_refused(repository):
 
 def test_a_commit_with_the_tag_of_another_version_is_refused(repository):
     git(repository, "tag", "v2.0")
-    with pytest.raises(
-        ValueError, match=r"of this edition is v1\.0; .* called v2\.0"
-    ):
+    with pytest.raises(ValueError, match=r"of this edition is v1\.0; .* called v2\.0"):
         check(repository, "1.0")
 
 
@@ -61,11 +59,7 @@ def test_a_folder_without_a_repository_is_refused(tmp_path):
 def test_publishing_pushes_the_tag_and_nothing_else(repository):
     publish(repository, "1.0")
     publish(repository, "1.0")  # again, as after a push that was cut off
-    assert (
-        git(repository, "ls-remote", "origin")
-        .split("\t")[1:][0]
-        .startswith("refs/tags/v1.0")
-    )
+    assert git(repository, "ls-remote", "origin").split("\t")[1:][0].startswith("refs/tags/v1.0")
     assert "refs/heads" not in git(repository, "ls-remote", "origin")
 
 

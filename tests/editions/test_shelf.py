@@ -26,9 +26,7 @@ def archive(tmp_path):
         for file, text in texts.items():
             if text is not None:
                 (site / file).write_text(text, "utf-8")
-        with tarfile.open(
-            packed := tmp_path / f"site-{version}{name}.tar.gz", "w:gz"
-        ) as tar:
+        with tarfile.open(packed := tmp_path / f"site-{version}{name}.tar.gz", "w:gz") as tar:
             for file in site.iterdir():
                 tar.add(file, file.name)
         return packed
@@ -53,9 +51,7 @@ def test_the_lists_at_the_root_and_in_each_edition_lead_to_each(archive, tmp_pat
     public = tmp_path / "public"
     stand([archive("0.1"), archive("0.2")], public)
     for place in ("", "v0.1/", "v0.2/"):
-        links = re.findall(
-            r'href="([^"]*)">', read(public, f"{place}editions.html")
-        )
+        links = re.findall(r'href="([^"]*)">', read(public, f"{place}editions.html"))
         found = [(public / place / link).resolve() for link in links]
         assert [file.parent.name for file in found] == ["v0.2", "v0.1"]
         assert all(file.is_file() for file in found)
@@ -85,14 +81,10 @@ def test_what_stood_there_is_replaced_as_a_whole(archive, tmp_path):
         (["0.1", "0.1"], r"got 0\.1 twice"),
     ],
 )
-def test_what_cannot_stand_is_refused_and_nothing_changes(
-    archive, tmp_path, versions, said
-):
+def test_what_cannot_stand_is_refused_and_nothing_changes(archive, tmp_path, versions, said):
     public = tmp_path / "public"
     stand([archive("0.0")], public)
-    sites = [
-        archive(version, f" {place}") for place, version in enumerate(versions)
-    ]
+    sites = [archive(version, f" {place}") for place, version in enumerate(versions)]
     with pytest.raises(ValueError, match=said):
         stand(sites, public)
     assert read(public, "index.html") == "0.0"

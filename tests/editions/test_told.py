@@ -14,9 +14,7 @@ def test_all_sources_of_the_book_say_one_version():
 
 
 def test_a_place_that_says_another_version_is_named():
-    with pytest.raises(
-        ValueError, match=r"one version everywhere; got\n.*\n.*2\.0 .*the site"
-    ):
+    with pytest.raises(ValueError, match=r"one version everywhere; got\n.*\n.*2\.0 .*the site"):
         told.one({"the package": "1.0", "the site": "2.0"})
 
 

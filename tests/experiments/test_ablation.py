@@ -4,15 +4,15 @@ import pytest
 import torch
 from torch import nn
 
-from selfattn_book.experiments.ablation import STAND_INS, without
-from selfattn_book.experiments.stand_ins import (
-    EvenAttention,
-    UnmappedAttention,
+from selfattn_book.blocks import DecoderStack, EncoderBlock, EncoderStack
+from selfattn_book.experiments.ablated_attention import (
+    UniformAttention,
+    UnprojectedAttention,
     with_parts,
 )
-from selfattn_book.experiments.words import AttentionClassifier, relative_words
+from selfattn_book.experiments.ablation import STAND_INS, without
+from selfattn_book.experiments.words import AttentionClassifier, xor_sentences
 from selfattn_book.multi_head import MultiHeadAttention
-from selfattn_book.transformer import DecoderStack, EncoderBlock, EncoderStack
 
 
 def test_without_maps_is_one_head_whose_maps_are_the_identity(draw, agree):
@@ -23,7 +23,7 @@ def test_without_maps_is_one_head_whose_maps_are_the_identity(draw, agree):
         nn.init.eye_(linear.weight)
     query, key, value = draw(2, 3, 7), draw(2, 5, 7, seed=1), draw(2, 5, 7, seed=2)
     for ours, expected in zip(
-        UnmappedAttention()(query, key, value), head(query, key, value), strict=True
+        UnprojectedAttention()(query, key, value), head(query, key, value), strict=True
     ):
         assert ours.shape == expected.shape
         agree(ours, expected)
@@ -31,17 +31,17 @@ def test_without_maps_is_one_head_whose_maps_are_the_identity(draw, agree):
 
 def test_even_attention_compares_nothing(draw, agree):
     query, key, value = draw(2, 3, 7), draw(2, 5, 7, seed=1), draw(2, 5, 7, seed=2)
-    context, weights = EvenAttention()(query, key, value)
+    context, weights = UniformAttention()(query, key, value)
     assert weights.shape == (2, 1, 3, 5)
     agree(context, value.mean(dim=1, keepdim=True).expand(2, 3, 7))
-    agree(EvenAttention()(-query, 9 * key, value)[0], context)
+    agree(UniformAttention()(-query, 9 * key, value)[0], context)
 
 
-@pytest.mark.parametrize("stand_in", [UnmappedAttention, EvenAttention])
+@pytest.mark.parametrize("stand_in", [UnprojectedAttention, UniformAttention])
 def test_a_stand_in_has_no_parameters_and_fits_the_classifier(stand_in):
     assert list(stand_in().parameters()) == []
     model = with_parts(AttentionClassifier(positions=False), attention=stand_in())
-    tokens, _ = relative_words()
+    tokens, _ = xor_sentences()
     assert model(tokens).shape == (4,)
     assert model.weights(tokens).shape == (4, 1, 3, 3)
     assert isinstance(model.attention, stand_in)
@@ -50,8 +50,8 @@ def test_a_stand_in_has_no_parameters_and_fits_the_classifier(stand_in):
 def test_only_parts_that_are_there_can_be_replaced():
     model = AttentionClassifier()
     with pytest.raises(ValueError, match="parts of the model, embed, position"):
-        with_parts(model, attend=EvenAttention())
-    assert torch.is_tensor(model(relative_words()[0]))
+        with_parts(model, attend=UniformAttention())
+    assert torch.is_tensor(model(xor_sentences()[0]))
 
 
 both_norms = pytest.mark.parametrize("norm_first", [True, False])
@@ -75,13 +75,11 @@ def by_hand(x, part_of_block, norm, norm_first, missing):
 
 @both_norms
 @pytest.mark.parametrize("missing", STAND_INS)
-def test_a_block_without_a_part_is_what_is_left(
-    block, draw, agree, norm_first, missing
-):
+def test_a_block_without_a_part_is_what_is_left(block, draw, agree, norm_first, missing):
     x, whole = draw(2, 5, 6), block(norm_first)
     steps = [
-        ("attention", lambda y: whole.attention(y, y, y)[0], whole.attention_path),
-        ("feed-forward", whole.feed_forward, whole.feed_forward_path),
+        ("attention", lambda y: whole.attention(y, y, y)[0], whole.attention_residual),
+        ("feed-forward", whole.feed_forward, whole.feed_forward_residual),
     ]
     expected = x
     for name, step, path in steps:
@@ -92,9 +90,7 @@ def test_a_block_without_a_part_is_what_is_left(
 
 def test_parts_are_taken_out_of_a_stack_wherever_they_are(draw):
     x, memory = draw(2, 5, 6), draw(2, 7, 6)
-    stack = without(
-        DecoderStack(3, 6, 2).double(), "attention", "feed-forward", "norm"
-    )
+    stack = without(DecoderStack(3, 6, 2).double(), "attention", "feed-forward", "norm")
     states, *weights = stack(x, memory)
     assert states.equal(x)
     assert weights == [[None] * 3] * 2

@@ -34,7 +34,7 @@ NUMBERS |= {"quarter": 15, "half": 30, "oh": 0}
 
 @pytest.mark.parametrize("time", HEARD)
 def test_times_are_said_as_they_are_heard(time):
-    assert list(dict.fromkeys(clock.sayings(time))) == HEARD[time]
+    assert list(dict.fromkeys(clock.phrases(time))) == HEARD[time]
 
 
 def understood(saying):
@@ -53,22 +53,20 @@ def understood(saying):
 
 def test_each_saying_means_its_time_and_no_other():
     for time in clock.all_times():
-        for saying in clock.sayings(time):
+        for saying in clock.phrases(time):
             assert understood(saying) == time
 
 
 def test_a_lesson_can_be_read_back():
     times = clock.all_times()
-    source, fed, mask, asked = clock.lesson(times)
+    source, fed, mask, asked = clock.training_set(times)
     assert len(source) == 1440
     assert [len(x[0]) for x in (source, fed, asked)] == [5, 5, 5]
-    for row, seen, time in zip(
-        source, mask, [t for t in times for _ in "ab"], strict=True
-    ):
+    for row, seen, time in zip(source, mask, [t for t in times for _ in "ab"], strict=True):
         letters = "".join(clock.CHARACTERS[token] for token in row[seen[0, 0]])
         assert letters == f"{time[0]}:{time[1]:02}"
         assert (row[~seen[0, 0]] == clock.PAD).all()
-    assert clock.spoken(asked) == [s for time in times for s in clock.sayings(time)]
+    assert clock.decode_phrases(asked) == [s for time in times for s in clock.phrases(time)]
     assert (fed[:, 0] == clock.START).all()
     is_word = asked != clock.END
     assert (fed[:, 1:] == asked[:, :-1])[is_word[:, :-1]].all()
@@ -77,22 +75,22 @@ def test_a_lesson_can_be_read_back():
 
 def test_all_that_is_needed_has_a_token():
     assert len(set(clock.WORDS)) == len(clock.WORDS) == 32
-    asked = clock.lesson(clock.all_times()).asked
+    asked = clock.training_set(clock.all_times()).target
     assert set(asked.unique().tolist()) == {0, *range(2, 32)}
     assert asked[asked != 0].min() == clock.END
-    source = clock.lesson(clock.all_times()).source
+    source = clock.training_set(clock.all_times()).source
     assert set(source.unique().tolist()) == set(range(len(clock.CHARACTERS)))
 
 
 def test_the_loss_is_that_of_pytorch(draw):
-    asked = clock.lesson([(7, 50), (7, 31), (9, 0)]).asked
+    asked = clock.training_set([(7, 50), (7, 31), (9, 0)]).target
     logits = draw(*asked.shape, len(clock.WORDS))
-    losses = clock.saying_losses(logits, asked)
+    losses = clock.phrase_losses(logits, asked)
     expected = torch.nn.functional.cross_entropy(
         logits.transpose(1, 2), asked, ignore_index=clock.PAD, reduction="none"
     )
     torch.testing.assert_close(losses, expected)
-    torch.testing.assert_close(clock.saying_loss(logits, asked), expected.sum() / 6)
+    torch.testing.assert_close(clock.phrase_loss(logits, asked), expected.sum() / 6)
 
 
 @pytest.mark.parametrize("seen", [clock.shown, clock.bag, lambda time: ""])
@@ -101,30 +99,30 @@ def test_the_least_loss_is_a_mean_of_entropies(seen):
     times = clock.all_times()[::7]
     groups = defaultdict(list)
     for time in times:
-        groups[seen(time)] += clock.sayings(time)
+        groups[seen(time)] += clock.phrases(time)
     total = 0.0
     for said in groups.values():
         shares = [said.count(saying) / len(said) for saying in set(said)]
         total += len(said) * -sum(share * math.log(share) for share in shares)
-    assert math.isclose(clock.least_loss(times, seen), total / (2 * len(times)))
+    assert math.isclose(clock.loss_floor(times, seen), total / (2 * len(times)))
 
 
 def test_who_sees_more_can_lose_less():
     times = clock.all_times()
     sights = [clock.shown, clock.bag, lambda time: ""]
-    losses = [clock.least_loss(times, seen) for seen in sights]
+    losses = [clock.loss_floor(times, seen) for seen in sights]
     assert all(one < other for one, other in itertools.pairwise(losses))
     assert math.isclose(losses[0], math.log(2) * 59 / 60)
 
 
 @pytest.mark.parametrize("time", [(0, 5), (13, 5), (5, 60), (5, -1)])
-@pytest.mark.parametrize("reads", [clock.shown, clock.sayings, clock.bag])
+@pytest.mark.parametrize("reads", [clock.shown, clock.phrases, clock.bag])
 def test_what_no_clock_shows_is_refused(time, reads):
     with pytest.raises(ValueError, match="1 to 12 hours and 0 to 59 minutes; got"):
         reads(time)
 
 
-@pytest.mark.parametrize("reads", [clock.lesson, clock.least_loss])
+@pytest.mark.parametrize("reads", [clock.training_set, clock.loss_floor])
 def test_no_times_at_all_are_refused(reads):
     with pytest.raises(ValueError, match="at least one time; got none"):
         reads([])
@@ -135,7 +133,7 @@ class Parrot(torch.nn.Module):
 
     def __init__(self, said):
         super().__init__()
-        self.said = clock.lesson(said).asked[::2]
+        self.said = clock.training_set(said).target[::2]
 
     def predict(self, source, length, *, start, end, source_mask):
         assert (start, end) == (clock.START, clock.END)
@@ -148,6 +146,6 @@ class Parrot(torch.nn.Module):
 def test_what_is_right_is_counted():
     times = [(7, 50), (9, 0), (12, 30), (3, 3)]
     parrot = Parrot([(7, 50), (9, 0), (12, 31), (3, 3)])
-    assert clock.said_by(parrot, times)[2] == "twenty nine to one"
-    assert parrot.shown.equal(clock.lesson(times).source[1::2])
+    assert clock.predicted_phrases(parrot, times)[2] == "twenty nine to one"
+    assert parrot.shown.equal(clock.training_set(times).source[1::2])
     assert clock.count_right(parrot, times) == 3

@@ -6,12 +6,12 @@ from torch.nn.parallel import DistributedDataParallel
 
 from selfattn_book.experiments import checkpoint
 from selfattn_book.experiments.data_parallel import Recipe, own_batches, train
-from selfattn_book.experiments.ranks import on_ranks
+from selfattn_book.experiments.ranks import run_on_ranks
 from selfattn_book.experiments.walks import (
     HOURS,
     new_model,
     next_hour_loss,
-    walks_around_the_clock,
+    random_walks,
 )
 
 SHORT = Recipe(walks=48, batch=12)
@@ -28,7 +28,7 @@ def state_of(model):
 
 
 def test_alone_it_is_an_ordinary_training(alone):
-    model, walks = new_model(0), walks_around_the_clock(48, seed=0)
+    model, walks = new_model(0), random_walks(48, seed=0)
     adam, losses = torch.optim.Adam(model.parameters(), lr=0.01), []
     for epoch in range(3):
         order = torch.randperm(48, generator=torch.Generator().manual_seed(epoch))
@@ -47,18 +47,14 @@ def test_alone_it_is_an_ordinary_training(alone):
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_however_many_ranks_the_numbers_are_the_same(ranks, alone):
     models = [new_model(seed) for seed in range(ranks)]  # only the first one counts
-    made = on_ranks(
-        ranks, lambda group: train(models[group.rank()], SHORT, 3, group=group)
-    )
+    made = run_on_ranks(ranks, lambda group: train(models[group.rank()], SHORT, 3, group=group))
     for model, losses in zip(models, made, strict=True):
         assert losses == pytest.approx(alone[1], rel=0, abs=1e-10)
-        torch.testing.assert_close(
-            state_of(model), state_of(alone[0]), rtol=0, atol=1e-8
-        )
+        torch.testing.assert_close(state_of(model), state_of(alone[0]), rtol=0, atol=1e-8)
 
 
 def test_gradients_are_those_of_the_whole_batch():
-    walks, whole = walks_around_the_clock(6, seed=3), new_model(1)
+    walks, whole = random_walks(6, seed=3), new_model(1)
     next_hour_loss(whole, walks).backward()
     models = [new_model(1), new_model(1)]
 
@@ -66,7 +62,7 @@ def test_gradients_are_those_of_the_whole_batch():
         replica = DistributedDataParallel(models[group.rank()], process_group=group)
         next_hour_loss(replica, walks.chunk(2)[group.rank()]).backward()
 
-    on_ranks(2, work)
+    run_on_ranks(2, work)
     for model in models:
         for own, wanted in zip(model.parameters(), whole.parameters(), strict=True):
             torch.testing.assert_close(own.grad, wanted.grad, rtol=0, atol=1e-14)
@@ -95,7 +91,7 @@ def test_each_epoch_has_an_order_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("recipe", "ranks", "told"),
+    ("recipe", "ranks", "message"),
     [
         (
             Recipe(batch=16),
@@ -111,19 +107,13 @@ def test_each_epoch_has_an_order_of_its_own():
         (Recipe(walks=0), 1, "walks must be at least 1; got 0"),
     ],
 )
-def test_what_cannot_be_shared_is_refused_and_nothing_is_written(
-    recipe, ranks, told, tmp_path
-):
+def test_what_cannot_be_shared_is_refused_and_nothing_is_written(recipe, ranks, message, tmp_path):
     file = tmp_path / "kept.pt"
-    models = [
-        new_model(0) for _ in range(ranks)
-    ]  # here: chance is one for all ranks
-    with pytest.raises(ValueError, match=told):
-        on_ranks(
+    models = [new_model(0) for _ in range(ranks)]  # here: chance is one for all ranks
+    with pytest.raises(ValueError, match=message):
+        run_on_ranks(
             ranks,
-            lambda group: train(
-                models[group.rank()], recipe, 1, group=group, file=file
-            ),
+            lambda group: train(models[group.rank()], recipe, 1, group=group, file=file),
         )
     assert list(tmp_path.iterdir()) == []
 
@@ -136,19 +126,15 @@ def test_epochs_are_at_least_one():
 def test_what_two_ranks_began_one_can_go_on_with(tmp_path, alone):
     file = tmp_path / "kept.pt"
     models = [new_model(0), new_model(0)]
-    on_ranks(
+    run_on_ranks(
         2,
         lambda group: train(models[group.rank()], SHORT, 2, group=group, file=file),
     )
-    assert [path.name for path in tmp_path.iterdir()] == [
-        "kept.pt"
-    ]  # one has written
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.pt"]  # one has written
     model = new_model(5)
     losses = train(model, SHORT, 3, file=file)
     assert losses == pytest.approx(alone[1], rel=0, abs=1e-10)
-    torch.testing.assert_close(
-        state_of(model), state_of(alone[0]), rtol=0, atol=1e-8
-    )
+    torch.testing.assert_close(state_of(model), state_of(alone[0]), rtol=0, atol=1e-8)
 
 
 def test_another_recipe_is_refused(tmp_path):
@@ -173,14 +159,12 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(
-        FileNotFoundError, match="must be in a folder that is there"
-    ):
+    with pytest.raises(FileNotFoundError, match="must be in an existing folder"):
         train(new_model(0), SHORT, 1, file=tmp_path / "none" / "kept.pt")
 
 
 def test_walks_go_one_hour_at_a_time_and_both_ways():
-    walks = walks_around_the_clock(200, seed=0)
+    walks = random_walks(200, seed=0)
     steps = (walks.diff() % HOURS).flatten()
     assert set(steps.tolist()) == {1, HOURS - 1}
     assert 0.45 < (steps == 1).double().mean() < 0.55

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from selfattn_book.experiments import generate_text, kept
+from selfattn_book.experiments import generate_text, model_file
 from selfattn_book.experiments.generate_text import main
-from selfattn_book.generation import generate, sampler
+from selfattn_book.generation import generate, make_sampler
 
 COMMAND = [sys.executable, "-m", "selfattn_book", "generate"]
 
@@ -36,10 +36,10 @@ def test_the_command_writes_what_generate_gives():
         env=os.environ | {"PYTHONUTF8": "1"},
     )
     assert (said.returncode, said.stderr) == (0, "")
-    model, tokens, _ = kept.writer()
-    choose = sampler(torch.Generator().manual_seed(5), temperature=0.8)
+    model, tokens, _ = model_file.writer()
+    select = make_sampler(torch.Generator().manual_seed(5), temperature=0.8)
     torch.set_num_threads(1)
-    made = generate(model, tokens.encode("And God said")[None], 80, choose=choose)
+    made = generate(model, tokens.encode("And God said")[None], 80, select=select)
     assert said.stdout == tokens.decode(made[0]) + "\n"
 
 
@@ -62,11 +62,9 @@ def test_the_dials_reach_the_choice(capsys):
 
 
 def test_a_model_of_ones_own_writes_too(tmp_path, capsys):
-    model, tokens, record = kept.writer()
-    kept.write(tmp_path / "mine.safetensors", model, tokens, record)
-    mine = written(
-        capsys, "--prompt", "And", "--weights", str(tmp_path / "mine.safetensors")
-    )
+    model, tokens, record = model_file.writer()
+    model_file.write(tmp_path / "mine.safetensors", model, tokens, record)
+    mine = written(capsys, "--prompt", "And", "--weights", str(tmp_path / "mine.safetensors"))
     assert mine.startswith("And")
 
 
@@ -79,7 +77,7 @@ def test_a_prompt_longer_than_the_context_is_read_from_its_end(capsys):
     ("options", "said"),
     [
         (["--prompt", ""], "prompt must have at least one character; got ''"),
-        (["--prompt", "Où?"], "characters that the model has read; got 'ù'"),
+        (["--prompt", "Où?"], "characters of the training text; got 'ù'"),
         (["--prompt", "a", "--temperature", "0"], "temperature must be above 0"),
         (["--prompt", "a", "--temperature", "-1"], "above 0, and finite; got -1.0"),
         (["--prompt", "a", "--temperature", "nan"], "above 0, and finite; got nan"),
@@ -108,10 +106,10 @@ def test_what_is_wrong_is_said_in_one_line(capsys, options, said):
         code = main(options)
     except SystemExit as stopped:  # as argparse does
         code = stopped.code
-    told = capsys.readouterr()
+    message = capsys.readouterr()
     assert code == 2
-    assert told.out == ""
-    assert said in told.err.splitlines()[-1]
+    assert message.out == ""
+    assert said in message.err.splitlines()[-1]
 
 
 def test_an_interruption_ends_the_line(monkeypatch, capsys):
@@ -127,12 +125,10 @@ def test_an_interruption_ends_the_line(monkeypatch, capsys):
 def test_the_readme_shows_what_the_model_writes(dtype):
     """In both precisions: so near to a tie is no choice in it that a processor would tip it."""
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    command = (
-        r'generate --prompt "(.+)" --length (\d+) --seed (\d+)`\n\n((?:  > .+\n)+)'
-    )
+    command = r'generate --prompt "(.+)" --length (\d+) --seed (\d+)`\n\n((?:  > .+\n)+)'
     prompt, length, seed, shown = re.search(command, readme).groups()
-    model, tokens, _ = kept.writer()
-    choose = sampler(torch.Generator().manual_seed(int(seed)), temperature=0.8)
+    model, tokens, _ = model_file.writer()
+    select = make_sampler(torch.Generator().manual_seed(int(seed)), temperature=0.8)
     start = tokens.encode(prompt)[None]
-    made = generate(model.to(dtype), start, int(length), choose=choose)
+    made = generate(model.to(dtype), start, int(length), select=select)
     assert tokens.decode(made[0]).strip() == shown.replace("  > ", "").strip()

@@ -12,7 +12,7 @@ from selfattn_book.experiments.induction import (
     repeats,
 )
 from selfattn_book.experiments.many_seeds import fit_seeds
-from selfattn_book.measure.copying import share_copied
+from selfattn_book.measure.induction import share_copied
 from selfattn_book.multi_head import MultiHeadAttention
 
 
@@ -38,9 +38,7 @@ def test_texts_have_all_periods_about_as_often():
 
 def test_texts_come_from_their_generator():
     assert repeats(5, generator=chance(3)).equal(repeats(5, generator=chance(3)))
-    assert not repeats(5, generator=chance(3)).equal(
-        repeats(5, generator=chance(4))
-    )
+    assert not repeats(5, generator=chance(3)).equal(repeats(5, generator=chance(4)))
     before = torch.get_rng_state()
     repeats(5, generator=chance()), orders(5, generator=chance())
     assert torch.get_rng_state().equal(before)
@@ -49,9 +47,7 @@ def test_texts_come_from_their_generator():
 def test_letters_stand_anywhere():
     drawn = orders(2000, generator=chance())
     share = torch.nn.functional.one_hot(drawn).double().mean(0)
-    torch.testing.assert_close(
-        share, torch.full((8, 8), 0.125).double(), atol=0.04, rtol=0
-    )
+    torch.testing.assert_close(share, torch.full((8, 8), 0.125).double(), atol=0.04, rtol=0)
 
 
 @pytest.mark.parametrize("periods", [(0, 4), (5, 4), (4, 9)])

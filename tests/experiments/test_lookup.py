@@ -16,9 +16,7 @@ def records():
 
 
 def test_the_query_is_the_first_key_and_the_answer_its_value():
-    records, answers = lookups(
-        B, S, INPUT, generator=torch.Generator().manual_seed(0)
-    )
+    records, answers = lookups(B, S, INPUT, generator=torch.Generator().manual_seed(0))
     assert torch.equal(records[:, 0, :INPUT], records[:, 1, :INPUT])
     assert torch.equal(answers, records[:, 1, INPUT])
     assert (records[:, 0, INPUT] == 0).all()
@@ -53,9 +51,7 @@ def test_a_small_start_is_a_divisor_at_the_start(records):
 
 
 def test_a_sharp_identity_looks_up_perfectly():
-    records, answers = lookups(
-        B, S, INPUT, generator=torch.Generator().manual_seed(3)
-    )
+    records, answers = lookups(B, S, INPUT, generator=torch.Generator().manual_seed(3))
     model = Lookup(INPUT, INPUT, divisor=1e-4)
     with torch.no_grad():
         model.project_query.weight.copy_(torch.eye(INPUT))
@@ -81,9 +77,7 @@ def test_sizes_are_checked():
 @pytest.mark.parametrize("name", ["divisor", "shrink"])
 @pytest.mark.parametrize("number", [0, -1.0, math.inf, math.nan])
 def test_a_divisor_is_a_number_above_zero(name, number):
-    with pytest.raises(
-        ValueError, match=f"{name} must be above 0, and finite; got"
-    ):
+    with pytest.raises(ValueError, match=f"{name} must be above 0, and finite; got"):
         Lookup(2, 3, **{"divisor": 1, name: number})
     with pytest.raises(TypeError, match=f"{name} must be a number; got 'x'"):
         Lookup(2, 3, **{"divisor": 1, name: "x"})

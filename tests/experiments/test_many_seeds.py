@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
-from selfattn_book.encoder_decoder import EncoderDecoder
+from selfattn_book.encoder_decoder import COURSE_SIZES, EncoderDecoder
 from selfattn_book.experiments.many_seeds import fit_seeds
 from selfattn_book.experiments.training import fit
 from selfattn_book.experiments.words import (
@@ -82,9 +82,7 @@ def test_side_by_side_equals_one_by_one(train, data, seeded, kind):
 
 @each_kind
 @pytest.mark.parametrize("batch_size", [None, 3])
-def test_copies_on_the_way_are_what_a_shorter_training_gives(
-    train, kind, batch_size
-):
+def test_copies_on_the_way_are_what_a_shorter_training_gives(train, kind, batch_size):
     copies = {0: [], 7: []}
     losses, models = train(kind, batch_size=batch_size, on_the_way=copies)
     plain, same = train(kind, batch_size=batch_size)
@@ -177,15 +175,11 @@ def test_frozen_parameters_stay(draw):
 
 def test_tables_are_read(draw, seeded):
     def make():
-        return nn.Sequential(
-            PositionalEncoding(WIDTH, 7), nn.Linear(WIDTH, 1)
-        ).double()
+        return nn.Sequential(PositionalEncoding(WIDTH, 7), nn.Linear(WIDTH, 1)).double()
 
     x, y = draw(2, 7, WIDTH), draw(2, 7, 1, seed=1)
     sizes = {"epochs": 11, "lr": LR}
-    losses, _ = fit_seeds(
-        make, x, y, mse_loss, seeds=SEEDS, progress=False, **sizes
-    )
+    losses, _ = fit_seeds(make, x, y, mse_loss, seeds=SEEDS, progress=False, **sizes)
     with seeded(SEEDS[1]):
         alone, _ = train_alone(make, x, y, mse_loss, **sizes)
     torch.testing.assert_close(losses[:, 1], alone, rtol=0, atol=1e-12)
@@ -271,9 +265,7 @@ def test_batches_are_dealt_to_each_seed_in_its_own_order(seeded):
             steps = []
             for chosen in torch.randperm(7, generator=chance).split(3):
                 optimizer.zero_grad()
-                steps.append(
-                    mse_loss(model(x[chosen], start[chosen]), target[chosen])
-                )
+                steps.append(mse_loss(model(x[chosen], start[chosen]), target[chosen]))
                 steps[-1].backward()
                 optimizer.step()
             mean = torch.stack(steps).mean()
@@ -303,7 +295,7 @@ def test_encoders_and_decoders_train_side_by_side_as_they_do_alone(draw, seeded)
     """vmap has no rule for the fused kernel of the CPU, and would warn that it is slow."""
     source, shifted, target = draw(3, 5, 2, 2)
     together, _ = fit_seeds(
-        lambda: EncoderDecoder().double(),
+        lambda: EncoderDecoder(**COURSE_SIZES).double(),
         (source, shifted),
         target,
         mse_loss,
@@ -313,7 +305,7 @@ def test_encoders_and_decoders_train_side_by_side_as_they_do_alone(draw, seeded)
     )
     for seed, losses in enumerate(together.T):
         with seeded(seed):
-            model = EncoderDecoder().double()
+            model = EncoderDecoder(**COURSE_SIZES).double()
         history = fit(
             model,
             [(source, shifted, target)],

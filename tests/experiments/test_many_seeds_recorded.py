@@ -5,7 +5,8 @@ import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
-from selfattn_book.encoder_decoder import Decoder, Encoder, EncoderDecoder
+from selfattn_book.blocks import DecoderStack, EncoderStack
+from selfattn_book.encoder_decoder import COURSE_SIZES, Decoder, Encoder, EncoderDecoder
 from selfattn_book.experiments import many_seeds as seeds
 from selfattn_book.experiments.ablation import STAND_INS, without
 from selfattn_book.experiments.lookup import Lookup
@@ -18,7 +19,6 @@ from selfattn_book.experiments.words import (
 )
 from selfattn_book.masks import causal_mask
 from selfattn_book.positions import PositionalEncoding
-from selfattn_book.transformer import DecoderStack, EncoderStack
 
 B, T, D = 7, 3, 2
 MASK = causal_mask(T).expand(B, 1, T, T)
@@ -67,11 +67,11 @@ SEQUENCES = {
     "lookup": (lambda: Lookup(D - 1, 5, divisor=2), 1, []),
     "table": (table, 1, []),
     "tied": (Tied, 1, []),
-    "encoder": (Encoder, 1, []),
-    "decoder": (Decoder, 2, [MASK]),
-    "pair": (EncoderDecoder, 2, []),
-    "pair with positions": (lambda: EncoderDecoder(positions=True), 2, []),
-    "pair with a mask": (EncoderDecoder, 2, [MASK[..., :1, :]]),
+    "encoder": (lambda: Encoder(**COURSE_SIZES), 1, []),
+    "decoder": (lambda: Decoder(**COURSE_SIZES), 2, [MASK]),
+    "pair": (lambda: EncoderDecoder(**COURSE_SIZES), 2, []),
+    "pair with positions": (lambda: EncoderDecoder(**COURSE_SIZES, positions=True), 2, []),
+    "pair with a mask": (lambda: EncoderDecoder(**COURSE_SIZES), 2, [MASK[..., :1, :]]),
     "decoder stack": (lambda: DecoderStack(2, D, 2, d_ff=5), 2, [MASK, MASK]),
     "stack": (stack, 1, [MASK]),
     "post-norm stack": (lambda: stack(norm_first=False), 1, [MASK]),
@@ -107,9 +107,7 @@ def loss_of_states(output, targets):
     return mse_loss(states, targets)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "batch_size"), [(torch.float64, None), (torch.float32, 3)]
-)
+@pytest.mark.parametrize(("dtype", "batch_size"), [(torch.float64, None), (torch.float32, 3)])
 @pytest.mark.parametrize("kind", [*WORDS, *SEQUENCES])
 def test_a_record_changes_no_bit(recipe, monkeypatch, kind, dtype, batch_size):
     make, inputs, targets, loss = recipe(kind)

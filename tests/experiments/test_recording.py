@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from selfattn_book.experiments.recording import Recorded
-from selfattn_book.verify.disturbed import DisturbedRounding
+from selfattn_book.verify import DisturbedRounding
 
 TIMES = 5  # once to write down, once to compare, and then played
 

@@ -5,7 +5,7 @@ import torch
 
 from selfattn_book.experiments.recurrent import RecurrentEncoderDecoder
 from selfattn_book.masks import causal_mask
-from selfattn_book.measure.flow import leaks
+from selfattn_book.measure.sensitivity import leaks
 
 B, S, T, D = 2, 3, 5, 7
 
@@ -24,9 +24,7 @@ def draw():
 
 def test_the_future_changes_nothing(model, draw):
     source = draw(1, S, 2)
-    found = leaks(
-        lambda target: model(source, target[None])[0], draw(T, 2), causal_mask(T)
-    )
+    found = leaks(lambda target: model(source, target[None])[0], draw(T, 2), causal_mask(T))
     assert found == []
 
 
@@ -53,9 +51,7 @@ def test_samples_are_independent(model, draw):
 
 @pytest.mark.parametrize("sizes", [{"d_model": 0}, {"d_input": 0}])
 def test_sizes_are_checked(sizes):
-    with pytest.raises(
-        ValueError, match=f"{next(iter(sizes))} must be at least 1; got 0"
-    ):
+    with pytest.raises(ValueError, match=f"{next(iter(sizes))} must be at least 1; got 0"):
         RecurrentEncoderDecoder(**sizes)
 
 

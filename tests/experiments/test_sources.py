@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from selfattn_book.encoder_decoder import EncoderDecoder
+from selfattn_book.blocks import EncoderBlock
+from selfattn_book.encoder_decoder import COURSE_SIZES, EncoderDecoder
 from selfattn_book.experiments.sources import draw_in_source_order
 from selfattn_book.masks import causal_mask
 from selfattn_book.multi_head import MultiHeadAttention
-from selfattn_book.transformer import EncoderBlock
 
 SOURCE = torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]])
 
@@ -17,9 +17,7 @@ def one_by_one(attention, d_input, bias=True):
     """Make separate maps in the order of the sources: output, then query, key, value a head."""
     width, heads = attention.d_head, attention.num_heads
     output = nn.Linear(heads * width, attention.project_output.out_features, bias)
-    return output, [
-        [nn.Linear(d_input, width, bias) for _ in range(3)] for _ in range(heads)
-    ]
+    return output, [[nn.Linear(d_input, width, bias) for _ in range(3)] for _ in range(heads)]
 
 
 def assert_equal_to(attention, output, heads):
@@ -29,13 +27,9 @@ def assert_equal_to(attention, output, heads):
         *zip(ours, zip(*heads, strict=True), strict=True),
     ]
     for whole, parts in expected:
-        assert whole.weight.equal(
-            torch.cat([part.weight for part in parts]).to(whole.weight)
-        )
+        assert whole.weight.equal(torch.cat([part.weight for part in parts]).to(whole.weight))
         if whole.bias is not None:
-            assert whole.bias.equal(
-                torch.cat([part.bias for part in parts]).to(whole.bias)
-            )
+            assert whole.bias.equal(torch.cat([part.bias for part in parts]).to(whole.bias))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -92,7 +86,7 @@ def test_what_the_sources_do_not_have_is_refused_and_left_as_it_was():
 @pytest.fixture
 def pair(seeded):
     """The encoder of seed 11 and the decoder of seed 13, as the source has them."""
-    model = EncoderDecoder()
+    model = EncoderDecoder(**COURSE_SIZES)
     with seeded(11):
         draw_in_source_order(model.encoder)
     with seeded(13):

@@ -87,9 +87,7 @@ def test_last_corners_are_asked_for_after_all_the_others():
     squares = square_sequences(31, seed=5, variable_length=True)
     examples = last_corners(squares)
     assert {int(n) for n in squares.lengths} == {2, 3, 4}
-    for example, points, length in zip(
-        examples, squares.points, squares.lengths, strict=True
-    ):
+    for example, points, length in zip(examples, squares.points, squares.lengths, strict=True):
         source, shifted, mask, target = example
         given = int(length) - 1
         assert mask[0, 0].tolist() == [True] * given + [False] * (3 - given)

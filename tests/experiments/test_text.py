@@ -17,7 +17,7 @@ from selfattn_book.experiments.text import (
     Windows,
     next_token_loss,
     nine_tenths,
-    surprise,
+    surprisal,
     text_of,
 )
 from selfattn_book.language import decoder_only
@@ -27,28 +27,23 @@ from selfattn_book.language import decoder_only
 def test_a_text_has_its_digest_and_its_provenance(name):
     content = (DATA / f"{name}.txt").read_bytes()
     digest = hashlib.sha256(content).hexdigest()
-    told = (DATA / "README.md").read_text("utf-8")
+    message = (DATA / "README.md").read_text("utf-8")
     assert digest == DIGESTS[name]
-    assert f"| `{name}.txt` |" in told
-    assert digest in told
-    assert f"{len(content):,}" in told
+    assert f"| `{name}.txt` |" in message
+    assert digest in message
+    assert f"{len(content):,}" in message
     assert len(content) <= 400_000
 
 
 def test_the_legend_of_the_source_is_kept():
-    told = (DATA / "README.md").read_text("utf-8")
-    assert (
-        "This file is provided for unrestricted use provided that this\n> legend"
-        in told
-    )
+    message = (DATA / "README.md").read_text("utf-8")
+    assert "This file is provided for unrestricted use provided that this\n> legend" in message
 
 
 def test_a_text_that_has_been_changed_is_refused(tmp_path, monkeypatch):
     (tmp_path / "jonah.txt").write_text(text_of("jonah").replace("LORD", "lord"))
     monkeypatch.setattr(texts, "DATA", tmp_path)
-    with pytest.raises(
-        ValueError, match=r"jonah.txt must have the digest e64a.*; got"
-    ):
+    with pytest.raises(ValueError, match=r"jonah.txt must have the digest e64a.*; got"):
         text_of("jonah")
 
 
@@ -68,9 +63,7 @@ def test_windows_are_pieces_of_the_text_each_as_likely():
         assert torch.equal(tokens + 1, following)
         assert torch.equal(tokens.diff(), torch.ones(500, 3, dtype=torch.int64))
         counted = tokens[:, 0].bincount()
-        assert (
-            len(counted) == 5
-        )  # 0 to 4 can begin a window, and its end is the text's
+        assert len(counted) == 5  # 0 to 4 can begin a window, and its end is the text's
         assert counted.min() > 60
     assert following.max() == 8
 
@@ -90,16 +83,12 @@ def test_the_loss_is_a_mean_of_negative_logarithms():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 9), st.integers(0, 6), st.integers(1, 30))
-def test_each_token_is_predicted_once_from_half_a_window_or_more(
-    length, more, count
-):
+def test_each_token_is_predicted_once_from_half_a_window_or_more(length, more, count):
     torch.manual_seed(0)
-    model = decoder_only(
-        11, d_model=6, num_layers=1, num_heads=2, context=9
-    ).double()
+    model = decoder_only(11, d_model=6, num_layers=1, num_heads=2, context_length=9).double()
     first = length + more
     tokens = torch.randint(11, (first + count,))
-    found = surprise(model, tokens, first, length=length)
+    found = surprisal(model, tokens, first, length=length)
     assert found.shape == (count,)
     step = length - length // 2
     for i in range(count):
@@ -112,13 +101,9 @@ def test_each_token_is_predicted_once_from_half_a_window_or_more(
 
 
 def test_a_model_is_left_in_its_mode():
-    model = decoder_only(
-        11, d_model=6, num_layers=1, num_heads=2, context=9, dropout=0.5
-    )
+    model = decoder_only(11, d_model=6, num_layers=1, num_heads=2, context_length=9, dropout=0.5)
     tokens = torch.arange(30) % 11
-    assert torch.equal(
-        surprise(model, tokens, 9, length=9), surprise(model, tokens, 9, length=9)
-    )
+    assert torch.equal(surprisal(model, tokens, 9, length=9), surprisal(model, tokens, 9, length=9))
     assert model.training
 
 
@@ -138,7 +123,7 @@ def test_a_model_is_left_in_its_mode():
             "steps",
         ),
         (
-            lambda: surprise(None, torch.arange(9), 9, length=4),
+            lambda: surprisal(None, torch.arange(9), 9, length=4),
             "to the last token, 8; got 9",
         ),
     ],
@@ -154,13 +139,9 @@ def counted_by_definition(tokens, history, v, vocabulary):
         return 1 / vocabulary
     n = len(history)
     followers = Counter(
-        tokens[i + n]
-        for i in range(len(tokens) - n)
-        if tokens[i : i + n] == history
+        tokens[i + n] for i in range(len(tokens) - n) if tokens[i : i + n] == history
     )
-    shorter = counted_by_definition(
-        tokens, history[1:] if history else None, v, vocabulary
-    )
+    shorter = counted_by_definition(tokens, history[1:] if history else None, v, vocabulary)
     if not followers:
         return shorter
     kinds, total = len(followers), sum(followers.values())
@@ -181,7 +162,7 @@ def test_counts_are_those_of_the_equation(tokens, history, order):
     torch.testing.assert_close(found, torch.tensor(expected), rtol=1e-5, atol=1e-7)
     assert math.isclose(found.sum(), 1, rel_tol=1e-6)
     for v in range(4):
-        nats = counts.surprise([*history, v], len(history), order=order)
+        nats = counts.surprisal([*history, v], len(history), order=order)
         assert math.isclose(nats.item(), -math.log(expected[v]), rel_tol=1e-5)
 
 
@@ -199,11 +180,11 @@ def test_counts_are_those_of_the_equation(tokens, history, order):
             "0 to 0; got 1",
         ),
         (
-            lambda: NGrams([0], vocabulary=1, order=1).surprise([0], order=2),
+            lambda: NGrams([0], vocabulary=1, order=1).surprisal([0], order=2),
             "order must be at most 1; got 2",
         ),
         (
-            lambda: NGrams([0], vocabulary=1, order=1).surprise([0], first=-1),
+            lambda: NGrams([0], vocabulary=1, order=1).surprisal([0], first=-1),
             "first must be at least 0",
         ),
     ],

@@ -9,9 +9,10 @@ import json
 import pytest
 import torch
 
-from benchmarks.launched import TRAIN, digest, launch
+from benchmarks.launched import TRAIN, launch
+from benchmarks.provenance import as_json, with_digest
 from selfattn_book.experiments import checkpoint, train_ranks
-from selfattn_book.experiments.recorded_ranks import DIGEST, RECORDED
+from selfattn_book.experiments.recorded_ranks import FILE, RECORDED
 
 RUNS = RECORDED["runs"]
 
@@ -35,8 +36,9 @@ def loss_in(line):
     return float(line.rpartition(" ")[2])
 
 
-def test_nobody_has_changed_what_was_recorded():
-    assert digest(RECORDED) == DIGEST
+def test_the_record_is_unedited():
+    assert with_digest(RECORDED) == RECORDED
+    assert FILE.read_text("utf-8") == as_json(RECORDED)
 
 
 @pytest.mark.weekly
@@ -48,17 +50,13 @@ def test_two_processes_end_where_one_does(tmp_path, capsys):
     assert ended(run) == recorded("two ranks")
     assert loss_in(run.said[0]) == pytest.approx(loss_in(alone), abs=1e-9)
     for name in ("alone", "two ranks", "one goes on"):
-        assert loss_in(RUNS[name]["said"][0]) == pytest.approx(
-            loss_in(alone), abs=1e-9
-        )
+        assert loss_in(RUNS[name]["said"][0]) == pytest.approx(loss_in(alone), abs=1e-9)
     one, two = (checkpoint.load(tmp_path / f"{name}.pt") for name in ("one", "two"))
     for name, value in one["model"].items():
         torch.testing.assert_close(two["model"][name], value, rtol=0, atol=1e-8)
 
 
-def test_when_a_rank_dies_all_end_and_its_checkpoint_is_gone_on_with(
-    tmp_path, capsys
-):
+def test_when_a_rank_dies_all_end_and_its_checkpoint_is_gone_on_with(tmp_path, capsys):
     file = f"--checkpoint={tmp_path}/kept.pt"
     run = launch(TRAIN, file, "--leave-at=40", ranks=2)
     assert ended(run) == recorded("a rank dies")
@@ -66,9 +64,7 @@ def test_when_a_rank_dies_all_end_and_its_checkpoint_is_gone_on_with(
     assert len(kept["losses"]) == RECORDED["kept"] == 2  # of 40 steps, 16 each
     train_ranks.main([file])
     gone_on = capsys.readouterr().out.strip()
-    assert loss_in(gone_on) == pytest.approx(
-        loss_in(RUNS["alone"]["said"][0]), abs=1e-9
-    )
+    assert loss_in(gone_on) == pytest.approx(loss_in(RUNS["alone"]["said"][0]), abs=1e-9)
 
 
 @pytest.mark.weekly
@@ -94,20 +90,20 @@ def test_gradients_and_shards_of_two_processes_are_those_of_one():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--walks=250"], "walks must be a multiple of the batch, 16; got 250"),
         (["--epochs=0"], "epochs must be at least 1; got 0"),
-        (["--checkpoint=none/kept.pt"], "must be in a folder that is there"),
+        (["--checkpoint=none/kept.pt"], "must be in an existing folder"),
     ],
 )
-def test_what_is_refused_ends_with_the_rule(options, told, capsys):
+def test_what_is_refused_ends_with_the_rule(options, message, capsys):
     with pytest.raises(SystemExit) as stopped:
         train_ranks.main(options)
     assert stopped.value.code == 1
     said = capsys.readouterr().err
     assert said.startswith("The training failed: ")
-    assert told in said
+    assert message in said
 
 
 @pytest.mark.weekly

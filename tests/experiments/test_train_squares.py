@@ -1,4 +1,4 @@
-"""The command line of training: what it shows, what it keeps, and what it refuses."""
+"""The command ``train``: output files, resumption, refusals."""
 
 import os
 import resource
@@ -11,9 +11,7 @@ from contextlib import contextmanager
 import pytest
 import torch
 
-from selfattn_book.draw.curves import lines
 from selfattn_book.experiments import checkpoint, train_squares
-from selfattn_book.experiments.training import History
 
 EPOCHS = 40  # enough to be stopped in between
 COMMAND = [sys.executable, "-m", "selfattn_book", "train"]
@@ -39,9 +37,7 @@ def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
     kept, picture = folder / "whole.pt", folder / "whole.svg"
     with keeping_threads():
-        train_squares.main(
-            [f"--epochs={EPOCHS}", f"--checkpoint={kept}", f"--plot={picture}"]
-        )
+        train_squares.main([f"--epochs={EPOCHS}", f"--checkpoint={kept}", f"--plot={picture}"])
     return checkpoint.load(kept)
 
 
@@ -66,10 +62,8 @@ def refusal(capsys, *options):
     return stopped.value.code, capsys.readouterr().err.splitlines()[-1]
 
 
-def test_it_trains_shows_progress_and_goes_on(tmp_path, capsys):
-    first = subprocess.run(
-        [*COMMAND, "--epochs", "2"], capture_output=True, text=True
-    )
+def test_training_shows_progress_and_resumes(tmp_path, capsys):
+    first = subprocess.run([*COMMAND, "--epochs", "2"], capture_output=True, text=True)
     assert first.returncode == 0, first.stderr
     assert "2/2" in first.stderr
     assert "After 2 epochs: training loss" in first.stdout
@@ -81,12 +75,8 @@ def test_it_trains_shows_progress_and_goes_on(tmp_path, capsys):
     assert len(history()["train"]) == 3
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("SIGINT", marks=pytest.mark.weekly), "SIGKILL"]
-)
-def test_whatever_ends_it_the_same_command_ends_up_at_the_same_numbers(
-    tmp_path, whole, name
-):
+@pytest.mark.parametrize("name", [pytest.param("SIGINT", marks=pytest.mark.weekly), "SIGKILL"])
+def test_a_killed_training_resumes_to_the_same_numbers(tmp_path, whole, name):
     process = subprocess.Popen(
         [*COMMAND, f"--epochs={EPOCHS}"],
         stderr=subprocess.PIPE,
@@ -102,7 +92,7 @@ def test_whatever_ends_it_the_same_command_ends_up_at_the_same_numbers(
     assert 3 <= epochs < EPOCHS
     if name == "SIGINT":
         assert process.returncode == 130
-        assert f"squares.pt keeps {epochs} epochs; the same command goes on" in said
+        assert f"squares.pt holds {epochs} epochs; the same command resumes" in said
         assert "Traceback" not in said
         assert files(tmp_path) == {"squares.pt"}
     train_squares.main([f"--epochs={EPOCHS}"])
@@ -115,39 +105,21 @@ def test_whatever_ends_it_the_same_command_ends_up_at_the_same_numbers(
     assert left == {"squares.pt", "squares.svg"}
 
 
-def test_interrupted_too_early_it_says_so(monkeypatch, capsys):
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(train_squares, "fit", interrupted)
-    code, said = refusal(capsys)
-    assert (code, said) == (
-        130,
-        "Interrupted. No epoch was over yet, and nothing is kept.",
-    )
+SEED = "--seed: must be an integer from 0 to 4294967295; got"
+COUNT = "--epochs: must be an integer of at least 1; got"
+RATE = "--lr: must be a number above 0, and finite; got"
 
 
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        (
-            ["--plot", "none/x.svg"],
-            "--plot: must be in a folder that is there; got none",
-        ),
-        (
-            ["--checkpoint", "none/x"],
-            "--checkpoint: must be in a folder that is there",
-        ),
-        (["--plot", "."], "--plot: must be a file; got the folder ."),
-        (["--plot", "./squares.pt"], "--plot and --checkpoint must be two files"),
-        (["--epochs", "0"], "--epochs: must be an integer of at least 1; got 0"),
-        (
-            ["--epochs", "1.5"],
-            "--epochs: must be an integer of at least 1; got 1.5",
-        ),
-        (["--lr", "0"], "--lr: must be a number above 0, and finite; got 0"),
-        (["--lr", "inf"], "--lr: must be a number above 0, and finite; got inf"),
-        (["--lr", "fast"], "--lr: must be a number above 0, and finite; got fast"),
+        (["--plot=none/x.svg"], "--plot: must be in an existing folder; got none"),
+        (["--checkpoint=none/x"], "--checkpoint: must be in an existing folder"),
+        (["--plot=."], "--plot: must be a file; got the folder ."),
+        (["--plot=./squares.pt"], "--plot and --checkpoint must be two files"),
+        *[([f"--epochs={text}"], f"{COUNT} {text}") for text in ("0", "1.5")],
+        *[([f"--lr={text}"], f"{RATE} {text}") for text in ("0", "inf", "nan", "fast")],
+        *[([f"--seed={text}"], f"{SEED} {text}") for text in ("-1", "1.5", "one", str(2**32))],
     ],
 )
 def test_a_wrong_option_is_refused_before_training(tmp_path, capsys, options, rule):
@@ -158,35 +130,25 @@ def test_a_wrong_option_is_refused_before_training(tmp_path, capsys, options, ru
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--seed=2"], "'seed: 2'; got one with 'seed: 23'"),
         (["--lr=0.5"], "'lr: 0.5'; got one with 'lr: 0.01'"),
         (["--positions"], "'(place): PositionalEncoding("),
     ],
 )
-def test_a_checkpoint_of_another_training_is_refused(
-    tmp_path, capsys, options, told
-):
+def test_a_checkpoint_of_another_training_is_refused(tmp_path, capsys, options, message):
     train_squares.main(["--epochs=1"])
     before = (tmp_path / "squares.pt").read_bytes()
     code, said = refusal(capsys, "--epochs=2", *options)
     assert code == 1
     assert said.startswith("The training failed: squares.pt must be of a training")
-    assert told in said
+    assert message in said
     assert (tmp_path / "squares.pt").read_bytes() == before
 
 
-@pytest.mark.parametrize("seed", ["-1", "1.5", "one", str(2**32)])
-def test_a_seed_is_one_that_pytorch_tells_apart(tmp_path, capsys, seed):
-    code, said = refusal(capsys, f"--seed={seed}")
-    assert code == 2
-    assert f"must be an integer from 0 to 4294967295; got {seed}" in said
-    assert files(tmp_path) == set()
-
-
 @pytest.mark.parametrize("what", ["foreign", "cut", "emptied"])
-def test_a_file_that_is_no_checkpoint_is_named(tmp_path, capsys, what):
+def test_a_file_that_is_not_a_checkpoint_is_refused(tmp_path, capsys, what):
     train_squares.main(["--epochs=1"])
     file = tmp_path / "squares.pt"
     if what == "foreign":
@@ -217,38 +179,39 @@ def a_full_disk():
 
 
 @pytest.mark.parametrize("which", ["squares.pt", "squares.svg"])
-def test_what_cannot_be_written_is_named(tmp_path, capsys, which):
+def test_a_full_disk_is_reported(tmp_path, capsys, which):
     if which == "squares.svg":
         train_squares.main(["--epochs=1"])  # the checkpoint is not written again
     with a_full_disk():
         code, said = refusal(capsys, "--epochs=1")
     assert code == 1
-    told = f"The training failed: {which} must be a file that can be written; got "
-    assert said.startswith(told)
+    message = f"The training failed: {which} must be a writable file; got "
+    assert said.startswith(message)
     assert files(tmp_path) <= {"squares.pt", "squares.svg"}
     assert (tmp_path / "squares.pt").exists() == (which == "squares.svg")
 
 
-@pytest.mark.parametrize("content", [b"a letter", None])
-def test_interrupted_over_a_foreign_file_it_leaves_it_alone(
-    tmp_path, monkeypatch, capsys, content
-):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "No epoch was completed, and no checkpoint was written."),
+        (b"a letter", "squares.pt is not a checkpoint, and was not changed."),
+        ("no history", "squares.pt is not a checkpoint, and was not changed."),
+    ],
+)
+def test_an_early_interruption_is_reported(tmp_path, monkeypatch, capsys, content, message):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(train_squares, "fit", interrupted)
-    file = tmp_path / "squares.pt"
-    checkpoint.save(file, {"history": None})
-    if content:
-        file.write_bytes(content)
-    code, said = refusal(capsys)
-    assert (code, said) == (
-        130,
-        "Interrupted. squares.pt is no checkpoint, and was left alone.",
-    )
+    if content == "no history":
+        checkpoint.save(tmp_path / "squares.pt", {"history": None})
+    elif content:
+        (tmp_path / "squares.pt").write_bytes(content)
+    assert refusal(capsys) == (130, f"Interrupted. {message}")
 
 
-def test_a_training_that_fails_says_why(tmp_path, capsys):
+def test_a_diverging_training_is_reported(tmp_path, capsys):
     code, said = refusal(capsys, "--lr=1e30")
     assert code == 1
     assert said == "The training failed: losses must be finite; got nan in training"
@@ -263,21 +226,8 @@ def test_a_finished_training_is_not_trained_again(tmp_path, capsys):
     assert "After 2 epochs" in capsys.readouterr().out
 
 
-def test_the_picture_tells_its_numbers(tmp_path):
+def test_the_plot_describes_its_numbers(tmp_path):
     train_squares.main(["--epochs=1"])
     picture = (tmp_path / "squares.svg").read_text("utf-8")
     loss = history()["train"][0]
     assert f"training: from {loss:.3g} to {loss:.3g}" in picture
-
-
-@pytest.mark.parametrize(("epochs", "markers"), [(1, ["o", "s"]), (2, ["", ""])])
-def test_the_picture_shows_even_one_epoch(tmp_path, monkeypatch, epochs, markers):
-    drawn = []
-    monkeypatch.setattr(
-        train_squares,
-        "lines",
-        lambda *a, **k: drawn.append(lines(*a, **k)) or drawn[0],
-    )
-    losses = [1.0] * epochs
-    train_squares.draw(History(train=losses, validation=losses), tmp_path / "a.svg")
-    assert [line.get_marker() for line in drawn[0].lines] == markers

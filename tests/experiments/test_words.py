@@ -15,8 +15,8 @@ from selfattn_book.experiments.words import (
     PositionClassifier,
     ResidualBlock,
     case_study,
-    relative_words,
     reversal,
+    xor_sentences,
 )
 from selfattn_book.multi_head import MultiHeadAttention
 
@@ -62,15 +62,13 @@ RELATIVE = [("012", 1), ("032", 0), ("432", 1), ("412", 0)]
     ("data", "rows"),
     [
         (reversal, REVERSAL),
-        (relative_words, RELATIVE),
+        (xor_sentences, RELATIVE),
         (case_study, RELATIVE + REVERSAL),
     ],
 )
 def test_data_are_those_of_the_course(data, rows):
     tokens, labels = data()
-    assert ["".join(map(str, row)) for row in tokens.tolist()] == [
-        r[0] for r in rows
-    ]
+    assert ["".join(map(str, row)) for row in tokens.tolist()] == [r[0] for r in rows]
     assert labels.tolist() == [row[1] for row in rows]
     assert tokens.dtype == torch.int64
     assert labels.dtype == torch.get_default_dtype()
@@ -80,7 +78,7 @@ def test_data_may_be_changed():
     tokens, labels = case_study()
     tokens.zero_(), labels.zero_()
     assert reversal()[0].any()
-    assert relative_words()[1].any()
+    assert xor_sentences()[1].any()
 
 
 # The block, and what each classifier computes, against a loop over its words.
@@ -142,14 +140,14 @@ def test_positions_show_the_order(make, kind, seed):
 @many_seeds
 @pytest.mark.parametrize("kind", [MeanClassifier, PositionClassifier])
 def test_without_attention_words_add_up(make, kind, seed):
-    tokens, labels = relative_words()
+    tokens, labels = xor_sentences()
     logits = make(kind, seed=seed)(tokens)
     same(logits[labels == 1].sum(), logits[labels == 0].sum())
 
 
 @many_seeds
 def test_with_attention_words_do_not_add_up(make, seed):
-    tokens, labels = relative_words()
+    tokens, labels = xor_sentences()
     logits = make(AttentionClassifier, seed=seed, positions=False)(tokens)
     assert (logits[labels == 1].sum() - logits[labels == 0].sum()).abs() > 1e-3
 
@@ -241,9 +239,7 @@ def test_numbers_of_heads_are_refused(num_heads, error, message):
 @pytest.mark.parametrize("shape", [(SENTENCES, 1), (SENTENCES, 5), (LENGTH,)])
 def test_sentences_of_another_length_are_refused(kind, shape):
     got = str(shape).replace("(", r"\(").replace(")", r"\)")
-    with pytest.raises(
-        ValueError, match=rf"^tokens must have shape \(B, 3\); got {got}$"
-    ):
+    with pytest.raises(ValueError, match=rf"^tokens must have shape \(B, 3\); got {got}$"):
         kind()(torch.zeros(shape, dtype=torch.int64))
 
 

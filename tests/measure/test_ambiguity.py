@@ -6,16 +6,12 @@ import torch
 from selfattn_book.measure.ambiguity import free_directions, other_weights
 
 
-@pytest.mark.parametrize(
-    ("keys", "width"), [(3, 1), (7, 2), (13, 5), (5, 4), (3, 7)]
-)
+@pytest.mark.parametrize(("keys", "width"), [(3, 1), (7, 2), (13, 5), (5, 4), (3, 7)])
 def test_there_are_as_many_directions_as_the_rank_leaves(draw, keys, width):
     values = draw(keys, width)
     free = free_directions(values)
     assert len(free) == max(0, keys - width - 1)
-    torch.testing.assert_close(
-        free @ values, torch.zeros(len(free), width).double()
-    )
+    torch.testing.assert_close(free @ values, torch.zeros(len(free), width).double())
     torch.testing.assert_close(free.sum(1), torch.zeros(len(free)).double())
     torch.testing.assert_close(free @ free.T, torch.eye(len(free)).double())
 

@@ -26,9 +26,7 @@ def balanced_lists(rows):
     """Begin with a doubt of each sentence alone, and balance feature by feature."""
     lists = [[int(i == k) for k in range(len(rows))] for i in range(len(rows))]
     for feature in zip(*rows, strict=True):
-        sums = [
-            sum(d * x for d, x in zip(ds, feature, strict=True)) for ds in lists
-        ]
+        sums = [sum(d * x for d, x in zip(ds, feature, strict=True)) for ds in lists]
         mixed = [
             [-b * x + a * y for x, y in zip(up, down, strict=True)]
             for up, a in zip(lists, sums, strict=True)
@@ -60,9 +58,7 @@ def test_the_two_hundred_hold_all_kinds():
 def test_margins_are_what_the_table_says(number):
     """Also after any exchange, which goes on until no share is large."""
     rows = draw_rows(number, 7, 3)
-    margins = [
-        sum(x * w for x, w in zip(row, (5, -7, 11), strict=True)) for row in rows
-    ]
+    margins = [sum(x * w for x, w in zip(row, (5, -7, 11), strict=True)) for row in rows]
     table = in_sentences(exact(rows), range(7))
     weights = {i: Fraction(1 + (5 * i + number) % 7) for i in range(7)}
     for _ in range(2):
@@ -70,9 +66,7 @@ def test_margins_are_what_the_table_says(number):
         assert used.isdisjoint(table)
         assert len(used) == torch.linalg.matrix_rank(torch.tensor(rows).double())
         for i, line in table.items():
-            assert margins[i] == sum(
-                share * margins[j] for j, share in line.items()
-            )
+            assert margins[i] == sum(share * margins[j] for j, share in line.items())
         exchange(table, weights)
     for i, line in table.items():
         assert all(abs(c) * weights[i] <= 2 * weights[j] for j, c in line.items())

@@ -17,7 +17,7 @@ from selfattn_book.multi_head import MultiHeadAttention
 @pytest.fixture
 def model():
     torch.manual_seed(0)
-    model = decoder_only(5, d_model=6, num_layers=3, num_heads=2, context=7)
+    model = decoder_only(5, d_model=6, num_layers=3, num_heads=2, context_length=7)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter)
     return model.double()
@@ -69,8 +69,8 @@ def test_an_edit_that_changes_nothing_changes_nothing(model, layer):
 
 def test_only_the_layer_that_is_named_is_changed(model):
     changed = with_map(model, 1, lambda weights: weights.flip(1))
-    _, before = model.read(TOKENS)
-    _, after = changed.read(TOKENS)
+    _, before = model.hidden_states(TOKENS)
+    _, after = changed.hidden_states(TOKENS)
     torch.testing.assert_close(after[0], before[0])
     torch.testing.assert_close(after[1], before[1].flip(1))
     assert not torch.allclose(after[2], before[2])
@@ -96,9 +96,7 @@ def test_a_head_without_weights_is_a_head_without_its_part_of_the_output(model):
 def test_a_cache_is_refused(draw):
     x = draw(1, 2, 6)
     with pytest.raises(ValueError, match="without a cache; got one"):
-        EditedAttention(MultiHeadAttention(6, 2).double(), lambda w: w)(
-            x, x, x, cache=[]
-        )
+        EditedAttention(MultiHeadAttention(6, 2).double(), lambda w: w)(x, x, x, cache=[])
 
 
 def test_cells_are_boolean(draw):

@@ -54,24 +54,14 @@ def test_the_gap_of_an_equivariant_function_is_rounding(draw, chance):
 
 def test_the_gap_of_a_function_that_knows_positions_is_not(draw, chance):
     x = draw(BATCH, LENGTH, WIDTH)
-    assert (
-        equivariance_gap(
-            lambda x: attend(x, causal_mask(LENGTH)), x, generator=chance
-        )
-        > 0.1
-    )
+    assert equivariance_gap(lambda x: attend(x, causal_mask(LENGTH)), x, generator=chance) > 0.1
     assert equivariance_gap(lambda x: x.flip(0), x, generator=chance) == 0
     assert equivariance_gap(lambda x: x.flip(1), x, generator=chance) > 0.1
 
 
 def test_the_gap_is_the_largest_over_all_positions_and_permutations(chance):
     x = torch.tensor([[0.0], [10.0]])
-    assert (
-        equivariance_gap(
-            lambda x: x * torch.tensor([[1.0], [2.0]]), x, generator=chance
-        )
-        == 10
-    )
+    assert equivariance_gap(lambda x: x * torch.tensor([[1.0], [2.0]]), x, generator=chance) == 10
     assert invariance_gap(lambda x: x, x, generator=chance) == 10
 
 
@@ -84,9 +74,7 @@ def test_the_gap_of_a_pooled_output_is_rounding(draw, chance):
 def test_a_function_that_fails_is_not_taken_for_a_good_one(draw, chance):
     """Of a number that is none, nothing may be called small."""
     nothing = draw(LENGTH, WIDTH) * math.nan
-    assert (
-        not equivariance_gap(lambda x: x + nothing, nothing, generator=chance) < 1
-    )
+    assert not equivariance_gap(lambda x: x + nothing, nothing, generator=chance) < 1
     assert not invariance_gap(torch.sum, nothing, generator=chance) < 1
 
 
@@ -124,9 +112,7 @@ def test_bad_input_is_refused(draw, chance):
         equivariance_gap(torch.sum, x, generator=chance)
 
 
-@pytest.mark.parametrize(
-    "order", [[0.5, 1], [0.0, 1.0], [True, False], torch.tensor([0.0, 1.0])]
-)
+@pytest.mark.parametrize("order", [[0.5, 1], [0.0, 1.0], [True, False], torch.tensor([0.0, 1.0])])
 def test_an_order_is_of_integers(order):
     with pytest.raises(TypeError, match="order must hold integers; got"):
         permutation_matrix(order)

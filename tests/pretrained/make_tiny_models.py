@@ -1,10 +1,10 @@
-"""Make the two tiny models that the book reads: saved, and asked, by `transformers` alone.
+"""Make the two tiny models that the book loads, with `transformers` alone.
 
     python tests/pretrained/make_tiny_models.py
 
-A small GPT-2 learns one sentence by heart, and a small Llama is left as it was drawn. Each is saved
-by `save_pretrained`, with the logits that it computes beside it. Another processor, or another version,
-may train to other numbers; what is recorded belongs to the weights that are saved with it.
+A small GPT-2 memorizes one sentence, and a small Llama stays untrained. Each is saved by
+`save_pretrained`, with its logits for some tokens. A different processor or version may train to
+different numbers; recorded logits belong to the weights beside them.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ MERGES, STEPS = 24, 400
 
 
 def gpt2(folder):
-    """A GPT-2 that knows one sentence."""
+    """Train a GPT-2 on one sentence."""
     tokenizer = ByteLevelBPETokenizer()
     tokenizer.train_from_iterator(
         [SENTENCE],
@@ -60,7 +60,7 @@ def gpt2(folder):
 
 
 def llama():
-    """A Llama as it is drawn, with norms that are not all ones."""
+    """Initialize a Llama whose norms are not all ones."""
     torch.manual_seed(1)
     config = LlamaConfig(
         vocab_size=64,
@@ -80,7 +80,7 @@ def llama():
 
 @torch.no_grad()
 def save(model, tokens, folder):
-    """Save a model as its library does, and what it computes for some tokens, in 64 bits."""
+    """Save a model, and its logits for some tokens in float64."""
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
     logits = model.double()(tokens).logits

@@ -14,8 +14,7 @@ from lxml import etree
 SCHEMA = Path(__file__).with_name("imsqti_v2p1.xsd.xz")
 XSD = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
 ATTRIBUTES = "".join(
-    f'<xs:attribute name="{name}" type="xs:string"/>'
-    for name in ("lang", "base", "space")
+    f'<xs:attribute name="{name}" type="xs:string"/>' for name in ("lang", "base", "space")
 )
 STAND_INS = {
     "xml.xsd": ("http://www.w3.org/XML/1998/namespace", ATTRIBUTES),
@@ -39,9 +38,7 @@ class StandIns(etree.Resolver):
 
     def resolve(self, url, _public, context):
         namespace, declared = STAND_INS[url.rpartition("/")[2]]
-        text = (
-            f'<xs:schema {XSD} targetNamespace="{namespace}">{declared}</xs:schema>'
-        )
+        text = f'<xs:schema {XSD} targetNamespace="{namespace}">{declared}</xs:schema>'
         return self.resolve_string(text, context)
 
 

@@ -6,10 +6,9 @@ import sys
 
 import pytest
 import torch
+from bookproof.verify.cells import Cell, read_cells
 
-from selfattn_book.verify.cells import Cell, book_folder, read_cells
-from selfattn_book.verify.chapter import verify_chapter
-from selfattn_book.verify.command import main
+from selfattn_book.verify import book_folder, main, verify_chapter
 
 PAGE = """# A chapter
 
@@ -52,14 +51,7 @@ def write(tmp_path):
 
 
 def test_cells_are_read_with_lines_and_options():
-    assert read_cells(PAGE)[3] == Cell(
-        22, "assert x.sum() == 3", {"check": "good", "by": "oracle"}
-    )
-
-
-def test_an_open_cell_is_refused():
-    with pytest.raises(ValueError, match="opened in line 1 does not"):
-        read_cells("```{code-cell}\n1 + 1\n")
+    assert read_cells(PAGE)[3] == Cell(22, "assert x.sum() == 3", {"check": "good", "by": "oracle"})
 
 
 def test_only_the_cells_of_the_page_itself_are_read():
@@ -78,16 +70,12 @@ def test_only_the_cells_of_the_page_itself_are_read():
 
 
 def test_a_chapter_runs_where_its_page_lies(write):
-    page = write(
-        "from pathlib import Path\nassert Path('data.txt').read_text() == '7'"
-    )
+    page = write("from pathlib import Path\nassert Path('data.txt').read_text() == '7'")
     (page.parent / "data.txt").write_text("7", "utf-8")
     assert all(result.holds for result in verify_chapter(page))
 
 
-def test_a_report_without_a_folder_is_refused_before_anything_runs(
-    tmp_path, capsys
-):
+def test_a_report_without_a_folder_is_refused_before_anything_runs(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["notation", "--json", str(tmp_path / "none" / "report.json")])
     assert "there is no folder" in capsys.readouterr().err
@@ -166,11 +154,7 @@ def test_a_cell_that_fails_ends_its_chapter(tmp_path):
 
 def test_the_session_of_a_chapter_leaves_nothing_behind(write):
     threads, state = torch.get_num_threads(), torch.get_rng_state()
-    list(
-        verify_chapter(
-            write("torch.manual_seed(5); torch.set_grad_enabled(False); 1 / 0")
-        )
-    )
+    list(verify_chapter(write("torch.manual_seed(5); torch.set_grad_enabled(False); 1 / 0")))
     assert torch.get_default_dtype() == torch.float32
     assert torch.is_grad_enabled()
     assert torch.get_num_threads() == threads
@@ -180,9 +164,8 @@ def test_the_session_of_a_chapter_leaves_nothing_behind(write):
 def test_pages_of_each_kind_hold_one_after_the_other():
     """On the seeds of the page, as a reader begins; every other page is asked elsewhere.
 
-    The build runs the same cells on these seeds, in kernels (that they are the same is asked in
-    `test_what_verify_reads_is_what_the_build_runs`). The gate runs this command on all pages, on
-    other seeds; and each week it is asked of all pages on these seeds, by `elsewhere.py`.
+    The build runs the same cells on these seeds, in kernels. The gate runs this command on all
+    pages, on other seeds; each week, `elsewhere.py` runs it on these seeds.
     """
     for name in ("chapters/checking", "chapters/masks", "appendix/museum-masks"):
         results = list(verify_chapter(book_folder() / f"{name}.md"))
@@ -213,9 +196,7 @@ def test_the_command_prints_a_table_and_writes_json(tmp_path, capsys):
 
 def test_a_difference_is_the_exit_code(write, monkeypatch, capsys):
     page = write("assert 1 == 2")
-    monkeypatch.setattr(
-        "selfattn_book.verify.command.book_folder", lambda: page.parents[1]
-    )
+    monkeypatch.setattr("selfattn_book.verify.book_folder", lambda: page.parents[1])
     assert main([]) == 1
     assert "DIFFERS" in capsys.readouterr().out
 
@@ -229,7 +210,4 @@ def test_the_command_line_says_how_it_is_used():
     command = [sys.executable, "-m", "selfattn_book"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode != 0
-    assert (
-        done.stderr
-        == "usage: python -m selfattn_book {verify,train,check,generate} [--help]\n"
-    )
+    assert done.stderr == "usage: python -m selfattn_book {verify,train,check,generate} [--help]\n"

@@ -9,20 +9,20 @@ import time
 
 import pytest
 import torch
+from bookproof.verify import shifts
 
-from selfattn_book.verify import shifts
-from selfattn_book.verify.command import main
+from selfattn_book.verify import main
 
 START = """
 import signal
 import sys
 from pathlib import Path
-from selfattn_book.verify import command as verify_command
-verify_command.book_folder = lambda: Path({folder!r})
+import selfattn_book.verify
+selfattn_book.verify.book_folder = lambda: Path({folder!r})
 if __name__ == "__main__":
     # A shell starts what runs in its background with Ctrl-C ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(verify_command.main(sys.argv[1:]))
+    sys.exit(selfattn_book.verify.main(sys.argv[1:]))
 """
 
 
@@ -39,9 +39,7 @@ def book(tmp_path, monkeypatch):
         (folder / "pages").mkdir(parents=True, exist_ok=True)
         for name, text in pages.items():
             (folder / "pages" / f"{name}.md").write_text(text, "utf-8")
-        monkeypatch.setattr(
-            "selfattn_book.verify.command.book_folder", lambda: folder
-        )
+        monkeypatch.setattr("selfattn_book.verify.book_folder", lambda: folder)
         return folder
 
     return book
@@ -69,9 +67,7 @@ def test_a_page_without_checks_says_so(book, capsys):
 def waiting(book):
     """A book whose second page waits a minute in a check, and the file that says that it does."""
     wait = "import pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(60)"
-    folder = book(
-        a=cell("one", "assert 1 < 2"), b=cell("two", "1") + cell("three", wait)
-    )
+    folder = book(a=cell("one", "assert 1 < 2"), b=cell("two", "1") + cell("three", wait))
     return folder, folder / "pages" / "begun"
 
 
@@ -118,19 +114,19 @@ def test_nobody_reads(waiting):
 
 
 @pytest.mark.parametrize(
-    ("ending", "told"),
+    ("ending", "message"),
     [
         ("import os\nos._exit(3)", "exit code 3"),
         ("import os\nos._exit(0)", "exit code 0"),
         ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "exit code -9"),
     ],
 )
-def test_a_page_that_ends_its_process_is_a_failure(book, capsys, ending, told):
+def test_a_page_that_ends_its_process_is_a_failure(book, capsys, ending, message):
     book(fine=cell("one", "1"), hostile=cell("two", ending))
     assert main(["--jobs", "2"]) == 1
     out = capsys.readouterr().out
     assert "1 hold, 1 differ." in out
-    assert told in out
+    assert message in out
 
 
 def test_pages_side_by_side_say_what_they_say_in_a_row(book, capsys, tmp_path):
@@ -139,7 +135,7 @@ def test_pages_side_by_side_say_what_they_say_in_a_row(book, capsys, tmp_path):
         b="```{code-cell}\n1 / 0\n```\n",
         c=cell(
             "three",
-            "import torch\nfrom selfattn_book.experiments.chance import moved\n"
+            "import torch\nfrom selfattn_book.experiments.seeding import moved\n"
             "assert moved(1) == 8 and torch.get_num_threads() == 2\n"
             "assert torch.ones(3, dtype=torch.float64).div(3).exp().sum() != 0",
         ),
@@ -177,17 +173,13 @@ def test_a_first_seed_that_is_none_is_refused(seed, capsys):
 
 
 def test_the_largest_first_seed_works(book):
-    code = "from selfattn_book.experiments.chance import set_seed\nset_seed(10**9)"
+    code = "from selfattn_book.experiments.seeding import set_seed\nset_seed(10**9)"
     book(a=cell("one", code))
     assert main(["--first-seed", str(2**31)]) == 0
 
 
 def test_margins_come_the_thinnest_first(book, capsys):
-    book(
-        a=cell("wide", "assert 1.0 < 4")
-        + cell("thin", "assert 3.0 < 4")
-        + cell("none", "1")
-    )
+    book(a=cell("wide", "assert 1.0 < 4") + cell("thin", "assert 3.0 < 4") + cell("none", "1"))
     assert main(["--margins"]) == 0
     lines = capsys.readouterr().out.split("thinnest first\n")[1].splitlines()
     assert [line.split() for line in lines[:3]] == [
@@ -223,9 +215,7 @@ def test_what_held_is_recorded(book, tmp_path, jobs, capsys):
         "a": {"digest": digests["a"], "shifts": {"20": came, "1000": came}},
         "b": {"digest": digests["b"], "shifts": {"20": never, "1000": never}},
     }
-    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [
-        "record.json"
-    ]
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["record.json"]
 
 
 def test_what_was_recorded_of_other_code_is_dropped(book, tmp_path, capsys):
@@ -273,13 +263,9 @@ def test_an_interrupted_page_is_not_recorded(waiting):
     assert list(shifts.read(record)) == ["a"]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{", '{"a": 1}', '{"a": {"digest": "x"}}']
-)
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', '{"a": {"digest": "x"}}'])
 @pytest.mark.parametrize("option", ["--record", "--not-in"])
-def test_what_is_no_record_is_refused_before_anything_runs(
-    tmp_path, capsys, option, text
-):
+def test_what_is_no_record_is_refused_before_anything_runs(tmp_path, capsys, option, text):
     file = tmp_path / "record.json"
     file.write_text(text, "utf-8")
     with pytest.raises(SystemExit):

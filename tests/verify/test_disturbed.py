@@ -2,9 +2,8 @@
 
 import pytest
 import torch
+from bookproof.verify.disturbed import DisturbedRounding
 from torch.func import grad, jacrev, vmap
-
-from selfattn_book.verify.disturbed import DisturbedRounding
 
 
 def units(moved, x):
@@ -57,9 +56,7 @@ def test_what_is_exact_stays():
         assert torch.equal(ones @ ones.T, torch.full((3, 3), 4.0))
         assert torch.equal(ones.mean(0), torch.ones(4))
         assert torch.equal((-torch.inf * ones).softmax(-1).isnan(), ones > 0)
-        assert torch.equal(
-            torch.tensor([0.0, -torch.inf]).exp(), torch.tensor([1.0, 0])
-        )
+        assert torch.equal(torch.tensor([0.0, -torch.inf]).exp(), torch.tensor([1.0, 0]))
         assert torch.tensor(torch.inf).exp() == torch.inf
 
 
@@ -72,9 +69,7 @@ def test_single_sums_products_and_quotients_stay(x):
 def test_no_result_crosses_a_power_of_two():
     """What is just below 1 stays below it; the largest number stays finite."""
     below = 1 - torch.finfo(torch.float64).eps / 2
-    edge = torch.tensor(
-        [below, 1.7976931348623157e308, 5e-324, -5e-324], dtype=torch.float64
-    )
+    edge = torch.tensor([below, 1.7976931348623157e308, 5e-324, -5e-324], dtype=torch.float64)
     for draw in range(20):
         with DisturbedRounding(draw):
             moved = edge[:, None].sum(-1)
@@ -111,9 +106,7 @@ def test_what_only_a_gradient_computes_moves(x):
     assert not torch.equal(moved, plain)
 
 
-@pytest.mark.parametrize(
-    "transform", [vmap, jacrev, lambda f: vmap(grad(lambda x: f(x).sum()))]
-)
+@pytest.mark.parametrize("transform", [vmap, jacrev, lambda f: vmap(grad(lambda x: f(x).sum()))])
 def test_transforms_are_reached(transform, draw):
     def f(x):
         return weights(x).sin()

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-
-from selfattn_book.verify.watching import NAME, Watch, watched
+from bookproof.verify.watching import NAME, Watch, watched
 
 SETTING = {"torch": torch, "math": math, "np": np, "x": torch.tensor([1.0, 2.0])}
 
@@ -98,9 +97,7 @@ def test_the_thinnest_of_several_comparisons_counts():
 def test_sides_are_evaluated_once():
     count = "seen = []\ndef f(n):\n    seen.append(n)\n    return n\n"
     assert run(f"{count}assert f(1) < f(2) < f(3)\nassert seen == [1, 2, 3]")[1]
-    assert run(
-        f"{count}assert f(4) > f(3) and not f(2) > f(3)\nassert len(seen) == 4"
-    )[1]
+    assert run(f"{count}assert f(4) > f(3) and not f(2) > f(3)\nassert len(seen) == 4")[1]
 
 
 @pytest.mark.parametrize(
@@ -138,24 +135,22 @@ def test_sides_of_what_holds_are_not_kept():
         "close = torch.testing.assert_close\nclose(actual=x, expected=x + 0.25, rtol=0, atol=1)",
     ],
 )
-def test_assert_close_is_heard(call):
+def test_assert_close_is_watched(call):
     watch = Watch()
     real = torch.testing.assert_close
-    with watch.hearing_assert_close():
+    with watch.watching_assert_close():
         exec(call, dict(SETTING))
     assert watch.margin == 0.75
     assert torch.testing.assert_close is real
 
 
-@pytest.mark.parametrize(
-    "kind", [torch.float16, torch.bfloat16, torch.float32, torch.float64]
-)
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_what_assert_close_allows_when_nothing_is_said_is_known(kind):
     """At the very edge of what PyTorch allows, next to nothing is left."""
     rtol, atol = torch.testing._comparison.default_tolerances(kind)
     one = torch.ones((), dtype=kind)
     watch = Watch()
-    with watch.hearing_assert_close():
+    with watch.watching_assert_close():
         torch.testing.assert_close(one + 0.5 * (rtol + atol), one)
     step = torch.finfo(kind).eps / (rtol + atol)
     assert watch.margin == pytest.approx(0.5, abs=step)

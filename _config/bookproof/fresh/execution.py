@@ -20,29 +20,24 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
+from ..verify.cells import first_line
+from ..verify.transform import NAME
+from .circumstances import ENVIRONMENT
 from .warm_kernels import CAN_FORK, Server, kernel_manager
 
 AFFINITY = getattr(os, "sched_getaffinity", None)  # not on every platform
 CORES = len(AFFINITY(0)) if AFFINITY else os.cpu_count() or 1
-# The last digits of a sum depend on the number of threads, the order of a set on the seed;
-# and a library that is loaded before its kernel has to know where figures will go.
-# Without assertions, every check would hold.
-ENVIRONMENT = {
-    "MKL_NUM_THREADS": "1",
-    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",
-    "PYTHONOPTIMIZE": "",
-}
-# Variables that begin so tell the libraries how to compute.
-ARITHMETIC = re.compile(r"(ATEN|BLIS|DNNL|KMP|MKL|NPY|OMP|ONEDNN|OPENBLAS|PYTORCH|TORCH)_")
 
-
-def circumstances() -> dict[str, str]:
-    """Return the variables of the environment that may change what a cell computes."""
-    given = {name: value for name, value in os.environ.items() if ARITHMETIC.match(name)}
-    return dict(sorted({**given, **ENVIRONMENT}.items()))
+ENGINE = Path(__file__).parents[1]
+VACUOUS = "a check that cannot fail: it must execute an assertion about a computed value"
+# An expression, so that no name is left in the kernel.
+RECORD = """exec('''
+import sys
+sys.path.insert(0, {0!r})
+from bookproof.verify.recorder import install
+del sys.path[0]
+install(get_ipython(), {1!r})
+''', dict(get_ipython=get_ipython))"""
 
 
 def not_executed(notebook: NotebookNode) -> list[int]:
@@ -63,6 +58,7 @@ class Chapter:
     notebook: NotebookNode
     unchanged: Callable[[], bool]  # tells whether its results would still be fresh
     unseen: Callable[[str], bool]  # tells whether its key should know of a file, and does not
+    libraries: Sequence[str] = ()  # whose assertion functions are recorded
     seconds: float = 0.0  # that the kernel was busy
     failure: str = ""
     ended: Event = field(default_factory=Event)  # whatever came of it
@@ -80,7 +76,7 @@ class Chapter:
         self, timeout: int, folder: Path, server: Server | None, free: asyncio.Semaphore
     ) -> None:
         """Run the cells in a kernel of their own; note the failure, if there is one."""
-        begun, loaded = -1, list[str]()
+        begun, loaded, vacuous = -1, list[str](), list[str]()
 
         def begin(cell: NotebookNode, cell_index: int) -> None:
             nonlocal begun
@@ -88,6 +84,9 @@ class Chapter:
 
         async def end(cell: NotebookNode, execute_reply: Any, **_: Any) -> None:
             good = execute_reply["content"]["status"] == "ok"
+            if good and "check" in cell.metadata:
+                why = await ask(client.kc, f"{NAME}.verdict()", timeout)
+                vacuous.extend([f"{self.code_line(begun)}: {VACUOUS}; {why}"] if why else [])
             if good and cell is self.last_cell():
                 loaded.extend(await loaded_files(client.kc, timeout))
 
@@ -110,6 +109,7 @@ class Chapter:
             try:
                 # A kernel that starts or ends mostly waits, which takes no core from cells.
                 async with client.async_setup_kernel(cleanup_kc=True), free:
+                    await ask(client.kc, RECORD.format(str(ENGINE.parent), self.libraries), timeout)
                     await client.async_execute(cleanup_kc=False)
             finally:
                 # After Ctrl-C, nbclient would clean up a second time, and stumble.
@@ -118,7 +118,7 @@ class Chapter:
             self.failure = f"{self.place(begun)} failed{reason(error)}"
         self.times = [take_seconds(cell) for cell in self.notebook.cells]
         self.seconds = sum(self.times)
-        self.failure = self.failure or self.trouble(loaded)
+        self.failure = self.failure or "\n".join(vacuous) or self.trouble(loaded)
 
     def last_cell(self) -> NotebookNode:
         """Return the last cell that runs."""
@@ -135,6 +135,12 @@ class Chapter:
         changed = f"{self} or what it reaches was changed while it ran"
         return "" if self.unchanged() else changed
 
+    def code_line(self, index: int) -> str:
+        """Return the file and line on which the code of a cell begins."""
+        fence, code = self.notebook.metadata["source_map"][index], self.notebook.cells[index].source
+        lines = self.file.read_text("utf-8").splitlines()
+        return f"{self}:{first_line(lines, fence, code.splitlines())}"
+
     def place(self, index: int) -> str:
         """Say where a cell stands."""
         if index < 0:
@@ -145,19 +151,26 @@ class Chapter:
 
 
 async def loaded_files(kernel: Any, timeout: int) -> list[str]:
-    """Ask a kernel for the files of all modules that it has loaded."""
+    """Return the files of all modules that a kernel has loaded."""
     modules = "list(__import__('sys').modules.values())"
     files = f"[getattr(module, '__dict__', {{}}).get('__file__') or '' for module in {modules}]"
+    return (await ask(kernel, f"'\\n'.join({files})", timeout)).splitlines()
+
+
+async def ask(kernel: Any, expression: str, timeout: int) -> str:
+    """Return the text that an expression gives in a kernel, without a trace in its session."""
     reply = await kernel.execute_interactive(
         "",
         silent=True,
         store_history=False,
-        user_expressions={"files": f"'\\n'.join({files})"},
+        user_expressions={"text": expression},
         output_hook=lambda message: None,
         timeout=timeout,  # a cell may have told the kernel to end
     )
-    text = reply["content"]["user_expressions"]["files"]["data"]["text/plain"]
-    return str(ast.literal_eval(text)).splitlines()
+    answer = reply["content"]["user_expressions"]["text"]
+    if answer["status"] != "ok":
+        raise RuntimeError(f"{answer['ename']}: {answer['evalue']}")
+    return str(ast.literal_eval(answer["data"]["text/plain"]) or "")
 
 
 def reason(error: Exception) -> str:

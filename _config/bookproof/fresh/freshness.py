@@ -1,14 +1,12 @@
 """Keep every page as new as what it was made from: a key, what is missing, run it."""
 
 import os
-import sys
 from collections.abc import Callable, Iterable
 from compileall import compile_dir
 from concurrent.futures import Future
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from importlib.metadata import version
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
@@ -23,11 +21,11 @@ from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from .execution import CORES, Chapter, circumstances, start_chapters
+from .execution import CORES, Chapter, start_chapters
 from .keys import (
     cells_digest,
+    code_of,
     digest,
-    meanings,
     module_name,
     modules_reached,
     names_in_cells,
@@ -35,18 +33,11 @@ from .keys import (
     with_key,
 )
 from .messages import say, stop
+from .parts import Needs, Sources, cell_parts, keep, key_of
 from .refusals import refusals
 from .results import Results
-from .session import Session
+from .session import ENGINE, Session
 from .written_pages import as_written
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What the cells of a page ask for: the names that they import, and files beside the page."""
-
-    names: frozenset[str] = frozenset()
-    data: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,19 +63,20 @@ class Freshness:
 
     def begin(self, app: Sphinx, config: Config) -> None:
         """Find the package and the libraries that chapters run on."""
-        spec = find_spec(config.bookproof_package) if config.bookproof_package else None
-        if not spec or not spec.origin:
+        package = config.bookproof_package
+        spec = find_spec(package) if package else None
+        if package and not (spec and spec.origin):
             rule = "bookproof_package must name a package that can be imported"
-            stop(f"{rule}; got {config.bookproof_package!r}")
-        self.root = Path(spec.origin).parent
-        # Python takes compiled code for that of a source of the same time and size,
-        # unless it is told to look into the source.
-        compile_dir(
-            self.root, quiet=2, force=True, invalidation_mode=PycInvalidationMode.CHECKED_HASH
-        )
-        self.libraries = [f"{n} {version(n)}" for n in config.bookproof_libraries]
-        self.outside: list[str] = config.bookproof_outside
-        self.modules = [config.bookproof_package, *config.bookproof_libraries]
+            stop(f"{rule}; got {package!r}")
+        roots = [Path(spec.origin).parent] if spec and spec.origin else []
+        for root in roots:
+            # Python takes compiled code for that of a source of the same time and size,
+            # unless it is told to look into the source.
+            mode = PycInvalidationMode.CHECKED_HASH
+            compile_dir(root, quiet=2, force=True, invalidation_mode=mode)
+        libraries, outside = tuple(config.bookproof_libraries), tuple(config.bookproof_outside)
+        self.sources = Sources((*roots, ENGINE), libraries, outside)
+        self.modules = [*filter(None, [package]), *libraries]
 
     # -- Which pages are read again ----------------------------------------------
 
@@ -109,20 +101,15 @@ class Freshness:
 
     def made_from(self, env: Any, docname: str, text: str, needs: Needs) -> MadeFrom:
         """Return what a page with this text and these needs is made from."""
-        key = self.key(Path(env.doc2path(docname)), needs)
+        key = key_of(self.sources.parts(Path(env.doc2path(docname)), needs))
         return MadeFrom(needs, digest([text]), key, self.session.tools, self.shown(env, docname))
-
-    def key(self, page: Path, needs: Needs) -> str:
-        """Return what the results of a page's cells depend on, as a short text."""
-        about = [sys.version, sys.platform, repr(circumstances()), *self.libraries, *needs.data]
-        about += meanings(self.root, modules_reached(self.root, needs.names), self.outside)
-        return digest(about, [page.parent / name for name in needs.data])
 
     def shown(self, env: Any, docname: str) -> str:
         """Return a digest of what a page shows: files, and the modules behind those it lists."""
         files = set(env.dependencies.get(docname, ()))
-        inside = [file for file in files if file.is_relative_to(self.root)]
-        files |= set(modules_reached(self.root, [module_name(self.root, f) for f in inside]))
+        roots = self.sources.roots
+        inside = [f for f in files if f.suffix == ".py" and any(map(f.is_relative_to, roots))]
+        files |= set(modules_reached(roots, [module_name(roots, file) for file in inside]))
         return digest([], sorted(files))
 
     def note_shown(self, app: Sphinx, page: nodes.document) -> None:
@@ -156,12 +143,15 @@ class Freshness:
         if not is_chapter:
             return text, None
         put_key(notebook.metadata, made.key)
-        reached, inside = set(modules_reached(self.root, needs.names)), f"{self.root}{os.sep}"
+        env.metadata[docname]["cell_parts"] = cell_parts(code_of(notebook))
+        reached = set(modules_reached(self.sources.roots, needs.names))
+        inside = tuple(f"{root}{os.sep}" for root in self.sources.roots[:-1])  # not the engine
         return with_key(text, made.key), Chapter(
             file,
             notebook,
-            unchanged=lambda: self.key(file, needs) == made.key,
+            unchanged=lambda: key_of(self.sources.parts(file, needs)) == made.key,
             unseen=lambda name: name.startswith(inside) and Path(name) not in reached,
+            libraries=self.sources.libraries,
         )
 
     def notebook(self, env: Any, file: Path, text: str) -> NotebookNode:
@@ -204,8 +194,19 @@ class Freshness:
         self.finish = cache(partial(finish, missing, outcome))
 
     def end(self, app: Sphinx, error: Exception | None) -> None:
-        """Wait for chapters that still run: what makes them fail may be what has ended the build."""
+        """Wait for chapters that still run, and keep the parts of all keys after a good build."""
         self.finish()
+        if error is None:
+            found = {name: self.kept(app.env, name) for name in sorted(app.env.found_docs)}
+            keep(Path(app.doctreedir), self.sources, {k: page for k, page in found.items() if page})
+
+    def kept(self, env: Any, docname: str) -> dict[str, Any]:
+        """Return the parts of a chapter's key; nothing for a page without cells."""
+        noted, file = env.metadata[docname], Path(env.doc2path(docname))
+        if "cell_parts" not in noted or not file.is_file():
+            return {}
+        parts = self.sources.parts(file, noted["made_from"].needs)
+        return {"file": os.path.relpath(file), "parts": {**noted["cell_parts"], **parts}}
 
     def read(self, app: Sphinx, docname: str, content: list[str]) -> None:
         """Give myst-nb the page with the key under which its results are kept."""

@@ -14,6 +14,8 @@ from typing import Any
 import yaml
 from nbformat import NotebookNode
 
+from ..verify.cells import code_digest
+
 DOCUMENTED = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
 # What makes docstrings or lines of a module part of a result.
 READERS = {
@@ -23,6 +25,7 @@ READERS = {
 } - {"format_exception_only"}
 # What may be asked where in a cell an error arose, by a module that asks nothing else with it.
 LOOKS_OUTSIDE = frozenset({"extract_tb", "tb_lineno"})
+Roots = Sequence[Path]  # folders of packages
 FRONT_MATTER = re.compile(r"---[^\n]*\n(.*?\n)(?=---|\.\.\.)", re.DOTALL)
 
 
@@ -55,30 +58,33 @@ def names_in_cells(notebook: NotebookNode) -> frozenset[str]:
 
 def cells_digest(notebook: NotebookNode) -> str:
     """Return a short digest of the code of a chapter's cells, and of nothing else."""
-    return digest([code.strip() for code in code_of(notebook)])
+    return code_digest(code_of(notebook))
 
 
-def module_name(root: Path, file: Path) -> str:
-    """Return the dotted name of a file of the package at ``root``."""
+def module_name(roots: Roots, file: Path) -> str:
+    """Return the dotted name of a file of one of the packages."""
+    root = next(root for root in roots if file.is_relative_to(root))
     parts = file.relative_to(root.parent).with_suffix("").parts
     return ".".join(part for part in parts if part != "__init__")
 
 
-def module_file(root: Path, name: str) -> Path | None:
-    """Return the file of a module of the package at ``root``, if the name is one."""
-    base = root.parent.joinpath(*name.split("."))
-    files = base / "__init__.py", base.with_name(f"{base.name}.py")
-    inside = name.split(".")[0] == root.name
-    return next((file for file in files if inside and file.is_file()), None)
+def module_file(roots: Roots, name: str) -> Path | None:
+    """Return the file of a module of one of the packages; none for another name."""
+    for root in roots:
+        if name.split(".")[0] == root.name:
+            base = root.parent.joinpath(*name.split("."))
+            files = base / "__init__.py", base.with_name(f"{base.name}.py")
+            return next((file for file in files if file.is_file()), None)
+    return None
 
 
-def modules_reached(root: Path, names: Iterable[str]) -> list[Path]:
-    """Return the files of the package at ``root`` that importing the names may run."""
+def modules_reached(roots: Roots, names: Iterable[str]) -> list[Path]:
+    """Return the files of the packages that importing the names may run."""
     found: dict[str, Path] = {}
     waiting = list(names)
     while waiting:
         name = waiting.pop()
-        if name not in found and (file := module_file(root, name)):
+        if name not in found and (file := module_file(roots, name)):
             found[name] = file
             parent = name.rpartition(".")[0]
             package = name if file.name == "__init__.py" else parent
@@ -89,18 +95,18 @@ def modules_reached(root: Path, names: Iterable[str]) -> list[Path]:
     return sorted(found.values())
 
 
-def meanings(root: Path, modules: Iterable[Path], outside: Sequence[str] = ()) -> list[str]:
-    """Return what modules of the package at ``root`` do, each with its name.
+def meanings(roots: Roots, modules: Iterable[Path], outside: Sequence[str] = ()) -> dict[str, str]:
+    """Return for each module a digest of its syntax tree without docstrings.
 
-    Where one of them reads docstrings or lines, the text of all of them is what they do;
-    but those that are ``outside`` may ask tracebacks for lines of cells.
+    Where one of them reads docstrings or lines, the text of each is used instead;
+    modules that are ``outside`` may ask tracebacks for the lines of cells.
     """
-    texts = {module_name(root, file): file.read_text("utf-8") for file in modules}
+    texts = {module_name(roots, file): file.read_text("utf-8") for file in modules}
     whole = any(
         readers_in(text) - (LOOKS_OUTSIDE if name in outside else frozenset())
         for name, text in texts.items()
     )
-    return [f"{name} {text if whole else meaning(text)}" for name, text in texts.items()]
+    return {name: digest([text]) if whole else meaning(text) for name, text in texts.items()}
 
 
 @cache

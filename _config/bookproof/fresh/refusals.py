@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from nbformat import NotebookNode
 
 from ..claims.can_fail import fault_of
+from ..verify.cells import first_line
 from .cell_rules import Rules
 from .execution import Chapter
 
@@ -19,25 +20,16 @@ def refusals(chapter: Chapter, modules: Sequence[str]) -> Iterator[str]:
     lines = chapter.file.read_text("utf-8").splitlines()
     matter = chapter.notebook.metadata
     rules = Rules(chapter.file.parent, modules, matter.get("data_files", []))
-    earlier: list[str] = []
     for cell, fence in zip(chapter.notebook.cells, matter["source_map"], strict=True):
         if cell.cell_type == "code":
             first = first_line(lines, fence, cell.source.splitlines())
-            for line, why in faults(rules, cell, earlier):
+            for line, why in faults(rules, cell):
                 yield f"{chapter}:{first + line - 1}: {why}"
 
 
-def faults(rules: Rules, cell: NotebookNode, earlier: list[str]) -> list[tuple[int, str]]:
-    """Return what is wrong with one cell, each with its line in the cell."""
+def faults(rules: Rules, cell: NotebookNode) -> list[tuple[int, str]]:
+    """Return the faults of a cell, each with its line in the cell."""
     if found := list(rules.faults(cell.source, cell.metadata)):
         return found
-    is_check = "check" in cell.metadata
-    why = fault_of(cell.source, cell.metadata, earlier) if is_check else ""
-    earlier.append(cell.source)
+    why = fault_of(cell.metadata) if "check" in cell.metadata else ""
     return [(1, f"a check that cannot fail: {why}")] if why else []
-
-
-def first_line(lines: Sequence[str], fence: int, code: Sequence[str]) -> int:
-    """Return on which line of a page the code of a cell begins, after its options."""
-    places = range(fence, len(lines))
-    return next((i for i in places if lines[i : i + len(code)] == code), fence) + 1

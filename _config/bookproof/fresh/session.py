@@ -33,6 +33,8 @@ class Session:
         # half made, and the warning has to come again.
         self.unfinished = app.doctreedir / "unfinished"
         self.trusted = not self.unfinished.exists()
+        if not self.trusted:  # a static file may be half copied
+            shutil.rmtree(app.outdir / "_static", ignore_errors=True)
         app.doctreedir.mkdir(parents=True, exist_ok=True)
         self.unfinished.touch()
         installed = sorted(found.read_text("METADATA") or "" for found in distributions())

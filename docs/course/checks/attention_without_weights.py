@@ -1,4 +1,4 @@
-"""Attention without weights: listen to the others."""
+"""Self-attention without learned parameters: attend to the others."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.course.asking import agrees
-from selfattn_book.course.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.results import Program
 
 Weigh = Callable[[Tensor], Tensor]
 
@@ -15,9 +15,7 @@ Weigh = Callable[[Tensor], Tensor]
 def words(seed: int, length: int, width: int, size: float = 1.0) -> tuple[Tensor]:
     """Return random words."""
     chance = torch.Generator().manual_seed(seed)
-    return (
-        size * torch.randn(length, width, generator=chance, dtype=torch.float64),
-    )
+    return (size * torch.randn(length, width, generator=chance, dtype=torch.float64),)
 
 
 def scores(x: Tensor) -> Tensor:
@@ -30,90 +28,99 @@ def own(s: Tensor) -> Tensor:
     return torch.eye(len(s), dtype=torch.bool)
 
 
-def right(s: Tensor) -> Tensor:
-    """Return the weights of the others."""
+def others(s: Tensor) -> Tensor:
+    """Return the weights of the other words."""
     return s.masked_fill(own(s), -torch.inf).softmax(-1)
 
 
-def asks(keep: float) -> list[Asked]:
-    """Return what is asked."""
+def listening(
+    kept: float, weigh: Weigh = others, score: Weigh = scores, given: float | None = None
+) -> Weigh:
+    """Return the program that keeps a part of each word and adds the others with these weights."""
+    rest = 1 - kept if given is None else given
 
-    def with_weights(weigh: Weigh, share: float = keep) -> Weigh:
-        def listen(x: Tensor) -> Tensor:
-            if len(x) == 1:
-                return x
-            return share * x + (1 - share) * weigh(scores(x)) @ x
+    def listen(x: Tensor) -> Tensor:
+        return x if len(x) == 1 else kept * x + rest * weigh(score(x)) @ x
 
-        return listen
+    return listen
 
-    def late(s: Tensor) -> Tensor:
-        return s.softmax(-1).masked_fill(own(s), 0)
 
-    wrong = [
-        (
-            "Each word still listens to itself.",
-            with_weights(lambda s: s.softmax(-1)),
+def wrong(keep: float) -> dict[str, Program]:
+    """Return wrong programs by their misconceptions."""
+    return {
+        "Each word still attends to itself.": listening(keep, lambda s: s.softmax(-1)),
+        "A score of 0 hides nothing: its exponential is 1.": (
+            listening(keep, lambda s: s.masked_fill(own(s), 0).softmax(-1))
         ),
-        (
-            "A score of 0 hides nothing: its exponential is 1.",
-            with_weights(lambda s: s.masked_fill(own(s), 0).softmax(-1)),
+        "The weights of the others do not sum to one.": (
+            listening(keep, lambda s: s.softmax(-1).masked_fill(own(s), 0))
         ),
-        ("The weights of the others do not sum to one.", with_weights(late)),
-        ("The two shares are exchanged.", with_weights(right, 1 - keep)),
-        ("The share that a word keeps is missing.", with_weights(right, 0.0)),
-        (
-            "The share of the others is not 1 minus what is kept.",
-            lambda x: keep * x + right(scores(x)) @ x,
+        "The two shares are exchanged.": listening(1 - keep),
+        "The share that a word keeps is missing.": listening(0.0),
+        "The share of the others is not 1 minus the share that is kept.": (
+            lambda x: keep * x + others(scores(x)) @ x
         ),
-        (
-            "The divisor is missing.",
-            lambda x: keep * x + (1 - keep) * right(x @ x.T) @ x,
+        "The divisor is missing.": listening(keep, score=lambda x: x @ x.T),
+        "The divisor is the root of the dimension.": (
+            listening(keep, score=lambda x: x @ x.T / x.size(1))
         ),
-        (
-            "The divisor is the root of the width.",
-            lambda x: keep * x + (1 - keep) * right(x @ x.T / x.size(1)) @ x,
+        "The divisor counts words, not the dimension.": (
+            listening(keep, score=lambda x: x @ x.T / len(x) ** 0.5)
         ),
-        (
-            "The divisor counts words, not the width.",
-            lambda x: keep * x + (1 - keep) * right(x @ x.T / len(x) ** 0.5) @ x,
+        "The weights sum to one along the columns; a row belongs to a query.": (
+            listening(keep, lambda s: s.masked_fill(own(s), -torch.inf).softmax(0))
         ),
-        (
-            "The shares sum to one along the columns; a row asks.",
-            with_weights(lambda s: s.masked_fill(own(s), -torch.inf).softmax(0)),
+        "This is the plain mean of the others.": listening(keep, lambda s: others(0 * s)),
+        "A word alone has no others: a softmax of nothing is not a number.": (
+            lambda x: keep * x + (1 - keep) * others(scores(x)) @ x
         ),
-        (
-            "This is the plain mean of the others.",
-            with_weights(lambda s: right(torch.zeros_like(s))),
-        ),
-    ]
-    equation = "attention-without-weights.html#the-equation"
-    by_hand = "attention-without-weights.html#four-words-by-hand"
-    good = with_weights(right)
-    two, more = [words(1, 2, 3)], [words(2, 5, 3), words(3, 4, 7)]
-    large = [words(4, 6, 2, 4.0)]
-    alone = [words(5, 1, 3)]
-    return [
-        Asked(
-            "two words listen to each other alone",
-            agrees(good, two, *wrong),
-            by_hand,
-            2,
-        ),
-        Asked(
-            "more words share by their scores",
-            agrees(good, more, *wrong),
-            equation,
-            2,
-        ),
-        Asked(
-            "so they do where scores are large",
-            agrees(good, large, *wrong),
-            equation,
-        ),
-        Asked("a word alone stays as it is", agrees(good, alone, *wrong), by_hand),
-    ]
+        "These are weights, and not contexts.": lambda x: others(scores(x)),
+    }
+
+
+def word_by_word(keep: float) -> Program:
+    """Return the right program, with the others cut out."""
+
+    def one(x: Tensor, i: int) -> Tensor:
+        rest = torch.cat([x[:i], x[i + 1 :]])
+        weights = (rest @ x[i] / x.size(1) ** 0.5).softmax(0)
+        return keep * x[i] + (1 - keep) * weights @ rest if len(rest) else x[i]
+
+    return lambda x: torch.stack([one(x, i) for i in range(len(x))])
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [Exercise("listen", "def listen(X): ...", asks(numbers["keep"]))]
+    equation = "attention-without-weights.html#the-equation"
+    by_hand = "attention-without-weights.html#four-words-by-hand"
+    return [
+        Exercise(
+            "listen",
+            "def listen(X): ...",
+            [
+                Question(
+                    "two words attend to each other alone",
+                    by_hand,
+                    2,
+                    cases=lambda: [words(1, 2, 3)],
+                ),
+                Question(
+                    "more words attend by their scores",
+                    equation,
+                    2,
+                    cases=lambda: [words(2, 5, 3), words(3, 4, 7)],
+                ),
+                Question(
+                    "so they do where scores are large",
+                    equation,
+                    cases=lambda: [words(4, 6, 2, 4.0)],
+                ),
+                Question("a word alone stays as it is", by_hand, cases=lambda: [words(5, 1, 3)]),
+            ],
+            right=listening(numbers["keep"]),
+            wrong=wrong(numbers["keep"]),
+            unusual={"word by word": word_by_word(numbers["keep"])},
+            returns="the words",
+            tolerance=1e-5,
+        )
+    ]

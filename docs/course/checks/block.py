@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from selfattn_book.course.asking import Function, agrees
-from selfattn_book.course.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.answer_checks import Function, agrees
+from selfattn_book.exercises.checking.exercise import Asked, Exercise
 
 Case = tuple[Tensor, ...]
 ACTIVATIONS: dict[str, Function] = {"relu": F.relu, "silu": F.silu, "gelu": F.gelu}
@@ -45,9 +45,7 @@ def network(activation: str, eps: float, **parts: Function) -> Function:
     path = parts.get("path", lambda x, n: x)
     gained = parts.get("gained", lambda n, gain: gain * n)
 
-    def gated(
-        x: Tensor, gain: Tensor, gate: Tensor, up: Tensor, down: Tensor
-    ) -> Tensor:
+    def gated(x: Tensor, gain: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
         n = gained(norm(x), gain)
         return path(x, n) + join(n @ gate, n @ up) @ down
 
@@ -97,10 +95,7 @@ def mistakes(activation: str, eps: float) -> list[tuple[str, Function]]:
             "What is added to the path is x, not the normed one.",
             made(path=lambda x, n: n),
         ),
-        *(
-            (f"The activation is {name} here.", network(name, eps))
-            for name in others
-        ),
+        *((f"The activation is {name} here.", network(name, eps)) for name in others),
     ]
 
 
@@ -129,8 +124,8 @@ def asks(activation: str, eps: float) -> list[Asked]:
         ),
     ]
     return [
-        Asked(told, agrees(right, cases, *wrong), section, points)
-        for told, cases, section, points in asked
+        Asked(message, agrees(right, cases, *wrong), section, points)
+        for message, cases, section, points in asked
     ]
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.course.asking import Function, agrees, gives
-from selfattn_book.course.exercise import Asked, Exercise
-from selfattn_book.experiments.words import case_study, relative_words
+from selfattn_book.exercises.checking.answer_checks import Function, agrees, gives
+from selfattn_book.exercises.checking.exercise import Asked, Exercise
+from selfattn_book.experiments.words import case_study, xor_sentences
 
 Parts = Callable[[list[int]], list[Hashable]]
 PARTS: dict[str, Parts] = {
@@ -22,14 +22,14 @@ PARTS: dict[str, Parts] = {
 
 def counter(parts: Parts, **others: Any) -> Function:
     """Return the count of contradictions, put together from parts."""
-    choose, join = others.get("choose", combinations), others.get("join", _together)
+    select, join = others.get("select", combinations), others.get("join", _together)
     labelled = others.get("labelled", True)
 
     def count(tokens: Tensor, labels: Tensor) -> int:
         def pairs(label: int) -> Counter[Hashable]:
             rows = tokens[labels == label] if labelled else tokens
             kept = rows.unique(dim=0) if others.get("unique") else rows
-            pairs_of_rows = choose(kept.tolist(), 2)
+            pairs_of_rows = select(kept.tolist(), 2)
             return Counter(join(parts(a), parts(b)) for a, b in pairs_of_rows)
 
         ones, zeros = pairs(1), pairs(0)
@@ -47,9 +47,7 @@ def _together(one: list[Any], two: list[Any]) -> Hashable:
 
 def with_itself(rows: list[Any], size: int) -> Any:
     """Return all pairs without order, of a row with itself as well."""
-    return (
-        (rows[i], rows[j]) for i in range(len(rows)) for j in range(i, len(rows))
-    )
+    return ((rows[i], rows[j]) for i in range(len(rows)) for j in range(i, len(rows)))
 
 
 def mistakes(name: str) -> list[tuple[str, Function]]:
@@ -58,16 +56,16 @@ def mistakes(name: str) -> list[tuple[str, Function]]:
         PARTS[name],
         PARTS["words" if name == "placed words" else "placed words"],
     )
-    ordered = counter(parts, choose=permutations)
+    ordered = counter(parts, select=permutations)
     half = lambda t, y: ordered(t, y) / 2  # noqa: E731
     return [
         ("This is the other sum: placed words, or words.", counter(other)),
         ("Pairs have no order.", ordered),
         ("Pairs have no order.", half),
-        ("Four different rows are asked for.", counter(parts, choose=with_itself)),
+        ("Four different rows are asked for.", counter(parts, select=with_itself)),
         (
             "Four different rows are asked for.",
-            counter(parts, choose=lambda r, n: product(r, repeat=n)),
+            counter(parts, select=lambda r, n: product(r, repeat=n)),
         ),
         (
             "How often a word occurs matters.",
@@ -90,7 +88,7 @@ def asks(name: str) -> list[Asked]:
     """Return what is asked of a count."""
     right, wrong = counter(PARTS[name]), mistakes(name)
     tokens, labels = case_study()
-    one, two = relative_words()
+    one, two = xor_sentences()
     certificate = "case-study.html#a-proof-that-fits-in-a-list"
     places = "case-study.html#words-and-words-at-their-places"
     none = torch.tensor([[0, 1, 2], [3, 4, 0], [1, 1, 2]]), torch.tensor([1, 0, 1])
@@ -112,8 +110,8 @@ def asks(name: str) -> list[Asked]:
         ("and in larger data", [many(3, 2, 14), many(4, 3, 18)], certificate, 2),
     ]
     return [
-        Asked(told, agrees(right, cases, *wrong), section, points)
-        for told, cases, section, points in asked
+        Asked(message, agrees(right, cases, *wrong), section, points)
+        for message, cases, section, points in asked
     ]
 
 
@@ -163,8 +161,7 @@ def on_paper(k: int) -> list[Asked]:
             "This is a sum over the rows.": total,
             "There are k + 3 rows, not four.": total / 4,
             "ln 2 is the floor for one copy.": math.log(2),
-            "This is the price of one bag, where all share a logit.": -share
-            * math.log(share)
+            "This is the price of one bag, where all share a logit.": -share * math.log(share)
             - (1 - share) * math.log(1 - share),
         },
     }

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.course.asking import as_numbers, gives
-from selfattn_book.course.exercise import Asked, Exercise
-from selfattn_book.reasons.answer import YES, Answer, RefusedError, all_of, equal
-from selfattn_book.reasons.calls import call
+from selfattn_book.exercises.checking.answer_checks import as_numbers, gives
+from selfattn_book.exercises.checking.exercise import Asked, Exercise
+from selfattn_book.properties.answer import YES, Answer, RefusedError, all_of, equal
+from selfattn_book.properties.calls import call
 
 Piece = tuple[Tensor, Tensor, Tensor]
 Stream = Callable[..., Any]
@@ -144,27 +144,23 @@ def mistakes(
     ]
 
 
-def streamed(
-    stream: Stream, query: Tensor, pieces: list[Piece]
-) -> tuple[Tensor, Tensor]:
+def streamed(stream: Stream, query: Tensor, pieces: list[Piece]) -> tuple[Tensor, Tensor]:
     """Return what an answer makes of pieces that pass by, if it may be such a thing."""
     passing = (tuple(part.clone() for part in piece) for piece in pieces)
     made = call(stream, query.clone(), passing)
     if not isinstance(made, tuple | list) or len(made) != 2:
         got = "None" if made is None else type(made).__name__
-        told = "it must return the context and a logarithm for each query"
-        raise RefusedError(Answer("missing", f"{told}; got {got}."))
+        message = "it must return the context and a logarithm for each query"
+        raise RefusedError(Answer("missing", f"{message}; got {got}."))
     found = (
         as_numbers(made[0], "the context"),
         as_numbers(made[1], "the logarithms"),
     )
     shapes = (len(query), pieces[0][1].size(1)), (len(query),)
-    for name, own, shape in zip(
-        ("context", "logarithms"), found, shapes, strict=True
-    ):
+    for name, own, shape in zip(("context", "logarithms"), found, shapes, strict=True):
         if tuple(own.shape) != shape:
-            told = f"the {name} must have shape {shape}; got {tuple(own.shape)}."
-            raise RefusedError(Answer("shape", told))
+            message = f"the {name} must have shape {shape}; got {tuple(own.shape)}."
+            raise RefusedError(Answer("shape", message))
     return found
 
 
@@ -188,9 +184,7 @@ def asks(
         def explains(mistake: Callable[..., tuple[Tensor, Tensor]]) -> bool:
             return equal(found, mistake(query, pieces)[part], slack)
 
-        likely = (
-            (told, partial(explains, other)) for told, other in mistakes(silence)
-        )
+        likely = ((message, partial(explains, other)) for message, other in mistakes(silence))
         lost = ("Infinity met infinity: nan.", lambda: bool(found.isnan().any()))
         return no.because(*likely, lost)
 
@@ -214,14 +208,12 @@ def lets_go(stream: Stream) -> Answer:
 
     call(stream, query, passing())
     if len(refs) < 2 * len(pieces):
-        told = f"it fetched {len(refs)} of {2 * len(pieces)} pieces."
-        return Answer("mathematics", told)
+        message = f"it fetched {len(refs)} of {2 * len(pieces)} pieces."
+        return Answer("mathematics", message)
     if not kept:
         return YES
-    told = (
-        f"piece {kept[0]} was still in memory when piece {kept[0] + 2} was fetched."
-    )
-    return Answer("mathematics", told, "All pieces are collected first.")
+    message = f"piece {kept[0]} was still in memory when piece {kept[0] + 2} was fetched."
+    return Answer("mathematics", message, "All pieces are collected first.")
 
 
 def of_stream(silence: float) -> list[Asked]:
@@ -235,9 +227,7 @@ def of_stream(silence: float) -> list[Asked]:
 
     return [
         Asked("the context is that of attention", asks(silence, 0), SECTION, 2),
-        Asked(
-            "the logarithm is that of the denominator", asks(silence, 1), SECTION, 1
-        ),
+        Asked("the logarithm is that of the denominator", asks(silence, 1), SECTION, 1),
         Asked("hidden pieces do no harm", blind, SECTION, 1),
         Asked("large scores do no harm", large, SECTION, 1),
         Asked("it lets each piece go", lets_go, SECTION, 1),
@@ -265,9 +255,7 @@ def of_bill(numbers: dict[str, Any]) -> list[Asked]:
     wrong = {
         "layer": {
             "Heads are narrow: their number is not in it.": strip + heads * square,
-            "Every score is followed by a weighted value: twice the square.": (
-                strip + square / 2
-            ),
+            "Every score is followed by a weighted value: twice the square.": (strip + square / 2),
             "The output has a projection, too.": 3 * strip / 4 + square,
             "These are the projections alone.": strip,
         },
@@ -288,9 +276,7 @@ def of_bill(numbers: dict[str, Any]) -> list[Asked]:
                 4 * width**2 + cached * width
             ),
             "The newest token is projected, too.": 2 * cached * width,
-            "A single query asks, so there is no square.": (
-                4 * width**2 + 2 * cached**2 * width
-            ),
+            "A single query asks, so there is no square.": (4 * width**2 + 2 * cached**2 * width),
         },
         "takes_over": {
             "This is a layer without its feed-forward part.": 2 * width,
@@ -305,9 +291,7 @@ def of_bill(numbers: dict[str, Any]) -> list[Asked]:
             ],
             "The likes are exponentials already.": [
                 one,
-                one * math.exp(first - most)
-                + math.exp(c - most)
-                + math.exp(d - most),
+                one * math.exp(first - most) + math.exp(c - most) + math.exp(d - most),
             ],
         },
         "shrink": {
@@ -315,9 +299,7 @@ def of_bill(numbers: dict[str, Any]) -> list[Asked]:
             "The likes are exponentials already.": math.exp(first - most),
         },
     }
-    return gives(
-        wanted, wrong, "cost.html#count-before-you-time", points={"totals": 2}
-    )
+    return gives(wanted, wrong, "cost.html#count-before-you-time", points={"totals": 2})
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

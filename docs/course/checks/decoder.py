@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.course.asking import Function, agrees, gives
-from selfattn_book.course.exercise import Asked, Exercise
 from selfattn_book.encoder_decoder import Decoder
+from selfattn_book.exercises.checking.answer_checks import Function, agrees, gives
+from selfattn_book.exercises.checking.exercise import Asked, Exercise
 from selfattn_book.masks import causal_mask
 
 Case = tuple[Function, Tensor, Tensor, Tensor]
@@ -31,16 +31,14 @@ def silent(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
 
 
 for decoder in (attending, repeating, silent):
-    decoder.told = f"a decoder that is {decoder.__name__}"  # type: ignore[attr-defined]
+    decoder.message = f"a decoder that is {decoder.__name__}"  # type: ignore[attr-defined]
 
 
 def case(decoder: Function, seed: int, *lengths: int) -> Case:
     """Return a decoder, memory, padded targets and their lengths."""
     chance = torch.Generator().manual_seed(seed)
     sizes = (len(lengths), 5, 3), (len(lengths), max(lengths), 2)
-    memory, target = (
-        torch.randn(*s, generator=chance, dtype=torch.float64) for s in sizes
-    )
+    memory, target = (torch.randn(*s, generator=chance, dtype=torch.float64) for s in sizes)
     real = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
     return (
         decoder,
@@ -55,15 +53,11 @@ def loss(start: list[float], average: str, **parts: Any) -> Function:
     masked, counted = parts.get("masked", True), parts.get("counted", False)
     fed = parts.get("fed", lambda s, y: torch.cat([s, y[:, :-1]], 1))
 
-    def sequence_loss(
-        decoder: Function, memory: Tensor, target: Tensor, lengths: Tensor
-    ) -> Tensor:
+    def sequence_loss(decoder: Function, memory: Tensor, target: Tensor, lengths: Tensor) -> Tensor:
         count, length, _ = target.shape
         first = torch.tensor(start, dtype=target.dtype).expand(count, 1, 2)
         mask = causal_mask(length) if masked else torch.ones(length, length).bool()
-        errors = (
-            (decoder(fed(first, target), memory, mask) - target).pow(2).mean(-1)
-        )
+        errors = (decoder(fed(first, target), memory, mask) - target).pow(2).mean(-1)
         real = torch.arange(length) < lengths[:, None]
         real = torch.ones_like(real) if counted else real
         if average == "points":
@@ -153,8 +147,8 @@ def asks(start: list[float], average: str) -> list[Asked]:
         ),
     ]
     return [
-        Asked(told, agrees(right, cases, *wrong), section, points)
-        for told, cases, section, points in asked
+        Asked(message, agrees(right, cases, *wrong), section, points)
+        for message, cases, section, points in asked
     ]
 
 
@@ -181,25 +175,17 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
         },
         "cross_weights": {
             "Each head has weights of its own.": target * source,
-            "Queries come from the target, keys from the source.": heads
-            * source**2,
-            "There is no causal mask over the source.": heads
-            * target
-            * (target + 1)
-            // 2,
+            "Queries come from the target, keys from the source.": heads * source**2,
+            "There is no causal mask over the source.": heads * target * (target + 1) // 2,
         },
         "depends": {
             "The answer must not know the point that it is asked for.": target,
             "All points before it are fed.": 1,
         },
         "attention": {
-            "The heads are wide: each has the full width.": 3 * 3 * width
-            + width**2
-            + width,
+            "The heads are wide: each has the full width.": 3 * 3 * width + width**2 + width,
             "The biases are missing.": 3 * 2 * wide + wide * width,
-            "Its input has the width of a point.": 3 * (width * wide + wide)
-            + wide * width
-            + width,
+            "Its input has the width of a point.": 3 * (width * wide + wide) + wide * width + width,
             "The output layer is missing.": 9 * wide,
         },
         "network": {

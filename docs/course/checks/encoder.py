@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.course.asking import Function, agrees, result
-from selfattn_book.course.exercise import Asked, Exercise
 from selfattn_book.encoder_decoder import Encoder
+from selfattn_book.exercises.checking.answer_checks import Function, agrees, result
+from selfattn_book.exercises.checking.exercise import Asked, Exercise
 from selfattn_book.masks import padding_mask
-from selfattn_book.reasons.answer import YES, Answer
+from selfattn_book.properties.answer import YES, Answer
 
 Read = Callable[[Tensor, Tensor], Tensor]
 Case = tuple[Callable[..., Any], list[Tensor]]
@@ -20,7 +20,7 @@ Case = tuple[Callable[..., Any], list[Tensor]]
 class Counted:
     """An encoder that counts its calls and sees what it is given."""
 
-    told = "an encoder"
+    message = "an encoder"
 
     def __init__(self, encoder: Encoder):
         self.encoder, self.calls = encoder, 0
@@ -37,9 +37,7 @@ def encoder(seed: int, positions: bool = True) -> Counted:
     """Return an encoder whose states differ from each other clearly."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        made = Encoder(
-            d_model=3, num_heads=2, d_ff=16, positions=positions
-        ).double()
+        made = Encoder(d_model=3, num_heads=2, d_ff=16, positions=positions).double()
     for parameter in made.parameters():
         parameter.data *= 2
     return Counted(made)
@@ -48,9 +46,7 @@ def encoder(seed: int, positions: bool = True) -> Counted:
 def sources(seed: int, *lengths: int) -> list[Tensor]:
     """Return sources of these lengths."""
     chance = torch.Generator().manual_seed(seed)
-    return [
-        torch.randn(n, 2, generator=chance, dtype=torch.float64) for n in lengths
-    ]
+    return [torch.randn(n, 2, generator=chance, dtype=torch.float64) for n in lengths]
 
 
 def mean(states: Tensor, real: Tensor) -> Tensor:
@@ -118,10 +114,7 @@ def mistakes(name: str) -> list[tuple[str, Function]]:
             "This is the sum of the two states, not their mean.",
             read_out(lambda s, real: 2 * ends(s, real)),
         ),
-        *(
-            (f"Read was {other!r}, not {name!r}.", read_out(one))
-            for other, one in others
-        ),
+        *((f"Read was {other!r}, not {name!r}.", read_out(one)) for other, one in others),
         ("The first state was read.", read_out(lambda s, real: s[:, 0])),
     ]
 
@@ -132,10 +125,8 @@ def called_once(vectors: Function) -> Answer:
     result(vectors, counted, sources(7, 4, 2, 3), shape=(3, 3))
     if counted.calls == 1:
         return YES
-    told = (
-        f"for three sources the encoder was called {counted.calls} times, not once."
-    )
-    return Answer("mathematics", told)
+    message = f"for three sources the encoder was called {counted.calls} times, not once."
+    return Answer("mathematics", message)
 
 
 def asks(name: str) -> list[Asked]:
@@ -156,10 +147,7 @@ def asks(name: str) -> list[Asked]:
             1,
         ),
     ]
-    asked = [
-        Asked(told, agrees(right, c, *wrong), page, points)
-        for told, c, points in cases
-    ]
+    asked = [Asked(message, agrees(right, c, *wrong), page, points) for message, c, points in cases]
     return [*asked, Asked("all of it in one call", _both(right, wrong), page)]
 
 
@@ -171,8 +159,4 @@ def _both(right: Function, wrong: list[tuple[str, Function]]) -> Function:
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [
-        Exercise(
-            "vectors", "def vectors(encoder, sources): ...", asks(numbers["read"])
-        )
-    ]
+    return [Exercise("vectors", "def vectors(encoder, sources): ...", asks(numbers["read"]))]

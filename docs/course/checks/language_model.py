@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.course.asking import Function, agrees, gives
-from selfattn_book.course.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.answer_checks import Function, agrees, gives
+from selfattn_book.exercises.checking.exercise import Asked, Exercise
 
 CHARACTERS = torch.tensor([1, 2, 3, 5, 4, 2, 1])
 Case = tuple[Tensor, Tensor, Tensor]
@@ -97,8 +97,8 @@ def asks(prompt: int) -> list[Asked]:
     right, wrong = measured(prompt), mistakes(prompt)
     section = "language-model.html#how-surprised-is-it"
 
-    def asked(told: str, name: str, points: int) -> Asked:
-        return Asked(told, agrees(right, CASES[name], *wrong), section, points)
+    def asked(message: str, name: str, points: int) -> Asked:
+        return Asked(message, agrees(right, CASES[name], *wrong), section, points)
 
     return [
         asked("tokens of one character", "short", 2),
@@ -125,12 +125,9 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
     wrong = {
         "first": {"It is divided by the others, and not by all.": a / (b + c + d)},
         "cold": {
-            "The likes were taken to the power 1/2: this is hot, and not cold.": a
-            ** 0.5
-            / roots,
+            "The likes were taken to the power 1/2: this is hot, and not cold.": a**0.5 / roots,
             "The temperature makes no difference.": a / total,
-            "The share itself was squared, and not shared out again.": (a / total)
-            ** 2,
+            "The share itself was squared, and not shared out again.": (a / total) ** 2,
         },
         "two": {
             "What is left must be divided by its sum.": a / total,
@@ -141,12 +138,9 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
             "This is the surprise at the first word.": math.log2(total / a),
         },
         "counted": {
-            "This is the count alone: the shorter history has its share.": hits
-            / seen,
+            "This is the count alone: the shorter history has its share.": hits / seen,
             "The kinds are missing below.": (hits + kinds * shorter) / seen,
-            "The shorter history is weighed by 1, and not by the kinds.": (
-                hits + shorter
-            )
+            "The shorter history is weighed by 1, and not by the kinds.": (hits + shorter)
             / (seen + 1),
         },
     }

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.course.asking import Function, agrees
-from selfattn_book.course.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.results import Program
 
 Case = tuple[Tensor, Tensor, Tensor]
 
@@ -16,8 +16,7 @@ def case(seed: int, batch: int, heads: int, groups: int) -> Case:
     chance = torch.Generator().manual_seed(seed)
     shapes = ((heads, 3, 7), (groups, 5, 7), (groups, 5, 2))
     return tuple(  # type: ignore[return-value]
-        torch.randn(batch, *shape, generator=chance, dtype=torch.float64)
-        for shape in shapes
+        torch.randn(batch, *shape, generator=chance, dtype=torch.float64) for shape in shapes
     )
 
 
@@ -56,9 +55,7 @@ def interleaved(x: Tensor) -> Tensor:
     return x.permute(0, 2, 3, 1).flatten(2)
 
 
-def attention(
-    share: Function, merge: Function = side_by_side, divisor: float = 7**0.5
-) -> Function:
+def attention(share: Program, merge: Program = side_by_side, divisor: float = 7**0.5) -> Program:
     """Return grouped attention, put together from parts."""
 
     def grouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -69,79 +66,90 @@ def attention(
     return grouped
 
 
-def of_all(share: Function) -> Function:
+def of_all(share: Program) -> Program:
     """Divide by the root of the width of all heads."""
     return lambda q, k, v: attention(share, divisor=(7 * q.size(1)) ** 0.5)(q, k, v)
 
 
-def asks(sharing: str) -> list[Asked]:
-    """Return what is asked."""
-    share, other = (
-        (neighbours, in_turn) if sharing == "neighbours" else (in_turn, neighbours)
-    )
-    wrong = [
-        (
-            "The heads are shared the other way: neighbours, or in turn.",
-            attention(other),
+def not_merged(share: Program) -> Program:
+    """Return grouped attention whose heads stay apart."""
+    return attention(share, lambda x: x)
+
+
+def wrong(share: Program, other: Program) -> dict[str, Program]:
+    """Return wrong programs by their misconceptions."""
+
+    def only_values(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        times = q.size(1) // k.size(1)
+        return attention(lambda x, n: x)(q, other(k, times), share(v, times))
+
+    return {
+        "The heads are shared the other way: neighbours, or in turn.": attention(other),
+        "Words and heads are scrambled: move the axes first.": attention(share, scrambled),
+        "The heads are concatenated one after the other, not entry by entry.": (
+            attention(share, interleaved)
         ),
-        (
-            "Words and heads are scrambled: move the axes first.",
-            attention(share, scrambled),
+        "They are shared the other way, and scrambled: move the axes first.": (
+            attention(other, scrambled)
         ),
-        (
-            "The heads stand side by side, not entry by entry.",
-            attention(share, interleaved),
-        ),
-        (
-            "They are shared the other way, and scrambled: move the axes first.",
-            attention(other, scrambled),
-        ),
-        ("The divisor is missing.", attention(share, divisor=1.0)),
-        ("The divisor is the root of the width.", attention(share, divisor=7.0)),
-        ("The divisor is that of one head.", of_all(share)),
-        ("All heads use the first keys and values.", attention(first)),
-        ("All heads use the mean of the keys and values.", attention(averaged)),
-        (
-            "Only the values are shared as they should be.",
-            lambda q, k, v: attention(
-                lambda x, n: share(x, n) if x is v else other(x, n)
-            )(q, k, v),
-        ),
-    ]
-    equation = "many-heads.html#the-equation"
-    merge = "many-heads.html#cut-and-move-or-scramble"
-    one_word = [
-        tuple(x[:, :, :1] if n == 0 else x for n, x in enumerate(case(5, 2, 4, 2)))
-    ]
-    asked: list[tuple[str, list[Any], str, int]] = [
-        (
-            "with as many keys as queries it is what it was",
-            [case(1, 2, 3, 3)],
-            equation,
-            1,
-        ),
-        ("one head of keys can serve all", [case(2, 3, 4, 1)], equation, 1),
-        (
-            "groups share as they should",
-            [case(3, 2, 6, 3), case(4, 3, 6, 2)],
-            merge,
-            4,
-        ),
-        ("a single word is no exception", one_word, merge, 1),
-    ]
-    right = attention(share)
-    return [
-        Asked(told, agrees(right, cases, *wrong), section, points)
-        for told, cases, section, points in asked
-    ]
+        "The divisor is missing.": attention(share, divisor=1.0),
+        "The divisor is the root of the dimension.": attention(share, divisor=7.0),
+        "The divisor is the root of one head's dimension, not of all heads'.": of_all(share),
+        "All heads use the first keys and values.": attention(first),
+        "All heads use the mean of the keys and values.": attention(averaged),
+        "Only the values are shared as they should be.": only_values,
+        "The heads are averaged, and not concatenated.": attention(share, lambda x: x.mean(1)),
+        "The heads have still to be concatenated.": not_merged(share),
+    }
+
+
+def by_einsum(sharing: str) -> Program:
+    """Return the right program, by products over groups."""
+
+    def grouped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        near = sharing == "neighbours"
+        q = q.unflatten(1, (k.size(1), -1) if near else (-1, k.size(1)))
+        q = q if near else q.transpose(1, 2)
+        w = torch.einsum("bgntd,bgsd->bgnts", q, k).div(q.size(-1) ** 0.5).softmax(-1)
+        c = torch.einsum("bgnts,bgse->bgnte", w, v)
+        return side_by_side((c if near else c.transpose(1, 2)).flatten(1, 2))
+
+    return grouped
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
+    near = numbers["sharing"] == "neighbours"
+    share, other = (neighbours, in_turn) if near else (in_turn, neighbours)
+    equation = "many-heads.html#the-equation"
+    merge = "many-heads.html#cut-and-move-or-scramble"
+    query, key, value = case(5, 2, 4, 2)
+    questions = [
+        Question(
+            "with as many keys as queries it is multi-head attention",
+            equation,
+            cases=lambda: [case(1, 2, 3, 3)],
+        ),
+        Question("one head of keys can serve all", equation, cases=lambda: [case(2, 3, 4, 1)]),
+        Question(
+            "groups share as they should",
+            merge,
+            4,
+            cases=lambda: [case(3, 2, 6, 3), case(4, 3, 6, 2)],
+        ),
+        Question(
+            "a single word is no exception", merge, cases=lambda: [(query[:, :, :1], key, value)]
+        ),
+    ]
     return [
         Exercise(
             "grouped",
             "def grouped(query, key, value): ...",
-            asks(numbers["sharing"]),
+            questions,
+            right=attention(share),
+            wrong=wrong(share, other),
+            unusual={"products over groups": by_einsum(numbers["sharing"])},
+            returns="the contexts",
+            tolerance=1e-5,
         )
     ]

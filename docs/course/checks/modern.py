@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from selfattn_book.course.asking import Function, agrees, gives
-from selfattn_book.course.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.answer_checks import Function, agrees, gives
+from selfattn_book.exercises.checking.exercise import Asked, Exercise
 
 KINDS = {"little": "<f4", "big": ">f4"}
 Tensors = dict[str, Tensor]
@@ -26,9 +26,7 @@ class File(bytes):
 def drawn(seed: int, **shapes: tuple[int, ...]) -> Tensors:
     """Return tensors of some shapes, by name."""
     chance = torch.Generator().manual_seed(seed)
-    return {
-        name: torch.randn(shape, generator=chance) for name, shape in shapes.items()
-    }
+    return {name: torch.randn(shape, generator=chance) for name, shape in shapes.items()}
 
 
 def written(tensors: Tensors, length: int, order: str, *, spaces: int = 0) -> File:
@@ -57,9 +55,7 @@ def reader(length: int, order: str, **parts: Any) -> Function:
         if parts.get("first"):
             body = data[length + size :][: end - begin]
         kind = KINDS[parts.get("numbers", order)]
-        values = np.frombuffer(body, kind).reshape(
-            entry["shape"], order=parts.get("by", "C")
-        )
+        values = np.frombuffer(body, kind).reshape(entry["shape"], order=parts.get("by", "C"))
         return torch.tensor(values.astype("float32"))
 
     return read
@@ -85,9 +81,7 @@ def asks(length: int, order: str) -> list[Asked]:
         ("The tensor begins at its own offset.", reader(length, order, first=True)),
     ]
 
-    def case(
-        seed: int, name: str, *, spaces: int = 0, **shapes: tuple[int, ...]
-    ) -> Any:
+    def case(seed: int, name: str, *, spaces: int = 0, **shapes: tuple[int, ...]) -> Any:
         return written(drawn(seed, **shapes), length, order, spaces=spaces), name
 
     section = "modern.html#what-is-in-a-file-of-weights"
@@ -113,8 +107,8 @@ def asks(length: int, order: str) -> list[Asked]:
         ),
     ]
     return [
-        Asked(told, agrees(reader(length, order), cases, *wrong), section, points)
-        for told, cases, points in asked
+        Asked(message, agrees(reader(length, order), cases, *wrong), section, points)
+        for message, cases, points in asked
     ]
 
 
@@ -124,8 +118,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
     row, (p, s) = numbers["row"], numbers["places"]
     each = 2 * blocks * keys * numbers["d_head"] * 2
     ways = {
-        "All heads of queries were counted; only keys and values are kept.": heads
-        / keys,
+        "All heads of queries were counted; only keys and values are kept.": heads / keys,
         "Keys and values are kept, both.": 1 / 2,
         "A number takes two bytes.": 1 / 2,
         "Every block keeps its own.": 1 / blocks,
@@ -142,35 +135,24 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
         "score": math.cos(p - s),
     }
     wrong = {
-        "per_token": {told: each * way for told, way in ways.items()},
-        "gigabytes": {told: long * way for told, way in ways.items()},
+        "per_token": {message: each * way for message, way in ways.items()},
+        "gigabytes": {message: long * way for message, way in ways.items()},
         "kept": {
-            **{told: near * way for told, way in ways.items()},
+            **{message: near * way for message, way in ways.items()},
             "This is the whole text.": long * 1000,
         },
         "normed": {
-            "The mean was subtracted: this is LayerNorm.": [
-                (x - mean) / spread for x in row
-            ],
-            "It is the mean of the squares, not their sum.": [
-                x / size / 2 for x in row
-            ],
+            "The mean was subtracted: this is LayerNorm.": [(x - mean) / spread for x in row],
+            "It is the mean of the squares, not their sum.": [x / size / 2 for x in row],
             "The root is missing.": [x / size**2 for x in row],
         },
         "score": {
-            "Positions turn by radians, not by degrees.": math.cos(
-                math.radians(p - s)
-            ),
-            "This is the sine; the product of two hands is the cosine.": math.sin(
-                p - s
-            ),
-            "Both turn, and only the difference is left.": math.cos(p)
-            * math.cos(s),
+            "Positions turn by radians, not by degrees.": math.cos(math.radians(p - s)),
+            "This is the sine; the product of two hands is the cosine.": math.sin(p - s),
+            "Both turn, and only the difference is left.": math.cos(p) * math.cos(s),
         },
     }
-    return gives(
-        wanted, wrong, "modern.html#heads-that-share-their-keys", tolerance=0.002
-    )
+    return gives(wanted, wrong, "modern.html#heads-that-share-their-keys", tolerance=0.002)
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

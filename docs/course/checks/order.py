@@ -7,15 +7,13 @@ import torch
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.course.asking import Function, agrees
-from selfattn_book.course.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.results import Program
 from selfattn_book.masks import causal_mask
 from selfattn_book.positions import sinusoidal_encoding
 
 Model = Callable[[Tensor], Tensor]
-X = torch.randn(
-    7, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64
-)
+X = torch.randn(7, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
 def attend(x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -24,30 +22,30 @@ def attend(x: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 def ring(x: Tensor) -> Tensor:
-    """Look at both neighbours in a ring; turning and mirroring show nothing."""
+    """Add both neighbors in a ring; rotating and mirroring show nothing."""
     return (x + x.roll(1, 0) + x.roll(-1, 0)).relu()
 
 
 def one_way(x: Tensor) -> Tensor:
-    """Look at one neighbour in a ring; turning shows nothing."""
+    """Subtract one neighbor in a ring; rotating shows nothing."""
     return (x - x.roll(1, 0)).relu()
 
 
 def middle(x: Tensor) -> Tensor:
-    """Look at how far the middle is; mirroring shows nothing."""
+    """Use the distance from the middle; mirroring shows nothing."""
     place = torch.arange(len(x)) - (len(x) - 1) / 2
     return x.tanh() * (1 + place**2)[:, None]
 
 
 def special(x: Tensor, place: int) -> Tensor:
-    """Treat one place in a special way."""
+    """Treat one position in a special way."""
     factor = torch.ones(len(x), 1, dtype=x.dtype)
     factor[place] = 1.5
     return factor * x.tanh()
 
 
 def halves(x: Tensor) -> Tensor:
-    """Let each half of a sentence see itself alone."""
+    """Let each half of a sentence attend to itself alone."""
     half = torch.arange(len(x)) < len(x) // 2
     return attend(x, half[:, None] == half)
 
@@ -58,12 +56,8 @@ MODELS: dict[str, Model] = {
     "attention in 32 bits": lambda x: attend(x.float()).double(),
     "large numbers in 32 bits": lambda x: x + 1e-7 * torch.arange(len(x))[:, None],
     "a model that forgets its input": lambda x: torch.ones_like(x),
-    "positions": lambda x: attend(
-        x + sinusoidal_encoding(len(x), 4, dtype=x.dtype)
-    ),
-    "a table without words": lambda x: (
-        sinusoidal_encoding(len(x), 4, dtype=x.dtype) + 0 * x
-    ),
+    "positions": lambda x: attend(x + sinusoidal_encoding(len(x), 4, dtype=x.dtype)),
+    "a table without words": lambda x: sinusoidal_encoding(len(x), 4, dtype=x.dtype) + 0 * x,
     "a causal mask": lambda x: attend(x, causal_mask(len(x))).tanh(),
     "a ring": ring,
     "a ring, one way": one_way,
@@ -73,18 +67,18 @@ MODELS: dict[str, Model] = {
 }
 
 
-class Told:
+class Named:
     """A model that can be named."""
 
-    def __init__(self, told: str, model: Model):
-        self.told, self.model = f"the model {told!r}", model
+    def __init__(self, message: str, model: Model):
+        self.message, self.model = f"the model {message!r}", model
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return what the model does."""
         return self.model(x)
 
 
-def models(law: str, *names: str) -> list[tuple[Told, Tensor]]:
+def models(law: str, *names: str) -> list[tuple[Named, Tensor]]:
     """Return models that are judged, each with a sentence; the invariant ones read a mean."""
 
     def pooled(model: Model) -> Model:
@@ -92,12 +86,11 @@ def models(law: str, *names: str) -> list[tuple[Told, Tensor]]:
 
     kept = [(name, MODELS[name]) for name in ("attention", *names)]
     return [
-        (Told(name, model if law == "equivariant" else pooled(model)), X)
-        for name, model in kept
+        (Named(name, model if law == "equivariant" else pooled(model)), X) for name, model in kept
     ]
 
 
-def trying(law: str, orders: list[Tensor], close: float = 1e-4) -> Function:
+def trying(law: str, orders: list[Tensor], close: float = 1e-4) -> Program:
     """Return a test that tries these orders."""
 
     def keeps(model: Model, x: Tensor) -> bool:
@@ -115,100 +108,100 @@ def trying(law: str, orders: list[Tensor], close: float = 1e-4) -> Function:
     return keeps
 
 
-def mistakes(law: str, many: list[Tensor]) -> list[tuple[str, Function]]:
-    """Return misconceptions, each with the test that follows from it."""
+def wrong_tests(law: str, many: list[Tensor]) -> dict[str, Program]:
+    """Return wrong tests by their misconceptions."""
     places = torch.arange(7)
     swap = places.clone()
     swap[:2] = torch.tensor([1, 0])
     mirror, turned = places.flip(0), [places.roll(k) for k in range(7)]
 
-    def inverse(model: Model, x: Tensor) -> bool:
-        before = model(x)
-        return all(
-            torch.allclose(model(x[o]), before[o.argsort()], 0, 1e-4) for o in many
-        )
-
     def other_law(model: Model, x: Tensor) -> bool:
         before = model(x)
-        if law == "equivariant":
-            return all(torch.allclose(model(x[o]), before, 0, 1e-4) for o in many)
-        return all(
-            torch.allclose(model(x[o]), before[o % len(before)], 0, 1e-4)
-            for o in many
-        )
+        permuted = [before if law == "equivariant" else before[o[o < len(before)]] for o in many]
+        pairs = zip(many, permuted, strict=True)
+        return all(torch.allclose(model(x[order]), wanted, 0, 1e-4) for order, wanted in pairs)
 
-    return [
-        ("Every model was believed.", lambda model, x: True),
-        ("No model was believed.", lambda model, x: False),
-        ("Rounding was taken for a breach of the law.", trying(law, many, 0)),
-        ("Rounding was taken for a breach of the law.", trying(law, many, 1e-9)),
-        ("This is the other law.", other_law),
-        ("The outputs were moved the other way.", inverse),
-        (
-            "The answer is turned round.",
-            lambda model, x: not trying(law, many)(model, x),
+    return {
+        "Every model passed: try the law on orders other than the given one.": (
+            lambda model, x: True
         ),
-        ("A mirror image is one shuffle of many.", trying(law, [mirror])),
-        ("One pair of words is one shuffle of many.", trying(law, [swap])),
-        (
-            "Turning the sentence round does not tear neighbours apart.",
-            trying(law, turned),
-        ),
-        ("The law was tried on the order as it is.", trying(law, [places])),
-    ]
+        "No model passed.": lambda model, x: False,
+        "Rounding was taken for a violation of the law.": trying(law, many, 1e-9),
+        "This is the other law, or the outputs were permuted the other way.": other_law,
+        "True and False are exchanged.": lambda model, x: not trying(law, many)(model, x),
+        "A mirror image is one permutation of many.": trying(law, [mirror]),
+        "One pair of words is one permutation of many.": trying(law, [swap]),
+        "Rotating the sentence leaves neighbors together.": trying(law, turned),
+    }
 
 
-def asks(law: str) -> list[Asked]:
-    """Return what is asked of a test."""
-    chance = torch.Generator().manual_seed(3)
-    many = [torch.randperm(7, generator=chance) for _ in range(15)]
-    right, wrong = trying(law, many), mistakes(law, many)
-    test, theorem = (
-        "order.html#a-law-is-a-test",
-        "order.html#the-theorem-and-its-proof",
-    )
-    ways, blind = (
-        "order.html#two-ways-to-let-the-order-in",
-        "order.html#which-bugs-does-a-shuffle-find",
-    )
-    asked = [
-        (
-            "it believes models that keep the law",
-            (
-                "a network for each word",
-                "a model that forgets its input",
-                "positions",
-            ),
-            theorem,
-            2,
-        ),
-        (
-            "rounding is no breach",
-            ("attention in 32 bits", "large numbers in 32 bits", "positions"),
-            test,
-            1,
-        ),
-        ("it notices positions and masks", ("positions", "a causal mask"), ways, 2),
-        (
-            "it notices one special place",
-            ("place 0", "place 2", "place 6"),
-            blind,
-            1,
-        ),
-        (
-            "it notices neighbours and halves",
-            ("a ring", "a ring, one way", "far from the middle", "halves"),
-            blind,
-            2,
-        ),
-    ]
-    return [
-        Asked(told, agrees(right, models(law, *names), *wrong), section, points)
-        for told, names, section, points in asked
-    ]
+def by_matrices(law: str) -> Program:
+    """Return the right test, with permutation matrices."""
+
+    def keeps(model: Model, x: Tensor) -> Tensor:
+        worst = torch.zeros(())
+        for _ in range(30):
+            matrix = torch.eye(len(x), dtype=x.dtype)[torch.randperm(len(x))]
+            wanted = matrix @ model(x) if law == "equivariant" else model(x)
+            worst = torch.maximum(worst, (model(matrix @ x) - wanted).abs().max())
+        return worst < 1e-3
+
+    return keeps
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    stub = "def keeps_the_law(model, x): ..."
-    return [Exercise("keeps_the_law", stub, asks(numbers["law"]))]
+    law = numbers["law"]
+    chance = torch.Generator().manual_seed(3)
+    many = [torch.randperm(7, generator=chance) for _ in range(15)]
+
+    def asked(message: str, section: str, points: int, *names: str) -> Question:
+        return Question(message, f"order.html#{section}", points, cases=lambda: models(law, *names))
+
+    blind = "which-bugs-does-a-shuffle-find"
+    questions = [
+        asked(
+            "models that keep the law pass",
+            "the-theorem-and-its-proof",
+            2,
+            "a network for each word",
+            "a model that forgets its input",
+            "positions",
+        ),
+        asked(
+            "rounding is no violation",
+            "a-law-is-a-test",
+            1,
+            "attention in 32 bits",
+            "large numbers in 32 bits",
+            "positions",
+        ),
+        asked(
+            "positions and masks are found",
+            "two-ways-to-let-the-order-in",
+            2,
+            "positions",
+            "a causal mask",
+        ),
+        asked("one special position is found", blind, 1, "place 0", "place 2", "place 6"),
+        asked(
+            "neighbors and halves are found",
+            blind,
+            2,
+            "a ring",
+            "a ring, one way",
+            "far from the middle",
+            "halves",
+        ),
+    ]
+    return [
+        Exercise(
+            "keeps_the_law",
+            "def keeps_the_law(model, x): ...",
+            questions,
+            right=trying(law, many),
+            wrong=wrong_tests(law, many),
+            unusual={"permutation matrices": by_matrices(law)},
+            returns="the verdict",
+        )
+    ]

@@ -1,4 +1,4 @@
-"""Sine and cosine positions: turn queries and keys, and two clocks on paper."""
+"""Positional encoding: rotate queries and keys, and two clocks on paper."""
 
 import math
 from typing import Any
@@ -6,14 +6,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.course.asking import Function, agrees, gives
-from selfattn_book.course.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.results import Program
 
 Case = tuple[Tensor, int]
 
 
 def case(seed: int, start: int, *shape: int) -> Case:
-    """Return vectors, and where the first one stands."""
+    """Return vectors, and the position of the first one."""
     chance = torch.Generator().manual_seed(seed)
     return torch.randn(*shape, generator=chance, dtype=torch.float64), start
 
@@ -27,16 +28,12 @@ def take(x: Tensor, pairs: str) -> tuple[Tensor, Tensor]:
 
 
 def put(a: Tensor, c: Tensor, pairs: str) -> Tensor:
-    """Put pairs back in their places."""
-    return (
-        torch.stack([a, c], -1).flatten(-2)
-        if pairs == "neighbours"
-        else torch.cat([a, c], -1)
-    )
+    """Put pairs back at their columns."""
+    return torch.stack([a, c], -1).flatten(-2) if pairs == "neighbours" else torch.cat([a, c], -1)
 
 
 def angles(x: Tensor, start: int, base: float, exponent: float = 2.0) -> Tensor:
-    """Return by how much each pair at each position is turned."""
+    """Return the angle of each pair at each position."""
     length, width = x.shape[-2:]
     place = torch.arange(start, start + length, dtype=torch.float64)
     pair = torch.arange(width // 2, dtype=torch.float64)
@@ -51,7 +48,7 @@ def turn(
     exponent: float = 2.0,
     sign: float = 1.0,
     shift: int = 0,
-) -> Function:
+) -> Program:
     """Return a rotation, put together from parts."""
 
     def rotate(x: Tensor, start: int) -> Tensor:
@@ -62,8 +59,8 @@ def turn(
     return rotate
 
 
-def mistakes(base: float, pairs: str) -> list[tuple[str, Function]]:
-    """Return misconceptions, each with what follows from it."""
+def wrong_rotations(base: float, pairs: str) -> dict[str, Program]:
+    """Return wrong programs by their misconceptions."""
     other = "halves" if pairs == "neighbours" else "neighbours"
     right = turn(base, pairs)
 
@@ -79,75 +76,89 @@ def mistakes(base: float, pairs: str) -> list[tuple[str, Function]]:
         by = angles(x, start, base)
         return x + put(by.sin(), by.cos(), "neighbours")
 
-    return [
-        (
-            "The pairs are formed the other way: neighbours, or halves.",
-            turn(base, other),
+    return {
+        "The pairs are formed the other way: neighbors, or halves.": turn(base, other),
+        "The pairs are put back at other positions than they came from.": turn(base, pairs, other),
+        "The pairs are formed the other way, and put back as they should be.": (
+            turn(base, other, pairs)
         ),
-        (
-            "The pairs are put back in other places than they came from.",
-            turn(base, pairs, other),
+        "It is rotated the other way round.": turn(base, pairs, sign=-1.0),
+        "The base is 10000 here, not yours.": turn(10000.0, pairs),
+        "Pair i has the exponent −2i/D.": turn(base, pairs, exponent=1.0),
+        "Later pairs rotate more slowly, not faster.": turn(base, pairs, exponent=-2.0),
+        "All pairs rotate at one speed.": turn(base, pairs, exponent=0.0),
+        "The position of the first vector was ignored.": lambda x, start: right(x, 0),
+        "Positions are counted from 0.": turn(base, pairs, shift=1),
+        "The second entry was made from the first one's new value.": in_place,
+        "A code was added; nothing was rotated.": added,
+        "Rows and columns are exchanged.": by_columns,
+        "These are angles: the vectors have still to be rotated.": (
+            lambda x, start: angles(x, start, base)
         ),
-        (
-            "The pairs are put back in other places than they came from.",
-            turn(base, other, pairs),
-        ),
-        ("It is turned the other way round.", turn(base, pairs, sign=-1.0)),
-        ("The base is 10000 here, not yours.", turn(10000.0, pairs)),
-        ("Pair i has the exponent −2i/D.", turn(base, pairs, exponent=1.0)),
-        (
-            "Later pairs turn more slowly, not faster.",
-            turn(base, pairs, exponent=-2.0),
-        ),
-        ("All pairs turn at one speed.", turn(base, pairs, exponent=0.0)),
-        (
-            "Where the first vector stands was ignored.",
-            lambda x, start: right(x, 0),
-        ),
-        ("Positions are counted from 0.", turn(base, pairs, shift=1)),
-        ("The second entry was made from the first one's new value.", in_place),
-        ("A code was added; nothing was turned.", added),
-        ("Rows and columns are exchanged.", by_columns),
-    ]
+    }
 
 
-def asks(base: float, pairs: str) -> list[Asked]:
-    """Return what is asked of a rotation."""
-    right, wrong = turn(base, pairs), mistakes(base, pairs)
-    shift, after = (
-        "positions.html#a-shift-is-a-rotation",
-        "positions.html#what-came-after",
-    )
-    asked = [
-        (
-            "one pair of columns turns like the hand of a clock",
-            [case(1, 0, 5, 2)],
-            shift,
+def by_complex_numbers(base: float, pairs: str) -> Program:
+    """Return the right program, with complex numbers."""
+
+    def rotate(x: Tensor, start: int) -> Tensor:
+        by = angles(x, start, base)
+        z = torch.complex(*take(x, pairs)) * torch.polar(torch.ones_like(by), by)
+        return put(z.real, z.imag, pairs)
+
+    return rotate
+
+
+def by_swapped_copy(base: float, pairs: str) -> Program:
+    """Return the right program, as many language models have it."""
+
+    def rotate(x: Tensor, start: int) -> Tensor:
+        by = angles(x, start, base)
+        (a, c), by = take(x, pairs), put(by, by, pairs)
+        return x * by.cos() + put(-c, a, pairs) * by.sin()
+
+    return rotate
+
+
+def rotate(base: float, pairs: str) -> Exercise:
+    """Return the exercise on rotated queries and keys."""
+    after = "positions.html#what-came-after"
+    questions = [
+        Question(
+            "one pair of columns rotates like the hand of a clock",
+            "positions.html#a-shift-is-a-rotation",
             2,
+            cases=lambda: [case(1, 0, 5, 2)],
         ),
-        (
+        Question(
             "each pair has its own speed",
-            [case(2, 0, 4, 6)],
             "positions.html#the-formula",
             3,
+            cases=lambda: [case(2, 0, 4, 6)],
         ),
-        (
-            "it begins where it is told to",
-            [case(3, 9, 3, 4), case(4, 100, 1, 6)],
+        Question(
+            "it begins at the position that is given",
             after,
             2,
+            cases=lambda: [case(3, 9, 3, 4), case(4, 100, 1, 6)],
         ),
-        (
-            "it does so for all heads and sentences",
-            [case(5, 2, 2, 3, 5, 8)],
-            after,
-            1,
+        Question(
+            "it works for all heads and sentences", after, cases=lambda: [case(5, 2, 2, 3, 5, 8)]
         ),
     ]
-    return [
-        Asked(told, agrees(right, cases, *wrong), section, points)
-        for told, cases, section, points in asked
-    ]
+    return Exercise(
+        "rotate",
+        "def rotate(x, start): ...",
+        questions,
+        right=turn(base, pairs),
+        wrong=wrong_rotations(base, pairs),
+        unusual={
+            "complex numbers": by_complex_numbers(base, pairs),
+            "a swapped copy": by_swapped_copy(base, pairs),
+        },
+        returns="the vectors",
+        tolerance=1e-5,
+    )
 
 
 def width_for(places: int, turn: float = 2 * math.pi, last: int = 2) -> int:
@@ -158,8 +169,8 @@ def width_for(places: int, turn: float = 2 * math.pi, last: int = 2) -> int:
     return width
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Asked]:
-    """Return what is asked of two clocks."""
+def on_paper(numbers: dict[str, Any]) -> list[Question]:
+    """Return the questions about two clocks."""
     k, places = numbers["steps"], numbers["places"]
     product = math.cos(k) + math.cos(k / 10)
     degrees = math.cos(math.radians(k)) + math.cos(math.radians(k / 10))
@@ -175,8 +186,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
             "These are degrees; angles are in radians.": degrees,
             "The base is 100, so the slow clock has the speed 1/10.": math.cos(k)
             + math.cos(k / 100),
-            "These are sines; the product leaves cosines.": math.sin(k)
-            + math.sin(k / 10),
+            "These are sines; the product leaves cosines.": math.sin(k) + math.sin(k / 10),
         },
         "distance": {
             "The root is missing.": 4 - 2 * product,
@@ -194,12 +204,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
             "The last of the D/2 clocks has the number D/2 − 1.": 20000 * math.pi,
             "A turn is 2π, not 1.": 1000,
         },
-        "width": {
-            "A clock takes two columns; an even width is asked for.": width_for(
-                places
-            )
-            - 1
-        },
+        "width": {"A clock takes two columns; an even width is asked for.": width_for(places) - 1},
     }
     formula = "positions.html#the-formula"
     return gives(wanted, wrong, formula, points={"width": 2})
@@ -208,10 +213,6 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
     return [
-        Exercise(
-            "rotate",
-            "def rotate(x, start): ...",
-            asks(numbers["base"], numbers["pairs"]),
-        ),
+        rotate(numbers["base"], numbers["pairs"]),
         Exercise("two_clocks", "def two_clocks(): ...", on_paper(numbers)),
     ]

@@ -5,10 +5,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.course.asking import Function, agrees, as_numbers
-from selfattn_book.course.exercise import Asked, Exercise
-from selfattn_book.reasons.answer import YES, Answer, RefusedError
-from selfattn_book.reasons.calls import call
+from selfattn_book.exercises.checking.answer_checks import Function, agrees, as_numbers
+from selfattn_book.exercises.checking.exercise import Asked, Exercise
+from selfattn_book.properties.answer import YES, Answer, RefusedError
+from selfattn_book.properties.calls import call
 
 Step = tuple[Tensor, Tensor, Tensor]
 Conversation = tuple[Tensor, Tensor, Tensor]
@@ -18,17 +18,13 @@ def conversation(seed: int, length: int) -> Conversation:
     """Return queries, keys and values of all places."""
     chance = torch.Generator().manual_seed(seed)
     shapes = (2, length, 3), (2, length, 3), (2, length, 5)
-    query, key, value = (
-        2 * torch.randn(*s, generator=chance, dtype=torch.float64) for s in shapes
-    )
+    query, key, value = (2 * torch.randn(*s, generator=chance, dtype=torch.float64) for s in shapes)
     return query, key, value
 
 
 def steps(talk: Conversation) -> list[Step]:
     """Return what each step is given."""
-    return [
-        (q, k, v) for q, k, v in zip(*(x.split(1, 1) for x in talk), strict=True)
-    ]
+    return [(q, k, v) for q, k, v in zip(*(x.split(1, 1) for x in talk), strict=True)]
 
 
 def rolled(roll: Function) -> Function:
@@ -46,8 +42,8 @@ def context_of(roll: Function, step: Step, cache: list[Any]) -> Tensor:
     """Return the context of a step, or refuse what is none."""
     context = as_numbers(call(roll, *(x.clone() for x in step), cache))
     if tuple(context.shape) != (2, 1, 5):
-        told = f"a context must have shape (2, 1, 5); got {tuple(context.shape)}."
-        raise RefusedError(Answer("shape", told))
+        message = f"a context must have shape (2, 1, 5); got {tuple(context.shape)}."
+        raise RefusedError(Answer("shape", message))
     return context
 
 
@@ -115,12 +111,12 @@ def is_small(window: int, first: int) -> Function:
             said = context_of(roll, step, cache)
             held = sum(x.numel() for x in flat(cache))
             if held > most:
-                told = f"after {number + 1} steps the cache holds {held} numbers; {most} are enough."
-                return Answer("mathematics", told)
-            if not torch.allclose(said[:, 0], wanted[:, number], atol=1e-4):
-                return Answer(
-                    "mathematics", f"the context of step {number + 1} is not right."
+                message = (
+                    f"after {number + 1} steps the cache holds {held} numbers; {most} are enough."
                 )
+                return Answer("mathematics", message)
+            if not torch.allclose(said[:, 0], wanted[:, number], atol=1e-4):
+                return Answer("mathematics", f"the context of step {number + 1} is not right.")
         return YES
 
     return ask
@@ -139,9 +135,7 @@ def are_apart(window: int, first: int) -> Function:
     """Ask for two conversations in turn."""
 
     def right(roll: Function, talk: Conversation) -> bool:
-        return torch.allclose(
-            rolled(roll)(*talk), at_once(window, first)(*talk), atol=1e-4
-        )
+        return torch.allclose(rolled(roll)(*talk), at_once(window, first)(*talk), atol=1e-4)
 
     def ask(roll: Function) -> Answer:
         talks = [conversation(6, 7), conversation(7, 7)]
@@ -153,14 +147,9 @@ def are_apart(window: int, first: int) -> Function:
         ]
         each = [torch.cat(said[number::2], 1) for number in (0, 1)]
         wanted = [at_once(window, first)(*talk) for talk in talks]
-        if all(
-            torch.allclose(*pair, atol=1e-4)
-            for pair in zip(each, wanted, strict=True)
-        ):
+        if all(torch.allclose(*pair, atol=1e-4) for pair in zip(each, wanted, strict=True)):
             return YES
-        no = Answer(
-            "mathematics", "two conversations in turn are not as each alone."
-        )
+        no = Answer("mathematics", "two conversations in turn are not as each alone.")
         return no.because(
             (
                 "Something is kept outside of the cache.",
@@ -185,9 +174,7 @@ def asks(window: int, first: int) -> list[Asked]:
     )
     short = conversation(1, window)
     return [
-        Asked(
-            "while all is in the window, nothing is lost", agree(short), cache, 2
-        ),
+        Asked("while all is in the window, nothing is lost", agree(short), cache, 2),
         Asked(
             "then the oldest are forgotten, and the first are not",
             agree(short, conversation(2, 11)),

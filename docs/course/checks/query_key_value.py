@@ -5,22 +5,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.course.asking import Function, agrees
-from selfattn_book.course.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.results import Program
 
 Case = tuple[Tensor, Tensor, Tensor]
 
 
-def case(
-    seed: int, *sizes: int, lead: tuple[int, ...] = (), size: float = 1.0
-) -> Case:
+def case(seed: int, *sizes: int, lead: tuple[int, ...] = (), size: float = 1.0) -> Case:
     """Return queries, keys and values of T, S, D and E."""
     chance = torch.Generator().manual_seed(seed)
     queries, keys, width, out = sizes
     shapes = ((queries, width), (keys, width), (keys, out))
     query, key, value = (
-        torch.randn(*lead, *shape, generator=chance, dtype=torch.float64)
-        for shape in shapes
+        torch.randn(*lead, *shape, generator=chance, dtype=torch.float64) for shape in shapes
     )
     return size * query, key, value
 
@@ -33,7 +30,7 @@ def same_sign(sign: float) -> Case:
     return query, key, torch.randn(5, 2, generator=chance, dtype=torch.float64)
 
 
-def with_silence(score: float) -> Function:
+def with_silence(score: float) -> Program:
     """Return attention with a silent key of this score."""
 
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -45,8 +42,20 @@ def with_silence(score: float) -> Function:
     return attend
 
 
-def mistakes(score: float) -> list[tuple[str, Function]]:
-    """Return misconceptions, each with what follows from it."""
+def with_zero_value(score: float) -> Program:
+    """Return the right program in another form: one more value, of zeros."""
+
+    def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        scores = torch.nn.functional.pad(
+            query @ key.mT / query.size(-1) ** 0.5, (0, 1), value=score
+        )
+        return scores.softmax(-1) @ torch.cat([value, torch.zeros_like(value[..., :1, :])], -2)
+
+    return attend
+
+
+def wrong(score: float) -> dict[str, Program]:
+    """Return wrong programs by their misconceptions."""
 
     def scores(q: Tensor, k: Tensor) -> Tensor:
         return q @ k.mT / q.size(-1) ** 0.5
@@ -74,52 +83,52 @@ def mistakes(score: float) -> list[tuple[str, Function]]:
         silent = 1 - with_silence(score)(q, k, torch.ones_like(v[..., :1]))
         return with_silence(score)(q, k, v) + silent * v.mean(-2, keepdim=True)
 
-    return [
-        ("There is no silent key.", lambda q, k, v: scores(q, k).softmax(-1) @ v),
-        ("The silent score is a score already; it is not divided.", divided),
-        ("The scores of the keys want their divisor.", undivided),
-        ("The silent score is 0 here.", with_silence(0.0)),
-        ("The silent score has the other sign.", with_silence(-score)),
-        (
-            "The largest score was subtracted from the keys, but not from the silent one.",
-            moved,
-        ),
-        (
-            "The score itself was added to the denominator, not its exponential.",
-            added,
-        ),
-        ("The value of the silent key is zero.", averaged),
-        (
-            "Exponentials of large scores are infinite: subtract the largest score.",
-            naive,
-        ),
-    ]
-
-
-def asks(score: float) -> list[Asked]:
-    """Return what is asked."""
-    wrong = mistakes(score)
-    equation = "query-key-value.html#the-equation"
-    search = "query-key-value.html#like-a-search-but-never-empty"
-    asked: list[tuple[str, list[Any], str, int]] = [
-        ("the silent key takes its share", [case(1, 2, 3, 4, 2)], search, 2),
-        (
-            "also for other sizes",
-            [case(2, 5, 2, 7, 3), case(3, 1, 1, 3, 3)],
-            equation,
-            2,
-        ),
-        ("and for batches", [case(4, 4, 3, 5, 2, lead=(2, 3))], equation, 1),
-        ("large scores leave no room for silence", [same_sign(1.0)], search, 2),
-        ("where nothing fits, nothing comes back", [same_sign(-1.0)], search, 1),
-    ]
-    return [
-        Asked(told, agrees(with_silence(score), cases, *wrong), section, points)
-        for told, cases, section, points in asked
-    ]
+    return {
+        "There is no silent key.": lambda q, k, v: scores(q, k).softmax(-1) @ v,
+        "The silent score is a score already; it is not divided.": divided,
+        "The scores of the keys must be divided, too.": undivided,
+        "The silent score is 0 here.": with_silence(0.0),
+        "The silent score has the other sign.": with_silence(-score),
+        "The largest score was subtracted from the keys, but not from the silent one.": moved,
+        "The score itself was added to the denominator, not its exponential.": added,
+        "The value of the silent key is zero.": averaged,
+        "Exponentials of large scores are infinite: subtract the largest score.": naive,
+    }
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    stub = "def attend_or_not(query, key, value): ..."
-    return [Exercise("attend_or_not", stub, asks(numbers["silence"]))]
+    score = numbers["silence"]
+    equation = "query-key-value.html#the-equation"
+    search = "query-key-value.html#like-a-search-but-never-empty"
+    questions = [
+        Question("the silent key takes its weight", search, 2, cases=lambda: [case(1, 2, 3, 4, 2)]),
+        Question(
+            "also for other sizes",
+            equation,
+            2,
+            cases=lambda: [case(2, 5, 2, 7, 3), case(3, 1, 1, 3, 3)],
+        ),
+        Question("and for batches", equation, cases=lambda: [case(4, 4, 3, 5, 2, lead=(2, 3))]),
+        Question(
+            "large scores leave no weight for the silent key",
+            search,
+            2,
+            cases=lambda: [same_sign(1.0)],
+        ),
+        Question(
+            "where nothing fits, the context is zero", search, cases=lambda: [same_sign(-1.0)]
+        ),
+    ]
+    return [
+        Exercise(
+            "attend_or_not",
+            "def attend_or_not(query, key, value): ...",
+            questions,
+            right=with_silence(score),
+            wrong=wrong(score),
+            unusual={"a zero value for the silent key": with_zero_value(score)},
+            returns="the context",
+            tolerance=1e-5,
+        )
+    ]

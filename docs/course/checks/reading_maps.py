@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.course.asking import gives
-from selfattn_book.course.exercise import Asked, Exercise
-from selfattn_book.course.numbers import tensor_of
-from selfattn_book.reasons.answer import YES, Answer, RefusedError, all_of
-from selfattn_book.reasons.calls import call
+from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.numbers import tensor_of
+from selfattn_book.properties.answer import YES, Answer, RefusedError, all_of
+from selfattn_book.properties.calls import call
 
 Case = tuple[Tensor, Tensor]
 TakeOut = Callable[[Tensor, Tensor], Any]
@@ -22,9 +22,7 @@ def case(size: tuple[int, int, int, int]) -> Case:
     """Draw causal maps, and tokens of which some come again; the last row has one cell only."""
     count, heads, length, kinds = size
     chance = torch.Generator().manual_seed(length)
-    scores = (
-        2 * torch.randn(count, heads, length, length, generator=chance).double()
-    )
+    scores = 2 * torch.randn(count, heads, length, length, generator=chance).double()
     later = torch.ones(length, length, dtype=torch.bool).triu(1)
     weights = scores.masked_fill(later, -torch.inf).softmax(-1)
     return weights, torch.randint(kinds, (count, length), generator=chance)
@@ -46,9 +44,7 @@ def cases(steps: int) -> tuple[Case, ...]:
     return (*map(case, SIZES), all_on_it(steps))
 
 
-def cells_of(
-    tokens: Tensor, steps: int, *, round_: bool = False, latest: bool = False
-) -> Tensor:
+def cells_of(tokens: Tensor, steps: int, *, round_: bool = False, latest: bool = False) -> Tensor:
     """Return the cells that are to go, or those of a misconception."""
     length = tokens.size(1)
     past = torch.ones(length, length, dtype=torch.bool).tril()
@@ -61,9 +57,7 @@ def cells_of(
     return cells[:, None]
 
 
-def out(
-    given: Case, cells: Callable[[Tensor], Tensor], *, shared: bool = True
-) -> Tensor:
+def out(given: Case, cells: Callable[[Tensor], Tensor], *, shared: bool = True) -> Tensor:
     """Return maps without some cells."""
     weights, tokens = given
     left = weights.masked_fill(cells(tokens), 0)
@@ -81,8 +75,8 @@ def made(take_out: TakeOut, given: Case) -> Tensor:
         raise RefusedError(Answer("missing", "it must return maps; got None."))
     found = tensor_of(result, "the maps")
     if found.shape != weights.shape:
-        told = f"maps of shape {tuple(weights.shape)} stay maps of this shape"
-        raise RefusedError(Answer("shape", f"{told}; got {tuple(found.shape)}."))
+        message = f"maps of shape {tuple(weights.shape)} stay maps of this shape"
+        raise RefusedError(Answer("shape", f"{message}; got {tuple(found.shape)}."))
     return found.detach().double()
 
 
@@ -122,9 +116,9 @@ def mistakes(steps: int) -> list[tuple[str, Callable[[Case], Tensor]]]:
         ("Nothing was taken out.", lambda given: given[0]),
     ]
     for other in {1, 2, 3, 4} - {steps}:
-        told = f"The cells stand {other} steps behind the copy, not {steps}."
+        message = f"The cells stand {other} steps behind the copy, not {steps}."
         cells = partial(cells_of, steps=other)
-        found.append((told, partial(out, cells=cells)))
+        found.append((message, partial(out, cells=cells)))
     return found
 
 
@@ -152,21 +146,16 @@ def is_right(steps: int) -> Callable[[TakeOut], Answer]:
                 return YES
             place = (~(off <= 1e-5)).nonzero()[0].tolist()
             text, head, query, key = place
-            told = (
-                f"of text {text}, head {head}, the cell ({query}, {key}) is wrong"
-            )
+            message = f"of text {text}, head {head}, the cell ({query}, {key}) is wrong"
             tokens = given[1][text].tolist()
-            return Answer("mathematics", f"{told}, with the tokens {tokens}.")
+            return Answer("mathematics", f"{message}, with the tokens {tokens}.")
 
         def explains(wrong: Callable[[Case], Tensor]) -> bool:
             return all(
-                torch.allclose(made(take_out, given), wrong(given), atol=1e-5)
-                for given in drawn
+                torch.allclose(made(take_out, given), wrong(given), atol=1e-5) for given in drawn
             )
 
-        named = (
-            (told, partial(explains, wrong)) for told, wrong in mistakes(steps)
-        )
+        named = ((message, partial(explains, wrong)) for message, wrong in mistakes(steps))
         return all_of(map(one, drawn)).because(*named)
 
     return ask
@@ -181,8 +170,8 @@ def keeps_what_would_be_lost(steps: int) -> Callable[[TakeOut], Answer]:
         if torch.allclose(row, given[0][0, 1, -1], atol=1e-5):
             return YES
         said = ", ".join(f"{value:.3f}" for value in row.tolist())
-        told = "a row that would lose all of its weight stays as it was"
-        return Answer("mathematics", f"{told}; got {said}.")
+        message = "a row that would lose all of its weight stays as it was"
+        return Answer("mathematics", f"{message}; got {said}.")
 
     return ask
 
@@ -196,10 +185,8 @@ def leaves_alone(steps: int) -> Callable[[TakeOut], Answer]:
             weights, tokens = (x.clone() for x in given)
             call(take_out, weights, tokens)
             if not weights.equal(given[0]) or not tokens.equal(given[1]):
-                told = (
-                    "the maps and tokens that are given must not change; they did."
-                )
-                return Answer("mathematics", told)
+                message = "the maps and tokens that are given must not change; they did."
+                return Answer("mathematics", message)
         return YES
 
     return ask
@@ -250,9 +237,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
         },
         "bright": {
             "Places are counted from 0.": bright + 1,
-            "This is the largest value, not the brightest cell.": values.index(
-                max(values)
-            ),
+            "This is the largest value, not the brightest cell.": values.index(max(values)),
         },
         "most": {
             "The brightest cell need not contribute most.": bright,
@@ -270,7 +255,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
     }
     # What a number happens to share with a misconception is no misconception.
     named = {
-        key: {told: value for told, value in table.items() if value != wanted[key]}
+        key: {message: value for message, value in table.items() if value != wanted[key]}
         for key, table in wrong.items()
     }
     section = "reading-maps.html#exercises"
@@ -280,8 +265,6 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
     return [
-        Exercise(
-            "take_out", "def take_out(weights, tokens): ...", asks(numbers["steps"])
-        ),
+        Exercise("take_out", "def take_out(weights, tokens): ...", asks(numbers["steps"])),
         Exercise("read_a_row", "def read_a_row(): ...", on_paper(numbers)),
     ]

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from selfattn_book.course.asking import agrees, gives
-from selfattn_book.course.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.answer_checks import agrees, gives
+from selfattn_book.exercises.checking.exercise import Asked, Exercise
 
 Share = Callable[[int, int, int, int], list[int]]
 Deal = Callable[[list[int], int, int], list[int]]
@@ -61,9 +61,7 @@ def mistakes(shift: int, deal: Deal, other: Deal) -> list[tuple[str, Share]]:
         ("The examples are dealt out in the other way.", turned),
         (
             "Ranks are counted from 0.",
-            lambda n, ranks, rank, e: right(shift, deal)(
-                n, ranks, (rank - 1) % ranks, e
-            ),
+            lambda n, ranks, rank, e: right(shift, deal)(n, ranks, (rank - 1) % ranks, e),
         ),
         ("Every epoch has the same order.", shifted(lambda e: 0)),
         ("Each epoch begins one example later.", shifted(lambda e: e)),
@@ -81,9 +79,7 @@ def asks(numbers: dict[str, Any]) -> list[Asked]:
     (other,) = deals.values()
     wrong = mistakes(shift, deal, other)
 
-    def asked(
-        told: str, sizes: list[tuple[int, int]], epochs: range, points: int
-    ) -> Asked:
+    def asked(message: str, sizes: list[tuple[int, int]], epochs: range, points: int) -> Asked:
         cases = [
             (count, ranks, rank, epoch)
             for (count, ranks), epoch in product(sizes, epochs)
@@ -91,7 +87,7 @@ def asks(numbers: dict[str, Any]) -> list[Asked]:
         ]
         ask = agrees(right(shift, deal), cases, *wrong)
         reread = "scaling-out.html#does-every-example-have-its-turn"
-        return Asked(told, ask, reread, points)
+        return Asked(message, ask, reread, points)
 
     even, uneven = [(12, 3), (20, 4), (22, 2)], [(11, 3), (13, 4), (17, 2)]
     return [
@@ -122,20 +118,17 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
         },
         "whole": {
             "This is the mean of the means.": mean,
-            "The sum over the examples is divided by the number of ranks.": total
-            / 3,
+            "The sum over the examples is divided by the number of ranks.": total / 3,
             "This is the sum over the examples.": total,
         },
         "waiting": {
-            "The first batch is in the last stage after one tick less.": ranks
-            / (ranks + 12),
+            "The first batch is in the last stage after one tick less.": ranks / (ranks + 12),
             "This is the share in which they work.": 12 / (ranks + 11),
             "The time is longer than 12 ticks.": (ranks - 1) / 12,
         },
         "batches": {
             "The ticks of waiting belong to the whole time.": (ranks - 1) * idle,
-            "A pipeline waits for one tick less than it has stages.": ranks
-            * (idle - 1),
+            "A pipeline waits for one tick less than it has stages.": ranks * (idle - 1),
         },
         "gigabytes": {
             "Adam holds two numbers for each parameter.": 12 * billions / ranks,

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.course.asking import Function, agrees
-from selfattn_book.course.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.answer_checks import Function, agrees
+from selfattn_book.exercises.checking.exercise import Asked, Exercise
 
 LEFT, RIGHT = 1j, -1j
 
@@ -16,13 +16,9 @@ def walks(seed: int, turns: tuple[complex, ...], noise: float = 0.0) -> Tensor:
     chance = torch.Generator().manual_seed(seed)
     draw = torch.randn(2, len(turns), 2, generator=chance, dtype=torch.float64)
     centre, side = torch.view_as_complex(draw)
-    steps = torch.tensor(
-        [[turn**k for k in range(4)] for turn in turns], dtype=torch.complex128
-    )
+    steps = torch.tensor([[turn**k for k in range(4)] for turn in turns], dtype=torch.complex128)
     exact = torch.view_as_real(centre[:, None] + steps * side[:, None])
-    return exact + noise * torch.randn(
-        exact.shape, generator=chance, dtype=torch.float64
-    )
+    return exact + noise * torch.randn(exact.shape, generator=chance, dtype=torch.float64)
 
 
 def without(corners: Tensor, missing: int) -> tuple[Tensor]:
@@ -44,9 +40,7 @@ def right(missing: int) -> Function:
     """Return the best guess for this lost corner."""
 
     def complete(corners: Tensor) -> Tensor:
-        (one, near), (other, far) = (
-            fit(corners, missing, turn) for turn in (LEFT, RIGHT)
-        )
+        (one, near), (other, far) = (fit(corners, missing, turn) for turn in (LEFT, RIGHT))
         return torch.where((near <= far)[:, None], one, other)
 
     return complete
@@ -82,9 +76,7 @@ def mistakes(missing: int) -> list[tuple[str, Function]]:
         return torch.where((near[0] > near[1])[:, None], *guesses)
 
     def farther(corners: Tensor) -> Tensor:
-        (one, near), (other, far) = (
-            fit(corners, missing, turn) for turn in (LEFT, RIGHT)
-        )
+        (one, near), (other, far) = (fit(corners, missing, turn) for turn in (LEFT, RIGHT))
         return torch.where((near > far)[:, None], one, other)
 
     def centre(corners: Tensor) -> Tensor:
@@ -131,17 +123,15 @@ def asks(missing: int) -> list[Asked]:
     section = "squares.html#how-well-can-anything-do"
     return [
         Asked(
-            told,
+            message,
             agrees(best, [without(walk, missing)], *wrong),
             section,
-            points[told],
+            points[message],
         )
-        for told, walk in cases.items()
+        for message, walk in cases.items()
     ]
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [
-        Exercise("complete", "def complete(corners): ...", asks(numbers["missing"]))
-    ]
+    return [Exercise("complete", "def complete(corners): ...", asks(numbers["missing"]))]

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.course.asking import gives
-from selfattn_book.course.exercise import Asked, Exercise
-from selfattn_book.reasons.answer import YES, Answer, RefusedError, all_of
-from selfattn_book.reasons.calls import call, missing
+from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.exercise import Asked, Exercise
+from selfattn_book.properties.answer import YES, Answer, RefusedError, all_of
+from selfattn_book.properties.calls import call, missing
 
 Rows = list[list[int]]
 CASES: list[tuple[Rows, Rows]] = [
@@ -27,14 +27,10 @@ def padded(rows: Rows, *, before: bool = False) -> Tensor:
     longest = max(map(len, rows))
     fill = [[0] * (longest - len(row)) for row in rows]
     pairs = zip(rows, fill, strict=True)
-    return torch.tensor(
-        [more + row if before else row + more for row, more in pairs]
-    )
+    return torch.tensor([more + row if before else row + more for row, more in pairs])
 
 
-def right(
-    sources: Rows, targets: Rows, numbers: dict[str, Any]
-) -> dict[str, Tensor]:
+def right(sources: Rows, targets: Rows, numbers: dict[str, Any]) -> dict[str, Tensor]:
     """Return the right tensors by name."""
     lengths = torch.tensor([len(row) for row in sources])
     seen = torch.arange(int(lengths.max())) < lengths[:, None]
@@ -46,9 +42,7 @@ def right(
     }
 
 
-def mistakes(
-    sources: Rows, targets: Rows, numbers: dict[str, Any]
-) -> dict[str, dict[str, Tensor]]:
+def mistakes(sources: Rows, targets: Rows, numbers: dict[str, Any]) -> dict[str, dict[str, Tensor]]:
     """Return by name what likely mistakes make, each with its sentence."""
     start, end = numbers["start"], numbers["end"]
     good, words = right(sources, targets, numbers), padded(targets)
@@ -59,12 +53,8 @@ def mistakes(
     return {
         "source": {
             left: padded(sources, before=True),
-            "A source has no end token here.": padded(
-                [[*row, end] for row in sources]
-            ),
-            "A source has no start token here.": padded(
-                [[start, *row] for row in sources]
-            ),
+            "A source has no end token here.": padded([[*row, end] for row in sources]),
+            "A source has no start token here.": padded([[start, *row] for row in sources]),
         },
         "mask": {"True was taken to mean hidden.": ~good["mask"]},
         "fed": {
@@ -72,9 +62,7 @@ def mistakes(
             long: both,
             "Nothing is shifted: it is fed what it is asked for.": good["asked"],
             "The start token is missing.": words,
-            "Start and end are exchanged.": padded(
-                [[end, *row] for row in targets]
-            ),
+            "Start and end are exchanged.": padded([[end, *row] for row in targets]),
         },
         "asked": {
             left: padded([[*row, end] for row in targets], before=True),
@@ -84,16 +72,12 @@ def mistakes(
             "The end stands behind the padding; it belongs behind the last word.": (
                 torch.cat([words, column], dim=1)
             ),
-            "Start and end are exchanged.": padded(
-                [[*row, start] for row in targets]
-            ),
+            "Start and end are exchanged.": padded([[*row, start] for row in targets]),
         },
     }
 
 
-def made(
-    batch: Callable[..., Any], sources: Rows, targets: Rows
-) -> dict[str, Tensor]:
+def made(batch: Callable[..., Any], sources: Rows, targets: Rows) -> dict[str, Tensor]:
     """Return what an answer makes, by name."""
     given = [[list(row) for row in rows] for rows in (sources, targets)]
     came: Any = call(batch, *given)
@@ -103,11 +87,7 @@ def made(
     for name, tensor in found.items():
         is_mask = name == "mask"
         wanted = "boolean" if is_mask else "made of integers"
-        fits = (
-            tensor.dtype == torch.bool
-            if is_mask
-            else not tensor.is_floating_point()
-        )
+        fits = tensor.dtype == torch.bool if is_mask else not tensor.is_floating_point()
         if not fits or (not is_mask and tensor.dtype == torch.bool):
             kind = str(tensor.dtype).removeprefix("torch.")
             raise RefusedError(Answer("dtype", f"{name} is {wanted}; got {kind}."))
@@ -127,21 +107,21 @@ def has(name: str, numbers: dict[str, Any]) -> Callable[..., Answer]:
                 return YES
             rows = f"for sources {case[0]} and targets {case[1]}"
             if got.shape != wanted.shape:
-                told = f"{rows}, {name} must have shape {tuple(wanted.shape)}"
-                return Answer("shape", f"{told}; got {tuple(got.shape)}.")
+                message = f"{rows}, {name} must have shape {tuple(wanted.shape)}"
+                return Answer("shape", f"{message}; got {tuple(got.shape)}.")
             row = int((got != wanted).flatten(1).any(1).nonzero()[0])
-            told = f"{rows}, row {row} of {name} is {got[row].flatten().tolist()}"
-            return Answer("mathematics", f"{told}, which is not right.")
+            message = f"{rows}, row {row} of {name} is {got[row].flatten().tolist()}"
+            return Answer("mathematics", f"{message}, which is not right.")
 
-        def explains(told: str) -> bool:
+        def explains(message: str) -> bool:
             return all(
-                same(made(batch, *case)[name], mistakes(*case, numbers)[name][told])
+                same(made(batch, *case)[name], mistakes(*case, numbers)[name][message])
                 for case in CASES
             )
 
         likely = mistakes(*CASES[0], numbers)[name]
         return all_of(map(one, CASES)).because(
-            *((told, partial(explains, told)) for told in likely)
+            *((message, partial(explains, message)) for message in likely)
         )
 
     return ask
@@ -151,7 +131,7 @@ def asks(numbers: dict[str, Any]) -> list[Asked]:
     """Return what is asked of a batch."""
     vectors = "transformer.html#from-tokens-to-vectors-and-back"
     clock = "transformer.html#two-ways-to-tell-the-time"
-    told = {
+    message = {
         "source": ("the sources are padded", clock, 1),
         "mask": ("the mask shows what may be seen", clock, 2),
         "fed": ("the decoder is fed the start, then the words", vectors, 2),
@@ -159,7 +139,7 @@ def asks(numbers: dict[str, Any]) -> list[Asked]:
     }
     return [
         Asked(rule, has(name, numbers), section, points=points)
-        for name, (rule, section, points) in told.items()
+        for name, (rule, section, points) in message.items()
     ]
 
 

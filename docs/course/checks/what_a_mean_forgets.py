@@ -1,4 +1,4 @@
-"""What a mean forgets: the price of one look, and copies that contradict each other."""
+"""Bags of words: the price of one look, and copies that contradict each other."""
 
 import math
 from collections.abc import Callable, Hashable
@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.course import asking
-from selfattn_book.course.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.results import Program
 
 Case = tuple[Tensor, Tensor]
 Look = Callable[[list[int]], Hashable]
@@ -40,9 +41,7 @@ def loss_of(look: Look) -> Callable[[Tensor, Tensor], float]:
 
 def case(*rows: tuple[list[int], int]) -> Case:
     """Return sentences and labels."""
-    return torch.tensor([words for words, _ in rows]), torch.tensor(
-        [y for _, y in rows]
-    )
+    return torch.tensor([words for words, _ in rows]), torch.tensor([y for _, y in rows])
 
 
 def swapped(words: list[int], place: int) -> list[int]:
@@ -60,55 +59,59 @@ def many(seed: int) -> Case:
     return tokens, (torch.rand(60, generator=chance) < 0.3).long()
 
 
-def asks(place: int) -> list[Asked]:
-    """Return what is asked of a least loss."""
+def view_of(place: int) -> Look:
+    """Return a model's view of a sentence: its bag of words, and the word at a position."""
+    return lambda words: (tuple(sorted(words)), words[place])
 
-    def right_look(words: list[int]) -> Hashable:
-        return tuple(sorted(words)), words[place]
 
-    right = loss_of(right_look)
+def priced(look: Look, price: Callable[[list[int]], float], by_group: bool = False) -> Program:
+    """Return the mean of another price over sentences, or over groups."""
 
-    def ln2(tokens: Tensor, labels: Tensor) -> float:
-        groups = grouped(right_look, tokens, labels)
-        doubted = [len(group) for group in groups if 0 < sum(group) < len(group)]
-        return math.log(2) * sum(doubted) / len(tokens)
+    def loss(tokens: Tensor, labels: Tensor) -> float:
+        groups = grouped(look, tokens, labels)
+        total = sum(price(group) * (1 if by_group else len(group)) for group in groups)
+        return total / (len(groups) if by_group else len(tokens))
 
-    def of_groups(tokens: Tensor, labels: Tensor) -> float:
-        losses = [entropy(group) for group in grouped(right_look, tokens, labels)]
-        return sum(losses) / len(losses)
+    return loss
 
-    def errors(tokens: Tensor, labels: Tensor) -> float:
-        groups = grouped(right_look, tokens, labels)
-        return sum(min(sum(g), len(g) - sum(g)) for g in groups) / len(tokens)
 
-    wrong = [
-        (
-            "These are bits; the loss is in natural logarithms.",
-            lambda *c: right(*c) / math.log(2),
+def wrong_losses(place: int) -> dict[str, Program]:
+    """Return wrong programs by their misconceptions."""
+    look = view_of(place)
+    right = loss_of(look)
+    return {
+        "These are bits; the loss is in natural logarithms.": lambda *c: right(*c) / math.log(2),
+        "It is the sum, not the mean over the sentences.": lambda t, y: right(t, y) * len(t),
+        "ln 2 is the price of an even contradiction only.": (
+            priced(look, lambda group: math.log(2) * (0 < sum(group) < len(group)))
         ),
-        (
-            "It is the sum, not the mean over the sentences.",
-            lambda t, y: right(t, y) * len(t),
+        "The mean is over groups, not over sentences.": priced(look, entropy, by_group=True),
+        "This is the error rate, not a loss.": (
+            priced(look, lambda group: min(sum(group), len(group) - sum(group)) / len(group))
         ),
-        ("ln 2 is the price of an even contradiction only.", ln2),
-        ("The mean is over groups, not over sentences.", of_groups),
-        ("This is the share of errors, not a loss.", errors),
-        ("The bag was taken alone.", loss_of(lambda w: tuple(sorted(w)))),
-        ("The word at the place was taken alone.", loss_of(lambda w: w[place])),
-        (
-            "Words are counted in a bag.",
-            loss_of(lambda w: (frozenset(w), w[place])),
-        ),
-        ("The whole sentence was looked at.", loss_of(tuple)),
-        (
-            "Another place was looked at.",
-            loss_of(lambda w: (tuple(sorted(w)), w[place - 1])),
-        ),
-        (
-            "Another place was looked at.",
-            loss_of(lambda w: (tuple(sorted(w)), w[place - 2])),
-        ),
-    ]
+        "The bag was taken alone.": loss_of(lambda w: tuple(sorted(w))),
+        "The word at the position was taken alone.": loss_of(lambda w: w[place]),
+        "A bag counts its words.": loss_of(lambda w: (frozenset(w), w[place])),
+        "The whole sentence was used.": loss_of(tuple),
+        "The word at the position before was used.": loss_of(view_of(place - 1)),
+        "The word two positions before was used.": loss_of(view_of(place - 2)),
+    }
+
+
+def by_cross_entropy(place: int) -> Program:
+    """Return the right program, by PyTorch's loss of the best probabilities."""
+
+    def loss(tokens: Tensor, labels: Tensor) -> Tensor:
+        seen = torch.cat([tokens.sort(dim=1).values, tokens[:, place, None]], dim=1)
+        alike = (seen[:, None] == seen).all(-1).double()
+        best = (alike @ labels.double()) / alike.sum(1)
+        return torch.nn.functional.binary_cross_entropy(best, labels.double())
+
+    return loss
+
+
+def least_loss(place: int) -> Exercise:
+    """Return the exercise on the least loss."""
     base = [0, 1, 2]
     twin = swapped(base, place)
     told_apart = [case((base, 1), ([1, 2, 0], 0), ([3, 4, 0], 1))]
@@ -117,19 +120,28 @@ def asks(place: int) -> list[Asked]:
         case((base, 1), (twin, 1), (base, 1), (twin, 0), ([4, 4, 3], 0)),
         case((base, 0), (twin, 1), (twin, 0), ([4, 4, 3], 0), ([4, 4, 3], 1)),
     ]
-    counts = [case(*_counts(place))]
-    asked = [
-        ("what can be told apart costs nothing", told_apart, 1),
-        ("an even contradiction has its price", even, 2),
-        ("so has an uneven one", uneven, 2),
-        ("a bag counts its words", counts, 1),
-        ("it holds for many sentences with copies", [many(1), many(2)], 2),
-    ]
     section = "what-a-mean-forgets.html#one-logit-two-labels"
-    return [
-        Asked(told, asking.agrees(right, cases, *wrong), section, points)
-        for told, cases, points in asked
-    ]
+    return Exercise(
+        "least_loss",
+        "def least_loss(tokens, labels): ...",
+        [
+            Question("sentences that differ cost nothing", section, cases=lambda: told_apart),
+            Question("an even contradiction has its price", section, 2, cases=lambda: even),
+            Question("so has an uneven one", section, 2, cases=lambda: uneven),
+            Question("a bag counts its words", section, cases=lambda: [case(*_counts(place))]),
+            Question(
+                "it holds for many sentences with copies",
+                section,
+                2,
+                cases=lambda: [many(1), many(2)],
+            ),
+        ],
+        right=loss_of(view_of(place)),
+        wrong=wrong_losses(place),
+        unusual={"PyTorch's loss": by_cross_entropy(place)},
+        returns="the loss",
+        tolerance=1e-5,
+    )
 
 
 def _counts(place: int) -> list[tuple[list[int], int]]:
@@ -140,8 +152,8 @@ def _counts(place: int) -> list[tuple[list[int], int]]:
     return [(first, 1), (second, 0)]
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Asked]:
-    """Return what is asked of the copies."""
+def on_paper(numbers: dict[str, Any]) -> list[Question]:
+    """Return the questions about the copies."""
     a, b, c = numbers["ones"], numbers["zeros"], numbers["others"]
     loss, logit = entropy([1] * a + [0] * b), math.log(a / b)
     floor = loss * (a + b) / (a + b + c)
@@ -155,7 +167,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
     wrong: dict[str, dict[str, Any]] = {
         "logit": {
             "This is the probability; the logit is another number.": a / (a + b),
-            "The ratio still wants its logarithm.": a / b,
+            "The logarithm of the ratio is missing.": a / b,
             "Its sign is that of label 0.": -logit,
             "At 0 the model says: I do not know.": 0,
         },
@@ -178,18 +190,12 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
             "The other answer makes fewer errors.": a,
         },
     }
-    return asking.gives(
-        wanted, wrong, "what-a-mean-forgets.html#one-logit-two-labels"
-    )
+    return gives(wanted, wrong, "what-a-mean-forgets.html#one-logit-two-labels")
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
     return [
-        Exercise(
-            "least_loss",
-            "def least_loss(tokens, labels): ...",
-            asks(numbers["place"]),
-        ),
+        least_loss(numbers["place"]),
         Exercise("copies", "def copies(): ...", on_paper(numbers)),
     ]

@@ -3,15 +3,13 @@
 import math
 from typing import Any
 
-from selfattn_book.course.asking import Function, agrees, gives
-from selfattn_book.course.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.results import Program
 
 Numbers = list[float]
 CASES: dict[str, list[tuple[Any, ...]]] = {
-    "coins": [
-        ([1.0, -1.0], [0.5, 0.5], [1.0, -1.0], [0.5, 0.5], width)
-        for width in (16, 3)
-    ],
+    "coins": [([1.0, -1.0], [0.5, 0.5], [1.0, -1.0], [0.5, 0.5], width) for width in (16, 3)],
     "uneven": [([2.0, -1.0], [1 / 3, 2 / 3], [3.0, 0.0, -1.0], [0.2, 0.2, 0.6], 9)],
     "means": [([0.0, 1.0], [0.5, 0.5], [1.0, 3.0], [0.25, 0.75], 25)],
     "more": [
@@ -31,7 +29,7 @@ def variance(values: Numbers, chances: Numbers) -> float:
     return mean(values, chances, 2) - mean(values, chances) ** 2
 
 
-def divisor(stretch: float, with_means: bool = True) -> Function:
+def divisor(stretch: float, with_means: bool = True) -> Program:
     """Return the divisor where dropout stretches the mean square of a key."""
 
     def of(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
@@ -42,62 +40,72 @@ def divisor(stretch: float, with_means: bool = True) -> Function:
     return of
 
 
-def mistakes(p: float) -> list[tuple[str, Function]]:
-    """Return misconceptions, each with what follows from it."""
+def wrong_divisors(p: float) -> dict[str, Program]:
+    """Return wrong programs by their misconceptions."""
     right = divisor(1 / (1 - p))
 
-    def of_variances(
-        qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int
-    ) -> float:
+    def of_variances(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
         return math.sqrt(width * variance(qv, qc) * variance(kv, kc) / (1 - p))
 
-    def first_variance(
-        qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int
-    ) -> float:
+    def first_variance(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
         return math.sqrt(divisor(1)(qv, qc, kv, kc, width) ** 2 / (1 - p))
 
-    return [
-        ("This is the variance; a divisor is its root.", lambda *c: right(*c) ** 2),
-        ("The root of the width stands alone.", lambda *c: math.sqrt(c[4])),
-        (
-            "Variances of D products add; the root is of all.",
-            lambda *c: right(*c) * math.sqrt(c[4]),
-        ),
-        ("The width is missing.", lambda *c: right(*c) / math.sqrt(c[4])),
-        ("Dropout keeps the mean, but not the mean square.", divisor(1)),
-        ("What stays is divided by 1 − p.", divisor(1 - p)),
-        ("What stays is divided by 1 − p, and squared.", divisor(1 / (1 - p) ** 2)),
-        ("The means are not 0, so the variances do not multiply.", of_variances),
-        (
-            "The square of the mean is missing.",
-            divisor(1 / (1 - p), with_means=False),
-        ),
-        (
-            "Dropout keeps the mean: it stretches the mean square only.",
-            first_variance,
-        ),
-    ]
+    return {
+        "This is the variance; a divisor is its root.": lambda *c: right(*c) ** 2,
+        "This is the root of the dimension alone.": lambda *c: math.sqrt(c[4]),
+        "Variances of D products add; the root is of all.": lambda *c: right(*c) * math.sqrt(c[4]),
+        "The dimension is missing.": lambda *c: right(*c) / math.sqrt(c[4]),
+        "Dropout keeps the mean, but not the mean square.": divisor(1),
+        "Entries that are kept are divided by 1 − p.": divisor(1 - p),
+        "Entries that are kept are divided by 1 − p, and squared.": divisor(1 / (1 - p) ** 2),
+        "The means are not 0, so the variances do not multiply.": of_variances,
+        "The square of the mean is missing.": divisor(1 / (1 - p), with_means=False),
+        "Dropout keeps the mean: it stretches the mean square only.": first_variance,
+    }
 
 
-def asks(p: float) -> list[Asked]:
-    """Return what is asked."""
+def by_listing(p: float) -> Program:
+    """Return the right program, which lists all cases of a product."""
+
+    def of(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
+        keys = [(v / (1 - p), c * (1 - p)) for v, c in zip(kv, kc, strict=True)] + [(0.0, p)]
+        queries = list(zip(qv, qc, strict=True))
+        pairs = [(q * k, a * b) for q, a in queries for k, b in keys]
+        center = sum(x * c for x, c in pairs)
+        return math.sqrt(width * sum(c * (x - center) ** 2 for x, c in pairs))
+
+    return of
+
+
+def right_divisor(p: float) -> Exercise:
+    """Return the exercise on the divisor that is right."""
     section = "why-divide.html#the-variance-of-a-score"
     conditions = "why-divide.html#which-conditions-does-the-root-rest-on"
-    asked = [
-        ("it is right for coins, which are dropped sometimes", "coins", section, 2),
-        ("for values with other chances", "uneven", section, 2),
-        ("for means that are not 0", "means", conditions, 2),
-        ("for anything", "more", conditions, 2),
+    questions = [
+        Question(
+            "it is right for coins, which are dropped sometimes",
+            section,
+            2,
+            cases=lambda: CASES["coins"],
+        ),
+        Question("for values with other chances", section, 2, cases=lambda: CASES["uneven"]),
+        Question("for means that are not 0", conditions, 2, cases=lambda: CASES["means"]),
+        Question("for all distributions", conditions, 2, cases=lambda: CASES["more"]),
     ]
-    right, wrong = divisor(1 / (1 - p)), mistakes(p)
-    return [
-        Asked(told, agrees(right, CASES[name], *wrong), where, points)
-        for told, name, where, points in asked
-    ]
+    return Exercise(
+        "right_divisor",
+        "def right_divisor(query_values, query_chances, key_values, key_chances, width): ...",
+        questions,
+        right=divisor(1 / (1 - p)),
+        wrong=wrong_divisors(p),
+        unusual={"listing all cases": by_listing(p)},
+        returns="the divisor",
+        tolerance=1e-5,
+    )
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Asked]:
-    """Return what is asked of keys that are mostly zero."""
+def on_paper(numbers: dict[str, Any]) -> list[Question]:
+    """Return the questions about keys that are mostly zero."""
     high, width, gap = numbers["high"], numbers["width"], numbers["gap"]
     right = high * width**0.5 / 2
     centred = high * (3 / 16) ** 0.5 * width**0.5
@@ -111,41 +119,32 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
     wrong: dict[str, dict[str, Any]] = {
         "mean": {"The mean of a coin is 0, and the two are independent.": high / 4},
         "variance": {
-            "The mean that is subtracted is that of the product, which is 0.": 3
-            * high**2
-            / 16,
+            "The mean that is subtracted is that of the product, which is 0.": 3 * high**2 / 16,
             "This is the standard deviation.": high / 2,
             "Only a quarter of the entries is not zero.": high**2,
         },
         "divisor": {
             "This is the variance.": width * high**2 / 4,
-            "The root of the width is right for variance 1.": width**0.5,
+            "The root of the dimension is right for variance 1.": width**0.5,
             "The mean that is subtracted is that of the product, which is 0.": centred,
         },
         "ratio": {
             "The difference was not divided.": math.exp(gap),
             "A softmax takes exponentials.": gap / right,
-            "The root of the width is right for variance 1.": math.exp(
-                gap / width**0.5
-            ),
+            "The root of the dimension is right for variance 1.": math.exp(gap / width**0.5),
         },
         "wider": {
-            "The divisor grows with the width.": math.exp(gap / right),
-            "The divisor grows with the root of the width.": math.exp(
-                gap / (4 * right)
-            ),
+            "The divisor grows with the dimension.": math.exp(gap / right),
+            "The divisor grows with the root of the dimension.": math.exp(gap / (4 * right)),
             "The exponent is halved, not the ratio.": math.exp(gap / right) / 2,
         },
     }
-    return gives(
-        wanted, wrong, "why-divide.html#the-variance-of-a-score", tolerance=0.005
-    )
+    return gives(wanted, wrong, "why-divide.html#the-variance-of-a-score", tolerance=0.005)
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    stub = "def right_divisor(query_values, query_chances, key_values, key_chances, width): ..."
     return [
-        Exercise("right_divisor", stub, asks(numbers["dropped"])),
+        right_divisor(numbers["dropped"]),
         Exercise("sparse_keys", "def sparse_keys(): ...", on_paper(numbers)),
     ]

@@ -83,9 +83,7 @@ WRONG = {
         "under the root",
     ),
     "a length": (
-        lambda n: network(
-            n, norm=lambda n, x: x / (rms_size(x, torch.sum) ** 2 + n["eps"]) ** 0.5
-        ),
+        lambda n: network(n, norm=lambda n, x: x / (rms_size(x, torch.sum) ** 2 + n["eps"]) ** 0.5),
         "not their sum",
     ),
     "no eps": (
@@ -99,15 +97,11 @@ WRONG = {
         "on the wrong factor",
     ),
     "on the product": (
-        lambda n: network(
-            n, join=lambda n, g, u: ACTIVATIONS[n["activation"]](g * u)
-        ),
+        lambda n: network(n, join=lambda n, g, u: ACTIVATIONS[n["activation"]](g * u)),
         "on the product",
     ),
     "a sum": (
-        lambda n: network(
-            n, join=lambda n, g, u: ACTIVATIONS[n["activation"]](g) + u
-        ),
+        lambda n: network(n, join=lambda n, g, u: ACTIVATIONS[n["activation"]](g) + u),
         "multiplied, not added",
     ),
     "no path": (lambda n: network(n, path=lambda x, m: 0), "The path is missing"),

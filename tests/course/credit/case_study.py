@@ -14,15 +14,13 @@ def features(n, tokens):
     return hot.flatten(1) if n["sum"] == "placed words" else hot.sum(1)
 
 
-def count(n, choose=combinations, same=None, labelled=True, prepare=lambda x: x):
+def count(n, select=combinations, same=None, labelled=True, prepare=lambda x: x):
     same = same or (lambda a, b, c, d: bool((a + b == c + d).all()))
 
     def answer(tokens, labels):
         x = features(n, tokens)
         one, zero = (prepare(x[labels == y] if labelled else x) for y in (1, 0))
-        return sum(
-            same(a, b, c, d) for a, b in choose(one, 2) for c, d in choose(zero, 2)
-        )
+        return sum(same(a, b, c, d) for a, b in select(one, 2) for c, d in select(zero, 2))
 
     return answer
 
@@ -45,9 +43,7 @@ def by_counting(n):
     def answer(tokens, labels):
         x = features(n, tokens)
         made = [
-            Counter(
-                tuple((a + b).tolist()) for a, b in combinations(x[labels == y], 2)
-            )
+            Counter(tuple((a + b).tolist()) for a, b in combinations(x[labels == y], 2))
             for y in (0, 1)
         ]
         return np.int64(sum(made[0][key] * made[1][key] for key in made[0]))
@@ -60,12 +56,7 @@ def with_random_numbers(n):
 
     def answer(tokens, labels):
         x = features(n, tokens).double()
-        z = (
-            x
-            @ torch.randn(
-                x.size(1), generator=torch.Generator().manual_seed(5)
-            ).double()
-        )
+        z = x @ torch.randn(x.size(1), generator=torch.Generator().manual_seed(5)).double()
         one, zero = (sorted(map(float, z[labels == y])) for y in (1, 0))
         left = [a + b for a, b in combinations(one, 2)]
         right = [a + b for a, b in combinations(zero, 2)]

@@ -10,7 +10,7 @@ def scored(query, key, mask, root=True):
     return (query @ key.mT / scale).masked_fill(~mask, -math.inf)
 
 
-def one_pass(n, *, root=True, silent=True, shrinks=(True, True), start=None):
+def online_attention(n, *, root=True, silent=True, shrinks=(True, True), start=None):
     """Write the pass, with or without its mistakes."""
 
     def stream(query, pieces):
@@ -80,7 +80,7 @@ def in_single(n):
 
     def stream(query, pieces):
         lower = ((k.float(), v.float(), m) for k, v, m in pieces)
-        return one_pass(n)(query.float(), lower)
+        return online_attention(n)(query.float(), lower)
 
     return stream
 
@@ -105,9 +105,7 @@ def each_time(n):
         for key, value, mask in pieces:
             quiet = torch.full_like(query[:, :1], n["silence"])
             scores = scored(query, key, mask)
-            new = torch.logaddexp(
-                log_total, torch.cat([scores, quiet], 1).logsumexp(1)
-            )
+            new = torch.logaddexp(log_total, torch.cat([scores, quiet], 1).logsumexp(1))
             mean = mean * (log_total - new).exp()[:, None]
             mean = mean + (scores - new[:, None]).exp() @ value
             log_total = new
@@ -145,7 +143,7 @@ def last_alone(n):
 
 
 def changed(n, change):
-    return lambda query, pieces: change(*one_pass(n)(query, pieces))
+    return lambda query, pieces: change(*online_attention(n)(query, pieces))
 
 
 def bare(n):
@@ -186,7 +184,7 @@ def poisoned(n):
 
 
 RIGHT = {
-    "one pass": one_pass,
+    "one pass": online_attention,
     "logarithms": logarithms,
     "key by key": key_by_key,
     "in 32 bits": in_single,
@@ -200,23 +198,23 @@ WRONG = {
     "each time": (each_time, "counts once, not once a piece"),
     "at the end": (at_the_end, "so must be the silent key"),
     "forgotten": (
-        lambda n: one_pass(n, silent=False, start=-1e30),
+        lambda n: online_attention(n, silent=False, start=-1e30),
         "silent key was forgotten",
     ),
     "no root": (
-        lambda n: one_pass(n, root=False),
+        lambda n: online_attention(n, root=False),
         "divided by the root of the width",
     ),
     "total stays": (
-        lambda n: one_pass(n, shrinks=(False, True)),
+        lambda n: online_attention(n, shrinks=(False, True)),
         "The total must, too",
     ),
     "mixture stays": (
-        lambda n: one_pass(n, shrinks=(True, False)),
+        lambda n: online_attention(n, shrinks=(True, False)),
         "The mixture must, too",
     ),
     "both stay": (
-        lambda n: one_pass(n, shrinks=(False, False)),
+        lambda n: online_attention(n, shrinks=(False, False)),
         "must shrink when a higher score comes",
     ),
     "no logarithm": (

@@ -94,16 +94,12 @@ WRONG = {
     "padding divides": (
         lambda n: loss(
             n,
-            mean=lambda n, e, k: (
-                e * (torch.arange(e.size(1)) < k[:, None])
-            ).mean(),
+            mean=lambda n, e, k: (e * (torch.arange(e.size(1)) < k[:, None])).mean(),
         ),
         "but divided by",
     ),
     "a sum": (
-        lambda n: loss(
-            n, mean=lambda n, e, k: e[torch.arange(e.size(1)) < k[:, None]].sum()
-        ),
+        lambda n: loss(n, mean=lambda n, e, k: e[torch.arange(e.size(1)) < k[:, None]].sum()),
         "a sum, not a mean",
     ),
     "two errors": (lambda n: lambda *c: 2 * loss(n)(*c), "two errors"),

@@ -34,17 +34,13 @@ def padded_in_front(n):
 
     def answer(encoder, sources):
         longest = max(map(len, sources))
-        batch = torch.stack(
-            [torch.cat([s.new_zeros(longest - len(s), 2), s]) for s in sources]
-        )
+        batch = torch.stack([torch.cat([s.new_zeros(longest - len(s), 2), s]) for s in sources])
         lengths = torch.tensor([len(s) for s in sources])
         mask = torch.arange(longest) >= longest - lengths[:, None]
         states, _ = encoder(batch, mask[:, None, None])
         return read(
             n,
-            torch.stack(
-                [s.roll(int(k), 0) for s, k in zip(states, lengths, strict=True)]
-            ),
+            torch.stack([s.roll(int(k), 0) for s, k in zip(states, lengths, strict=True)]),
             lengths,
         )
 
@@ -63,11 +59,7 @@ def listed(n):
         for state, length in zip(states.numpy(), lengths.tolist(), strict=True):
             own = state[:length]
             ends = (own[0] + own[-1]) / 2
-            rows.append(
-                {"mean": own.mean(0), "last": own[-1], "first and last": ends}[
-                    n["read"]
-                ]
-            )
+            rows.append({"mean": own.mean(0), "last": own[-1], "first and last": ends}[n["read"]])
         return np.stack(rows).astype(np.float32)
 
     return answer
@@ -84,9 +76,7 @@ def selected(n):
         last = (places == lengths[:, None] - 1).double()
         first = (places == 0).double().expand_as(last)
         mean = (places < lengths[:, None]) / lengths[:, None].double()
-        pick = {"mean": mean, "last": last, "first and last": (first + last) / 2}[
-            n["read"]
-        ]
+        pick = {"mean": mean, "last": last, "first and last": (first + last) / 2}[n["read"]]
         return torch.einsum("bs,bsd->bd", pick, states)
 
     return answer

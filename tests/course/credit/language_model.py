@@ -28,9 +28,7 @@ def looped(n):
 
 def with_numpy(n):
     def answer(logits, tokens, characters):
-        logits, tokens, characters = (
-            x.numpy() for x in (logits, tokens, characters)
-        )
+        logits, tokens, characters = (x.numpy() for x in (logits, tokens, characters))
         exponentials = np.exp2(logits / np.log(2))
         shares = exponentials / exponentials.sum(-1, keepdims=True)
         new = tokens[n["prompt"] :]

@@ -12,9 +12,7 @@ def attend(q, k, v, root=None):
 
 def kept(places, first, window):
     return (
-        places
-        if len(places) <= first + window
-        else places[:first] + places[len(places) - window :]
+        places if len(places) <= first + window else places[:first] + places[len(places) - window :]
     )
 
 
@@ -81,9 +79,7 @@ def twice(n):
             cache[0].append((k, v))
         cache[1].append((k, v))
         cache[1][:] = cache[1][-n["window"] :]
-        keys, values = (
-            torch.cat(x, 1) for x in zip(*cache[0], *cache[1], strict=True)
-        )
+        keys, values = (torch.cat(x, 1) for x in zip(*cache[0], *cache[1], strict=True))
         return attend(q, keys, values)
 
     return roll
@@ -104,8 +100,7 @@ def hidden_but_kept(n):
     def roll(q, k, v, cache):
         cache.append((k, v))
         keys, values = (
-            torch.cat(x, 1)
-            for x in zip(*kept(list(cache), n["first"], n["window"]), strict=True)
+            torch.cat(x, 1) for x in zip(*kept(list(cache), n["first"], n["window"]), strict=True)
         )
         return attend(q, keys, values)
 

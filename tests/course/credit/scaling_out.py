@@ -26,11 +26,7 @@ def rolled(n):
     def own_share(count, ranks, rank, epoch):
         order = torch.arange(count).roll(-n["shift"] * epoch)
         order = order[: count // ranks * ranks]
-        table = (
-            order.view(-1, ranks).T
-            if n["deal"] == "cards"
-            else order.view(ranks, -1)
-        )
+        table = order.view(-1, ranks).T if n["deal"] == "cards" else order.view(ranks, -1)
         return table[rank]
 
     return own_share
@@ -116,11 +112,7 @@ WRONG = {
     "the first left out": (first_left_out, "first of the order are left out"),
     "repeated": (repeated, "shape: "),
     "all ranks": (
-        lambda n: (
-            lambda c, ranks, r, e: [
-                right(n)(c, ranks, rank, e) for rank in range(ranks)
-            ]
-        ),
+        lambda n: lambda c, ranks, r, e: [right(n)(c, ranks, rank, e) for rank in range(ranks)],
         "shape: ",
     ),
     "nothing": (lambda n: lambda *given: None, "must be numbers; got None"),

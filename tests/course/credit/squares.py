@@ -19,9 +19,7 @@ def by_formula(n, corners):
     after, opposite, before = around(n, corners)
     middle, half = (after + before) / 2, (before - after) / 2
     guesses = [middle + turn(half), middle - turn(half)]
-    return guesses, [
-        (2 * middle - guess - opposite).norm(dim=1) for guess in guesses
-    ]
+    return guesses, [(2 * middle - guess - opposite).norm(dim=1) for guess in guesses]
 
 
 def nearest(n):
@@ -41,9 +39,7 @@ def in_numpy(n):
             for way in (1j, -1j):
                 a = np.array([[1, way**k] for k in range(4) if k != n["missing"]])
                 (c, v), *_ = np.linalg.lstsq(a, z, rcond=None)
-                tried.append(
-                    (np.abs(a @ [c, v] - z).sum(), c + way ** n["missing"] * v)
-                )
+                tried.append((np.abs(a @ [c, v] - z).sum(), c + way ** n["missing"] * v))
             best = min(tried, key=lambda pair: pair[0])[1]
             out.append([best.real, best.imag])
         return out

@@ -31,10 +31,7 @@ def by_library(sources, targets, n):
 
 def looped(sources, targets, n):
     source = np.zeros((len(sources), max(map(len, sources))), dtype=int)
-    fed, asked = (
-        np.zeros((len(targets), 1 + max(map(len, targets))), dtype=int)
-        for _ in "ab"
-    )
+    fed, asked = (np.zeros((len(targets), 1 + max(map(len, targets))), dtype=int) for _ in "ab")
     for b, (one, other) in enumerate(zip(sources, targets, strict=True)):
         source[b, : len(one)] = one
         fed[b, 0], fed[b, 1 : len(other) + 1] = n["start"], other
@@ -70,9 +67,7 @@ RIGHT = {
     "NumPy": lambda n: lambda s, t: looped(s, t, n),
     "a list of lists": lambda n: lambda s, t: [x.tolist() for x in right(s, t, n)],
     "32 bits": lambda n: (
-        lambda s, t: tuple(
-            x if x.dtype == torch.bool else x.int() for x in right(s, t, n)
-        )
+        lambda s, t: tuple(x if x.dtype == torch.bool else x.int() for x in right(s, t, n))
     ),
 }
 WRONG = {

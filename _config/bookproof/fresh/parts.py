@@ -1,0 +1,116 @@
+"""The parts of a page's key, by name, so that ``bookproof why`` can name the one that changed."""
+
+import ast
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from .circumstances import circumstances
+from .keys import digest, fingerprint, meanings, modules_reached
+
+Parts = dict[str, str]
+CODE = {".py", ".pyc"}
+RECORDER = "bookproof.verify.recorder"  # transforms every cell
+KEPT = "keys.json"  # beside the doctrees
+
+
+@dataclass(frozen=True)
+class Needs:
+    """The names that the cells of a page import, and the files beside the page that they read."""
+
+    names: frozenset[str] = frozenset()
+    data: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Everything outside a page on which the results of its cells depend.
+
+    Args:
+        roots: folders of the packages whose modules are read.
+        libraries: distributions that cells may import.
+        outside: modules that ask tracebacks for the lines of cells, and for nothing else.
+    """
+
+    roots: tuple[Path, ...]
+    libraries: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+
+    def parts(self, page: Path, needs: Needs) -> Parts:
+        """Return the parts of a page's key, apart from its cells."""
+        modules = modules_reached(self.roots, {*needs.names, RECORDER})
+        means = meanings(self.roots, modules, self.outside)
+        return {
+            "Python": sys.version,
+            "platform": sys.platform,
+            **{f"variable {name}": value for name, value in circumstances().items()},
+            **{f"library {name}": version(name) for name in self.libraries},
+            **{f"module {name}": text for name, text in means.items()},
+            **{f"data file {name}": fingerprint(page.parent / name) for name in needs.data},
+            **{
+                f"package data {file.relative_to(root.parent)}": fingerprint(file)
+                for root in self.roots
+                for file in data_named(root, modules)
+            },
+        }
+
+
+def key_of(parts: Parts) -> str:
+    """Return the key made of some parts."""
+    return digest(f"{name} {value}" for name, value in parts.items())
+
+
+def data_named(root: Path, modules: Iterable[Path]) -> list[Path]:
+    """Return the data files of a package that modules name, or whose folder they name.
+
+    Only modules that use ``__file__`` are searched.
+    """
+    named = frozenset[str]().union(*(strings(file.read_text("utf-8")) for file in modules))
+    found = data_files(root) if named else []
+    return [file for file in found if named.intersection(file.relative_to(root).parts)]
+
+
+def data_files(root: Path) -> list[Path]:
+    """Return the files of a package that are not code."""
+    found = (Path(folder, name) for folder, _, names in os.walk(root) for name in names)
+    return sorted(file for file in found if file.suffix not in CODE)
+
+
+@cache
+def strings(source: str) -> frozenset[str]:
+    """Return the string literals of a module that uses ``__file__``."""
+    if "__file__" not in source:
+        return frozenset()
+    try:
+        nodes = ast.walk(ast.parse(source))
+    except SyntaxError:  # a chapter that imports it fails
+        return frozenset()
+    return frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and type(n.value) is str)
+
+
+def cell_parts(codes: Iterable[str]) -> Parts:
+    """Return a digest of each cell."""
+    return {f"cell {number}": digest([code.strip()]) for number, code in enumerate(codes, 1)}
+
+
+def keep(folder: Path, sources: Sources, pages: dict[str, dict[str, Any]]) -> None:
+    """Write the parts of all pages beside the doctrees."""
+    record = {"sources": asdict(sources), "pages": dict(sorted(pages.items()))}
+    text = json.dumps(record, indent=1, default=str)
+    (folder / KEPT).write_text(text, "utf-8")
+
+
+def changes(before: Parts, now: Parts) -> Iterator[str]:
+    """Yield a line for each part that is new, gone or changed."""
+    for name in [*before, *(name for name in now if name not in before)]:
+        old, new = before.get(name), now.get(name)
+        if old != new:
+            how = "is new" if old is None else "is gone" if new is None else "changed"
+            readable = name.startswith(("library", "variable", "Python", "platform"))
+            yield f"{name} {how}" + (f": {old} -> {new}" if readable and old and new else "")

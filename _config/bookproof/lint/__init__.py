@@ -1,0 +1,1 @@
+"""Lint the pages of a book: each rule reports ``file:line: rule: message``, as Vale does."""

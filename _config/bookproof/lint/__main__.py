@@ -1,0 +1,93 @@
+"""Lint a book, or count what it has.
+
+Run as: python -m bookproof.lint [counts] DOCS [--settings FILE] [--warnings]
+"""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import cells, chapter, instructors, prose, whole
+from .counts import counts
+from .page import Book, Rule
+from .prose import other_files
+
+SETTINGS = Path(__file__).resolve().parents[2] / "lint.toml"
+
+EVERY_PAGE: dict[str, Rule] = {
+    "cell-size": cells.sizes,
+    "cell-definition": cells.definitions,
+    "cell-neighbor": cells.neighbors,
+    "cell-hidden-output": cells.hidden_output,
+    "cell-undefined": cells.undefined,
+    "cell-unseeded": cells.seeded,
+    "cell-fixed-seed": cells.movable_seeds,
+    "sentence": prose.sentences,
+    "decimal": prose.decimals,
+    "word": prose.words,
+}
+EVERY_CHAPTER: dict[str, Rule] = {
+    "sections": chapter.sections,
+    "opening": chapter.opening,
+    "set-up": chapter.set_up,
+    "main-path": chapter.main_path_length,
+    "predictions": chapter.predictions,
+    "quiz": chapter.quiz,
+    "exercises": chapter.exercises,
+    "listing": chapter.listing,
+    "deeper": chapter.deeper,
+    "terms": chapter.terms,
+    "instructors": instructors.instructors,
+}
+ONE_PAGE: dict[str, tuple[str, Rule]] = {
+    "glossary": ("glossary", whole.glossary),
+    "addresses": ("index", whole.addresses),
+    "reading-time": ("index", whole.reading_time),
+    "prerequisites": ("abilities", whole.prerequisites),
+}
+
+
+def findings(book: Book) -> Iterator[tuple[Path, int, str, str]]:
+    """Apply each rule to its pages; yield file, line, rule and message."""
+    tasks = [(page, name, rule) for page in book.pages for name, rule in EVERY_PAGE.items()]
+    tasks += [(page, name, rule) for page in book.chapters for name, rule in EVERY_CHAPTER.items()]
+    for name, (only, rule) in ONE_PAGE.items():
+        tasks += [(page, name, rule) for page in book.pages if page.name == only]
+    for page, name, rule in tasks:
+        yield from ((page.path, line, name, message) for line, message in rule(page, book))
+    yield from ((file, line, "word", message) for file, (line, message) in other_files(book))
+
+
+def lint(book: Book, show_warnings: bool) -> int:
+    """Print the findings; return 1 if any of them is more than a warning."""
+    found: Counter[str] = Counter()
+    for file, line, rule, message in findings(book):
+        found[rule] += 1
+        if show_warnings or rule not in book.settings["warnings"]:
+            print(f"{file}:{line}: {rule}: {message}")
+    for rule in book.settings["warnings"]:
+        if found[rule]:
+            print(f"{found[rule]} warnings of the rule {rule}; --warnings lists them")
+    return int(any(rule not in book.settings["warnings"] for rule in found))
+
+
+def main() -> int:
+    """Read the arguments and do what they say."""
+    parser = argparse.ArgumentParser(prog="python -m bookproof.lint", description=__doc__)
+    parser.add_argument("command", nargs="?", choices=["lint", "counts"], default="lint")
+    parser.add_argument("docs", type=Path, help="folder of the pages")
+    parser.add_argument("--settings", type=Path, default=SETTINGS)
+    parser.add_argument("--warnings", action="store_true", help="list each warning")
+    options = parser.parse_args()
+    book = Book.read(options.docs, options.settings)
+    if options.command == "lint":
+        return lint(book, options.warnings)
+    for name, count in counts(book).items():
+        print(f"{count:6} {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""A page and a book as the rules of lint see them: lines, blocks, cells, sections."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+FENCE = re.compile(
+    r"^ {0,3}(?P<marks>`{3,}|~{3,}|:{3,})\s*(?:\{(?P<kind>[\w:-]+)\})?(?P<argument>.*)"
+)
+OPTION = re.compile(r"^:([\w-]+):\s*(.*)$")
+NOT_PROSE = re.compile(r"code-cell|math|listing|solution-\w+|toctree")
+HIDDEN = re.compile(r"remove-cell|remove-input|hide-input|hide-cell")
+
+Finding = tuple[int, str]
+Rule = Callable[["Page", "Book"], Iterator[Finding]]
+
+
+@dataclass
+class Block:
+    """A fenced block: a directive with its argument and options, or a literal block."""
+
+    kind: str
+    argument: str
+    line: int
+    end: int = 0
+    body: list[tuple[int, str]] = field(default_factory=list)
+    options: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def start(self) -> int:
+        """The line of the first line of the body."""
+        return self.body[0][0] if self.body else self.line + 1
+
+    @property
+    def source(self) -> list[str]:
+        """The lines of the body."""
+        return [line for _, line in self.body]
+
+    @property
+    def code(self) -> str:
+        """The body as one string."""
+        return "\n".join(self.source)
+
+    @property
+    def tags(self) -> str:
+        """The tags of a code cell, as written."""
+        return self.options.get("tags", "")
+
+    @property
+    def is_check(self) -> bool:
+        """Whether the cell is the check of a claim."""
+        return "check" in self.options
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a reader sees the code without opening a fold."""
+        return not self.is_check and not HIDDEN.search(self.tags)
+
+
+@dataclass
+class Page:
+    """A page of MyST Markdown."""
+
+    path: Path
+    text: str
+
+    @classmethod
+    def read(cls, path: Path) -> "Page":
+        """Read a page from its file."""
+        return cls(path, path.read_text("utf-8"))
+
+    @property
+    def name(self) -> str:
+        """The name of the file without its extension."""
+        return self.path.stem
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """All lines of the page."""
+        return self.text.splitlines()
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The fenced blocks that are not inside another block."""
+        return list(_blocks(self.lines))
+
+    @cached_property
+    def cells(self) -> list[Block]:
+        """The code cells."""
+        return [block for block in self.blocks if block.kind == "code-cell"]
+
+    @cached_property
+    def prose(self) -> str:
+        """The text with front matter, cells, formulas and listings replaced by empty lines."""
+        lines = list(self.lines)
+        hidden = [range(b.line - 1, b.end) for b in self.blocks if NOT_PROSE.fullmatch(b.kind)]
+        if lines[:1] == ["---"]:
+            hidden.append(range(lines.index("---", 1) + 1))
+        for part in hidden:
+            lines[part.start : part.stop] = [""] * len(part)
+        return "\n".join(lines) + "\n"
+
+    def section(self, heading: str) -> range:
+        """Return the line numbers of a section of the second level, empty if there is none."""
+        if f"## {heading}" not in self.lines:
+            return range(0)
+        start = self.lines.index(f"## {heading}")
+        ends = (n for n in range(start + 1, len(self.lines)) if self.lines[n][:3] == "## ")
+        return range(start + 1, next(ends, len(self.lines)) + 1)
+
+    def between(self, kind: str) -> list[range]:
+        """Return the line numbers between each ``{kind}`` and its ``{kind-end}``."""
+        opens = [b.line for b in self.blocks if b.kind in (kind, f"{kind}-start")]
+        closes = [b.line for b in self.blocks if b.kind == f"{kind}-end"]
+        return [range(*pair) for pair in zip(opens, closes, strict=False)]
+
+    def find(self, pattern: str, text: str | None = None) -> Iterator[tuple[int, re.Match[str]]]:
+        """Yield each match of a multiline pattern in the text, with its line number."""
+        text = self.text if text is None else text
+        for match in re.finditer(pattern, text, re.MULTILINE):
+            yield text.count("\n", 0, match.start()) + 1, match
+
+    def part(self, heading: str) -> str:
+        """Return the prose of a section of the second level."""
+        found = self.section(heading)
+        return "\n".join(self.prose.splitlines()[found.start - 1 : found.stop - 1] if found else [])
+
+
+@dataclass
+class Book:
+    """All pages of a book, in the order of their names, and the settings of lint."""
+
+    root: Path
+    settings: dict[str, Any]
+    pages: list[Page]
+
+    @classmethod
+    def read(cls, docs: Path, settings: Path) -> "Book":
+        """Read the pages of a folder and the settings."""
+        book = cls(settings.resolve().parents[1], tomllib.loads(settings.read_text("utf-8")), [])
+        skipped = set(book.settings["pages"]["skipped_folders"])
+        files = (file for file in sorted(docs.rglob("*.md")) if not skipped & set(file.parts))
+        book.pages = [Page.read(file) for file in files]
+        return book
+
+    @cached_property
+    def chapters(self) -> list[Page]:
+        """The pages that keep the rules of a chapter."""
+        others = self.settings["pages"]["not_chapters"]
+        return [p for p in self.pages if p.path.parent.name == "chapters" and p.name not in others]
+
+    @cached_property
+    def parts(self) -> dict[str, list[str]]:
+        """The chapters of each numbered part of the table of contents, in their order."""
+        [index] = (page for page in self.pages if page.name == "index")
+        names = {page.name for page in self.chapters}
+        found = {
+            block.options["caption"]: [Path(line).name for line in block.source]
+            for block in index.blocks
+            if block.kind == "toctree"
+        }
+        chapters = {part: [n for n in listed if n in names] for part, listed in found.items()}
+        return {part: listed for part, listed in chapters.items() if listed}
+
+    @cached_property
+    def in_order(self) -> list[Page]:
+        """The chapters in the order of the table of contents."""
+        by_name = {page.name: page for page in self.chapters}
+        return [by_name[name] for listed in self.parts.values() for name in listed]
+
+
+def _blocks(lines: list[str]) -> Iterator[Block]:
+    numbered = enumerate(lines, start=1)
+    for number, line in numbered:
+        if fence := FENCE.match(line):
+            block = Block(fence["kind"] or "", fence["argument"].strip(), number, len(lines))
+            closing = re.compile(rf"^ {{0,3}}{fence['marks'][0]}{{{len(fence['marks'])},}}\s*$")
+            for inner, text in numbered:
+                if closing.match(text):
+                    block.end = inner
+                    break
+                block.body.append((inner, text))
+            while block.body and (option := OPTION.match(block.body[0][1])):
+                block.options[option[1]] = option[2]
+                del block.body[0]
+            while block.body and not block.body[0][1].strip():
+                del block.body[0]
+            yield block

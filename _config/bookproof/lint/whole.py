@@ -1,0 +1,91 @@
+"""Rules for the book as a whole: glossary, addresses, the order of chapters."""
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from .chapter import TERM, minutes
+from .page import Book, Finding, Page
+
+ENTRY = r"^(\w.*)\n((?:  .*\n|\n)+)"
+
+
+def glossary(page: Page, book: Book) -> Iterator[Finding]:
+    """Explain each term once, in a sentence or two, and link it from a chapter and to one."""
+    [block] = (block for block in page.blocks if block.kind == "glossary")
+    text = "\n" * (block.start - 1) + block.code + "\n"
+    chapters = (p.text for p in book.pages if p.path.parent.name == "chapters")
+    linked = {term for chapter in chapters for term in re.findall(TERM, chapter)}
+    entries = list(page.find(ENTRY, text))
+    terms = [entry[1] for _, entry in entries]
+    if terms != sorted(set(terms), key=str.lower):
+        yield block.line, "terms are sorted, and each is explained once"
+    for line, entry in entries:
+        meaning, _, place = entry[2].strip().partition("\n\n")
+        sentences = meaning.splitlines()
+        if len(sentences) > 2 or not all(sentence.endswith(".") for sentence in sentences):
+            yield line, f"a term has a sentence or two; got {entry[1]}"
+        if "](../chapters/" not in place:
+            yield line, f"a term names its chapter; got {entry[1]}"
+        if entry[1] not in linked:
+            yield line, f"a chapter links to each term; got {entry[1]}"
+
+
+def addresses(page: Page, book: Book) -> Iterator[Finding]:
+    """Keep every recorded address: its page is in the book or redirected."""
+    config = book.root / "_config"
+    record = (config / "addresses.list").read_text("utf-8").splitlines()
+    moved = re.findall(r"^(\S+) -> ", (config / "redirects.txt").read_text("utf-8"), re.M)
+    docs = page.path.parent
+    pages = {file.relative_to(docs).with_suffix("").as_posix() for file in docs.rglob("*.md")}
+    if record != sorted(set(record)):
+        yield 1, "the record of addresses is sorted, and has each once"
+    for address in record:
+        if address.partition("#")[0] not in pages | set(moved):
+            yield 1, f"a recorded page is in the book or redirected; got {address}"
+        if re.search(r"#(id|predict-|quiz-|fig-|equation-|claim-)\d*$", address):
+            yield 1, f"a recorded address has a name, not a number; got {address}"
+
+
+def reading_time(page: Page, book: Book) -> Iterator[Finding]:
+    """Limit the minutes of the main paths up to some chapters."""
+    names = [chapter.name for chapter in book.in_order]
+    for name, limit in book.settings["minutes_to"].items():
+        if (total := sum(minutes(c, book) for c in book.in_order[: names.index(name) + 1])) > limit:
+            yield 1, f"the main paths up to {name} take at most {limit} minutes; got {total:.0f}"
+
+
+def prerequisites(page: Page, book: Book) -> Iterator[Finding]:
+    """Draw what the chapters say that they need, and need no later chapter."""
+    names = [chapter.name for chapter in book.in_order]
+    needed = [_needs(chapter, names, book) for chapter in book.in_order]
+    wanted = {
+        "chapters": [re.findall(r"^# (.*)$", c.prose, re.M)[0] for c in book.in_order],
+        "parts": {part: names.index(listed[0]) + 1 for part, listed in book.parts.items()},
+        "builds_on": needed,
+    }
+    for name, value in wanted.items():
+        line, drawn = _literal(page, name)
+        if drawn != value:
+            yield line, f"{name} is {value}; got {drawn}"
+    for number, (name, others) in enumerate(zip(names, needed, strict=True), start=1):
+        if any(other >= number for other in others):
+            yield 1, f"a chapter needs only earlier ones; got {name}"
+    if [b.argument for b in page.blocks if b.kind == "objectives"] != list(book.parts):
+        yield 1, "the objectives of each part are listed"
+
+
+def _needs(chapter: Page, names: list[str], book: Book) -> list[int]:
+    label = book.settings["chapter"]["needs"]
+    said = re.search(rf"^\*\*{label}\*\* (.*?)\n\n", chapter.text, re.DOTALL | re.M)
+    links = re.findall(r"\]\(([\w-]+)\.md", said[1] if said else "")
+    return sorted({names.index(name) + 1 for name in links if name in names})
+
+
+def _literal(page: Page, name: str) -> tuple[int, Any]:
+    for cell in page.cells:
+        for node in ast.parse(cell.code).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+                return cell.start + node.lineno - 1, ast.literal_eval(node.value)
+    return 1, None

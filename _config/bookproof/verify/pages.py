@@ -1,0 +1,129 @@
+"""Verify pages one by one, or side by side, each in a process of its own."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerContext, SpawnContext
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from pkgutil import resolve_name
+
+from tqdm import tqdm
+
+from .chapter import Result, verify_chapter
+
+Page = tuple[Path, Iterable[Result]]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The seeds, threads and rounding with which pages are verified.
+
+    ``seed_hook`` names a context manager, as ``module:name``, that moves all seeds by a number.
+    """
+
+    first_seed: int = 0
+    threads: int = 1
+    disturbed: int | None = None
+    seed_hook: str = ""
+
+    def moved_seeds(self) -> AbstractContextManager[None]:
+        """Return the context in which the seeds are moved."""
+        if not self.seed_hook:
+            return nullcontext()
+        moved: AbstractContextManager[None] = resolve_name(self.seed_hook)(self.first_seed)
+        return moved
+
+
+def one_by_one(pages: list[Path], setting: Setting) -> Iterator[Page]:
+    """Yield each page with an iterator that verifies it.
+
+    Args:
+        pages: Markdown files, in order.
+        setting: seeds, threads and rounding.
+    """
+    for page in pages:
+        yield page, _verified(page, setting)
+
+
+def side_by_side(pages: list[Path], setting: Setting, jobs: int) -> Iterator[Page]:
+    """Yield each page with its results as it finishes; the longest pages start first.
+
+    A page that ends its process has one more result, which reports the exit code.
+
+    Args:
+        pages: Markdown files.
+        setting: seeds, threads and rounding.
+        jobs: number of pages that run at a time.
+    """
+    waiting = sorted(pages, key=lambda page: page.stat().st_size)
+    context = _context()
+    running: dict[Connection, tuple[Path, BaseProcess, float]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                page = waiting.pop()
+                pipe, process = _start(context, page, setting)
+                running[pipe] = page, process, time.perf_counter()
+            ready = wait(list(running))
+            for pipe in [pipe for pipe in running if pipe in ready]:
+                page, process, start = running.pop(pipe)
+                yield page, _results(pipe, page, process, start)
+    finally:
+        for _, process, _ in running.values():
+            process.kill()
+
+
+def _verified(page: Path, setting: Setting) -> Iterator[Result]:
+    os.environ["MPLBACKEND"] = "agg"  # figures without windows
+    if "matplotlib" in sys.modules:
+        sys.modules["matplotlib"].use("agg")
+    with setting.moved_seeds():
+        yield from verify_chapter(page, threads=setting.threads, disturbed=setting.disturbed)
+
+
+def _context() -> ForkServerContext | SpawnContext:
+    """Return the start method: a fork server that has loaded the libraries, where there is one."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return context
+
+
+def _start(
+    context: ForkServerContext | SpawnContext, page: Path, setting: Setting
+) -> tuple[Connection, BaseProcess]:
+    receive, send = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(send, page, setting), daemon=True)
+    process.start()
+    send.close()  # so that the pipe ends when the process does
+    return receive, process
+
+
+def _work(send: Connection, page: Path, setting: Setting) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    # The lock of a progress bar is shared by processes, and outlives a killed one.
+    tqdm.set_lock(threading.RLock())
+    send.send(list(_verified(page, setting)))
+
+
+def _results(pipe: Connection, page: Path, process: BaseProcess, start: float) -> list[Result]:
+    """Return the results of a process, or one that reports its early end."""
+    try:
+        results: list[Result] = pipe.recv()
+    except EOFError:
+        process.join()
+        message = f"the page ended its process, with exit code {process.exitcode}"
+        seconds = time.perf_counter() - start
+        results = [Result(page.stem, "the page", "exact", False, seconds, message)]
+    process.kill()
+    process.join()
+    return results

@@ -1,0 +1,292 @@
+"""Record whether a cell executes an assertion that could fail.
+
+Each ``assert`` of a cell reports its operands to a :class:`Recorder`, and so do the assertion
+functions of PyTorch and NumPy. An assertion is live if its operands are neither constants, empty nor
+NaN, its tolerance is reasonable, and its failure leaves the cell: a forked copy of the process
+raises the error instead, and reports whether the cell failed.
+Kernels load this module, which therefore imports the standard library only.
+"""
+
+import builtins
+import functools
+import importlib
+import math
+import operator
+import os
+import shutil
+import signal
+import sys
+import tempfile  # noqa: F401 (it removes its folders by the functions that `become_probe` replaces)
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .transform import NAME, Transformer
+
+ESCAPED, PROBES, PATIENCE = 87, 5, 20  # an exit code; forks for each check; seconds
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "is": operator.is_,
+    "is not": operator.is_not,
+    "in": lambda left, right: left in right,
+    "not in": lambda left, right: left not in right,
+}
+ASSERTING = {
+    "torch.testing": ["assert_close"],
+    "numpy.testing": [
+        *("assert_allclose", "assert_almost_equal", "assert_array_almost_equal"),
+        *("assert_array_equal", "assert_array_less", "assert_equal"),
+    ],
+}
+TOLERANCES = {"rtol", "atol", "rel_tol", "abs_tol"}
+HUGE = 1e6  # a bound or tolerance so much larger than the values excludes none of them
+
+
+class Recorder:
+    """Record the assertions of a cell.
+
+    Args:
+        probes: whether to fork in order to see an error leave the cell.
+    """
+
+    def __init__(self, *, probes: bool = False) -> None:
+        self.probes, self.is_probe = probes, False
+        self.start()
+
+    def start(self) -> None:
+        """Begin a cell."""
+        self.live, self.muted, self.forks = False, False, 0
+        self.reasons: list[str] = []
+        self.open: list[list[str]] = []  # for each assertion being evaluated, its operands' faults
+
+    def verdict(self) -> str:
+        """Return why no assertion of the cell could fail; an empty string if one could."""
+        return "" if self.live else (self.reasons or ["no assertion was executed"])[0]
+
+    # -- Called by transformed cells -----------------------------------------------
+
+    def begin(self) -> int:
+        """Begin an assertion, and return its depth."""
+        self.open.append([])
+        return len(self.open)
+
+    def end(self, depth: int, value: Any, wanted: bool = True, fault: str = "") -> Any:
+        """End an assertion, and return its value; a fault was seen in its text."""
+        noted = self.open[depth - 1]
+        del self.open[depth - 1 :]
+        try:
+            passed = bool(value) is wanted
+        except Exception:
+            return value  # the assertion itself fails
+        if passed:
+            seen = "" if "" in noted else (noted or ["it compared nothing"])[0]
+            self.passed(fault or seen)
+        return value
+
+    def leaf(self, value: Any) -> Any:
+        """Record the truth value of an operand that is not a comparison."""
+        self.note(fault_of_value(value))
+        return value
+
+    def compare(self, line: int, wanted: bool, how: list[tuple[str, float]], *sides: Any) -> Any:
+        """Compare as Python would.
+
+        Args:
+            line: first line of the assertion.
+            wanted: truth value with which the assertion passes.
+            how: operator between each two neighbors, and a tolerance typed on the right.
+            *sides: operands.
+        """
+        result: Any = True
+        for (sign, typed), left, right in zip(how, sides, sides[1:], strict=False):
+            result = OPERATORS[sign](left, right)
+            if not self.live:
+                self.note(safely(fault_of_comparison, sign, wanted, left, right, result))
+            self.compared(line, wanted, sign, typed, left, right, result)
+            if len(how) > 1 and not result:
+                break
+        return result
+
+    def compared(self, line: int, wanted: bool, sign: str, *rest: Any) -> None:
+        """Take note of a comparison; for subclasses."""
+
+    def close(self, wanted: bool, function: Callable[..., Any], *sides: Any, **limits: Any) -> Any:
+        """Call ``allclose`` or ``isclose``."""
+        if not self.live:
+            self.note(safely(fault_of_closeness, function, sides, limits))
+        return function(*sides, **limits)
+
+    def itself(self, function: Callable[..., Any], *sides: Any, **options: Any) -> Any:
+        """Call an assertion function with twice the same expression, which cannot fail."""
+        self.muted = True
+        try:
+            return function(*sides, **options)
+        finally:
+            self.muted = False
+            self.reasons.append("it compared an expression with itself")
+
+    def raised(self) -> None:
+        """Record an expected error, without which the cell would have failed."""
+        self.live = True
+
+    # -- Judgement -----------------------------------------------------------------
+
+    def note(self, fault: str) -> None:
+        """Keep the fault of an operand of the innermost assertion; none is an empty string."""
+        if self.open:
+            self.open[-1].append(fault)
+
+    def passed(self, fault: str) -> None:
+        """Record an assertion that passed."""
+        if self.live or self.muted:
+            return
+        if not fault and not self.escapes():
+            fault = "its error does not leave the cell"
+        self.live = not fault
+        self.reasons += [fault] if fault else []
+
+    def escapes(self) -> bool:
+        """Return whether an error raised here would make the cell fail."""
+        if not self.probes or self.is_probe:
+            return not self.is_probe
+        self.forks += 1
+        if self.forks > PROBES:
+            return False
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of threads, which a probe does not need
+            child = os.fork()
+        if not child:
+            self.become_probe()
+            raise AssertionError("a probe of the recorder")
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return code == ESCAPED or code == -signal.SIGALRM
+
+    def become_probe(self) -> None:
+        """Leave no trace: a probe prints nothing and removes no file."""
+        self.is_probe = True
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(PATIENCE)
+        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+        for module, names in ((os, ("kill", "remove", "rmdir", "unlink")), (shutil, ("rmtree",))):
+            for name in names:
+                setattr(module, name, lambda *_, **__: None)
+
+    def leave(self, *, failed: bool) -> None:
+        """End a probe at the end of its cell."""
+        if self.is_probe:
+            os._exit(ESCAPED if failed else 0)
+
+    def recorded(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return an assertion function that reports each call that passes."""
+
+        @functools.wraps(function)
+        def call(*sides: Any, **options: Any) -> Any:
+            result = function(*sides, **options)
+            if not self.live:
+                named = [options[n] for n in ("actual", "expected", "desired") if n in options]
+                self.passed(safely(fault_of_closeness, function, [*sides, *named], options))
+            return result
+
+        return call
+
+
+def safely(function: Callable[..., str], *arguments: Any) -> str:
+    """Return the fault that a function finds; none, where it fails."""
+    try:
+        return function(*arguments)
+    except Exception:
+        return ""
+
+
+def fault_of_value(value: Any) -> str:
+    """Return why a truth value says nothing."""
+    if callable(value) or hasattr(value, "__next__") or hasattr(value, "cr_code"):
+        return "it asserted a function or an iterator, which is always true"
+    return "its operand is empty" if is_empty(value) else ""
+
+
+def fault_of_comparison(sign: str, wanted: bool, left: Any, right: Any, result: Any) -> str:
+    """Return why a comparison could not have come out otherwise."""
+    if is_empty(result):
+        return "its operands are empty"
+    if wanted is (sign == "!=") and (has_nan(left) or has_nan(right)):
+        return "an operand is NaN"
+    if sign[0] in "<>" and (wanted is True):
+        small, large = (left, right) if sign[0] == "<" else (right, left)
+        scalar = isinstance(large, int | float) and HUGE <= large < math.inf
+        if scalar and large > HUGE * size_of(small):
+            return "its bound excludes nothing"
+    return ""
+
+
+def fault_of_closeness(function: Any, sides: Iterable[Any], limits: dict[str, Any]) -> str:
+    """Return why two values could not have been too far apart."""
+    actual, expected, *more = sides
+    if type(function).__module__ == "unittest.mock":
+        return "its function is a mock"
+    if any(is_empty(side) or side in ([], (), {}) for side in (actual, expected)):
+        return "its operands are empty"
+    if all_nan(actual):
+        return "an operand is NaN"
+    given = [limits[name] for name in TOLERANCES & limits.keys()]
+    given += [limit for limit in more if isinstance(limit, int | float)]
+    if any(not math.isfinite(float(limit)) for limit in given if limit is not None):
+        return "its tolerance is infinite"
+    largest = max((float(limit) for limit in given if limit is not None), default=0.0)
+    scale = max(size_of(actual), size_of(expected))
+    return "its tolerance excludes nothing" if largest >= 1 and largest > 100 * scale else ""
+
+
+def is_empty(value: Any) -> bool:
+    """Return whether an array has no entries."""
+    return 0 in tuple(getattr(value, "shape", ()))
+
+
+def has_nan(value: Any) -> bool:
+    """Return whether a number or an array contains NaN."""
+    differs = value != value
+    return bool(differs.any() if hasattr(differs, "any") else differs)
+
+
+def all_nan(value: Any) -> bool:
+    """Return whether a number, or each entry of an array, is NaN."""
+    differs = value != value
+    return bool(differs.all() if hasattr(differs, "all") else differs)
+
+
+def size_of(value: Any) -> float:
+    """Return the largest absolute value of a number or an array."""
+    if isinstance(value, list | tuple):
+        return max(map(size_of, value))
+    size = abs(value.detach() if hasattr(value, "detach") else value)
+    return float(size.max() if hasattr(size, "max") else size)
+
+
+def install(shell: Any, libraries: Iterable[str]) -> None:
+    """Record the assertions of all cells that an IPython shell runs.
+
+    Args:
+        shell: shell of the kernel.
+        libraries: packages whose assertion functions are recorded.
+    """
+    recorder = Recorder(probes=hasattr(os, "fork") and sys.platform != "darwin")
+    vars(builtins)[NAME] = recorder
+    for module, names in ASSERTING.items():
+        if module.partition(".")[0] in libraries:
+            space = vars(importlib.import_module(module))
+            space.update({name: recorder.recorded(space[name]) for name in names if name in space})
+    shell.ast_transformers.append(Transformer())
+    shell.events.register("pre_run_cell", lambda *_: recorder.start())
+    shell.events.register("post_run_cell", lambda *_: recorder.leave(failed=False))
+    show = shell.showtraceback
+
+    def showtraceback(*arguments: Any, **options: Any) -> Any:
+        recorder.leave(failed=True)
+        return show(*arguments, **options)
+
+    shell.showtraceback = showtraceback

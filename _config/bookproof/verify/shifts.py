@@ -1,0 +1,142 @@
+"""A record of the checks that held with every seed shifted, for each shift.
+
+The ledger of the book reads it: a claim about chance was worded on some seeds,
+and the record lists the other seeds on which it was verified.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from .cells import code_digest, read_cells
+
+
+def digest(page: str) -> str:
+    r"""Return a digest of the code of a page; a record is valid for this code only.
+
+    Args:
+        page: text of the page.
+
+    Example:
+        >>> page = "Words.\n```{code-cell}\n:check: sum\nassert 1 + 1 == 2\n```\n"
+        >>> digest(page), digest("Other words. " + page)
+        ('d841fe91eb2839fc', 'd841fe91eb2839fc')
+    """
+    return code_digest(cell.code for cell in read_cells(page))
+
+
+def record(file: Path, page: Path, first_seed: int, held: Iterable[str]) -> None:
+    """Record the checks of a page that held with its seeds shifted.
+
+    A check that was not reached did not hold. Entries for older code of the page are dropped.
+
+    Args:
+        file: record; created if missing.
+        page: Markdown file of the chapter.
+        first_seed: shift of the seeds.
+        held: names of the checks that held.
+    """
+    text, held = page.read_text("utf-8"), set(held)
+    pages = read(file)
+    if pages.get(page.stem, {}).get("digest") != digest(text):
+        pages[page.stem] = {"digest": digest(text), "shifts": {}}
+    checks = [c.options["check"] for c in read_cells(text) if "check" in c.options]
+    if checks:
+        came = {check: check in held for check in checks}
+        pages[page.stem]["shifts"][str(first_seed)] = came
+    else:
+        del pages[page.stem]
+    write_json(file, pages)
+
+
+def read(file: Path) -> dict[str, Any]:
+    """Return a record; an empty one, if there is no file.
+
+    Raises:
+        ValueError: the file is not a record.
+    """
+    if not file.exists():
+        return {}
+    try:
+        pages = json.loads(file.read_text("utf-8"))
+        sound = all({"digest", "shifts"} <= set(page) for page in pages.values())
+    except (ValueError, AttributeError, TypeError):
+        sound = False
+    if not sound:
+        raise ValueError(f"a record holds a digest and shifts a page; {file} does not")
+    return pages
+
+
+def holds(pages: dict[str, Any], page: Path, first_seed: int) -> bool:
+    """Return whether all checks of a page, with its present code, are on record as holding.
+
+    Args:
+        pages: record.
+        page: Markdown file of the chapter.
+        first_seed: shift of the seeds.
+    """
+    text = page.read_text("utf-8")
+    known = pages.get(page.stem, {"digest": "", "shifts": {}})
+    came = known["shifts"].get(str(first_seed), {})
+    return known["digest"] == digest(text) and bool(came) and all(came.values())
+
+
+def table(pages: dict[str, Any]) -> str:
+    """Return a table of the number of shifts in which each check held; failures first.
+
+    Args:
+        pages: record.
+
+    Example:
+        >>> shifts = {"1000": {"a": True, "b": True}, "2000": {"a": True, "b": False}}
+        >>> print(table({"masks": {"digest": "", "shifts": shifts}}))
+        1 of 2  masks  b  (not 2000)
+        2 of 2  masks  a
+    """
+    rows = []
+    for page, known in sorted(pages.items()):
+        shifts = known["shifts"]
+        for check in sorted({check for came in shifts.values() for check in came}):
+            failed = [s for s in sorted(shifts, key=int) if not shifts[s].get(check)]
+            note = f"  (not {', '.join(failed)})" if failed else ""
+            count = f"{len(shifts) - len(failed)} of {len(shifts)}"
+            rows.append((not failed, f"{count}  {page}  {check}{note}"))
+    return "\n".join(row for _, row in sorted(rows, key=lambda row: row[0]))
+
+
+def write_json(file: Path, data: Any) -> None:
+    """Write a JSON file atomically.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_json(Path(folder, "a.json"), {"b": 1})
+        ...     [json.loads(file.read_text()) for file in Path(folder).iterdir()]
+        [{'b': 1}]
+    """
+    text = json.dumps(data, indent=1, sort_keys=True) + "\n"
+    handle, name = tempfile.mkstemp(dir=file.absolute().parent, suffix=".json")
+    try:
+        with open(handle, "w", encoding="utf-8") as being_written:
+            being_written.write(text)
+        Path(name).chmod(0o666 & ~_umask())
+        os.replace(name, file)
+    except BaseException:
+        Path(name).unlink()
+        raise
+
+
+def _umask() -> int:
+    """Return the permissions that this process withholds from a new file."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def print_table(file: Path) -> int:
+    """Print the table of a record, and return 1 if a check failed in any shift."""
+    lines = table(read(file))
+    print(lines)
+    return int("(not " in lines)

@@ -1,0 +1,99 @@
+"""A recorder that also keeps the margins of comparisons, and the operands of those that fail.
+
+An assertion that fails can then report both of its operands, and one that passes its
+:mod:`margin <bookproof.verify.margins>`. Each operand is evaluated once.
+The comparisons of other modules are not seen.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import margins
+from .recorder import Recorder
+from .transform import NAME, watched
+
+__all__ = ["NAME", "Watch", "watched"]
+_NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+class Watch(Recorder):
+    r"""Record the smallest margin of a cell, and the operands of a failed assertion.
+
+    Example:
+        >>> watch = Watch()
+        >>> code = "assert abs(1.25 - 1) < 0.5\nassert not 3 >= 4"
+        >>> exec(compile(watched(code), "page", "exec"), {NAME: watch})
+        >>> watch.margin
+        0.25
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.margin: float | None = None
+        self.sides: dict[int, tuple[Any, Any]] = {}
+
+    def compared(self, line: int, wanted: bool, sign: str, *rest: Any) -> None:
+        """Keep the margin of a comparison, and its operands if it failed."""
+        typed, left, right, result = rest
+        sign = sign if wanted else _NEGATED.get(sign, "")
+        self._keep(_none_on_error(_ordered, sign, left, right, typed))
+        self.sides.pop(line, None)
+        if wrong := _none_on_error(_wrong, left, right, result, wanted):
+            self.sides[line] = wrong
+
+    def close(self, wanted: bool, function: Callable[..., Any], *sides: Any, **limits: Any) -> Any:
+        """Keep the margin of ``allclose`` or ``isclose``."""
+        shares = _none_on_error(margins.all_close, function, sides, limits)
+        if shares is not None and shares.size and not wanted:
+            shares = 1 - 1 / (1 - shares.min()).clip(min=1)  # far enough apart?
+        self._keep(shares)
+        return super().close(wanted, function, *sides, **limits)
+
+    @contextmanager
+    def watching_assert_close(self) -> Iterator[None]:
+        """Keep the margins of ``torch.testing.assert_close`` in a block."""
+        real = torch.testing.assert_close
+
+        def watched_assert_close(actual: Any, expected: Any, **options: Any) -> None:
+            real(actual, expected, **options)
+            shares = margins.assert_close(actual, expected, options)
+            for each in _none_on_error(list, shares) or []:
+                self._keep(each)
+
+        vars(torch.testing)["assert_close"] = watched_assert_close
+        try:
+            yield
+        finally:
+            vars(torch.testing)["assert_close"] = real
+
+    def _keep(self, shares: Any) -> None:
+        """Keep the smallest margin of a comparison that holds."""
+        if shares is not None and np.size(shares) and 0 <= np.min(shares) <= 1:
+            known = 1.0 if self.margin is None else self.margin
+            self.margin = min(known, float(np.min(shares)))
+
+
+def _ordered(sign: str, left: Any, right: Any, typed: float) -> Any:
+    return margins.ordered(sign, left, right, typed) if sign in _NEGATED else None
+
+
+def _wrong(left: Any, right: Any, result: Any, wanted: bool) -> tuple[Any, Any] | None:
+    """Return the operands of a comparison that failed; of many entries, those of the worst."""
+    wrong = np.asarray(np.asarray(result) != wanted)
+    if wrong.size == 1:
+        return (left, right) if wrong.all() else None
+    a, b = (np.broadcast_to(margins.numbers(side), wrong.shape) for side in (left, right))
+    worst = np.where(wrong, abs(a - b), -1).argmax()
+    return (f"{a.flat[worst]:.6g}", f"{b.flat[worst]:.6g}") if wrong.any() else None
+
+
+def _none_on_error(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the value of a function, or ``None``: no check fails for lack of a margin."""
+    try:
+        return function(*arguments)
+    except Exception:
+        return None

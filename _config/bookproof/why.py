@@ -1,0 +1,46 @@
+"""The command ``python -m bookproof why PAGE``: the parts of a page's key that have changed."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from .fresh.keys import names_in_cells
+from .fresh.parts import KEPT, Needs, Sources, cell_parts, changes
+from .verify.cells import read_notebook
+
+
+def main(arguments: list[str]) -> int:
+    """Print for each page the changed parts of its key; return 1 if a page has to run."""
+    parser = argparse.ArgumentParser(prog="python -m bookproof why", description=__doc__)
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help="a page; all when left out")
+    parser.add_argument("--doctrees", type=Path, default=Path("_build/html-doctrees"))
+    options = parser.parse_args(arguments)
+    file = options.doctrees / KEPT
+    if not file.is_file():
+        parser.error(f"a build must have left {file}; there is none")
+    record = json.loads(file.read_text("utf-8"))
+    known = record["pages"]
+    chosen = [name for name in known if not options.pages or Path(name).name in options.pages]
+    if missing := {*options.pages} - {Path(name).name for name in known}:
+        parser.error(f"the last build knows no page {', '.join(sorted(missing))}")
+    found = {name: reasons(record["sources"], known[name]) for name in chosen}
+    for name, lines in found.items():
+        if lines or options.pages:
+            print("\n  ".join([name, *(lines or ["no part of its key has changed"])]))
+    if not any(found.values()) and not options.pages:
+        print("No page has to run.")
+    return int(any(found.values()))
+
+
+def reasons(sources: dict[str, Any], page: dict[str, Any]) -> list[str]:
+    """Return a line for each part of a page's key that differs from the last build's."""
+    file = Path(page["file"])
+    if not file.is_file():
+        return ["the page is gone"]
+    notebook = read_notebook(file.read_text("utf-8"))
+    codes = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    needs = Needs(names_in_cells(notebook), tuple(notebook.metadata.get("data_files", [])))
+    roots = tuple(map(Path, sources["roots"]))
+    known = Sources(roots, tuple(sources["libraries"]), tuple(sources["outside"]))
+    return [*changes(page["parts"], {**cell_parts(codes), **known.parts(file, needs)})]

@@ -1,1 +1,0 @@
-"""Checks of the exercises in code: each names the misconception behind a wrong answer."""

@@ -1,0 +1,410 @@
+"""Scenes: trees of nodes that compute their own layout, on a page and on a phone, and their text.
+
+Every node has an explicit size in pixels. A ``row`` that is too wide becomes a column, so one tree
+gives both layouts; its text alternative is the sentences of its nodes in reading order.
+
+Example:
+    >>> def build(narrow):
+    ...     x, y = part("x", width=200, alt="An input"), part("f(x)", "context", width=200)
+    ...     return row(x, step("apply f"), y)
+    >>> ax = show(build)
+    >>> ax.get_label(), int(ax.get_ylim()[0]), int(ax.figure.phone.axes[0].get_ylim()[0])
+    ('An input.', 44, 108)
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from selfattn_book.draw.canvas import (
+    TEXT,
+    Point,
+    box,
+    canvas,
+    for_desk_and_phone,
+    hatch,
+    say,
+    tell,
+    vector,
+    wire,
+)
+from selfattn_book.draw.layout import NARROW
+from selfattn_book.draw.sheet import SMALL, text_width
+from selfattn_book.draw.style import as_vector
+
+MARGIN = 4  # pixels around a scene
+Paint = Callable[[Axes, Point], None]
+Look = dict[str, Any]
+
+
+class Node:
+    """A piece of a scene: its size, its place, and what it draws around its middle.
+
+    Attributes:
+        width: in pixels.
+        height: in pixels.
+        left: of the upper left corner, known once the scene is laid out.
+        top: of the upper left corner.
+        alt: a sentence for the text alternative.
+        nodes: the nodes within it.
+    """
+
+    def __init__(
+        self, width: float, height: float, paint: Paint | None = None, alt: str = ""
+    ) -> None:
+        """Store the size and what is drawn."""
+        self.width, self.height, self.paint, self.alt = width, height, paint, alt
+        self.left = self.top = 0.0
+        self.nodes: list[Node] = []
+        self.links: list[Link] = []
+
+    def at(self, across: float, down: float) -> Point:
+        """Return a point: (0, 0) is the upper left corner, and (1, 1) the lower right one."""
+        return self.left + across * self.width, self.top + down * self.height
+
+    def fit(self, width: float, *, vertical: bool = False) -> None:
+        """Compute the size within a width; ``vertical``: the direction of the parent."""
+
+    def place(self, left: float, top: float) -> None:
+        """Move the upper left corner to a point."""
+        self.left, self.top = left, top
+
+    def link(
+        self,
+        start: "Node",
+        end: "Node",
+        role: str = "ink",
+        *,
+        below: float = 0,
+        ends: tuple[Point, Point] | None = None,
+        text: str = "",
+        **look: Any,
+    ) -> None:
+        """Connect two nodes by a wire.
+
+        Args:
+            start: first node.
+            end: last node.
+            role: color.
+            below: pixels below the last node where the wire runs, see ``between``.
+            ends: points relative to both nodes, as in ``at``, for a straight wire.
+            text: label, on the right of a vertical wire, and above or below a horizontal one.
+            look: arguments of ``wire``.
+        """
+        self.links.append(Link(start, end, role, below, ends, text, look))
+
+    def draw(self, ax: Axes) -> None:
+        """Draw the node, its wires, and the nodes within it."""
+        if self.paint:
+            self.paint(ax, self.at(0.5, 0.5))
+        for link in self.links:
+            link.draw(ax)
+        for node in self.nodes:
+            node.draw(ax)
+
+    def sentences(self) -> list[str]:
+        """Return the text alternative in reading order."""
+        return [self.alt, *(line for node in self.nodes for line in node.sentences())]
+
+
+@dataclass
+class Link:
+    """A wire between two nodes; see ``Node.link``."""
+
+    start: Node
+    end: Node
+    role: str
+    below: float
+    ends: tuple[Point, Point] | None
+    text: str
+    look: Look
+
+    def draw(self, ax: Axes) -> None:
+        """Draw the wire and its label."""
+        points = between(self.start, self.end, self.below)
+        if self.ends:
+            points = [self.start.at(*self.ends[0]), self.end.at(*self.ends[1])]
+        wire(ax, points, self.role, **self.look)
+        (x, y), (across, down) = points[0], points[-1]
+        role = "muted" if self.role == "ink" else self.role
+        if abs(x - across) < abs(y - down):
+            at = ((x + across) / 2 + 10, max((y + down) / 2 - 1, down - 17))
+            say(ax, at, self.text, role, size=SMALL, align="left")
+        else:
+            away = 12 if self.ends and self.ends[0][1] > 0.5 else -12
+            say(ax, ((x + across) / 2 - 3, y + away), self.text, role, size=SMALL)
+
+
+class Line(Node):
+    """Nodes beside or below each other; a row that is too wide becomes a column."""
+
+    def __init__(
+        self, nodes: Sequence[Node], *, vertical: bool, gap: float, align: float, alt: str
+    ) -> None:
+        """Store the nodes; ``align`` is 0 (left or top), 0.5 or 1."""
+        super().__init__(0, 0, alt=alt)
+        self.nodes, self.gap, self.align = list(nodes), gap, align
+        self.asked, self.vertical = vertical, vertical
+
+    def fit(self, width: float, *, vertical: bool = False) -> None:
+        """Lay the nodes out in the wanted direction, or in a column where that is too wide."""
+        self._fit(width, self.asked)
+        if self.width > width + 0.5:  # not by rounding alone
+            self._fit(width, vertical=True)
+
+    def _fit(self, width: float, vertical: bool) -> None:
+        self.vertical = vertical
+        for node in self.nodes:
+            node.fit(width, vertical=vertical)
+        widths, heights = [n.width for n in self.nodes], [n.height for n in self.nodes]
+        gaps = self.gap * (len(self.nodes) - 1)
+        self.width = max(widths) if vertical else sum(widths) + gaps
+        self.height = sum(heights) + gaps if vertical else max(heights)
+
+    def place(self, left: float, top: float) -> None:
+        """Place the nodes one after the other."""
+        super().place(left, top)
+        for node in self.nodes:
+            if self.vertical:
+                node.place(left + self.align * (self.width - node.width), top)
+                top += node.height + self.gap
+            else:
+                node.place(left, self.top + self.align * (self.height - node.height))
+                left += node.width + self.gap
+
+
+def row(*nodes: Node, gap: float = 8, align: float = 0.5, alt: str = "") -> Line:
+    """Arrange nodes from left to right."""
+    return Line(nodes, vertical=False, gap=gap, align=align, alt=alt)
+
+
+def column(*nodes: Node, gap: float = 8, align: float = 0.5, alt: str = "") -> Line:
+    """Arrange nodes from top to bottom."""
+    return Line(nodes, vertical=True, gap=gap, align=align, alt=alt)
+
+
+class Step(Node):
+    """An arrow to the next node, in the direction of its parent, with its name beside it."""
+
+    def __init__(self, text: str, role: str, length: float, look: Look) -> None:
+        """Store the name and the look of the arrow."""
+        super().__init__(0, 0)
+        self.text, self.role, self.length, self.look = text, role, length, look
+        self.vertical = False
+
+    def fit(self, width: float, *, vertical: bool = False) -> None:
+        """Take the direction of the parent."""
+        self.vertical, wide = vertical, text_width(self.text, SMALL, bold=True)
+        side = 2 * wide + 24 if self.text else 12
+        self.width = side if vertical else max(self.length, wide + 8)
+        self.height = max(28, self.length / 2) if vertical else 36
+
+    def draw(self, ax: Axes) -> None:
+        """Draw the arrow."""
+        if self.vertical:
+            wire(ax, [self.at(0.5, 0), self.at(0.5, 1)], self.role, **self.look)
+            x, y = self.at(0.5, 0.5)
+            say(ax, (x + 12, y), self.text, size=SMALL, align="left", bold=True)
+        else:
+            wire(ax, [self.at(0, 0.5), self.at(1, 0.5)], self.role, **self.look)
+            x, y = self.at(0.5, 0.5)
+            say(ax, (x, y - 14), self.text, size=SMALL, bold=True)
+
+
+def step(text: str = "", role: str = "ink", *, length: float = 48, **look: Any) -> Step:
+    """Draw an arrow to the next node, with its name; ``look`` is passed on to ``wire``."""
+    return Step(text, role, length, look)
+
+
+def label(text: str, role: str = "ink", *, width: float = 0, alt: str = "", **look: Any) -> Node:
+    """Write a line of text, centered; ``look`` is passed on to ``say``."""
+    size = look.get("size", TEXT)
+    wide = width or text_width(text, size, bold=look.get("bold", False))
+    align = look.get("align", "center")
+    shift = {"left": -wide / 2, "center": 0.0, "right": wide / 2}[align]
+
+    def paint(ax: Axes, middle: Point) -> None:
+        say(ax, (middle[0] + shift, middle[1]), text, role, **look)
+
+    return Node(wide, size + 4, paint, alt)
+
+
+def title(text: str, alt: str = "") -> Node:
+    """Write the title of a column."""
+    return label(text, "muted", bold=True, alt=alt)
+
+
+def part(
+    text: str,
+    role: str = "ink",
+    *,
+    width: float = 0,
+    height: float = 28,
+    alt: str = "",
+    **look: Any,
+) -> Node:
+    """Draw a box with a line of text; ``look`` is passed on to ``box``."""
+    wide = width or text_width(text, look.get("text_size", TEXT), bold=look.get("bold", False)) + 16
+    size = (wide, height)
+    return Node(wide, height, lambda ax, middle: box(ax, middle, size, role, text, **look), alt)
+
+
+def cells(
+    values: ArrayLike | Tensor, role: str, *, cell: Point = (42, 26), alt: str = "", **look: Any
+) -> Node:
+    """Draw a vector as a row of cells; ``look`` is passed on to ``vector``."""
+    wide = cell[0] * len(as_vector("values", values))
+
+    def paint(ax: Axes, middle: Point) -> None:
+        vector(ax, (middle[0] - wide / 2, middle[1]), values, role, cell=cell, **look)
+
+    return Node(wide, cell[1], paint, alt)
+
+
+def space(width: float, height: float = 0, paint: Paint | None = None, alt: str = "") -> Node:
+    """Keep a rectangle free, or draw into it around its middle."""
+    return Node(width, height, paint, alt)
+
+
+def slot(node: Node, width: float) -> Node:
+    """Keep a width around a node, so that nodes below each other have one middle."""
+    return column(node, space(width), gap=0)
+
+
+def table(
+    shape: tuple[int, int],
+    cell: Point,
+    entry: Callable[[Axes, Point, int, int], None],
+    *,
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    roles: tuple[str, str] = ("query", "key"),
+    axes: tuple[str, str] = ("", ""),
+    size: float = TEXT,
+    alt: str = "",
+) -> Node:
+    """Draw a matrix cell by cell, with names at its left and above it.
+
+    Args:
+        shape: numbers of rows and columns.
+        cell: width and height of a cell.
+        entry: draws the cell ``(i, j)`` around its middle.
+        rows: names of rows.
+        columns: names of columns.
+        roles: colors of rows and columns.
+        axes: names of both axes, beside and above the names (below the matrix without names).
+        size: of the names.
+        alt: sentence for the text alternative.
+    """
+    (m, n), (w, h) = shape, cell
+    side = 20 if axes[0] else 0
+    left = side + max((text_width(name, size) + 8 for name in rows), default=0)
+    top, foot = (size + 8 if columns else 0), (20 if axes[1] and not columns else 0)
+    width, height = left + n * w, top + m * h + foot
+
+    def paint(ax: Axes, middle: Point) -> None:
+        x, y = middle[0] - width / 2 + left, middle[1] - height / 2 + top
+        for j, name in enumerate(columns):
+            say(ax, (x + (j + 0.5) * w, y - size / 2 - 3), name, roles[1], size=size)
+        for i, name in enumerate(rows):
+            say(ax, (x - 8, y + (i + 0.5) * h), name, roles[0], size=size, align="right")
+        for i, j in product(range(m), range(n)):
+            entry(ax, (x + (j + 0.5) * w, y + (i + 0.5) * h), i, j)
+        say(ax, (x - left + 8, y + m * h / 2), axes[0], roles[0], size=SMALL, turned=True)
+        if foot:
+            say(ax, (x + n * w / 2, y + m * h + 10), axes[1], roles[1], size=SMALL)
+        else:
+            say(ax, (x - 8, y - size / 2 - 3), axes[1], roles[1], size=SMALL, align="right")
+
+    return Node(width, height, paint, alt)
+
+
+def masked(ax: Axes, at: Point, size: Point, text: str = "") -> None:
+    """Draw a masked cell: hatched, with a text on clear ground."""
+    box(ax, at, size, "mask", width=1)
+    hatch(ax, at, size)
+    if text:
+        box(ax, at, (24, 20), "mask", text, width=0, order=5.5)
+
+
+def between(start: Node, end: Node, below: float = 0) -> list[Point]:
+    """Return the points of a wire between the sides of two nodes, which bends at a right angle.
+
+    Args:
+        start: where it begins.
+        end: where it ends.
+        below: pixels below the second node where the wire runs and enters it from there;
+            if negative, pixels below the first node where it turns to the top of the second one.
+    """
+    a, b = start.at(0.5, 1), end.at(0.5, 0)
+    if below < 0:
+        return [a, (a[0], a[1] - below), (b[0], a[1] - below), b]
+    if below and end.top < a[1]:
+        low = end.top + end.height + below
+        return [a, (a[0], low), (b[0], low), end.at(0.5, 1)]
+    if end.top >= a[1]:
+        if end.left < a[0] < end.left + end.width:
+            return [a, (a[0], b[1])]
+        if start.left < b[0] < start.left + start.width:
+            return [(b[0], a[1]), b]
+        side = end.at(float(a[0] > b[0]), 0.5)
+        return [a, (a[0], side[1]), side]
+    if end.top + end.height <= start.top:
+        return between(end, start)[::-1]
+    right = end.left >= start.left
+    return [start.at(float(right), 0.5), end.at(float(not right), 0.5)]
+
+
+class Frame(Node):
+    """A node in a frame."""
+
+    def __init__(self, node: Node, role: str, pad: float, look: Look) -> None:
+        """Store the node and the look of the frame."""
+        super().__init__(0, 0)
+        self.nodes, self.role, self.pad, self.look = [node], role, pad, look
+
+    def fit(self, width: float, *, vertical: bool = False) -> None:
+        """Surround the node."""
+        (node,) = self.nodes
+        node.fit(width - 2 * self.pad, vertical=vertical)
+        self.width, self.height = node.width + 2 * self.pad, node.height + 2 * self.pad
+
+    def place(self, left: float, top: float) -> None:
+        """Place the node within the frame."""
+        super().place(left, top)
+        self.nodes[0].place(left + self.pad, top + self.pad)
+
+    def draw(self, ax: Axes) -> None:
+        """Draw the frame, and the node over it."""
+        look: Look = {"filled": False, "order": 1} | self.look
+        box(ax, self.at(0.5, 0.5), (self.width, self.height), self.role, **look)
+        super().draw(ax)
+
+
+def frame(node: Node, role: str = "road", *, pad: float = 6, **look: Any) -> Frame:
+    """Draw a frame around a node; ``look`` is passed on to ``box``."""
+    return Frame(node, role, pad, look)
+
+
+def show(build: Callable[[bool], Node], *opening: str) -> Axes:
+    """Draw a scene for a page and for a phone.
+
+    Args:
+        build: makes the scene, given whether it is the phone's.
+        opening: first sentences of the text alternative.
+    """
+
+    def draw(width: float) -> Axes:
+        root = build(width == NARROW)
+        root.fit(width - 2 * MARGIN)
+        root.place((width - root.width) / 2, MARGIN)
+        ax = canvas(width, root.height + 2 * MARGIN)
+        root.draw(ax)
+        return tell(ax, *opening, *root.sentences())
+
+    return for_desk_and_phone(draw)

@@ -1,0 +1,1 @@
+"""Coding exercises as data, and the checker that names the likely misconception."""

@@ -1,0 +1,172 @@
+"""Self-attention without learned parameters: contexts and weights in plain Python."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.results import Case
+from selfattn_book.exercises.checking.views import Pair, compared, row_sums, weights
+
+Rows = list[list[float]]
+
+
+def attention(
+    score: Callable[[Tensor], Tensor] = lambda x: x @ x.mT / x.size(1) ** 0.5,
+    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
+    average: Callable[[Tensor, Tensor], Tensor] = torch.matmul,
+) -> Callable[[Rows], Pair]:
+    """Return attention with other scores, other weights or other averages."""
+
+    def attend(rows: Rows) -> Pair:
+        x = torch.tensor(rows, dtype=torch.float64)
+        found = weigh(score(x))
+        return average(found, x), found
+
+    return attend
+
+
+def in_python(x: Rows) -> tuple[Rows, Rows]:
+    """Attend in plain Python."""
+    contexts, weights = [], []
+    for query in x:
+        scores = [sum(a * b for a, b in zip(query, key, strict=True)) for key in x]
+        powers = [math.exp(score / math.sqrt(len(query))) for score in scores]
+        weights.append([power / sum(powers) for power in powers])
+        columns = zip(*x, strict=True)
+        pairs = [zip(weights[-1], column, strict=True) for column in columns]
+        contexts.append([sum(weight * entry for weight, entry in pair) for pair in pairs])
+    return contexts, weights
+
+
+def case(length: int, width: int) -> Case:
+    """Return a sentence as lists."""
+    return (drawn(length, width, seed=length).double().tolist(),)
+
+
+def hidden(mask: Callable[[Tensor], Tensor]) -> Callable[[Rows], Pair]:
+    """Return attention under a mask, True where a query must not attend."""
+    return attention(weigh=lambda s: s.masked_fill(mask(s).bool(), -torch.inf).softmax(-1))
+
+
+def off_average(pair: Pair, rows: Rows) -> Tensor:
+    """View how far the contexts are from the averages with these weights."""
+    return pair[0].double() - pair[1].double() @ torch.tensor(rows, dtype=torch.float64)
+
+
+def scaled_late(rows: Rows) -> Pair:
+    """Divide the weights, and not the scores."""
+    divisor = len(rows[0]) ** 0.5
+    return attention(lambda x: x @ x.mT, lambda s: s.softmax(-1) / divisor)(rows)
+
+
+attend = attention()
+WRONG: dict[str, Callable[..., Any]] = {
+    "The softmax comes before the division: divide the scores, not the weights.": (scaled_late),
+    "The word itself is added to its context.": attention(average=lambda w, x: w @ x + x),
+    "Each word attends to itself alone.": attention(weigh=lambda s: torch.eye(len(s)).to(s)),
+    "These are logarithms of weights.": attention(weigh=lambda s: s.log_softmax(-1)),
+    "The scores are not divided by the root of the dimension.": attention(lambda x: x @ x.mT),
+    "The scores are divided by the dimension, not by its root.": (
+        attention(lambda x: x @ x.mT / x.size(1))
+    ),
+    "The scores are multiplied by the root, not divided.": (
+        attention(lambda x: x @ x.mT * x.size(1) ** 0.5)
+    ),
+    "The root is that of the number of words.": attention(lambda x: x @ x.mT / len(x) ** 0.5),
+    "The divisor is √2 for every dimension: 2 was the dimension of the example.": (
+        attention(lambda x: x @ x.mT / 2**0.5)
+    ),
+    "The root was taken twice.": attention(lambda x: x @ x.mT / x.size(1) ** 0.25),
+    "The sign is wrong: the larger a dot product, the smaller is the weight.": (
+        attention(lambda x: -x @ x.mT / x.size(1) ** 0.5)
+    ),
+    "The weights are all equal.": attention(lambda x: 0 * x @ x.mT),
+    "The scores are cosines: each vector was divided by its length.": (
+        attention(lambda x: F.normalize(x) @ F.normalize(x).mT)
+    ),
+    "The scores are distances, where dot products are meant.": (
+        attention(lambda x: -torch.cdist(x, x))
+    ),
+    "The scores are squared distances, where dot products are meant.": (
+        attention(lambda x: -torch.cdist(x, x).square())
+    ),
+    "The dot products were squared.": attention(lambda x: (x @ x.mT).square()),
+    "The dot products lost their signs.": (
+        attention(lambda x: (x @ x.mT).abs() / x.size(1) ** 0.5)
+    ),
+    "The softmax runs along the queries: each row must sum to one.": (
+        attention(weigh=lambda s: s.softmax(0))
+    ),
+    "The softmax runs over the whole table: each row must sum to one.": (
+        attention(weigh=lambda s: s.flatten().softmax(0).view_as(s))
+    ),
+    "The exponentials are not divided by their sum.": attention(weigh=torch.exp),
+    "These are scores: the softmax is missing.": attention(weigh=lambda s: s),
+    "The scores themselves were divided by their sum: exponentials come first.": (
+        attention(weigh=lambda s: s / s.sum(1, keepdim=True))
+    ),
+    "Each query attends to one key alone: a softmax is no argmax.": (
+        attention(weigh=lambda s: F.one_hot(s.argmax(1), len(s)).to(s))
+    ),
+    "The diagonal is left out: a word attends to itself, too.": (
+        hidden(lambda s: torch.eye(len(s)))
+    ),
+    "A causal mask was applied, and no mask was asked for.": (
+        hidden(lambda s: torch.ones_like(s).triu(1))
+    ),
+    "The weights are read along a column: a row belongs to a query.": (
+        attention(average=lambda w, x: w.mT @ x)
+    ),
+    "The words came back as they were.": attention(average=lambda w, x: x),
+    "The contexts are right, but the weights beside them are others.": (
+        lambda rows: (attend(rows)[0], attention(lambda x: x @ x.mT)(rows)[1])
+    ),
+    "The contexts come first, then the weights.": lambda rows: attend(rows)[::-1],
+    "The contexts are transposed: a row belongs to a query.": (
+        lambda rows: (attend(rows)[0].mT, attend(rows)[1])
+    ),
+}
+
+
+PAGE = "attention-without-weights.html"
+EXERCISES = [
+    Exercise(
+        "attend",
+        "def attend(X):\n    ...",
+        [
+            Question(
+                "it gives contexts and weights, a row for each word",
+                f"{PAGE}#the-equation",
+                view=form,
+            ),
+            Question(
+                "each row of weights is positive and sums to one",
+                f"{PAGE}#four-words-by-hand",
+                view=row_sums,
+            ),
+            Question(
+                "the contexts are averages with these weights",
+                f"{PAGE}#four-words-by-hand",
+                view=off_average,
+            ),
+            Question(
+                "the score of two words is made of their dot product",
+                f"{PAGE}#four-words-by-hand",
+                view=compared,
+            ),
+            Question("each score is divided", f"{PAGE}#the-equation", view=weights),
+        ],
+        right=attend,
+        wrong=WRONG,
+        cases=lambda: [case(5, 2), case(7, 3), case(1, 6)],
+        unusual={"plain Python": in_python},
+        returns=("the contexts", "the weights"),
+    )
+]
+check = checker(EXERCISES)

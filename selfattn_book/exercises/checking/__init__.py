@@ -1,0 +1,1 @@
+"""Check an answer against a reference program, and name the misconception behind a wrong one."""

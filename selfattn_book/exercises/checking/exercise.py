@@ -1,0 +1,257 @@
+"""An exercise in code as data: a reference program, wrong programs with a sentence each, cases."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from textwrap import fill
+from typing import Any
+
+import torch
+
+from selfattn_book.exercises.checking.results import (
+    COARSE,
+    Case,
+    Program,
+    Results,
+    alike,
+    difference,
+    form_of,
+    results_of,
+)
+from selfattn_book.properties.answer import YES, Answer, Likely, RefusedError, question
+
+WIDTH = 78  # letters in a line, as a page and a terminal show them
+Cases = Callable[[], Sequence[Case]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One requirement of an exercise.
+
+    Args:
+        message: the requirement, as in ``"each row sums to one"``.
+        section: the section that explains it, as in ``"masks.html#the-equation"``.
+        points: the points for it.
+        view: the part of a result that is compared, from the result and the case; all by default.
+        cases: cases of its own, instead of the exercise's.
+        via: makes the program that is compared from the answer, and from the reference program.
+        ask: a check of the answer that replaces the comparison, for modules with their own weights.
+    """
+
+    message: str
+    section: str
+    points: int = 1
+    view: Program | None = None
+    cases: Cases | None = None
+    via: Callable[[Any], Program] | None = None
+    ask: Callable[[Any], Answer] | None = None
+
+
+class Asked(Question):
+    """A question with a check of its own: the form before there were reference programs."""
+
+    def __init__(self, message: str, ask: Callable[[Any], Answer], section: str, points: int = 1):
+        super().__init__(message, section, points, ask=ask)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What an answer must define, the reference program, and the misconceptions.
+
+    Args:
+        name: the name of the function or class that the answer defines.
+        stub: the code that a student begins with.
+        questions: the requirements, in the order in which a student should satisfy them.
+        right: the reference program.
+        wrong: wrong programs by the sentence of their misconception; they may raise in some cases.
+        cases: returns the arguments of each call when an answer is checked; by default all cases of
+            the questions.
+        unusual: other right programs, by a short name, for the test.
+        returns: the name of the result, or a tuple of names if a tuple is returned.
+        tolerance: relative to the largest number.
+        via: makes the program that is compared from an answer, where answers build modules.
+
+    Example:
+        >>> twice = Exercise(
+        ...     "twice",
+        ...     "def twice(n): ...",
+        ...     [Question("it doubles", "a.html#b")],
+        ...     right=lambda n: 2.0 * n,
+        ...     wrong={"It is squared.": lambda n: n**2},
+        ...     cases=lambda: [(2,), (3,)],
+        ... )
+        >>> twice(lambda n: n + n)
+        twice: 1 of 1 points
+          yes  it doubles
+        >>> twice(lambda n: n * n)
+        twice: 0 of 1 points
+          no   it doubles: called with 3, it gives 9, not 6. It is squared. Read again:
+               a.html#b
+    """
+
+    name: str
+    stub: str
+    questions: Sequence[Question]
+    right: Program | None = None
+    wrong: Mapping[str, Program] = field(default_factory=dict)
+    cases: Cases = tuple
+    unusual: Mapping[str, Program] = field(default_factory=dict)
+    returns: str | tuple[str, ...] = "the result"
+    tolerance: float = 1e-4
+    via: Callable[[Any], Program] = lambda answer: answer
+
+    def __call__(self, answer: Any) -> "Report":
+        """Check an answer."""
+        if not callable(answer):
+            rule = f"{self.name} must be callable"
+            no = Answer("missing", f"{rule}; got {type(answer).__name__}.")
+            return Report(self.name, [(asked, no) for asked in self.questions])
+        check = _Check(self, answer)
+        return Report(self.name, [(asked, _guarded(check, asked)) for asked in self.questions])
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """The questions with their answers; printed, one line for each question."""
+
+    name: str
+    results: Sequence[tuple[Question, Answer]]
+
+    @property
+    def points(self) -> int:
+        """Return the points that the answer has earned."""
+        return sum(asked.points for asked, answer in self.results if answer)
+
+    @property
+    def possible(self) -> int:
+        """Return the highest possible number of points."""
+        return sum(asked.points for asked, _ in self.results)
+
+    def __bool__(self) -> bool:
+        """Return whether the answer has all points."""
+        return self.points == self.possible
+
+    def __repr__(self) -> str:
+        """Return the report in words; a reason common to several questions is given once."""
+        lines, given = [f"{self.name}: {self.points} of {self.possible} points"], set()
+        for asked, answer in self.results:
+            if answer:
+                lines.append(f"  yes  {asked.message}")
+                continue
+            reason = " ".join(filter(None, [answer.reason, answer.misconception]))
+            why = "as above" if reason in given else f"{reason} Read again: {asked.section}"
+            given.add(reason)
+            lines.append(f"  no   {asked.message}: {why}")
+        return "\n".join(
+            fill(line, WIDTH, subsequent_indent=7 * " ", break_on_hyphens=False) for line in lines
+        )
+
+
+def checker(exercises: Sequence[Exercise]) -> Callable[..., bool]:
+    """Return the function with which a page checks answers by name.
+
+    Example:
+        >>> always = Question("it can be called", "a.html#b", ask=lambda f: YES)
+        >>> check = checker([Exercise("twice", "def twice(n): ...", [always])])
+        >>> check(twice=lambda n: 2 * n)
+        twice: 1 of 1 points
+          yes  it can be called
+        True
+    """
+    by_name = {exercise.name: exercise for exercise in exercises}
+
+    def check(**answers: object) -> bool:
+        """Print the report of each answer, and return whether all have all points."""
+        if not answers or answers.keys() - by_name.keys():
+            name = exercises[0].name
+            rule = f"check takes an answer by name, as in check({name}={name})"
+            raise TypeError(f"{rule}; got {', '.join(answers) or 'none'}.")
+        reports = [by_name[name](answer) for name, answer in answers.items()]
+        print(*reports, sep="\n")
+        return all(reports)
+
+    return check
+
+
+def form(result: Any, *case: Any) -> torch.Tensor:
+    """View nothing of a result, so that only its shape and dtype are compared."""
+    return torch.zeros(())
+
+
+class _Check:
+    """Compare one answer with the programs of an exercise; each program runs once a case."""
+
+    def __init__(self, exercise: Exercise, answer: Program):
+        self.exercise, self.answer, self.program = exercise, answer, exercise.via(answer)
+        each = (asked.cases() for asked in exercise.questions if asked.cases)
+        self.cases = list(exercise.cases()) or [case for cases in each for case in cases]
+        self.found: dict[tuple[int, int], Results | Answer] = {}
+        self.kept: list[Any] = []
+
+    def __call__(self, asked: Question) -> Answer:
+        if asked.ask is not None:
+            return asked.ask(self.answer)
+        cases = self.cases if asked.cases is None else list(asked.cases())
+        self.kept.append(cases)  # so that nothing else gets the id of one of these
+        via = asked.via or self.exercise.via
+        answer = asked.via(self.answer) if asked.via else self.program
+        programs = answer, via(self.exercise.right)
+        self.kept.append(programs)
+        nos = (no for case in cases if not (no := self._compared(asked, *programs, case)))
+        likely = self._likely(self.cases)
+        return next(nos, YES).because(*likely, *([] if asked.via else self._likely(cases)))
+
+    def _compared(self, asked: Question, answer: Program, right: Program, case: Case) -> Answer:
+        """Compare the answer with the reference program in one case."""
+        exercise, got = self.exercise, self._results(answer, case)
+        if isinstance(got, Answer):
+            return got
+        wanted = results_of(right, case, exercise.returns)
+        no = form_of(got, wanted, case, exercise.returns)
+        slack = max(exercise.tolerance, *(COARSE.get(x.dtype, 0) for x in got))
+        if no and asked.view:
+            got, wanted = (self._viewed(asked.view, x, case) for x in (got, wanted))
+        return no and difference(got, wanted, case, slack)
+
+    def _viewed(self, view: Program, results: Results, case: Case) -> Results:
+        result = results[0] if isinstance(self.exercise.returns, str) else results
+        return (torch.as_tensor(view(result, *case)),)
+
+    def _likely(self, cases: Sequence[Case]) -> list[Likely]:
+        """Return each misconception beside the test whether its program gives the same results."""
+
+        def gives_the_same(program: Program) -> bool:
+            wrong = self.exercise.via(program)
+            self.kept.append(wrong)
+            pairs = [(self._results(self.program, c), self._results(wrong, c)) for c in cases]
+            some = any(not isinstance(got, Answer) for got, _ in pairs)
+            return some and all(alike(*pair, self.exercise.tolerance) for pair in pairs)
+
+        return [
+            (sentence, lambda program=program: gives_the_same(program))  # type: ignore[misc]
+            for sentence, program in self.exercise.wrong.items()
+        ]
+
+    def _results(self, program: Program, case: Case) -> Results | Answer:
+        """Return the results of a program, or the answer that tells why there are none."""
+        key = id(program), id(case)
+        if key not in self.found:
+            try:
+                self.found[key] = results_of(program, case, self.exercise.returns)
+            except RefusedError as refused:
+                self.found[key] = refused.answer
+            except (Exception, SystemExit) as error:
+                self.found[key] = _stopped(error)
+        return self.found[key]
+
+
+def _guarded(check: _Check, asked: Question) -> Answer:
+    """Answer one question; any exception of the answer is a no."""
+    try:
+        return question(check)(asked)
+    except (Exception, SystemExit) as error:
+        return _stopped(error)
+
+
+def _stopped(error: BaseException) -> Answer:
+    said = " ".join(str(error).split()) or "no message"
+    return Answer("exception", f"{type(error).__name__}: {said}.")

@@ -1,0 +1,129 @@
+"""Give each student numbers of their own, the same ones each time.
+
+What a student gets depends on the week's code, the student's id and the name of what is drawn, and on
+nothing else: no generator is seeded, and a number added to an exercise moves none of the others.
+The week's code is made from a key that only the instructor has. It is printed in the notebook of its
+week, so that students can draw their own numbers; those of later weeks cannot be guessed from it.
+"""
+
+import hashlib
+import hmac
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
+SEVERAL = re.compile(r"(\d+) of (.+)")
+
+
+def week_code(key: str, chapter: str) -> str:
+    """Return the code of a chapter's assignment, which may be handed out with it.
+
+    Args:
+        key: a secret of the instructor, the same for the whole course.
+        chapter: the name of the chapter.
+
+    Raises:
+        ValueError: the key is empty.
+
+    Example:
+        >>> week_code("a key", "masks") == week_code("a key", "masks")
+        True
+        >>> week_code("a key", "masks") == week_code("another key", "masks")
+        False
+        >>> week_code(" ", "masks")
+        Traceback (most recent call last):
+        ValueError: the course key must be a text that only you know; got ' '
+    """
+    if not key.strip():
+        raise ValueError(f"the course key must be a text that only you know; got {key!r}")
+    return _digest(key, chapter).hex()[:16]
+
+
+def draw(code: str, student: object, choices: Mapping[str, Any]) -> dict[str, Any]:
+    r"""Draw a student's numbers.
+
+    Args:
+        code: of the week, from :func:`week_code`.
+        student: an id; capitals and spaces around it make no difference.
+        choices: by name, what is drawn from: ``"2..5"``, both ends included; ``"3 of 1..9"``, three
+            different ones; ``"2 of red green blue"``; or a list, of which one is taken.
+
+    Raises:
+        ValueError: the id is no text, is empty or too long, or has characters that cannot be printed;
+            or what is drawn from is not as above.
+
+    Example:
+        >>> choices = {"width": "2..5", "scores": "3 of 1..9", "words": [["I", "am"], ["we", "are"]]}
+        >>> numbers = draw("code", "ada", choices)
+        >>> numbers == draw("code", " ADA\n", choices), 2 <= numbers["width"] <= 5
+        (True, True)
+        >>> len(set(numbers["scores"])), numbers["words"] in choices["words"]
+        (3, True)
+        >>> draw("code", ..., choices)
+        Traceback (most recent call last):
+        ValueError: a student id must be text, in the cell at the top; got Ellipsis
+        >>> draw("code", "ada", {"width": "2-5"})
+        Traceback (most recent call last):
+        ValueError: width must be drawn from "2..5", "3 of 1..9" or a list; got '2-5'
+    """
+    who = checked_id(student)
+    return {name: _drawn(name, given, code, who) for name, given in choices.items()}
+
+
+def checked_id(student: object) -> str:
+    r"""Return a student's id as it is drawn for, or raise.
+
+    Example:
+        >>> checked_id("  Zoë Ångström-2 "), checked_id("Zoe\u0308") == checked_id("zoë")
+        ('zoë ångström-2', True)
+        >>> checked_id("a\nb")
+        Traceback (most recent call last):
+        ValueError: a student id must have characters that can be printed; got 'a\nb'
+        >>> checked_id("")
+        Traceback (most recent call last):
+        ValueError: a student id must have 1 to 100 characters; got 0
+    """
+    if not isinstance(student, str):
+        rule = "a student id must be text, in the cell at the top"
+        raise ValueError(f"{rule}; got {student!r}")
+    who = unicodedata.normalize("NFC", student.strip().casefold())
+    if not 1 <= len(who) <= 100:
+        raise ValueError(f"a student id must have 1 to 100 characters; got {len(who)}")
+    if not who.isprintable():
+        rule = "a student id must have characters that can be printed"
+        raise ValueError(f"{rule}; got {student!r}")
+    return who
+
+
+def _drawn(name: str, given: object, code: str, who: str) -> Any:
+    """Draw what goes by one name."""
+    if isinstance(given, list) and given:
+        return _ordered(given, code, who, name)[0]
+    text = given if isinstance(given, str) else ""
+    several = SEVERAL.fullmatch(text)
+    choices = _choices(several[2] if several else text)
+    count = int(several[1]) if several else 1
+    if len(choices) < max(count, 1) or not (several or RANGE.fullmatch(text)):
+        rule = f'{name} must be drawn from "2..5", "3 of 1..9" or a list'
+        raise ValueError(f"{rule}; got {given!r}")
+    taken = _ordered(choices, code, who, name)[:count]
+    return taken if several else taken[0]
+
+
+def _choices(text: str) -> Sequence[Any]:
+    """Return what stands behind ``"1..9"`` or ``"red green"``."""
+    if ends := RANGE.fullmatch(text):
+        return range(int(ends[1]), int(ends[2]) + 1)
+    return text.split()
+
+
+def _ordered(choices: Sequence[Any], code: str, *names: str) -> list[Any]:
+    """Return the choices in an order that code and names decide."""
+    return sorted(choices, key=lambda choice: _digest(code, *names, repr(choice)))
+
+
+def _digest(key: str, *words: str) -> bytes:
+    message = "\0".join(words).encode()
+    return hmac.new(key.encode(), message, hashlib.sha256).digest()

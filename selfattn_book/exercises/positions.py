@@ -1,0 +1,169 @@
+"""Positional encoding: one entry of the table of sines and cosines."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.numbers import tensor_of
+from selfattn_book.exercises.checking.results import Program
+from selfattn_book.properties.answer import RefusedError
+from selfattn_book.properties.calls import missing
+
+LENGTH = 9
+Entry = Callable[[int, int, int], Any]
+
+
+def table(entry: Entry) -> Program:
+    """Return the program that fills a table of a dimension with an answer's entries."""
+
+    def fill(d_model: int) -> Tensor:
+        return torch.stack(
+            [
+                torch.stack([number(entry(p, column, d_model)) for column in range(d_model)])
+                for p in range(LENGTH)
+            ]
+        )
+
+    return fill
+
+
+def number(got: object) -> Tensor:
+    """Return an entry as a tensor, or refuse several numbers."""
+    if isinstance(got, tuple | list):
+        raise RefusedError(missing("return one number", got))
+    return tensor_of(got, "an entry")
+
+
+def hand(angle: float, which: int) -> float:
+    """Return the sine of an angle for an even number, and else the cosine."""
+    return math.sin(angle) if which % 2 == 0 else math.cos(angle)
+
+
+def angle(p: int, column: int, d_model: int) -> float:
+    """Return the angle of a column at a position."""
+    return p / 10000 ** (2 * (column // 2) / d_model)
+
+
+def entry(p: int, column: int, d_model: int) -> float:
+    """Return one entry of the table."""
+    return hand(angle(p, column, d_model), column)
+
+
+def powered(power: Callable[[int, int], float], base: float = 10000) -> Entry:
+    """Return the entries with another exponent, from column and dimension, or another base."""
+    return lambda p, column, d: hand(p / base ** power(column, d), column)
+
+
+def halves(p: int, column: int, d_model: int) -> float:
+    """Put all sines first, and then all cosines."""
+    clocks = (d_model + 1) // 2
+    return entry(p, 2 * (column % clocks) + (column >= clocks), d_model)
+
+
+def usual(column: int, d_model: int) -> float:
+    """Return the right exponent."""
+    return 2 * (column // 2) / d_model
+
+
+def fixed(d_model: int) -> Entry:
+    """Return the entries of one dimension, whatever is asked."""
+    return lambda p, column, d: entry(p, column, d_model)
+
+
+WRONG: dict[str, Entry] = {
+    "Sines and cosines are exchanged.": lambda p, c, d: hand(angle(p, c, d), c + 1),
+    "All sines come first, and then all cosines: halves instead of pairs.": halves,
+    "The positions begin at 1, not at 0.": lambda p, c, d: entry(p + 1, c, d),
+    "Nothing is divided: all columns rotate at one speed.": lambda p, c, d: hand(p, c),
+    "The exponent is i / D, and not 2i / D.": powered(lambda c, d: c // 2 / d),
+    "The exponent is 4i / D: the 2 is counted twice.": powered(lambda c, d: 4 * (c // 2) / d),
+    "Each column has a speed of its own, where two share one.": powered(lambda c, d: c / d),
+    "The exponent is i / (D/2 - 1), up to a whole 1, and not 2i / D.": (
+        powered(lambda c, d: c // 2 / max(d // 2 - 1, 1))
+    ),
+    "The position is multiplied, not divided.": powered(lambda c, d: -usual(c, d)),
+    "The angle is taken in degrees; it is in radians.": (
+        lambda p, c, d: hand(math.radians(angle(p, c, d)), c)
+    ),
+    "The position, and not the column, decides between sine and cosine.": (
+        lambda p, c, d: hand(angle(p, c, d), p)
+    ),
+    "Position and column are exchanged.": lambda p, c, d: entry(c, p, d),
+    "The column itself is doubled, and a pair shares 2 * (column // 2).": (
+        powered(lambda c, d: 2 * c / d)
+    ),
+    "The columns are counted from 1, and they begin at 0.": lambda p, c, d: entry(p, c + 1, d),
+    "The power comes before the product: the exponent needs its brackets.": (
+        lambda p, c, d: hand(p / 10000**2 * (c // 2) / d, c)
+    ),
+    "The position has no effect.": lambda p, c, d: entry(1, c, d),
+    "The angle has the other sign.": lambda p, c, d: hand(-angle(p, c, d), c),
+    "Every column is a sine.": lambda p, c, d: math.sin(angle(p, c, d)),
+    "Every column is a cosine.": lambda p, c, d: math.cos(angle(p, c, d)),
+    "This is the angle itself, without its sine or cosine.": angle,
+    "The angle is rounded down: `//` divides whole numbers.": (
+        lambda p, c, d: hand(math.floor(angle(p, c, d)), c)
+    ),
+    "An odd dimension is made even before it divides.": lambda p, c, d: entry(p, c, d + d % 2),
+    "An odd dimension loses its last column before it divides.": (
+        lambda p, c, d: entry(p, c, d - d % 2)
+    ),
+    "The dimension is one too small.": lambda p, c, d: entry(p, c, d - 1),
+    **{
+        f"The base is {base}, and not 10000.": powered(usual, base)
+        for base in (10, 1000, 100_000)  # 100 is i / D
+    },
+    **{
+        f"The dimension {d_model} is written out: it must be that of the table.": fixed(d_model)
+        for d_model in (6, 8, 512)
+    },
+}
+FORMULA = "positions.html#the-formula"
+EXERCISES = [
+    Exercise(
+        "entry",
+        "def entry(p, column, d_model):\n    ...",
+        [
+            Question("each entry is one number", FORMULA, view=form),
+            Question(
+                "position 0 has sines of 0 and cosines of 1",
+                FORMULA,
+                view=lambda table, d_model: table[0],
+                cases=lambda: [(6,)],
+            ),
+            Question(
+                "the angle of the first clock is in radians",
+                FORMULA,
+                view=lambda table, d_model: table[:, :2],
+                cases=lambda: [(6,)],
+            ),
+            Question(
+                "sine and cosine of a clock have one angle",
+                "positions.html#clocks",
+                view=lambda table, d_model: table.double().square().unflatten(1, (-1, 2)).sum(-1),
+                cases=lambda: [(6,)],
+            ),
+            Question("each clock has its speed", FORMULA, cases=lambda: [(6,)]),
+            Question(
+                "each clock has its speed at an odd dimension, too",
+                "positions.html#odd-widths",
+                cases=lambda: [(7,)],
+            ),
+        ],
+        right=entry,
+        wrong=WRONG,
+        cases=lambda: [(4,), (6,), (7,)],
+        unusual={
+            "a shifted sine": lambda p, c, d: math.sin(angle(p, c, d) + c % 2 * math.pi / 2),
+            "logarithms": lambda p, c, d: hand(p * math.exp(-math.log(10000) * usual(c, d)), c),
+            "16 bits": lambda p, c, d: torch.tensor(entry(p, c, d)).half(),
+        },
+        returns="the table",
+        via=table,
+    )
+]
+check = checker(EXERCISES)

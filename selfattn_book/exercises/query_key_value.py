@@ -1,0 +1,177 @@
+"""Queries, keys and values: one attention head."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from selfattn_book.attention import scaled_dot_product_attention
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.results import Case
+from selfattn_book.exercises.checking.views import Pair, compared, row_sums, weights
+
+WORD, VALUE = 7, 11  # dimensions of a word and of a value
+
+
+def case(queries: int, keys: int, width: int) -> Case:
+    """Return the words that ask, the words that are asked, and three projections."""
+    shapes = (WORD, width), (WORD, width), (WORD, VALUE)
+    maps = [drawn(*size, seed=7 + i) / WORD**0.5 for i, size in enumerate(shapes)]
+    return drawn(queries, WORD, seed=5), drawn(keys, WORD, seed=6), *maps
+
+
+def one_head(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Pair:
+    """Return the contexts and the weights of one head."""
+    return scaled_dot_product_attention(x @ q, y @ k, y @ v)
+
+
+def head(
+    scores: Callable[..., Tensor] = lambda q, k: q @ k.mT / q.size(-1) ** 0.5,
+    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
+) -> Callable[..., Pair]:
+    """Return a head with other scores, or other weights."""
+
+    def other(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Pair:
+        found = weigh(scores(x @ q, y @ k))
+        return found @ (y @ v), found
+
+    return other
+
+
+def divided_by(divisor: float) -> Callable[..., Pair]:
+    """Return a head with this divisor."""
+    return head(lambda q, k: q @ k.mT / divisor)
+
+
+def as_they_are(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Pair:
+    """Compare the words themselves."""
+    found = (x @ y.mT / x.size(-1) ** 0.5).softmax(-1)
+    return found @ y @ v, found
+
+
+def average(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor, of: Any) -> Pair:
+    """Average something else than the values, with the right weights."""
+    found = one_head(x, y, q, k, v)[1]
+    return found @ of, found
+
+
+def cosines(q: Tensor, k: Tensor) -> Tensor:
+    """Return the cosines between queries and keys."""
+    return F.normalize(q) @ F.normalize(k).mT
+
+
+def off_average(pair: Pair, x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """View how far the contexts are from the averages of the values with these weights."""
+    return pair[0].double() - pair[1].double() @ (y @ v).double()
+
+
+def causal(scores: Tensor) -> Tensor:
+    """Return the weights under a causal mask."""
+    return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(-1)
+
+
+WRONG: dict[str, Callable[..., Any]] = {
+    "W_Q and W_K are exchanged: W_Q is for the words that ask.": (
+        lambda x, y, q, k, v: one_head(x, y, k, q, v)
+    ),
+    "W_Q makes the keys as well.": lambda x, y, q, k, v: one_head(x, y, q, q, v),
+    "W_K makes the queries as well.": lambda x, y, q, k, v: one_head(x, y, k, k, v),
+    "The words are compared as they are, without W_Q and W_K.": as_they_are,
+    "The scores are not divided by the root of the key dimension.": divided_by(1),
+    "The scores are divided by the dimension, not by its root.": (
+        head(lambda q, k: q @ k.mT / q.size(-1))
+    ),
+    "The scores are multiplied by the root, not divided.": (
+        head(lambda q, k: q @ k.mT * q.size(-1) ** 0.5)
+    ),
+    "The root is that of the dimension of a word, not of a key.": divided_by(WORD**0.5),
+    "The root is that of the dimension of a value, not of a key.": divided_by(VALUE**0.5),
+    "The root is that of the number of keys, not of the key dimension.": (
+        head(lambda q, k: q @ k.mT / len(k) ** 0.5)
+    ),
+    "The root is that of the number of queries, not of the key dimension.": (
+        head(lambda q, k: q @ k.mT / len(q) ** 0.5)
+    ),
+    "The divisor is a constant: it must change with the key dimension.": divided_by(2**0.5),
+    "The sign is wrong: the larger a score, the smaller is the weight.": (
+        head(lambda q, k: -q @ k.mT / q.size(-1) ** 0.5)
+    ),
+    "The scores are cosines: queries and keys lost their lengths.": head(cosines),
+    "The softmax runs along the queries: each row must sum to one.": (
+        head(weigh=lambda scores: scores.softmax(0))
+    ),
+    "The exponentials are not divided by their sum.": head(weigh=torch.exp),
+    "These are scores: the softmax is missing.": head(weigh=lambda scores: scores),
+    "These are logarithms of weights.": head(weigh=lambda scores: scores.log_softmax(-1)),
+    "A causal mask was applied, and no mask was asked for.": head(weigh=causal),
+    "The keys are made of the words that ask, not of the words that are asked.": (
+        lambda x, y, q, k, v: one_head(x, x, q, k, v)
+    ),
+    "The queries are made of the words that are asked, not of the words that ask.": (
+        lambda x, y, q, k, v: one_head(y, y, q, k, v)
+    ),
+    "The rows belong to the words that are asked, not to the words that ask.": (
+        lambda x, y, q, k, v: one_head(y, x, q, k, v)
+    ),
+    "The values are made of the words that ask, not of the words that are asked.": (
+        lambda x, y, q, k, v: average(x, y, q, k, v, x @ v)
+    ),
+    "The words themselves are averaged: W_V is not used.": (
+        lambda x, y, q, k, v: average(x, y, q, k, v, y)
+    ),
+    "The keys are averaged, and not the values.": lambda x, y, q, k, v: one_head(x, y, q, k, k),
+    "The contexts are right, but the weights beside them are others.": (
+        lambda *case: (one_head(*case)[0], divided_by(1)(*case)[1])
+    ),
+    "The contexts come first, then the weights.": lambda *case: one_head(*case)[::-1],
+}
+PAGE = "query-key-value.html"
+EXERCISES = [
+    Exercise(
+        "one_head",
+        "def one_head(asking, asked, W_Q, W_K, W_V):\n    ...",
+        [
+            Question(
+                "it gives contexts and weights, a row for each word that asks",
+                f"{PAGE}#who-asks-and-who-is-asked",
+                view=form,
+            ),
+            Question(
+                "each row of weights sums to one",
+                f"{PAGE}#the-equation",
+                view=row_sums,
+            ),
+            Question(
+                "queries are compared with keys",
+                f"{PAGE}#three-projections-by-hand",
+                view=compared,
+            ),
+            Question(
+                "the weights are the softmax of the divided scores",
+                f"{PAGE}#the-equation",
+                view=weights,
+            ),
+            Question(
+                "the contexts are averages of the values, with these weights",
+                f"{PAGE}#the-equation",
+                view=off_average,
+            ),
+        ],
+        right=one_head,
+        wrong=WRONG,
+        cases=lambda: [case(3, 5, 6), case(3, 5, 2), case(5, 5, 6)],
+        unusual={
+            "einsum": lambda x, y, q, k, v: [
+                torch.einsum("ij,ja,ae->ie", w := head()(x, y, q, k, v)[1], y, v),
+                w,
+            ],
+            "divided before": head(lambda q, k: (q / q.size(-1) ** 0.5) @ k.mT),
+            "in place": lambda x, y, q, k, v: one_head(x.mul_(2), y, q.div_(2), k, v),
+        },
+        returns=("the contexts", "the weights"),
+    )
+]
+check = checker(EXERCISES)

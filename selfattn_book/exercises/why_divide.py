@@ -1,0 +1,191 @@
+"""Scaled dot-product attention: attention with a temperature."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.views import score_direction
+
+WIDTH, KEYS, VALUE = 7, 5, 9
+HOT, COLD = 1e9, 1e-9
+
+
+def attention(
+    scores: Callable[..., Tensor] = lambda q, k, t: q / (t * q.size(-1) ** 0.5) @ k.mT,
+    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
+) -> Program:
+    """Return attention with other scores or other weights."""
+    return lambda q, k, v, t: weigh(scores(q, k, t)) @ v
+
+
+attend = attention()
+
+
+def divided_by(divisor: Callable[[int, float], float]) -> Program:
+    """Return attention with another divisor, from the dimension and the temperature."""
+    return attention(lambda q, k, t: q / divisor(q.size(-1), t) @ k.mT)
+
+
+def at(temperature: Callable[[float], float]) -> Program:
+    """Return attention at another temperature."""
+    return lambda q, k, v, t: attend(q, k, v, temperature(t))
+
+
+def case(temperature: float, width: int = WIDTH, queries: int = KEYS, times: float = 1) -> Case:
+    """Return queries, keys, values and a temperature."""
+    query, key, value = drawn(3, KEYS, width, seed=13)
+    wide = F.pad(value, (0, VALUE - width))
+    return times * query[:queries], key, wide + drawn(KEYS, VALUE, seed=14), temperature
+
+
+def identity_case(temperature: float, **sizes: Any) -> Case:
+    """Return a case whose values give the weights back."""
+    query, key, value, _ = case(1, **sizes)
+    return query, key, torch.eye(KEYS, VALUE).to(value), temperature
+
+
+def half_case(entry: float) -> Case:
+    """Return equal queries and keys of float16, of 64 dimensions, and values of 1."""
+    return *(torch.full((3, 64), number).half() for number in (entry, entry, 1.0)), 1.0
+
+
+def powers(q: Tensor, k: Tensor, v: Tensor, t: float) -> Tensor:
+    """Raise the weights to the power of the temperature."""
+    weights = attend(q, k, torch.eye(len(k)).to(v), 1) ** t
+    return weights / weights.sum(1, keepdim=True) @ v
+
+
+def slope_at_two(attend: Program) -> Program:
+    """Return the program that compares the scores of temperatures 2 and 1 of one attention."""
+
+    def slope(query: Tensor, key: Tensor, value: Tensor, temperature: float) -> Tensor:
+        found = [torch.as_tensor(attend(query.clone(), key, value, t))[:, :KEYS] for t in (1, 2)]
+        once, twice = (x.double().log() - x.double().log().mean(-1, keepdim=True) for x in found)
+        sums = found[1].double().sum(-1)
+        return (once * twice).sum() / once.square().sum() * sums
+
+    return slope
+
+
+PAGE = "why-divide.html"
+BEGINNING = f"{PAGE}#what-a-softmax-does-with-large-scores"
+CODE = f"{PAGE}#the-divisor-in-the-code"
+WRONG: dict[str, Callable[..., Any]] = {
+    "Query and key are exchanged: a row belongs to a query.": lambda q, k, v, t: attend(k, q, v, t),
+    "Queries are compared with queries.": lambda q, k, v, t: attend(q, q, v[: len(q)], t),
+    "Keys are compared with keys.": lambda q, k, v, t: attend(k, k, v, t)[: len(q)],
+    "The scores are cosines: queries and keys lost their lengths.": (
+        attention(lambda q, k, t: F.normalize(q) @ F.normalize(k).mT / t)
+    ),
+    "The scores are not divided by the root of the dimension.": divided_by(lambda d, t: t),
+    "The scores are divided by the dimension, not by its root.": divided_by(lambda d, t: t * d),
+    "The scores are multiplied by the root, not divided.": divided_by(lambda d, t: t * d**-0.5),
+    "The root is that of the number of keys, not of the dimension.": (
+        attention(lambda q, k, t: q / (t * len(k) ** 0.5) @ k.mT)
+    ),
+    "The root is that of the dimension of a value, not of a key.": (
+        lambda q, k, v, t: (q / (t * v.size(1) ** 0.5) @ k.mT).softmax(-1) @ v
+    ),
+    "It is divided by √7 for every dimension.": divided_by(lambda d, t: t * 7**0.5),
+    "The root was taken twice.": divided_by(lambda d, t: t * d**0.25),
+    "The temperature is added to the root, and does not multiply it.": (
+        divided_by(lambda d, t: t + d**0.5)
+    ),
+    "The temperature is under the root, beside the dimension.": at(lambda t: t**0.5),
+    "The scores are multiplied by the temperature.": at(lambda t: 1 / t),
+    "The weights are raised to the power of the temperature: it multiplies the scores.": powers,
+    "The temperature divides twice, as of queries and of keys.": at(lambda t: t * t),
+    "The temperature makes no difference.": at(lambda t: 1),
+    "The weights are divided by the temperature, and not the scores.": (
+        lambda q, k, v, t: attend(q, k, v, 1) / t
+    ),
+    "A high temperature is limited.": at(lambda t: min(t, 9)),
+    "A low temperature is limited.": at(lambda t: max(t, 1e-3)),
+    "The temperature is limited to at least one half.": at(lambda t: max(t, 0.5)),
+    "The temperature is rounded down to a whole number.": lambda q, k, v, t: attend(
+        q, k, v, int(t)
+    ),
+    "The softmax runs along the queries: each row must sum to one.": (
+        attention(weigh=lambda scores: scores.softmax(0))
+    ),
+    "An exponential overflows: subtract the largest score of the row first.": (
+        attention(weigh=lambda scores: scores.exp() / scores.exp().sum(-1, keepdim=True))
+    ),
+    "The product passes 65504 before it is divided.": (
+        attention(lambda q, k, t: q @ k.mT / t / q.size(-1) ** 0.5)
+    ),
+    "The weights are all equal.": lambda q, k, v, t: v.mean(0).expand(len(q), -1),
+    "Each query attends to one value alone: the weights are left out.": (
+        lambda q, k, v, t: v[: len(q)]
+    ),
+    "The keys are averaged, and not the values.": lambda q, k, v, t: attend(q, k, k, t),
+    "These are weights, and not averages of the values.": (
+        lambda q, k, v, t: attend(q, k, torch.eye(len(k)).to(q), t)
+    ),
+}
+EXERCISES = [
+    Exercise(
+        "attend",
+        "def attend(query, key, value, temperature):\n    ...",
+        [
+            Question(
+                "it gives a context for each query",
+                CODE,
+                view=form,
+                cases=lambda: [case(1, queries=3)],
+            ),
+            Question(
+                "the contexts are averages of the values",
+                BEGINNING,
+                view=lambda contexts, *case: contexts.double().sqrt().square().sum(-1),
+                cases=lambda: [identity_case(1)],
+            ),
+            Question(
+                "queries are compared with keys",
+                CODE,
+                view=lambda contexts, *case: score_direction(contexts[:, :KEYS]),
+                cases=lambda: [identity_case(1)],
+            ),
+            Question(
+                "a temperature of 1 is the usual attention",
+                f"{PAGE}#the-variance-of-a-score",
+                cases=lambda: [case(1), case(1, width=3)],
+            ),
+            Question(
+                "a temperature of 2 halves the scores",
+                BEGINNING,
+                via=slope_at_two,
+                cases=lambda: [identity_case(1)],
+            ),
+            Question(
+                "a very high temperature makes the weights uniform",
+                BEGINNING,
+                cases=lambda: [case(HOT), case(1.7)],
+            ),
+            Question(
+                "a very low temperature chooses one key",
+                BEGINNING,
+                cases=lambda: [identity_case(COLD, times=1e-2)],
+                view=lambda contexts, *case: contexts.double().sort(-1).values,
+            ),
+            Question("it survives 16 bits", CODE, cases=lambda: [half_case(32)]),
+        ],
+        right=attend,
+        wrong=WRONG,
+        unusual={
+            "PyTorch's own": lambda q, k, v, t: F.scaled_dot_product_attention(q / t, k, v),
+            "late in 32 bits": attention(
+                lambda q, k, t: (q.float() @ k.float().mT / t / q.size(1) ** 0.5).to(q)
+            ),
+            "both divided": lambda q, k, v, t: attend(q / t**0.5, k / t**0.5, v, 1),
+        },
+        returns="the contexts",
+    )
+]
+check = checker(EXERCISES)

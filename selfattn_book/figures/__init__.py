@@ -1,0 +1,1 @@
+"""Figures of single pages, one per file, built from the drawing library."""

@@ -1,0 +1,177 @@
+"""Two points on their way through an encoder, with their numbers."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from selfattn_book.draw.canvas import (
+    BOLD_LINE,
+    LINE,
+    Point,
+    box,
+    line,
+    listed,
+    number,
+    shape,
+    vector,
+)
+from selfattn_book.draw.canvas import column as upright
+from selfattn_book.draw.scene import Node, column, label, row, show, space, step, title
+from selfattn_book.draw.sheet import SMALL
+from selfattn_book.encoder_decoder import Encoder
+from selfattn_book.figures.attention_map import attended, attention_map
+
+STEPS = ["points", "contexts of the heads", "output layer", "feed-forward", "states"]
+
+
+def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0", "1")) -> Axes:
+    """Draw two points on their way through an encoder, with their numbers.
+
+    Args:
+        encoder: encoder with ``d_model=2``.
+        source: ``(2, 2)``.
+        names: names of the points.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> encoder = Encoder(d_model=2, num_heads=1, d_ff=3)
+        >>> ax = encoder_steps(encoder, torch.eye(2), ["east", "north"])
+        >>> print(ax.get_label())
+        Two points on their way through an encoder, row by row. The points: east 1.00, 0.00; ...
+        The weights of head 1: east attends 0.55 to east, 0.45 to north; north attends ...
+        The contexts side by side, (2, 2): east -0.30, 0.28; north -0.29, 0.29.
+        After the output layer, (2, 2): east -0.09, 0.61; north -0.09, 0.62.
+        In the feed-forward network, (2, 3), the ReLU keeps 1 of 3 hidden units of east and 1 of north.
+        The states, (2, 2): east 0.22, 0.11; north 0.22, 0.10. ...
+    """
+    weights, *steps = _pass(encoder, source)
+    tables = [
+        f"The weights of head {h + 1}: {attended(w, names, names)}" for h, w in enumerate(weights)
+    ]
+    alts = [
+        f"The points: {_rows(names, steps[0])}",
+        ". ".join(
+            [*tables, f"The contexts side by side, {shape(steps[1])}: {_rows(names, steps[1])}"]
+        ),
+        f"After the output layer, {shape(steps[2])}: {_rows(names, steps[2])}",
+        _active(names, steps[3]),
+        f"The states, {shape(steps[4])}: {_rows(names, steps[4])}",
+    ]
+
+    def build(narrow: bool) -> Node:
+        cell, unit = (40, 16) if narrow else (36, 8)
+        pairs = [_pair(x, i, cell, unit) for i, x in enumerate(steps)]
+        groups = []
+        for i, (x, pair, name, alt) in enumerate(zip(steps, pairs, STEPS, alts, strict=True)):
+            said = [n if i == 0 else "" for n in names]
+            rows = column(*pair, gap=4) if narrow else _named(said, pair)
+            parts: list[Node] = [title(name), rows, label(shape(x), "muted", size=SMALL)]
+            if i == 0 and narrow:
+                parts[1] = row(column(*(label(n, size=SMALL) for n in names), gap=13), rows)
+            if i == 1:
+                parts.insert(1, row(*_maps(weights), gap=pair[0].width / len(weights) - 40))
+            far = _distance(x) if i in (0, 4) else ""
+            if far or not narrow:
+                parts.append(label(far, size=SMALL, bold=True))
+            groups.append(column(*parts, gap=4, alt=alt))
+        if narrow:
+            return column(*[n for g in groups for n in (step(), g)][1:], gap=4)
+        root = row(groups[0], space(24), *groups[1:], gap=8, align=1)
+        _connect(root, pairs, weights.mean(0))
+        return root
+
+    far = f"The points are {_distance(steps[0])}, and the states {_distance(steps[4])}"
+    ax = show(build, "Two points on their way through an encoder, row by row")
+    return _append(ax, far)
+
+
+def _named(names: Sequence[str], rows: Sequence[Node]) -> Node:
+    """Write a name above each of two rows."""
+    labels = [label(name, size=SMALL) for name in names]
+    return column(labels[0], rows[0], labels[1], rows[1], gap=3)
+
+
+def _append(ax: Axes, sentence: str) -> Axes:
+    ax.set_label(f"{ax.get_label()} {sentence}.")
+    return ax
+
+
+def _connect(root: Node, pairs: Sequence[Sequence[Node]], weights: Tensor) -> None:
+    """Connect each step with the next one; contexts receive points, as thick as their weights."""
+    for end, given in zip(pairs[1], weights.tolist(), strict=True):
+        for start, weight in zip(pairs[0], given, strict=True):
+            look: Any = {"width": 0.5 + 5 * weight, "head": False}
+            root.link(start, end, "weights", ends=((1, 0.5), (0, 0.5)), **look)
+    for before, after in pairwise(pairs[1:]):
+        for start, end in zip(before, after, strict=True):
+            root.link(start, end)
+
+
+def _pair(x: Tensor, i: int, cell: float, unit: float) -> list[Node]:
+    """Draw one step of both points: numbers, or bars for the units of the feed-forward network."""
+    largest = float(x.max().clamp(min=1e-9))
+    wide = x.size(1) * (unit if i == 3 else cell)
+
+    def numbers(entries: Tensor) -> Node:
+        def paint(ax: Axes, middle: Point) -> None:
+            left, y = middle[0] - wide / 2, middle[1]
+            role, width = "context" if i == 1 else "ink", LINE + (i == 4)
+            vector(ax, (left, y), entries, role, cell=(cell, 26), text_size=SMALL, width=width)
+            for head in range(1, len(entries) // 2 if i == 1 else 0):
+                cut = left + 2 * cell * head
+                line(ax, [(cut, y - 13), (cut, y + 13)], role, width=BOLD_LINE)
+
+        return space(wide, 26, paint)
+
+    def units(entries: Tensor) -> Node:
+        def paint(ax: Axes, middle: Point) -> None:
+            box(ax, middle, (wide, 26))
+            for n, entry in enumerate(entries.tolist()):
+                foot = (middle[0] - wide / 2 + (n + 0.5) * unit, middle[1] + 12)
+                upright(ax, foot, 22 * entry / largest, "ink", thick=unit - 3)
+
+        return space(wide, 26, paint)
+
+    return [units(entries) if i == 3 else numbers(entries) for entries in x]
+
+
+def _maps(weights: Tensor) -> list[Node]:
+    """Draw the weights of each head."""
+    return [
+        column(label(f"head {h + 1}", size=SMALL), attention_map(head), gap=2)
+        for h, head in enumerate(weights)
+    ]
+
+
+@torch.no_grad()
+def _pass(encoder: Encoder, source: Tensor) -> list[Tensor]:
+    """Return the weights, points, contexts, outputs of the heads, hidden units, and states."""
+    x = encoder.place(source[None])
+    heads = encoder.attention
+    _, weights = heads(x, x, x)
+    values = heads.project_value(x).unflatten(-1, (heads.num_heads, -1))
+    contexts = (weights @ values.transpose(1, 2)).transpose(1, 2).flatten(2)
+    outputs = heads.project_output(contexts)
+    hidden = encoder.feed_forward[:2](outputs)
+    steps = weights, x, contexts, outputs, hidden, encoder.feed_forward[2:](hidden)
+    return [step[0] for step in steps]
+
+
+def _distance(x: Tensor) -> str:
+    return f"{number(float((x[0] - x[1]).norm()), 3)} apart"
+
+
+def _rows(names: Sequence[str], x: Tensor) -> str:
+    return "; ".join(f"{name} {listed(row)}" for name, row in zip(names, x, strict=True))
+
+
+def _active(names: Sequence[str], hidden: Tensor) -> str:
+    (first, second), units = [int((x > 0).sum()) for x in hidden], hidden.size(1)
+    return (
+        f"In the feed-forward network, {shape(hidden)}, the ReLU keeps {first} of {units} hidden "
+        f"units of {names[0]} and {second} of {names[1]}"
+    )

@@ -1,0 +1,219 @@
+"""The shapes of attention: each tensor as a grid, with a letter for each axis."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from selfattn_book.attention import attention_weights
+from selfattn_book.draw.canvas import Point, box, hatch, line, node
+from selfattn_book.draw.scene import Node, column, label, row, show, slot, space
+from selfattn_book.draw.sheet import SMALL
+from selfattn_book.multi_head import MultiHeadAttention
+
+CELL = 9  # pixels of an entry
+BEHIND = 5  # pixels between one head and the next one
+ROLES = ("ink", "ink", "query", "key", "value", "ink", "weights", "context", "context", "ink")
+Letters = Callable[[Tensor], str]
+
+
+def shapes(
+    attention: MultiHeadAttention, x: Tensor, memory: Tensor, masks: Mapping[str, Tensor]
+) -> Axes:
+    """Draw the tensors of multi-head attention, from the input to the output, each with its shape.
+
+    Args:
+        attention: module.
+        x: ``(B, T, d_model)``, input of the queries.
+        memory: ``(B, S, d_model)``, input of the keys and values.
+        masks: masks by name; the last one is used.
+
+    Example:
+        >>> import torch
+        >>> from selfattn_book.masks import causal_mask
+        >>> attention = MultiHeadAttention(6, num_heads=2, d_head=4)
+        >>> x, memory = torch.ones(7, 3, 6), torch.ones(7, 5, 6)
+        >>> print(shapes(attention, x, memory, {"causal": causal_mask(3, 5)}).get_label())
+        The shapes of attention. X: (B, T, d_model). M: (B, S, d_model). Q: (B, H, T, d_head).
+        K: (B, H, S, d_head). V: (B, H, S, d_head). scores: (B, H, T, S). weights: (B, H, T, S).
+        context: (B, H, T, d_head). side by side: (B, T, H·d_head). output: (B, T, d_model).
+        The mask causal: (T, S). Here B = 7, T = 3, S = 5, H = 2, d_model = 6, d_head = 4.
+    """
+    letters, used = _letters(attention, x, memory), list(masks.values())[-1]
+    tensors = _steps(attention, x, memory, used)
+    here = [f"{letter} = {size}" for size, letter in letters.items() if "·" not in letter]
+
+    def shape(tensor: Tensor, comma: str = ", ") -> str:
+        named = [letters[size] if size > 1 else "1" for size in tensor.shape]
+        return f"({comma.join(named)})"
+
+    def build(narrow: bool) -> Node:
+        short = partial(shape, comma=",") if narrow else shape
+        flow = _flow(tensors, used, short, narrow=narrow)
+        drawn = [_mask(name, given, short) for name, given in masks.items()]
+        if narrow:
+            says = label("masks: what is hatched is hidden", "muted", size=SMALL)
+            sizes = [", ".join(part_) for part_ in (here[:4], here[4:])]
+            notes = [label(text, "muted", size=SMALL) for text in sizes]
+            return column(flow, says, row(*drawn, gap=40), *notes, gap=8)
+        note = label(f"drawn with {', '.join(here)}", "muted", size=SMALL)
+        side = column(space(0, 300), *drawn, gap=14)
+        return column(row(side, flow, gap=4, align=0), note, gap=8)
+
+    message = [f"{name}: {shape(tensor)}" for name, tensor in tensors.items()]
+    message += [f"The mask {name}: {shape(mask)}" for name, mask in masks.items()]
+    return show(build, "The shapes of attention", *message, f"Here {', '.join(here)}")
+
+
+def _letters(attention: MultiHeadAttention, x: Tensor, memory: Tensor) -> dict[int, str]:
+    """Return the letter of each size."""
+    heads, width = attention.num_heads, attention.d_head
+    named = [
+        ("B", x.size(0)),
+        ("T", x.size(1)),
+        ("S", memory.size(1)),
+        ("H", heads),
+        ("d_model", attention.project_output.out_features),
+        ("d_head", width),
+        ("H·d_head", heads * width),
+    ]
+    letters: dict[int, str] = {}
+    for letter, size in named:
+        letters[size] = letter
+    return letters
+
+
+def _steps(
+    attention: MultiHeadAttention, x: Tensor, memory: Tensor, mask: Tensor
+) -> dict[str, Tensor]:
+    """Return the tensors of the module, from the inputs to the output."""
+    sizes = attention.num_heads, attention.d_head
+    roles = [
+        project(given).unflatten(-1, sizes).transpose(1, 2)
+        for project, given in (
+            (attention.project_query, x),
+            (attention.project_key, memory),
+            (attention.project_value, memory),
+        )
+    ]
+    query, key, value = roles
+    scores = query @ key.mT / attention.d_head**0.5
+    weights = attention_weights(query, key, mask)
+    context = weights @ value
+    merged = context.transpose(1, 2).flatten(2)
+    output = attention.project_output(merged)
+    names = ["X", "M", "Q", "K", "V", "scores", "weights", "context"]
+    made = [x, memory, *roles, scores, weights, context, merged, output]
+    return dict(zip([*names, "side by side", "output"], made, strict=True))
+
+
+def _flow(tensors: Mapping[str, Tensor], used: Tensor, shape: Letters, *, narrow: bool) -> Node:
+    """Draw the tensors and the operations between them."""
+    wide = 98 if narrow else 122
+    grids = {
+        name: _grid(x, role, used if name == "weights" else None)
+        for (name, x), role in zip(tensors.items(), ROLES, strict=True)
+    }
+    named = {name: [label(name, bold=True), _muted(shape(x))] for name, x in tensors.items()}
+    named["M"][0] = label("X, or a memory M", bold=True)
+    inputs = {n: column(*named[n], grids[n], gap=4) for n in "XM"}
+    roles = {n: column(grids[n], *named[n], gap=4) for n in "QKV"}
+    rest = {n: _beside(grids[n], named[n]) for n in list(tensors)[5:]}
+    dot, times = (space(16, 16, partial(_node, sign)) for sign in "·×")
+    mask = space(60, 26, _mask_box)
+    joint = space(20)
+    meet = row(slot(mask, 84), joint, label("softmax over S", "muted", size=SMALL, width=84), gap=0)
+    lines = [
+        (row(slot(inputs["X"], wide), slot(inputs["M"], 2 * wide), gap=0), ""),
+        (space(3 * wide, 8), "project, and split into heads"),
+        (row(*(slot(roles[n], wide) for n in "QKV"), gap=0), ""),
+        (row(slot(dot, 2 * wide), space(wide), gap=0), "dot products, ÷ √d_head"),
+        (row(slot(rest["scores"], 2 * wide), space(wide), gap=0), ""),
+        (row(slot(meet, 2 * wide), space(wide), gap=0), "hidden keys get the weight 0"),
+        (row(slot(rest["weights"], 2 * wide), space(wide), gap=0), ""),
+        (slot(times, 3 * wide), "average the values"),
+        (slot(rest["context"], 3 * wide), ""),
+        (slot(rest["side by side"], 3 * wide), "put the heads side by side"),
+        (slot(rest["output"], 3 * wide), "multiply by the output matrix"),
+    ]
+    root = column(*(_noted(line_, note, narrow=narrow) for line_, note in lines), gap=12)
+    for start, end, role in (
+        (grids["X"], grids["Q"], "query"),
+        (grids["M"], grids["K"], "key"),
+        (grids["M"], grids["V"], "value"),
+        (roles["Q"], dot, "query"),
+        (roles["K"], dot, "key"),
+        (dot, grids["scores"], "ink"),
+        (grids["scores"], grids["weights"], "ink"),
+        (grids["weights"], times, "weights"),
+        (roles["V"], times, "value"),
+        (times, grids["context"], "context"),
+        (grids["context"], grids["side by side"], "context"),
+        (grids["side by side"], grids["output"], "ink"),
+    ):
+        split = start is grids["M"]
+        root.link(start, end, role, below=-14 if split else 0, head=end not in (dot, times))
+    root.link(mask, joint, "mask", ends=((1, 0.5), (0.5, 0.5)), head=False)
+    return root
+
+
+def _noted(line_: Node, note: str, *, narrow: bool) -> Node:
+    """Write the name of a step beside it, on a page."""
+    if narrow:
+        return line_
+    return row(line_, label(note, "muted", size=SMALL, width=184, align="left"), gap=0)
+
+
+def _beside(grid: Node, named: list[Node]) -> Node:
+    """Write name and shape on the right of a grid, which keeps its middle."""
+    text = column(*named, gap=2, align=0)
+    text.fit(300)
+    return row(space(text.width), grid, text, gap=10)
+
+
+def _muted(text: str) -> Node:
+    return label(text, "muted", size=SMALL)
+
+
+def _node(sign: str, ax: Axes, at: Point) -> None:
+    node(ax, at, sign)
+
+
+def _mask_box(ax: Axes, at: Point) -> None:
+    """Draw the operation of a mask, hatched beside the word."""
+    box(ax, at, (60, 26), "mask", "mask", bold=True)
+    for side in (-25, 25):
+        hatch(ax, (at[0] + side, at[1]), (10, 26))
+
+
+def _mask(name: str, mask: Tensor, shape: Letters) -> Node:
+    """Draw one mask, for the first sequence."""
+    flat = mask.reshape(-1, *mask.shape[-2:])[0]
+    return column(
+        _grid(flat, "mask", mask), label(name, bold=True, size=SMALL), _muted(shape(mask)), gap=2
+    )
+
+
+def _grid(tensor: Tensor, role: str, mask: Tensor | None = None) -> Node:
+    """Draw the last two axes as rows and columns, and the heads one behind the other."""
+    rows, columns = tensor.shape[-2:]
+    heads = tensor.size(-3) if tensor.dim() == 4 else 1
+    width, height = CELL * columns, CELL * rows
+
+    def paint(ax: Axes, middle: Point) -> None:
+        x, y = middle[0], middle[1] + BEHIND * (heads - 1) / 2
+        for head in reversed(range(heads)):
+            at = (x + BEHIND * head, y - BEHIND * head)
+            box(ax, at, (width, height), role, order=3 + (heads - head) / 10)
+        left, top = x - width / 2, y - height / 2
+        for i in range(1, rows):
+            line(ax, [(left, top + CELL * i), (left + width, top + CELL * i)], role, width=0.5)
+        for j in range(1, columns):
+            line(ax, [(left + CELL * j, top), (left + CELL * j, top + height)], role, width=0.5)
+        if mask is not None:
+            hidden = ~mask.reshape(-1, *mask.shape[-2:])[0].expand(rows, columns)
+            for i, j in hidden.nonzero().tolist():
+                hatch(ax, (left + CELL * (j + 0.5), top + CELL * (i + 0.5)), (CELL, CELL))
+
+    return space(width, height + BEHIND * (heads - 1), paint)

@@ -1,0 +1,134 @@
+"""Four sentences at the corners of a square, which no sum over their words can tell apart."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from selfattn_book.draw.canvas import BOLD_LINE, LINE, node
+from selfattn_book.draw.scene import Node, column, frame, label, part, row, show, slot, space
+from selfattn_book.draw.sheet import SMALL
+
+HIGH = 26  # pixels of a word
+LONG = ["the two + and the two −", "have the same words"]  # in the middle
+SHORT = ["both pairs", "of corners,", "+ and −,", "have the", "same words"]
+SIDES = ("upper side share", "right side", "lower side", "left side")
+Term = tuple[int, int]  # a position, and the word there
+
+
+def sum_square(
+    tokens: Tensor,
+    labels: Tensor,
+    words: Sequence[str],
+    corners: Sequence[str],
+    notes: Sequence[str] | None = None,
+    *,
+    grounds: Sequence[str] | None = None,
+) -> Axes:
+    r"""Draw four sentences at the corners of a square, and between two of them the word they share.
+
+    Labels alternate around the square. Both pairs of opposite corners have the same words at the same
+    positions, so a sum over single words is the same for both pairs.
+
+    .. math:: z_1 + z_3 = z_2 + z_4 \quad\text{whenever}\quad z = \textstyle\sum_t f(x_t, t) + b
+
+    Args:
+        tokens: ``(4, T)``, token numbers of the sentences, clockwise from the upper left corner.
+        labels: ``(4,)``, 1 and 0 in turn.
+        words: words by their numbers.
+        corners: text for each sentence, such as the name of its logit.
+        notes: second text for each sentence.
+        grounds: color of each word; one for each side of the square when left out.
+
+    Example:
+        >>> import torch
+        >>> tokens = torch.tensor([[0, 1, 2], [0, 3, 2], [4, 3, 2], [4, 1, 2]])
+        >>> labels, words = torch.tensor([1, 0, 1, 0]), ["never", "fails", "here", "works", "always"]
+        >>> ax = sum_square(tokens, labels, words, ["good", "bad", "good", "bad"])
+        >>> print(ax.get_label())
+        A square of four sentences. Plus: never fails here, good. Minus: never works here, bad.
+        Plus: always works here, good. Minus: always fails here, bad. The sentences of the upper side
+        share never, of the right side works, of the lower side always, of the left side fails.
+        All four share here. The two plus sentences together have the same words as the two minus
+        sentences.
+    """
+    sentences = [list(enumerate(tokens_)) for tokens_ in tokens.tolist()]
+    shared = _shared(sentences)
+    texts = [list(at) for at in zip(*filter(None, (corners, notes)), strict=True)]
+    plus = [bool(sign) for sign in labels.tolist()]
+    wide = max(32, 16 + 7.4 * max(len(words[n]) for n in set(tokens.flatten().tolist())))
+
+    def word(term: Term) -> Node:
+        role = f"word-{shared.index(term)}" if term in shared else "muted"
+        return part(words[term[1]], grounds[term[1]] if grounds else role, width=wide, height=HIGH)
+
+    def build(narrow: bool) -> Node:
+        width, count = (304 if narrow else 632), len(sentences[0])
+        stack, across = row, count * (wide + 4) + 10
+        if 2 * across + wide + 40 > width + 8:
+            stack, across = column, wide + 14
+        between = min(width - 2 * across, 160)
+        boxes = [
+            _sentence(stack(*map(word, terms), gap=4), i, plus=sign)
+            for i, (terms, sign) in enumerate(zip(sentences, plus, strict=True))
+        ]
+        sides, said = [word(term) for term in shared], [_lines(text) for text in texts]
+        parts = SHORT if narrow else LONG
+        middle = column(*(label(t, size=SMALL, bold=True, width=between) for t in parts), gap=1)
+        lines = [
+            (said[0], space(0), said[1]),
+            (boxes[0], sides[0], boxes[1]),
+            (sides[3], middle, sides[1]),
+            (boxes[3], sides[2], boxes[2]),
+            (said[3], space(0), said[2]),
+        ]
+        rows = [row(slot(a, across), slot(b, between), slot(c, across), gap=0) for a, b, c in lines]
+        root = column(rows[0], column(*rows[1:4], gap=16), rows[4], gap=4)
+        for i, side in enumerate(sides):
+            root.link(boxes[i], side, "road", head=False)
+            root.link(side, boxes[(i + 1) % 4], "road", head=False)
+        return root
+
+    return show(build, *_sentences(sentences, shared, plus, words, texts))
+
+
+def _shared(sentences: Sequence[Sequence[Term]]) -> list[Term]:
+    """Return the word that each sentence shares with the next one, but not with the other two."""
+    shared = []
+    for i in range(4):
+        a, b, c, d = (sentences[(i + j) % 4] for j in range(4))
+        shared += [term for term in a if term in b and term not in [*c, *d]]
+    return shared
+
+
+def _sentence(words: Node, i: int, *, plus: bool) -> Node:
+    """Draw a sentence in its frame, with its sign at the corner."""
+    role, across = ("ink" if plus else "muted"), float(i in (0, 3))
+    drawn = frame(words, role, pad=7, width=BOLD_LINE if plus else LINE, dashed=not plus)
+    drawn.paint = lambda ax, _: node(
+        ax, drawn.at(across, float(i > 1)), "+" if plus else "−", role, radius=9
+    )
+    return drawn
+
+
+def _lines(texts: Sequence[str]) -> Node:
+    return column(*map(label, texts), gap=0)
+
+
+def _sentences(
+    sentences: Sequence[Sequence[Term]],
+    shared: Sequence[Term],
+    plus: Sequence[bool],
+    words: Sequence[str],
+    texts: Sequence[Sequence[str]],
+) -> list[str]:
+    message = ["A square of four sentences"]
+    for terms, sign, text in zip(sentences, plus, texts, strict=True):
+        said = " ".join(words[n] for _, n in terms)
+        message.append(f"{'Plus' if sign else 'Minus'}: {said}, {', '.join(text)}")
+    each = [f"of the {side} {words[n]}" for side, (_, n) in zip(SIDES, shared, strict=True)]
+    message.append(f"The sentences {', '.join(each)}")
+    if common := [words[term[1]] for term in sentences[0] if term not in shared]:
+        message.append(f"All four share {' and '.join(common)}")
+    same = "the same words as the two minus sentences"
+    return [*message, f"The two plus sentences together have {same}"]

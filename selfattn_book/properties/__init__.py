@@ -1,0 +1,1 @@
+"""Properties that any attention must have, checked on your own code; a failure gives its reason."""

@@ -1,1 +1,0 @@
-"""What a property answers with: a reason, with numbers, and the likely misconception."""

@@ -1,0 +1,10 @@
+"""Every test of drawings closes its figures."""
+
+import matplotlib.pyplot as plt
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")

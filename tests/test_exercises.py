@@ -1,0 +1,158 @@
+"""Every exercise in code: the reference passes, each wrong program is named, and others are refused."""
+
+import ast
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+from course.weeks import chapters as credit_chapters
+from course.weeks import week_of
+
+from selfattn_book.exercises.checking.chapters import chapters, exercises_of
+from tests.book.pages import DOCS
+
+CODE, STUDENTS = "a code", ("ada", "grace-42", "Émilie du Châtelet")
+week_of = cache(week_of)
+
+
+@pytest.fixture(params=[torch.float32, torch.float64], ids=["32 bits", "64 bits"])
+def dtype(request):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(request.param)
+    yield
+    torch.set_default_dtype(before)
+
+
+@cache
+def exercises(chapter, student):
+    """Return the exercises of a chapter, or of its assignment for a student."""
+    if student is None:
+        return list(exercises_of(chapter))
+    return list(week_of(chapter).checked(CODE, student).values())
+
+
+PLACES = [(chapter, None) for chapter in chapters()]
+PLACES += [(chapter, student) for chapter in credit_chapters() for student in STUDENTS]
+ALL = [
+    pytest.param(exercise, id=f"{chapter}-{exercise.name}{f'-{student}' if student else ''}")
+    for chapter, student in PLACES
+    for exercise in exercises(chapter, student)
+]
+DATA = [param for param in ALL if param.values[0].right is not None]
+
+
+def programs(table, places=DATA):
+    return [
+        pytest.param(exercise, name, id=f"{param.id}-{name}")
+        for param in places
+        for exercise in param.values
+        for name in getattr(exercise, table)
+    ]
+
+
+def said(report):
+    """Return all that a report says of what is wrong, with the kinds of no."""
+    nos = [answer for _, answer in report.results if not answer]
+    return " ".join(f"{no.kind}: {no.reason} {no.misconception}" for no in nos)
+
+
+def each(change):
+    """Return a program that changes each result of another."""
+
+    def of(program):
+        def changed(*case):
+            made = program(*case)
+            return tuple(map(change, made)) if isinstance(made, tuple) else change(made)
+
+        return changed
+
+    return of
+
+
+FORMS = {
+    "as it is": lambda program: program,
+    "NumPy": each(lambda x: np.asarray(torch.as_tensor(x).detach())),
+    "lists": each(lambda x: torch.as_tensor(x).tolist()),
+    "32 bits": each(
+        lambda x: x.float() if isinstance(x, torch.Tensor) and x.is_floating_point() else x
+    ),
+}
+
+
+@pytest.mark.usefixtures("dtype")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("exercise", DATA)
+def test_the_reference_program_passes_in_every_form(exercise, form):
+    assert said(exercise(FORMS[form](exercise.right))) == ""
+
+
+@pytest.mark.usefixtures("dtype")
+@pytest.mark.parametrize(("exercise", "name"), programs("unusual"))
+def test_other_right_programs_pass(exercise, name):
+    assert said(exercise(exercise.unusual[name])) == ""
+
+
+@pytest.mark.parametrize(("exercise", "sentence"), programs("wrong"))
+def test_each_wrong_program_is_named_by_its_sentence(exercise, sentence):
+    report = exercise(exercise.wrong[sentence])
+    assert report.points < report.possible
+    assert sentence in {answer.misconception for _, answer in report.results}
+
+
+@pytest.mark.parametrize("exercise", ALL)
+def test_a_stub_defines_its_function_and_earns_nothing(exercise):
+    (defined,) = ast.parse(exercise.stub).body
+    assert defined.name == exercise.name
+    names = {}
+    exec("import torch\nfrom torch import nn\n" + exercise.stub, names)
+    assert exercise(names[exercise.name]).points == 0
+
+
+@cache
+def anchors(page):
+    """Return the addresses of a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    kept = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
+    return {heading.strip().replace(" ", "-") for heading in kept}
+
+
+@pytest.mark.parametrize("exercise", ALL)
+def test_every_section_exists(exercise):
+    for asked in exercise.questions:
+        page, anchor = asked.section.split("#")
+        assert anchor in anchors(DOCS / "chapters" / page.replace(".html", ".md"))
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_a_page_checks_its_own_solution(chapter):
+    text = (DOCS / "chapters" / f"{chapter}.md").read_text("utf-8")
+    assert f"from selfattn_book.exercises.{chapter.replace('-', '_')} import check\n" in text
+    for exercise in exercises(chapter, None):
+        assert f"assert check({exercise.name}={exercise.name}" in text
+
+
+WINDOW = exercises_of("masks")[0]
+REFUSED = {
+    "another dtype": (lambda n, w: WINDOW.right(n, w).float(), "dtype: .* boolean; got float32"),
+    "a batch": (lambda n, w: WINDOW.right(n, w)[None], r"shape: .* must have shape \(7, 7\)"),
+    "None": (lambda n, w: None, "missing: it must return the mask; got None"),
+    "an exception": (lambda n, w: torch.ones(n, 2) @ torch.ones(n, 2), "exception: RuntimeError"),
+    "another signature": (lambda n: WINDOW.right(n, 3), "exception: TypeError"),
+    "no function": (3, "missing: window_mask must be callable; got int"),
+    "an exit": (lambda n, w: exit(), "exception: SystemExit"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_another_kind_of_result_is_told_apart(kind):
+    answer, pattern = REFUSED[kind]
+    report = WINDOW(answer)
+    assert report.points == 0
+    assert re.search(pattern, said(report))
+
+
+def test_what_is_half_right_has_half_of_the_points():
+    report = WINDOW(lambda n, width: WINDOW.right(n, n))
+    assert (report.points, report.possible) == (3, 6)
