@@ -1,5 +1,6 @@
 """Every page in a real browser, light and dark, wide and narrow, from a server and from a folder."""
 
+import json
 import re
 
 import pytest
@@ -10,8 +11,9 @@ from tests.browser.looks import drawn, wrong
 from tests.browser.weight import MOST, weight
 
 FILES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
-# Templates lie in _static; sheets are paper, which has one colour.
-PAGES = [name for name in FILES if not name.startswith(("_", "sheets/"))]
+MOVED = {f"{page}.html" for page in json.loads((SITE / ".redirects").read_text("utf-8"))}
+# Templates are in _static; sheets are paper, which has one color; a page that moved only redirects.
+PAGES = [name for name in FILES if not name.startswith(("_", "sheets/")) and name not in MOVED]
 
 # One directive makes all pages of the reference: on a desk, where there is room, one stands for all.
 ON_A_DESK = [
