@@ -13,7 +13,7 @@ from selfattn_book.blocks import (
     EncoderBlock,
     EncoderStack,
 )
-from selfattn_book.pytorch import decoder_to_torch, encoder_to_torch
+from selfattn_book.pytorch import block_to_torch
 from selfattn_book.pytorch_stacks import transformer_to_torch
 
 Contenders = dict[str, Callable[[], object]]
@@ -23,7 +23,7 @@ def encoder_contenders(batch: int, length: int, d_model: int, num_heads: int) ->
     """Return both encoders; the yardstick comes first."""
     torch.manual_seed(23)
     ours = EncoderBlock(d_model, num_heads)
-    theirs = encoder_to_torch(ours)
+    theirs = block_to_torch(ours)
     x = torch.randn(batch, length, d_model)
     return _steps(
         {
@@ -37,7 +37,7 @@ def decoder_contenders(batch: int, length: int, d_model: int, num_heads: int) ->
     """Return both decoders, with a causal mask; the yardstick comes first."""
     torch.manual_seed(23)
     ours = DecoderBlock(d_model, num_heads)
-    theirs = decoder_to_torch(ours)
+    theirs = block_to_torch(ours)
     x, memory = torch.randn(2, batch, length, d_model)
     past = torch.ones(length, length, dtype=torch.bool).tril()
     future = ~past

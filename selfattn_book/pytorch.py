@@ -12,22 +12,28 @@ from torch.nn.utils import skip_init
 from selfattn_book.blocks import DecoderBlock, EncoderBlock, ResidualConnection
 from selfattn_book.multi_head import MultiHeadAttention
 
-# The parts of a block, and PyTorch's names for them.
-ENCODER_PARTS = {
-    "attention": "self_attn",
-    "attention_residual.norm": "norm1",
-    "feed_forward.expand": "linear1",
-    "feed_forward.contract": "linear2",
-    "feed_forward_residual.norm": "norm2",
+# For each block, PyTorch's layer, and the layer's names for the block's parts.
+LAYERS = {
+    EncoderBlock: nn.TransformerEncoderLayer,
+    DecoderBlock: nn.TransformerDecoderLayer,
 }
-DECODER_PARTS = {
-    "self_attention": "self_attn",
-    "self_attention_residual.norm": "norm1",
-    "cross_attention": "multihead_attn",
-    "cross_attention_residual.norm": "norm2",
-    "feed_forward.expand": "linear1",
-    "feed_forward.contract": "linear2",
-    "feed_forward_residual.norm": "norm3",
+PARTS = {
+    EncoderBlock: {
+        "attention": "self_attn",
+        "attention_residual.norm": "norm1",
+        "feed_forward.expand": "linear1",
+        "feed_forward.contract": "linear2",
+        "feed_forward_residual.norm": "norm2",
+    },
+    DecoderBlock: {
+        "self_attention": "self_attn",
+        "self_attention_residual.norm": "norm1",
+        "cross_attention": "multihead_attn",
+        "cross_attention_residual.norm": "norm2",
+        "feed_forward.expand": "linear1",
+        "feed_forward.contract": "linear2",
+        "feed_forward_residual.norm": "norm3",
+    },
 }
 
 
@@ -113,11 +119,11 @@ def from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
     return ours.train(theirs.training)
 
 
-def encoder_to_torch(block: EncoderBlock) -> nn.TransformerEncoderLayer:
-    """Return PyTorch's encoder layer with a copy of our block's weights.
+def block_to_torch(block: EncoderBlock | DecoderBlock) -> Any:
+    """Return PyTorch's encoder or decoder layer with a copy of a block's weights.
 
     Args:
-        block: block with narrow heads and biases, like PyTorch's layer.
+        block: block with narrow heads and biases, like PyTorch's layers.
 
     Returns:
         A layer with ``batch_first=True`` and the same output.
@@ -128,83 +134,35 @@ def encoder_to_torch(block: EncoderBlock) -> nn.TransformerEncoderLayer:
 
     Example:
         >>> ours, x = EncoderBlock(6, 2, norm_first=True), torch.ones(5, 3, 6).cumsum(1)
-        >>> theirs = encoder_to_torch(ours)
+        >>> theirs = block_to_torch(ours)
         >>> theirs(x).allclose(ours(x)[0], atol=1e-6), theirs.norm_first
         (True, True)
     """
-    theirs = _layer_like(nn.TransformerEncoderLayer, block, block.attention)
-    for ours, name in ENCODER_PARTS.items():
-        _copy_part(block.get_submodule(ours), theirs, name)
+    theirs = _layer_like(block)
+    for name, torch_name in PARTS[type(block)].items():
+        _copy_part(block.get_submodule(name), theirs, torch_name)
     return theirs.train(block.training)
 
 
-def encoder_from_torch(theirs: nn.TransformerEncoderLayer) -> EncoderBlock:
-    """Return the book's encoder block with a copy of the weights of PyTorch's layer.
+def block_from_torch(theirs: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer) -> Any:
+    """Return the book's encoder or decoder block with a copy of the weights of PyTorch's layer.
 
     Args:
         theirs: layer with biases and ReLU, batch first or not; ours is always batch first.
 
     Raises:
-        TypeError: it is a different kind of layer.
-        ValueError: the book's block cannot have the layer's settings.
-
-    Example:
-        >>> theirs = nn.TransformerEncoderLayer(6, 2, 24, dropout=0.0, batch_first=True)
-        >>> x = torch.ones(5, 3, 6).cumsum(1)
-        >>> encoder_from_torch(theirs)(x)[0].allclose(theirs(x), atol=1e-6)
-        True
-    """
-    _check_layer(theirs, nn.TransformerEncoderLayer)
-    ours = _block_like(EncoderBlock, theirs)
-    for name, part in ENCODER_PARTS.items():
-        _copy_part(theirs.get_submodule(part), ours, name)
-    return ours.train(theirs.training)
-
-
-def decoder_to_torch(block: DecoderBlock) -> nn.TransformerDecoderLayer:
-    """Return PyTorch's decoder layer with a copy of our block's weights.
-
-    Args:
-        block: block with narrow heads and biases, like PyTorch's layer.
-
-    Returns:
-        A layer with ``batch_first=True`` and the same output.
-        In its masks, ``True`` means *may not attend*.
-
-    Raises:
-        ValueError: PyTorch's layer cannot have the block's heads or settings.
-
-    Example:
-        >>> ours, x = DecoderBlock(6, 2), torch.ones(5, 3, 6).cumsum(1)
-        >>> decoder_to_torch(ours)(x, -x).allclose(ours(x, -x)[0], atol=1e-6)
-        True
-    """
-    theirs = _layer_like(nn.TransformerDecoderLayer, block, block.self_attention)
-    for ours, name in DECODER_PARTS.items():
-        _copy_part(block.get_submodule(ours), theirs, name)
-    return theirs.train(block.training)
-
-
-def decoder_from_torch(theirs: nn.TransformerDecoderLayer) -> DecoderBlock:
-    """Return the book's decoder block with a copy of the weights of PyTorch's layer.
-
-    Args:
-        theirs: layer with biases and ReLU, batch first or not; ours is always batch first.
-
-    Raises:
-        TypeError: it is a different kind of layer.
+        TypeError: it is a different kind of module.
         ValueError: the book's block cannot have the layer's settings.
 
     Example:
         >>> theirs = nn.TransformerDecoderLayer(6, 2, 24, dropout=0.0, batch_first=True)
         >>> x = torch.ones(5, 3, 6).cumsum(1)
-        >>> decoder_from_torch(theirs)(x, -x)[0].allclose(theirs(x, -x), atol=1e-6)
+        >>> block_from_torch(theirs)(x, -x)[0].allclose(theirs(x, -x), atol=1e-6)
         True
     """
-    _check_layer(theirs, nn.TransformerDecoderLayer)
-    ours = _block_like(DecoderBlock, theirs)
-    for name, part in DECODER_PARTS.items():
-        _copy_part(theirs.get_submodule(part), ours, name)
+    ours = _block_like(theirs)
+    for name, torch_name in PARTS[type(ours)].items():
+        _copy_part(theirs.get_submodule(torch_name), ours, name)
     return ours.train(theirs.training)
 
 
@@ -247,10 +205,9 @@ def _set_trained(parts: list[Tensor], trained: list[bool]) -> None:
         part.requires_grad_(is_trained)
 
 
-def _layer_like(
-    kind: Any, block: EncoderBlock | DecoderBlock, attention: MultiHeadAttention
-) -> Any:
+def _layer_like(block: EncoderBlock | DecoderBlock) -> Any:
     """Return an uninitialized layer of PyTorch's with a block's sizes and settings."""
+    attention = block.attention if isinstance(block, EncoderBlock) else block.self_attention
     if attention.project_query.bias is None:
         raise ValueError("PyTorch's layer needs an attention with biases; got one without")
     if block.feed_forward.activation != "relu" or block.feed_forward.gate is not None:
@@ -258,7 +215,7 @@ def _layer_like(
     _check_settings(block)
     expand = block.feed_forward.expand
     return skip_init(
-        kind,
+        LAYERS[type(block)],
         expand.in_features,
         attention.num_heads,
         expand.out_features,
@@ -270,11 +227,21 @@ def _layer_like(
     )
 
 
-def _block_like(kind: Any, theirs: Any) -> Any:
-    """Return an uninitialized block with the sizes and settings of PyTorch's layer."""
-    like = theirs.linear1.weight
+def _block_like(theirs: Any) -> Any:
+    """Return an uninitialized block with the sizes and settings of PyTorch's layer, or raise."""
+    kinds = [kind for kind, layer in LAYERS.items() if isinstance(theirs, layer)]
+    if not kinds:
+        rule = "it must be a TransformerEncoderLayer or a TransformerDecoderLayer"
+        raise TypeError(f"{rule}; got a {type(theirs).__name__}")
+    activation, like = theirs.activation, theirs.linear1.weight
+    is_relu = activation in (nn.functional.relu, torch.relu) or isinstance(activation, nn.ReLU)
+    if not is_relu:
+        raise ValueError(f"the activation must be relu; got {activation}")
+    if theirs.linear1.bias is None:
+        raise ValueError("the layer must have biases; got one without")
+    _check_settings(theirs)
     with torch.device("meta"):  # without random numbers
-        ours = kind(
+        ours = kinds[0](
             theirs.linear1.in_features,
             theirs.self_attn.num_heads,
             d_ff=theirs.linear1.out_features,
@@ -282,20 +249,6 @@ def _block_like(kind: Any, theirs: Any) -> Any:
             dropout=theirs.dropout.p,
         )
     return ours.to_empty(device=like.device).to(like.dtype)
-
-
-def _check_layer(theirs: Any, kind: Any) -> None:
-    """Raise unless the book has a block like this layer of PyTorch's."""
-    if not isinstance(theirs, kind):
-        rule = f"the layer must be a {kind.__name__}"
-        raise TypeError(f"{rule}; got a {type(theirs).__name__}")
-    activation = theirs.activation
-    is_relu = activation in (nn.functional.relu, torch.relu)
-    if not is_relu and not isinstance(activation, nn.ReLU):
-        raise ValueError(f"the activation must be relu; got {activation}")
-    if theirs.linear1.bias is None:
-        raise ValueError("the layer must have biases; got one without")
-    _check_settings(theirs)
 
 
 def _check_settings(module: nn.Module) -> None:

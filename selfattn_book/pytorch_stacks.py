@@ -10,12 +10,7 @@ import torch
 from torch import nn
 
 from selfattn_book.blocks import DecoderBlock, DecoderStack, EncoderBlock, EncoderStack
-from selfattn_book.pytorch import (
-    decoder_from_torch,
-    decoder_to_torch,
-    encoder_from_torch,
-    encoder_to_torch,
-)
+from selfattn_book.pytorch import block_from_torch, block_to_torch
 
 
 def transformer_to_torch(encoder: EncoderStack, decoder: DecoderStack) -> nn.Transformer:
@@ -42,15 +37,15 @@ def transformer_to_torch(encoder: EncoderStack, decoder: DecoderStack) -> nn.Tra
         >>> theirs(source, target).allclose(decoder(target, memory)[0], atol=1e-6)
         True
     """
-    layers = [encoder_to_torch(cast("EncoderBlock", x)) for x in encoder.blocks]
-    other_layers = [decoder_to_torch(cast("DecoderBlock", x)) for x in decoder.blocks]
-    widths = layers[0].linear1.in_features, other_layers[0].linear1.in_features
-    if widths[0] != widths[1]:
-        rule = "encoder and decoder must be of one width"
-        raise ValueError(f"{rule}; got {widths[0]} and {widths[1]}")
+    layers = [block_to_torch(cast("EncoderBlock", x)) for x in encoder.blocks]
+    other_layers = [block_to_torch(cast("DecoderBlock", x)) for x in decoder.blocks]
+    dimensions = layers[0].linear1.in_features, other_layers[0].linear1.in_features
+    if dimensions[0] != dimensions[1]:
+        rule = "encoder and decoder must have one d_model"
+        raise ValueError(f"{rule}; got {dimensions[0]} and {dimensions[1]}")
     # The constructor would initialize the layers again, so they are set afterwards.
     theirs = nn.Transformer(
-        widths[0],
+        dimensions[0],
         layers[0].self_attn.num_heads,
         batch_first=True,
         custom_encoder=nn.Identity(),
@@ -85,8 +80,8 @@ def transformer_from_torch(theirs: nn.Transformer) -> tuple[EncoderStack, Decode
     """
     if not isinstance(theirs, nn.Transformer):
         raise TypeError(f"it must be a Transformer; got a {type(theirs).__name__}")
-    encoder = _stack(EncoderStack, theirs.encoder, encoder_from_torch)
-    decoder = _stack(DecoderStack, theirs.decoder, decoder_from_torch)
+    encoder = _stack(EncoderStack, theirs.encoder)
+    decoder = _stack(DecoderStack, theirs.decoder)
     return encoder.train(theirs.training), decoder.train(theirs.training)
 
 
@@ -100,9 +95,9 @@ def _chain(kind: Any, layers: list[Any], norm: nn.Module) -> Any:
     return chain
 
 
-def _stack(kind: Any, theirs: Any, from_torch: Any) -> Any:
+def _stack(kind: Any, theirs: Any) -> Any:
     """Return the book's stack with copies of the weights and of the final norm."""
-    blocks = [from_torch(layer) for layer in theirs.layers]
+    blocks = [block_from_torch(layer) for layer in theirs.layers]
     with torch.device("meta"):  # without random numbers
         stack = kind(1, 1, 1)
     stack.blocks = nn.ModuleList(blocks)

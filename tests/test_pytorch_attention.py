@@ -167,6 +167,12 @@ def test_what_pytorch_has_not_is_refused(options, got):
         to_torch(MultiHeadAttention(**options))
 
 
+@pytest.mark.parametrize("options", [{"num_kv_heads": 1}, {"rotary_base": 1e4}])
+def test_grouped_and_rotated_heads_are_refused(options):
+    with pytest.raises(ValueError, match=r"neither grouped nor rotated heads; got Multi"):
+        to_torch(MultiHeadAttention(8, 2, **options))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

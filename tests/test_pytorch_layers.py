@@ -7,32 +7,18 @@ import torch
 from torch import nn
 
 from selfattn_book.blocks import DecoderBlock, EncoderBlock
+from selfattn_book.feed_forward import FeedForward
 from selfattn_book.masks import causal_mask, padding_mask
-from selfattn_book.pytorch import (
-    decoder_from_torch,
-    decoder_to_torch,
-    encoder_from_torch,
-    encoder_to_torch,
-)
+from selfattn_book.pytorch import block_from_torch, block_to_torch
 
 BATCH, LENGTH, SOURCE, HEADS, WIDTH, INNER = 2, 5, 7, 3, 33, 13
 LENGTHS, SOURCE_LENGTHS = torch.tensor([3, LENGTH]), torch.tensor([4, SOURCE])
 
 close = partial(torch.testing.assert_close, rtol=0, atol=1e-12)
 both_norms = pytest.mark.parametrize("norm_first", [True, False])
-each_way = pytest.mark.parametrize(
-    ("kind", "there", "back"),
-    [
-        (EncoderBlock, encoder_to_torch, encoder_from_torch),
-        (DecoderBlock, decoder_to_torch, decoder_from_torch),
-    ],
-)
+each_block = pytest.mark.parametrize("kind", [EncoderBlock, DecoderBlock])
 each_layer = pytest.mark.parametrize(
-    ("kind", "back"),
-    [
-        (nn.TransformerEncoderLayer, encoder_from_torch),
-        (nn.TransformerDecoderLayer, decoder_from_torch),
-    ],
+    "kind", [nn.TransformerEncoderLayer, nn.TransformerDecoderLayer]
 )
 
 
@@ -80,7 +66,7 @@ def memory(draw):
 @both_norms
 def test_encoders_agree(block, x, norm_first):
     ours = block(EncoderBlock, norm_first=norm_first)
-    theirs = encoder_to_torch(ours)
+    theirs = block_to_torch(ours)
     padding, causal = padding_mask(LENGTHS, LENGTH), causal_mask(LENGTH)
     message = theirs(x, src_mask=~causal, src_key_padding_mask=~padding[:, 0, 0])
     close(ours(x, padding & causal)[0], message)
@@ -91,13 +77,13 @@ def test_encoders_agree(block, x, norm_first):
 def test_encoders_agree_in_evaluation_as_well(block, x, norm_first):
     ours = block(EncoderBlock, norm_first=norm_first).eval()
     with torch.no_grad():  # where PyTorch has a path of its own
-        close(ours(x)[0], encoder_to_torch(ours)(x))
+        close(ours(x)[0], block_to_torch(ours)(x))
 
 
 @both_norms
 def test_decoders_agree(block, x, memory, norm_first):
     ours = block(DecoderBlock, norm_first=norm_first)
-    theirs = decoder_to_torch(ours)
+    theirs = block_to_torch(ours)
     padding, causal = padding_mask(LENGTHS, LENGTH), causal_mask(LENGTH)
     of_memory = padding_mask(SOURCE_LENGTHS, SOURCE)
     message = theirs(
@@ -117,20 +103,20 @@ def test_their_encoder_as_ours(layer, x, norm_first, batch_first):
     options = {"norm_first": norm_first, "batch_first": batch_first}
     theirs = layer(nn.TransformerEncoderLayer, **options)
     message = theirs(x) if batch_first else theirs(x.transpose(0, 1)).transpose(0, 1)
-    close(encoder_from_torch(theirs)(x)[0], message)
+    close(block_from_torch(theirs)(x)[0], message)
 
 
 @both_norms
 def test_their_decoder_as_ours(layer, x, memory, norm_first):
     theirs = layer(nn.TransformerDecoderLayer, norm_first=norm_first)
-    close(decoder_from_torch(theirs)(x, memory)[0], theirs(x, memory))
+    close(block_from_torch(theirs)(x, memory)[0], theirs(x, memory))
 
 
 @both_norms
-@each_way
-def test_there_and_back_is_the_same_to_the_last_bit(block, kind, there, back, norm_first):
+@each_block
+def test_there_and_back_is_the_same_to_the_last_bit(block, kind, norm_first):
     ours = block(kind, norm_first=norm_first, dropout=0.25)
-    again = back(there(ours))
+    again = block_from_torch(block_to_torch(ours))
     assert repr(again) == repr(ours)
     wanted = ours.state_dict()
     assert list(again.state_dict()) == list(wanted)
@@ -139,100 +125,108 @@ def test_there_and_back_is_the_same_to_the_last_bit(block, kind, there, back, no
         assert value.data_ptr() != wanted[name].data_ptr()
 
 
-@each_way
+@each_block
 @pytest.mark.parametrize("mode", [True, False])
-def test_mode_and_dropout_are_carried(block, kind, there, back, mode):
-    theirs = there(block(kind, dropout=0.25).train(mode))
+def test_mode_and_dropout_are_carried(block, kind, mode):
+    theirs = block_to_torch(block(kind, dropout=0.25).train(mode))
     rates = {m.p for m in theirs.modules() if isinstance(m, nn.Dropout)}
     assert rates == {0.25}
     assert all(module.training is mode for module in theirs.modules())
-    assert all(module.training is mode for module in back(theirs).modules())
+    assert all(module.training is mode for module in block_from_torch(theirs).modules())
 
 
-@each_way
-def test_a_copy_spends_no_random_numbers(block, kind, there, back):
+@each_block
+def test_a_copy_spends_no_random_numbers(block, kind):
     ours, state = block(kind), torch.get_rng_state()
-    back(there(ours))
+    block_from_torch(block_to_torch(ours))
     assert torch.get_rng_state().equal(state)
 
 
-@each_way
-def test_wide_heads_and_heads_without_biases_are_refused(block, kind, there, back):
+@each_block
+def test_wide_heads_and_heads_without_biases_are_refused(block, kind):
     with pytest.raises(ValueError, match="needs an attention with biases; got one"):
-        there(block(kind, attention_bias=False))
+        block_to_torch(block(kind, attention_bias=False))
     with pytest.raises(ValueError, match="d_head"):
-        there(block(kind, d_head=WIDTH))
+        block_to_torch(block(kind, d_head=WIDTH))
 
 
 @each_layer
-def test_layers_that_have_no_block_are_refused(layer, kind, back):
+def test_layers_that_have_no_block_are_refused(layer, kind):
     for option, rule in (
         ({"activation": "gelu"}, "the activation must be relu; got <"),
         ({"bias": False}, "the layer must have biases; got one without"),
         ({"layer_norm_eps": 0.001}, "layer_norm_eps must be 1e-05; got 0.001"),
     ):
         with pytest.raises(ValueError, match=rule):
-            back(layer(kind, **option))
+            block_from_torch(layer(kind, **option))
 
 
 @each_layer
 @pytest.mark.parametrize("activation", [nn.functional.relu, torch.relu, nn.ReLU()])
-def test_a_relu_is_a_relu(layer, kind, back, activation):
-    back(layer(kind, activation=activation))
+def test_a_relu_is_a_relu(layer, kind, activation):
+    block_from_torch(layer(kind, activation=activation))
 
 
 @each_layer
-def test_every_norm_is_looked_at(layer, kind, back):
+def test_every_norm_is_looked_at(layer, kind):
     names = [name for name, _ in layer(kind).named_modules() if "norm" in name]
     assert len(names) == (3 if kind is nn.TransformerDecoderLayer else 2)
     for name in names:
         theirs = layer(kind)
         theirs.get_submodule(name).eps = 0.25
         with pytest.raises(ValueError, match="layer_norm_eps must be 1e-05; got"):
-            back(theirs)
+            block_from_torch(theirs)
 
 
-@each_way
-def test_every_part_of_ours_is_looked_at(block, kind, there, back):
+@each_block
+def test_every_part_of_ours_is_looked_at(block, kind):
     ours = block(kind)
     ours.feed_forward_residual.norm.eps = 0.25
     with pytest.raises(ValueError, match="layer_norm_eps must be 1e-05; got"):
-        there(ours)
+        block_to_torch(ours)
     ours = block(kind)
     ours.feed_forward_residual.norm_first = True
     with pytest.raises(ValueError, match="one norm_first; got False and True"):
-        there(ours)
+        block_to_torch(ours)
     ours = block(kind, dropout=0.25)
     ours.feed_forward.dropout.p = 0.5
     with pytest.raises(ValueError, match=r"one dropout; got 0\.25 and 0\.5"):
-        there(ours)
+        block_to_torch(ours)
 
 
 @each_layer
-def test_a_layer_with_two_rates_or_of_another_kind_is_refused(layer, kind, back):
+def test_a_layer_with_two_dropout_probabilities_is_refused(layer, kind):
     theirs = layer(kind)
     theirs.self_attn.dropout = 0.5
     with pytest.raises(ValueError, match=r"one dropout; got 0\.0 and 0\.5"):
-        back(theirs)
-    other = nn.TransformerEncoderLayer
-    if kind is other:
-        other = nn.TransformerDecoderLayer
-    for wrong in (layer(other), nn.Linear(2, 2)):
-        rule = f"must be a {kind.__name__}; got a {type(wrong).__name__}"
-        with pytest.raises(TypeError, match=rule):
-            back(wrong)
+        block_from_torch(theirs)
 
 
-@each_way
-def test_what_is_frozen_stays_frozen(block, kind, there, back):
+def test_a_different_kind_of_module_is_refused():
+    with pytest.raises(TypeError, match="TransformerDecoderLayer; got a Linear"):
+        block_from_torch(nn.Linear(2, 2))
+
+
+@each_block
+@pytest.mark.parametrize("change", ["gelu", "gated"])
+def test_a_network_that_pytorch_lacks_is_refused(block, kind, change):
+    ours = block(kind)
+    options = {"activation": "gelu"} if change == "gelu" else {"gated": True}
+    ours.feed_forward = FeedForward(WIDTH, INNER, **options)
+    with pytest.raises(ValueError, match="ReLU without a gate; got FeedForward"):
+        block_to_torch(ours)
+
+
+@each_block
+def test_what_is_frozen_stays_frozen(block, kind):
     ours = block(kind)
     ours.feed_forward.expand.bias.requires_grad_(False)
     ours.feed_forward_residual.norm.requires_grad_(False)
     name = "attention" if kind is EncoderBlock else "cross_attention"
     ours.get_submodule(name).requires_grad_(False)
     learning = {name: p.requires_grad for name, p in ours.named_parameters()}
-    theirs = there(ours)
-    again = back(theirs).named_parameters()
+    theirs = block_to_torch(ours)
+    again = block_from_torch(theirs).named_parameters()
     assert {name: p.requires_grad for name, p in again} == learning
     assert not theirs.linear1.bias.requires_grad
     assert theirs.linear1.weight.requires_grad

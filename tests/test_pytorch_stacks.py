@@ -147,7 +147,7 @@ def test_what_is_frozen_stays_frozen(stacks):
 
 def test_what_does_not_fit_is_refused(stacks):
     encoder, decoder = stacks()
-    with pytest.raises(ValueError, match="of one width; got 33 and 6"):
+    with pytest.raises(ValueError, match="one d_model; got 33 and 6"):
         transformer_to_torch(encoder, DecoderStack(1, 6, 2))
     with pytest.raises(ValueError, match="attention with biases"):
         transformer_to_torch(EncoderStack(1, 33, 3, attention_bias=False), decoder)
