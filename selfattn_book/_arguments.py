@@ -64,10 +64,10 @@ def check_query_and_key(query: Tensor, key: Tensor) -> None:
     check_pair("query", query, "key", key)
     shapes = f"{tuple(query.shape)} and {tuple(key.shape)}"
     if min(query.ndim, key.ndim) < 2 or query.size(-1) != key.size(-1):
-        rule = "query (..., T, D) and key (..., S, D) must have one width D"
+        rule = "query (..., T, D) and key (..., S, D) must have one dimension D"
         raise ValueError(f"{rule}; got {shapes}")
     if query.size(-1) == 0:
-        raise ValueError(f"query and key must have a width of at least 1; got {shapes}")
+        raise ValueError(f"query and key must have a dimension of at least 1; got {shapes}")
 
 
 def check_value(key: Tensor, value: Tensor) -> None:

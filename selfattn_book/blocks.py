@@ -67,8 +67,7 @@ class EncoderBlock(nn.Module):
         dropout: dropout probability of attention weights, hidden units and sublayer outputs.
 
     Raises:
-        TypeError: a size is not an integer.
-        ValueError: an argument is out of range.
+        TypeError, ValueError: a size is not an integer, or an argument is out of range.
 
     Source:
         :cite:t:`vaswani2017attention`, section 3.1; wide heads without bias are those of a
@@ -108,10 +107,7 @@ class EncoderBlock(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Return the states ``(B, T, D)`` and the weights ``(B, H, T, T)``.
 
-        Args:
-            x: ``(B, T, D)``.
-            mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, T)``.
-            need_weights: return the weights; without them PyTorch chooses a fused kernel.
+        The input is ``(B, T, D)``; the mask and ``need_weights`` are passed to the attention.
         """
         x_in = self.attention_residual.before(x)
         context, weights = self.attention(x_in, x_in, x_in, mask, need_weights=need_weights)
@@ -124,14 +120,7 @@ class EncoderBlock(nn.Module):
 class DecoderBlock(nn.Module):
     """Apply self-attention, cross-attention to the memory, and a feed-forward network.
 
-    Args:
-        d_model: dimension of input, output and memory.
-        num_heads: number of heads of each of the two attentions.
-        d_ff: hidden dimension of the feed-forward network; ``4 * d_model`` by default.
-        norm_first: pre-norm; otherwise post-norm, as in 2017.
-        d_head: dimension of one head; ``d_model // num_heads`` by default.
-        attention_bias: add biases in the projections of both attentions.
-        dropout: as in :class:`EncoderBlock`.
+    The arguments are those of :class:`EncoderBlock`; both attentions have the same heads.
 
     Source:
         :cite:t:`vaswani2017attention`, section 3.1.
@@ -269,11 +258,7 @@ class PreNormBlock(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Return the states ``(B, T, D)`` and the weights ``(B, H, T, S)``.
 
-        Args:
-            x: ``(B, T, D)``.
-            mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, S)``.
-            need_weights: return the weights; without them PyTorch chooses a fused kernel.
-            cache: keys and values of earlier calls; those of this call are added to it.
+        The mask, ``need_weights`` and the cache are passed to the attention.
         """
         y = self.attention_norm(x)
         context, weights = self.attention(y, y, y, mask, need_weights=need_weights, cache=cache)
@@ -338,16 +323,7 @@ class EncoderStack(nn.Module):
 class DecoderStack(nn.Module):
     """Apply several decoder blocks, one after the other, all with the same memory.
 
-    Args:
-        num_layers: number of blocks.
-        d_model: dimension of input, output and memory.
-        num_heads: number of heads of each attention.
-        norm_first: pre-norm, with a final LayerNorm after the last block; otherwise post-norm.
-        options: further arguments of each :class:`DecoderBlock`.
-
-    Source:
-        :cite:t:`vaswani2017attention`, section 3.1; the final LayerNorm,
-        :cite:t:`xiong2020layer`.
+    The arguments are those of :class:`EncoderStack`.
 
     Example:
         >>> import torch

@@ -116,7 +116,7 @@ def _check_continues(name: str, new: Tensor, cached: Tensor) -> None:
     if new.device != cached.device:
         rule = f"{name} must be on the device of the cache's, {cached.device}"
         raise ValueError(f"{rule}; got {new.device}")
-    batch, heads, _, width = cached.shape
-    if new.ndim != 4 or new.shape != (batch, heads, new.size(2), width):
+    batch, heads, _, d_head = cached.shape
+    if new.ndim != 4 or new.shape != (batch, heads, new.size(2), d_head):
         rule = f"{name} must continue the cache's"
-        raise ValueError(f"{rule}, ({batch}, {heads}, length, {width}); got {tuple(new.shape)}")
+        raise ValueError(f"{rule}, ({batch}, {heads}, length, {d_head}); got {tuple(new.shape)}")

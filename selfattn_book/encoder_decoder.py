@@ -60,10 +60,7 @@ class Encoder(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Return the states ``(B, S, D)`` and the weights ``(B, H, S, S)``.
 
-        Args:
-            source: ``(B, S, d_input)``.
-            source_mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, S, S)``.
-            need_weights: return the weights; without them PyTorch chooses a fused kernel.
+        The source is ``(B, S, d_input)``; mask and ``need_weights`` are passed to the attention.
         """
         x = self.place(source)
         context, weights = self.attention(x, x, x, source_mask, need_weights=need_weights)
@@ -76,12 +73,7 @@ class Decoder(nn.Module):
     .. math:: Y = \operatorname{ff}\Big(\operatorname{MultiHead}\big(
        \operatorname{MultiHead}(X, X, X),\; M,\; M\big)\Big)
 
-    Args:
-        d_model: dimension of the memory and of the states.
-        num_heads: number of heads of each attention, each of dimension ``d_model`` (wide).
-        d_ff: hidden dimension of the feed-forward network.
-        d_input: dimension of a target point, in and out.
-        positions: as in :class:`Encoder`.
+    The arguments are those of :class:`Encoder`; ``d_input`` is the dimension of a target point.
 
     Source:
         :cite:t:`godoy2022deep`, chapter 9.
@@ -165,12 +157,7 @@ class Decoder(nn.Module):
 class EncoderDecoder(nn.Module):
     """Encode a source, and predict its continuation with a decoder.
 
-    Args:
-        d_model: dimension of the states.
-        num_heads: number of heads of each attention, each of dimension ``d_model`` (wide).
-        d_ff: hidden dimension of the feed-forward networks.
-        d_input: dimension of a point, in and out.
-        positions: as in :class:`Encoder`, for source and target.
+    The arguments are those of :class:`Encoder`, for both parts.
 
     Source:
         :cite:t:`godoy2022deep`, chapter 9.
@@ -287,7 +274,7 @@ def _check_start(source: Tensor, start: Tensor | None) -> None:
 def _check_step(newest: Tensor) -> None:
     """Raise unless ``newest`` is a single position."""
     if newest.ndim != 3 or newest.size(1) != 1:
-        rule = "newest must be one position, (batch, 1, width)"
+        rule = "newest must be one position, (batch, 1, d_input)"
         raise ValueError(f"{rule}; got {tuple(newest.shape)}")
 
 

@@ -40,8 +40,7 @@ class FeedForward(nn.Module):
         dropout: dropout probability of the hidden units.
 
     Raises:
-        TypeError: a size is not an integer.
-        ValueError: an argument is out of range.
+        TypeError, ValueError: a size is not an integer, or an argument is out of range.
 
     Source:
         :cite:t:`vaswani2017attention`, equation 2; GELU, :cite:t:`hendrycks2016gaussian`;

@@ -100,11 +100,7 @@ def make_sampler(
 ) -> Choice:
     """Return a function that samples from :func:`next_token_distribution`.
 
-    Args:
-        generator: random number generator.
-        temperature: as in :func:`next_token_distribution`.
-        top_k: as in :func:`next_token_distribution`.
-        top_p: as in :func:`next_token_distribution`.
+    It takes the options of that function, and a random number generator.
 
     Example:
         >>> sample = make_sampler(torch.Generator().manual_seed(0), top_k=1)

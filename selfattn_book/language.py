@@ -169,10 +169,6 @@ def decoder_only(
         d_ff: hidden dimension of the feed-forward networks; ``4 * d_model`` by default.
         dropout: dropout probability of attention weights, hidden units and sublayer outputs.
 
-    Raises:
-        TypeError: a size is not an integer.
-        ValueError: an argument is out of range.
-
     Example:
         >>> model = decoder_only(11, d_model=4, num_layers=3, num_heads=2, context_length=7)
         >>> model.unembedding.weight is model.embedding.weight   # tied

@@ -57,17 +57,17 @@ def to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
         >>> theirs(x, x, x)[0].allclose(ours(x, x, x)[0], atol=1e-6)
         True
     """
-    width, d_input = attention.project_output.out_features, attention.project_query.in_features
-    if not d_input == width == attention.num_heads * attention.d_head:
+    d_model, d_input = attention.project_output.out_features, attention.project_query.in_features
+    if not d_input == d_model == attention.num_heads * attention.d_head:
         rule = "PyTorch needs d_input = d_model = num_heads * d_head"
         heads = f"{attention.num_heads} * {attention.d_head}"
-        raise ValueError(f"{rule}; got {d_input}, {width} and {heads}")
+        raise ValueError(f"{rule}; got {d_input}, {d_model} and {heads}")
     if attention.num_kv_heads != attention.num_heads or attention.rotary_base is not None:
         raise ValueError(f"PyTorch has neither grouped nor rotated heads; got {attention}")
     like = attention.project_query.weight
     theirs = skip_init(
         nn.MultiheadAttention,
-        width,
+        d_model,
         attention.num_heads,
         dropout=attention.dropout,
         bias=attention.project_query.bias is not None,
@@ -99,7 +99,7 @@ def from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
         True
     """
     if not theirs.embed_dim == theirs.kdim == theirs.vdim:
-        rule = f"keys and values must be as wide as embed_dim = {theirs.embed_dim}"
+        rule = f"kdim and vdim must equal embed_dim = {theirs.embed_dim}"
         raise ValueError(f"{rule}; got kdim = {theirs.kdim}, vdim = {theirs.vdim}")
     if theirs.bias_k is not None or theirs.add_zero_attn:
         raise ValueError("there must be no added key; got add_bias_kv or add_zero_attn")

@@ -59,7 +59,7 @@ def size(number, least=0):
 INTEGER = "size must be an integer; got "
 FLOATING = "x must be a floating-point tensor; got "
 BOOLEAN = "mask must be a boolean tensor, True = may attend; got "
-WIDTH = r"query \(..., T, D\) and key \(..., S, D\) must have one width D; got "
+WIDTH = r"query \(..., T, D\) and key \(..., S, D\) must have one dimension D; got "
 LENGTH = r"key \(..., S, D\) and value \(..., S, E\) must have one length S; got "
 FITS = r"mask must broadcast to the scores' shape \(2, 3\); got "
 
@@ -112,7 +112,7 @@ FITS = r"mask must broadcast to the scores' shape \(2, 3\); got "
         (
             lambda: check.check_query_and_key(ones(2, 0), ones(5, 0)),
             ValueError,
-            r"query and key must have a width of at least 1; got \(2, 0\) and \(5, 0\)",
+            r"query and key must have a dimension of at least 1; got \(2, 0\) and \(5, 0\)",
         ),
         (
             lambda: check.check_value(ones(5, 4), ones(3, 4)),

@@ -182,7 +182,7 @@ def test_it_multiplies_as_often():
 
 
 REFUSED = {
-    "widths": (lambda q, k, v: (q[..., 1:], k, v), "must have one width D"),
+    "widths": (lambda q, k, v: (q[..., 1:], k, v), "must have one dimension D"),
     "lengths": (lambda q, k, v: (q, k, v[..., 1:, :]), "must have one length S"),
     "leading": (lambda q, k, v: (q, k, v[:, :2]), "leading axes of key and value"),
     "query and value": (

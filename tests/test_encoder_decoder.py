@@ -145,7 +145,7 @@ def test_a_refused_step_leaves_the_cache_as_it_was(model, draw):
     right = model.decoder.step(newest, memory, begun(model, source, memory))
     cache = begun(model, source, memory)
     for wrong, message in (
-        ((draw(B, 2, 6), memory), r"one position, \(batch, 1, width\); got \(3, 2"),
+        ((draw(B, 2, 6), memory), r"one position, \(batch, 1, d_input\); got \(3, 2"),
         ((newest[0], memory), "newest must be one position"),
         ((newest[..., :5], memory), "x must have shape"),
         ((newest.float(), memory), "dtype of the parameters, torch.float64; got"),

@@ -176,8 +176,8 @@ def test_grouped_and_rotated_heads_are_refused(options):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kdim": 5}, "as wide as embed_dim = 33; got kdim = 5, vdim = 33"),
-        ({"vdim": 5}, "as wide as embed_dim = 33; got kdim = 33, vdim = 5"),
+        ({"kdim": 5}, "must equal embed_dim = 33; got kdim = 5, vdim = 33"),
+        ({"vdim": 5}, "must equal embed_dim = 33; got kdim = 33, vdim = 5"),
         ({"add_bias_kv": True}, "no added key; got add_bias_kv or add_zero_attn"),
         ({"add_zero_attn": True}, "no added key; got add_bias_kv or add_zero_attn"),
     ],
