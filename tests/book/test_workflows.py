@@ -1,7 +1,6 @@
-"""What runs on its own runs what there is, with no more rights than it needs, as it was reviewed."""
+"""The workflows run sessions and files that exist; zizmor, in `lint`, checks their security."""
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -17,11 +16,6 @@ JOBS = {
     f"{name}:{job}": (WORKFLOWS[name], steps)
     for name in WORKFLOWS
     for job, steps in WORKFLOWS[name]["jobs"].items()
-}
-# Who may do more than read, and what.
-MORE = {
-    "publish.yml:keep": {"contents": "write"},
-    "publish.yml:pages": {"pages": "write", "id-token": "write"},
 }
 every_workflow = pytest.mark.parametrize("name", TEXTS)
 every_job = pytest.mark.parametrize("job", JOBS)
@@ -60,48 +54,13 @@ def test_every_file_that_is_run_is_there(name):
     assert [file for file in files if not (ROOT / file).is_file()] == []
 
 
-@every_workflow
-def test_every_action_is_named_by_its_commit_and_says_its_version(name):
-    used = re.findall(r"uses: (.*)", TEXTS[name])
-    assert used
-    commit = re.compile(r"actions/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+")
-    assert [action for action in used if not commit.fullmatch(action)] == []
-
-
-def test_an_action_has_one_commit():
-    used = {action for text in TEXTS.values() for action in re.findall(r"uses: (.*)", text)}
-    names = [action.partition("@")[0] for action in used]
-    assert len(names) == len(set(names))
-
-
-@every_job
-def test_a_job_reads_unless_it_has_to_do_more(job):
-    workflow, message = JOBS[job]
-    rights = message.get("permissions", workflow["permissions"])
-    assert rights == MORE.get(job, {"contents": "read"})
-
-
 @every_job
 def test_a_job_ends(job):
     assert 0 < JOBS[job][1]["timeout-minutes"] <= 360
 
 
-@every_job
-def test_what_is_checked_out_keeps_no_key(job):
-    for step in JOBS[job][1]["steps"]:
-        if "checkout" in step.get("uses", ""):
-            assert step["with"]["persist-credentials"] is False
-
-
-@every_job
-def test_no_script_holds_text_from_elsewhere(job):
-    scripts = [step.get("run", "") for step in JOBS[job][1]["steps"]]
-    assert [script for script in scripts if "${{" in script] == []
-
-
-def test_only_a_tag_publishes_and_nothing_is_run_for_a_stranger_with_rights():
+def test_only_a_tag_publishes():
     assert WORKFLOWS["publish.yml"][True] == {"push": {"tags": ["v*"]}}  # yaml reads `on` as true
-    assert not any("pull_request_target" in text for text in TEXTS.values())
 
 
 def test_what_is_for_teachers_is_not_published():
@@ -120,8 +79,3 @@ def test_the_oldest_libraries_are_those_that_the_package_names():
     for wrong in ("torch", "torch>=2.6,<3"):
         with pytest.raises(ValueError, match=f"bounded from below alone; got '{wrong}'"):
             oldest([wrong])
-
-
-def test_every_workflow_says_what_it_is_for():
-    assert all(Path(name).suffix == ".yml" for name in TEXTS)
-    assert all(text.startswith("# ") for text in TEXTS.values())
