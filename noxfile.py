@@ -159,7 +159,7 @@ def lint(session: nox.Session) -> None:
     run(session, "mypy")
     run(session, "codespell")
     run(session, "lint-imports")
-    run(session, "zizmor", "--offline", "--quiet", ".github/workflows")
+    run(session, "zizmor", "--offline", "--strict-collection", "--quiet", ".github/workflows")
     session.env["PYTHONPATH"] = str(ROOT / "_config")  # for the engine
     run(session, "python", "-m", "bookproof.lint", "docs", *session.posargs)
 
