@@ -1,7 +1,8 @@
-"""Language models: training and writing, beside the same model of ``transformers``."""
+"""Language models: training and generation, beside the same model of ``transformers``."""
 
 from collections.abc import Callable
 from functools import partial
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -9,10 +10,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from selfattn_book.generation import generate
-from selfattn_book.language import LanguageModel, decoder_only
+from selfattn_book.language import LanguageModel
+from selfattn_book.pretrained.models import load
 
-SIZES = {"d_model": 256, "num_layers": 4, "num_heads": 8, "context_length": 512}
-VOCABULARY, BATCH, LENGTH = 1000, 8, 128
+VOCABULARY = 1000
+SIZES: dict[str, Any] = {
+    "vocab_size": VOCABULARY,
+    "n_positions": 512,
+    "n_embd": 256,
+    "n_layer": 4,
+    "n_head": 8,
+}
+SIZES |= {"activation_function": "gelu_pytorch_tanh"}
+BATCH, LENGTH = 8, 128
 PROMPT, WRITTEN = 16, 256
 Contenders = dict[str, Callable[[], object]]
 
@@ -23,10 +33,7 @@ def training_contenders() -> Contenders:
     tokens = _tokens(BATCH, LENGTH + 1)
     read, wanted = tokens[:, :-1], tokens[:, 1:]
     ways: dict[str, tuple[nn.Module, Callable[[], Tensor]]] = {
-        "transformers' GPT-2": (
-            theirs,
-            lambda: theirs(read, use_cache=False).logits,
-        ),
+        "transformers' GPT-2": (theirs, lambda: theirs(read, use_cache=False).logits),
         "the book": (ours, lambda: ours(read)),
     }
 
@@ -55,7 +62,7 @@ def writing_contenders() -> Contenders:
         seen = torch.ones_like(tokens)
         return theirs.generate(tokens, attention_mask=seen, max_new_tokens=length, **greedy)
 
-    with torch.no_grad():  # sharper than as drawn, so that no tie decides
+    with torch.no_grad():  # sharper than at initialization, so that no tie decides
         ours.embedding.weight.mul_(20)
         theirs.transformer.wte.weight.mul_(20)
     assert generate(ours, tokens, 40).equal(library(40))
@@ -66,74 +73,19 @@ def writing_contenders() -> Contenders:
 
 
 def _both() -> tuple[LanguageModel, Any]:
+    """Return GPT-2 of ``transformers``, without dropout, and the book's with the same weights."""
+    # Imported here: the other comparisons do not need it.
+    from transformers import GPT2Config, GPT2LMHeadModel
+
     torch.manual_seed(23)
-    ours = decoder_only(VOCABULARY, **SIZES).eval()
-    return ours, as_gpt2(ours)
+    rates = dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), 0.0)
+    config = GPT2Config(**SIZES, **rates, bos_token_id=None, eos_token_id=None)
+    theirs: Any = GPT2LMHeadModel(config).eval()
+    with TemporaryDirectory() as folder:
+        theirs.save_pretrained(folder)
+        return load(folder), theirs
 
 
 def _tokens(*shape: int) -> Tensor:
     generator = torch.Generator().manual_seed(23)
     return torch.randint(VOCABULARY, shape, generator=generator)
-
-
-def as_gpt2(model: LanguageModel) -> Any:
-    """Return the model of ``transformers`` with the same weights, which drops nothing either."""
-    # Here and not above: whoever runs the other comparisons need not have it.
-    from transformers import GPT2Config, GPT2LMHeadModel
-
-    vocabulary, d_model = model.embedding.weight.shape
-    first: Any = model.blocks[0]
-    assert model.positions is not None
-    config = GPT2Config(
-        vocab_size=vocabulary,
-        n_positions=len(model.positions.weight),
-        n_embd=d_model,
-        n_layer=len(model.blocks),
-        n_head=first.attention.num_heads,
-        n_inner=first.feed_forward.expand.out_features,
-        activation_function="relu",
-        resid_pdrop=0.0,
-        embd_pdrop=0.0,
-        attn_pdrop=0.0,
-        bos_token_id=None,
-        eos_token_id=None,
-    )
-    theirs: Any = GPT2LMHeadModel(config)
-    theirs.eval()
-    theirs.load_state_dict(_named_as_theirs(model), strict=False)
-    return theirs
-
-
-def _named_as_theirs(model: LanguageModel) -> dict[str, Tensor]:
-    """Name the weights as GPT-2 does; its linear layers are transposed."""
-    assert model.positions is not None
-    named = {
-        "transformer.wte.weight": model.embedding.weight,
-        "transformer.wpe.weight": model.positions.weight,
-        "lm_head.weight": model.embedding.weight,
-        **_pair("transformer.ln_f", model.norm),
-    }
-    for i, block in enumerate(model.blocks):
-        part: Any = block
-        attention, place = part.attention, f"transformer.h.{i}"
-        maps = (
-            attention.project_query,
-            attention.project_key,
-            attention.project_value,
-        )
-        named[f"{place}.attn.c_attn.weight"] = torch.cat([m.weight for m in maps]).T
-        named[f"{place}.attn.c_attn.bias"] = torch.cat([m.bias for m in maps])
-        for name, linear in (
-            ("attn.c_proj", attention.project_output),
-            ("mlp.c_fc", part.feed_forward.expand),
-            ("mlp.c_proj", part.feed_forward.contract),
-        ):
-            named[f"{place}.{name}.weight"] = linear.weight.T
-            named[f"{place}.{name}.bias"] = linear.bias
-        named |= _pair(f"{place}.ln_1", part.attention_norm)
-        named |= _pair(f"{place}.ln_2", part.feed_forward_norm)
-    return {name: weight.detach().clone() for name, weight in named.items()}
-
-
-def _pair(name: str, norm: Any) -> dict[str, Tensor]:
-    return {f"{name}.weight": norm.weight, f"{name}.bias": norm.bias}

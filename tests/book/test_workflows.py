@@ -55,6 +55,13 @@ def test_every_file_that_is_run_is_there(name):
 
 
 @every_job
+def test_a_job_only_reads_unless_it_publishes(job):
+    workflow, message = JOBS[job]
+    rights = message.get("permissions", workflow["permissions"])
+    assert rights == {"contents": "read"} or job in ("publish.yml:keep", "publish.yml:pages")
+
+
+@every_job
 def test_a_job_ends(job):
     assert 0 < JOBS[job][1]["timeout-minutes"] <= 360
 
