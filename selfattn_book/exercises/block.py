@@ -1,7 +1,6 @@
-"""The block: a norm of your own."""
+"""The Transformer block: a layer normalization of your own."""
 
-from collections.abc import Callable, Iterable
-from functools import wraps
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -9,121 +8,103 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from selfattn_book.exercises.checking.exercise import Asked, Exercise, checker
-from selfattn_book.exercises.checking.norms import EXCHANGED, ONE_ADDED, wrong_eps, wrong_norms
-from selfattn_book.exercises.checking.numbers import (
-    asked,
-    compared,
-    drawn,
-    likely,
-    near,
-    numbers,
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.results import Case, Program, results_of
+from selfattn_book.properties.answer import YES, Answer
+from selfattn_book.properties.explain_models import (
+    ALONG_POSITIONS,
+    BY_THE_VARIANCE,
+    INPUT_ADDED,
+    NOT_CENTRED,
+    NOT_SCALED,
+    OVER_EVERYTHING,
+    UNBIASED,
 )
-from selfattn_book.properties.answer import YES, Answer, all_of
 
-SHAPES = ((2, 3, 5), (4, 1, 7))
 SMALL, LARGE = 1e-9, 0.5  # as eps
-PLACES = ("sample", "position")
-Shape = tuple[int, ...]
-Norm = Callable[[Tensor, Tensor, Tensor, float], Any]
-BARE = "with gain 1 and bias 0, the output"
 NORMS = {"layer_norm", "rms_norm", "group_norm", "instance_norm", "batch_norm"}
 
 
-def of_each_shape(
-    ask: Callable[[Norm, Shape], Answer],
-) -> Callable[[Norm], Answer]:
-    """Ask about vectors of several shapes."""
-
-    @wraps(ask)
-    def asked_of_all(layer_norm: Norm) -> Answer:
-        return all_of(ask(layer_norm, shape) for shape in SHAPES)
-
-    return asked_of_all
+def vectors(*shape: int) -> Tensor:
+    """Return vectors whose means are not 0, the first with a variance below a large eps."""
+    x = 3 * drawn(*shape, seed=4) + drawn(*shape[:-1], 1, seed=3)
+    x[0, 0] *= 0.1
+    return x
 
 
-@of_each_shape
-def returns_rows(layer_norm: Norm, shape: Shape) -> Answer:
-    """Ask for a tensor of the right shape, which it is if it can be asked."""
-    bare(layer_norm, SMALL, shape)
-    return YES
+def plain(eps: float, x: Tensor) -> Case:
+    """Return a case with a gain of 1 and a bias of 0."""
+    return x, torch.ones(x.size(-1)), torch.zeros(x.size(-1)), eps
 
 
-@of_each_shape
-def has_mean_zero(layer_norm: Norm, shape: Shape) -> Answer:
-    """Ask for the mean of each vector."""
-    found = bare(layer_norm, SMALL, shape)
-    means = found.mean(-1)
-    no = compared(means, 0 * means, BARE, PLACES, message="has mean {got}, not 0")
-    return no.because(*likely(found, wrong_norms(drawn_rows(shape), SMALL)))
+def plain_cases() -> list[Case]:
+    """Return cases of two shapes, with a gain of 1 and a bias of 0."""
+    return [plain(SMALL, vectors(2, 3, 5)), plain(SMALL, vectors(4, 1, 7))]
 
 
-@of_each_shape
-def has_mean_square_one(layer_norm: Norm, shape: Shape) -> Answer:
-    """Ask for the mean square of each vector around its own mean."""
-    found = bare(layer_norm, SMALL, shape)
-    squares = (found - found.mean(-1, keepdim=True)).square().mean(-1)
-    message = "has variance {got}, not 1"
-    no = compared(squares, torch.ones_like(squares), BARE, PLACES, message=message)
-    return no.because(*likely(found, wrong_norms(drawn_rows(shape), SMALL)))
+def eps_cases() -> list[Case]:
+    """Return a case with a large eps, and one where all entries are equal."""
+    return [plain(LARGE, vectors(2, 3, 5)), plain(LARGE, torch.full((2, 3, 5), 2.0))]
 
 
-def has_eps_inside(layer_norm: Norm) -> Answer:
-    """Ask with a large eps, and for what becomes of entries that are all equal."""
-    return all_of(_with_eps(layer_norm))
+def affine_cases() -> list[Case]:
+    """Return a case with a gain and a bias."""
+    return [(vectors(2, 3, 5), *drawn(2, 5, seed=5), 0.1)]
 
 
-def _with_eps(layer_norm: Norm) -> Iterable[Answer]:
-    x = drawn_rows()
-    found, right = bare(layer_norm, LARGE), F.layer_norm(x, x.shape[-1:], eps=LARGE)
-    what, message = f"with eps = {LARGE}, the output", "is {gap} off"
-    no = compared(found, right, what, PLACES, message=message)
-    unused = (
-        "eps is not used as it is given.",
-        lambda: near(found, bare(layer_norm, SMALL)),
-    )
-    yield no.because(*likely(found, wrong_eps(x, LARGE) | wrong_norms(x, LARGE)), unused)
-    level = torch.full_like(x, 2.0)
-    silent = called(layer_norm, level, *plain(level), LARGE)
-    what = "where all entries of a vector are 2, the output"
-    no = compared(silent, torch.zeros_like(silent), what, PLACES)
-    yield no.because(("0 is divided by 0.", lambda: bool(silent.isnan().any())))
+def affine(norm: Callable[[Tensor, float], Tensor]) -> Program:
+    """Return this norm, with a gain and a bias."""
+    return lambda x, gain, bias, eps: gain * norm(x, eps) + bias
 
 
-def has_gain_and_bias(layer_norm: Norm) -> Answer:
-    """Ask for gain and bias, as they change what the answer itself gives without them."""
-    x = drawn_rows()
-    gain, bias = drawn(2, x.size(-1), seed=5)
-    norm, theirs = bare(layer_norm, 0.1), F.layer_norm(x, x.shape[-1:], eps=0.1)
-    found = called(layer_norm, x, gain, bias, 0.1)
-    what, message = "with gain and bias, the output", "is {gap} off"
-    right = gain.to(norm) * norm + bias.to(norm)
-    wrong = {
-        "The bias comes before the gain, and is multiplied with it.": gain * (norm + bias),
-        "The gain is left out.": norm + bias,
-        "The bias is left out.": gain * norm,
-        "Gain and bias are both left out.": norm,
-        EXCHANGED: bias * theirs + gain,
-        ONE_ADDED: (1 + gain) * theirs + bias,
-        "The bias is subtracted.": gain * norm - bias,
-        "It is divided by the gain.": norm / gain + bias,
-    }
-    no = compared(found, right, what, PLACES, message=message)
-    return no.because(*likely(found, wrong))
+def centered(x: Tensor, axes: Any = -1) -> Tensor:
+    """Subtract the mean over some axes."""
+    return x - x.mean(axes, keepdim=True)
 
 
-def is_its_own(layer_norm: Norm) -> Answer:
-    """Ask whether a norm of PyTorch's is called."""
-    with Watching() as watching:
-        bare(layer_norm, SMALL)
-    if not watching.seen:
-        return YES
-    message = f"it calls PyTorch's {', '.join(sorted(watching.seen))}, and is to be written without"
-    return Answer("mathematics", f"{message}.")
+def mean_square(x: Tensor, axes: Any = -1) -> Tensor:
+    """Return the mean square over some axes."""
+    return x.square().mean(axes, keepdim=True)
+
+
+def over(axes: Any) -> Program:
+    """Return the norm over these axes."""
+
+    def norm(x: Tensor, eps: float) -> Tensor:
+        return centered(x, axes) / (mean_square(centered(x, axes), axes) + eps).sqrt()
+
+    return affine(norm)
+
+
+def divided_by(divisor: Callable[[Tensor, float], Any]) -> Program:
+    """Return the norm with another divisor, from the variance and eps."""
+    return affine(lambda x, eps: centered(x) / divisor(mean_square(centered(x)), eps))
+
+
+layer_norm = over(-1)
+
+
+def gain_and_bias(norm: Program) -> Program:
+    """Return the right norm, with the effect of gain and bias in another."""
+
+    def of(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
+        cases = (x, gain, bias, eps), plain(eps, x)
+        got, bare = (results_of(norm, case, "the output")[0] for case in cases)
+        return (layer_norm(*cases[0]) + (got - (gain * bare + bias))).to(got.dtype)
+
+    return of
 
 
 class Watching(TorchFunctionMode):
-    """Note which norms of PyTorch's are called."""
+    """Record which norms of PyTorch's are called.
+
+    Example:
+        >>> with Watching() as watching:
+        ...     _ = torch.ops.aten.layer_norm.default(torch.ones(2, 3), [3])
+        >>> watching.seen
+        {'layer_norm'}
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -132,33 +113,94 @@ class Watching(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        """Call a function of PyTorch's, and note its name if it is a norm."""
+        """Call a function of PyTorch's, and record its name if it is a norm."""
         name, _, _ = getattr(function, "__name__", "").partition(".")
         self.seen |= {name.removeprefix("native_")} & NORMS
         return function(*args, **(kwargs or {}))
 
 
-def bare(layer_norm: Norm, eps: float, shape: Shape = SHAPES[0]) -> Tensor:
-    """Return what a norm makes of the drawn rows without gain and bias."""
-    x = drawn_rows(shape)
-    return called(layer_norm, x, *plain(x), eps)
+def is_its_own(layer_norm: Program) -> Answer:
+    """Check that no norm of PyTorch's is called."""
+    with Watching() as watching:
+        results_of(layer_norm, plain_cases()[0], "the output")
+    if not watching.seen:
+        return YES
+    no = Answer("mathematics", f"it calls PyTorch's {', '.join(sorted(watching.seen))}.")
+    return no.because((PYTORCHS, lambda: True))
 
 
-def called(layer_norm: Norm, x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
-    """Return what a norm makes of rows."""
-    return numbers(asked(layer_norm, x, gain, bias, eps), "the output", tuple(x.shape))
+PYTORCHS = "It is to be written without the norms of PyTorch."
+NORM = {
+    UNBIASED: affine(lambda x, eps: centered(x) / (x.var(-1, keepdim=True) + eps).sqrt()),
+    NOT_CENTRED: affine(lambda x, eps: x / (mean_square(x) + eps).sqrt()),
+    "The mean is not taken away, and the deviation is right.": (
+        affine(lambda x, eps: x / (mean_square(centered(x)) + eps).sqrt())
+    ),
+    "The mean is taken away, and the mean square is that from before.": (
+        affine(lambda x, eps: centered(x) / (mean_square(x) + eps).sqrt())
+    ),
+    NOT_SCALED: divided_by(lambda variance, eps: 1),
+    BY_THE_VARIANCE: divided_by(lambda variance, eps: variance + eps),
+    "It is multiplied by the root, not divided.": (
+        divided_by(lambda variance, eps: (variance + eps).rsqrt())
+    ),
+    "The squares are added up, and not divided by their number.": affine(
+        lambda x, eps: centered(x) / (centered(x).square().sum(-1, keepdim=True) + eps).sqrt()
+    ),
+    INPUT_ADDED: lambda x, gain, bias, eps: x + layer_norm(x, gain, bias, eps),
+    "Mean and deviation are those of an entry over the samples.": over(0),
+    "Mean and deviation are those of an entry over the batch, as batch norm takes them.": (
+        over((0, 1))
+    ),
+    ALONG_POSITIONS: over(1),
+    OVER_EVERYTHING: over((1, 2)),
+    "Mean and deviation are those of the whole batch.": over((0, 1, 2)),
+    "The dimension is a fixed number; it is the size of the last axis.": affine(
+        lambda x, eps: (x - x.sum(-1, keepdim=True) / 5) / (mean_square(centered(x)) + eps).sqrt()
+    ),
+}
+EPS = {
+    "eps is added outside of the root; it belongs to the variance, inside.": (
+        divided_by(lambda variance, eps: variance.sqrt() + eps)
+    ),
+    "eps is added outside of the root, and the deviation is that of `torch.std`.": (
+        affine(lambda x, eps: centered(x) / (x.std(-1, keepdim=True) + eps))
+    ),
+    "eps is squared.": divided_by(lambda variance, eps: (variance + eps**2).sqrt()),
+    "eps is a lower limit of the variance; it is added.": (
+        divided_by(lambda variance, eps: variance.clamp(min=eps).sqrt())
+    ),
+    "eps is subtracted.": divided_by(lambda variance, eps: (variance - eps).sqrt()),
+    "eps is added to the output.": (
+        affine(lambda x, eps: centered(x) / mean_square(centered(x)).sqrt() + eps)
+    ),
+    "eps is not used as it is given.": divided_by(lambda variance, eps: (variance + 1e-5).sqrt()),
+    "eps is not used: where all entries are equal, 0 is divided by 0.": (
+        divided_by(lambda variance, eps: variance.sqrt())
+    ),
+}
+AFFINE = {
+    "Gain and bias are exchanged.": lambda x, g, b, eps: layer_norm(x, b, g, eps),
+    "One is added to the gain.": lambda x, g, b, eps: layer_norm(x, 1 + g, b, eps),
+    "The bias comes before the gain, and is multiplied with it.": (
+        lambda x, g, b, eps: g * layer_norm(x, 1, b, eps)
+    ),
+    "The gain is left out.": lambda x, g, b, eps: layer_norm(x, 1, b, eps),
+    "The bias is left out.": lambda x, g, b, eps: layer_norm(x, g, 0, eps),
+    "Gain and bias are both left out.": lambda x, g, b, eps: layer_norm(x, 1, 0, eps),
+    "The bias is subtracted.": lambda x, g, b, eps: layer_norm(x, g, -b, eps),
+    "It is divided by the gain.": lambda x, g, b, eps: layer_norm(x, 1 / g, b, eps),
+    PYTORCHS: lambda x, g, b, eps: F.layer_norm(x, x.shape[-1:], g, b, eps),
+}
 
 
-def drawn_rows(shape: Shape = SHAPES[0]) -> Tensor:
-    """Draw rows whose means are not 0, the first with a variance below that of a large eps."""
-    x = 3 * drawn(*shape, seed=4) + drawn(*shape[:-1], 1, seed=3)
-    x[0, 0] *= 0.1
+def by_loop(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
+    """Return the right norm, vector by vector and in place."""
+    for row in x.flatten(0, 1):
+        mean = sum(row) / len(row)
+        variance = sum((entry - mean) ** 2 for entry in row) / len(row)
+        row.sub_(mean).div_((variance + eps) ** 0.5).mul_(gain).add_(bias)
     return x
-
-
-def plain(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the gain and the bias that change nothing."""
-    return torch.ones(x.size(-1)), torch.zeros(x.size(-1))
 
 
 PLACE = "block.html#one-size-for-every-row"
@@ -167,17 +209,37 @@ EXERCISES = [
         "layer_norm",
         "def layer_norm(x, gain, bias, eps):\n    ...",
         [
-            Asked("it returns vectors like those that came", returns_rows, PLACE),
-            Asked("each vector has mean 0", has_mean_zero, PLACE),
-            Asked("each vector has variance 1", has_mean_square_one, PLACE),
-            Asked("eps is added to the variance", has_eps_inside, PLACE),
-            Asked("first comes the gain, and then the bias", has_gain_and_bias, PLACE),
-            Asked(
-                "it does without PyTorch's own norms",
-                is_its_own,
-                "block.html#exercises",
+            Question(
+                "it returns vectors like those that came", PLACE, view=form, cases=plain_cases
             ),
+            Question(
+                "each vector has mean 0",
+                PLACE,
+                view=lambda rows, *case: rows.mean(-1),
+                cases=plain_cases,
+            ),
+            Question(
+                "each vector has variance 1",
+                PLACE,
+                view=lambda rows, *case: rows.var(-1, correction=0),
+                cases=plain_cases,
+            ),
+            Question("eps is added to the variance", PLACE, cases=eps_cases),
+            Question(
+                "first comes the gain, and then the bias",
+                PLACE,
+                via=gain_and_bias,
+                cases=affine_cases,
+            ),
+            Question("it does without PyTorch's own norms", "block.html#exercises", ask=is_its_own),
         ],
+        right=layer_norm,
+        wrong=NORM | EPS | AFFINE,
+        unusual={
+            "vector by vector, in place": by_loop,
+            "16 bits": lambda *case: layer_norm(*case).bfloat16(),
+        },
+        returns="the output",
     )
 ]
 check = checker(EXERCISES)

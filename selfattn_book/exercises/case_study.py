@@ -6,223 +6,220 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Asked, Exercise, checker
-from selfattn_book.exercises.checking.numbers import (
-    asked,
-    drawn,
-    likely,
-    near,
-    numbers,
-)
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.numbers import drawn, tensor_of
+from selfattn_book.exercises.checking.results import Case, Program, near
 from selfattn_book.experiments.words import PositionClassifier
-from selfattn_book.properties.answer import (
-    YES,
-    Answer,
-    Likely,
-    RefusedError,
-    all_of,
-)
+from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call, missing
 
-WORDS, PLACES, WIDTH = 5, 3, 15
-EVERY = torch.cartesian_prod(*[torch.arange(WORDS)] * PLACES)  # all 125 sentences
+WORDS, POSITIONS, WIDTH = 5, 3, 15
+EVERY = torch.cartesian_prod(*[torch.arange(WORDS)] * POSITIONS)  # all 125 sentences
+UNIT = torch.arange(WORDS * POSITIONS)
+OTHER_SHAPES = "They must be those of a PositionClassifier(15)."
+OTHER_LOGITS = "With its weights, a PositionClassifier(15) gives other logits than this one."
 NOWHERE = "No entry of the table makes a difference."
-FromTable = Callable[[Tensor], Any]
+ALL_ALIKE = "All are off by the same number: a bias gets in."
 
 
-def returns_a_classifier(from_table: FromTable) -> Answer:
-    """Ask for a model of the class in question, which gives one logit for each sentence."""
-    logits_of(from_table, a_table())
-    return YES
+def logits(from_table: Program) -> Program:
+    """Return the program for the logits of all sentences, by the weights of an answer's model."""
+
+    def of(table: Tensor) -> Tensor:
+        model = call(from_table, table.clone())
+        if not isinstance(model, PositionClassifier):
+            raise RefusedError(missing("return a PositionClassifier", model))
+        bare = PositionClassifier(WIDTH)
+        if shapes(bare) != shapes(model):
+            raise refused("the names or shapes of its weights are different.", OTHER_SHAPES)
+        bare.to(next(model.parameters()).dtype).load_state_dict(model.state_dict())
+        found = tensor_of(call(model, EVERY), "the logits")
+        if not near(found, call(bare, EVERY).detach(), 1e-4):
+            raise refused("its logits do not come from its weights.", OTHER_LOGITS)
+        return found.view([WORDS] * POSITIONS)
+
+    return of
 
 
-def gives_nothing_for_nothing(from_table: FromTable) -> Answer:
-    """Ask about a table of zeros."""
-    found = logits_of(from_table, torch.zeros(WORDS, PLACES))
-    no = same_logits(found, 0 * found, "where the table holds nothing but zeros, ")
-    even = found.mean().expand_as(found)
-    return no.because(
-        ("All are off alike: a bias gets in.", lambda: near(found, even)),
-        (
-            "The vectors of words and places get through: the path around the small network "
-            "leads to the judge.",
-            lambda: not near(found, even),
-        ),
-    )
+def shapes(model: PositionClassifier) -> dict[str, torch.Size]:
+    """Return the shapes of the weights by their names."""
+    return {name: weight.shape for name, weight in model.state_dict().items()}
 
 
-def looks_up_one_entry(from_table: FromTable) -> Answer:
-    """Ask, for each entry, which sentences have it; a factor that all share is left out."""
-    entries = torch.eye(WORDS * PLACES).view(-1, WORDS, PLACES)
-    nothing = logits_of(from_table, torch.zeros(WORDS, PLACES))
-    moved = torch.stack([logits_of(from_table, x) - nothing for x in entries])
-    wanted, shares = torch.stack([sums(x) for x in entries]), scaled(moved)
-    if near(shares, wanted):
-        return YES
-    entry, sentence = ((shares - wanted).abs() > 1e-3).nonzero()[0].tolist()
-    word, place = divmod(entry, PLACES)
-    message = (
-        f"a 1 in the table for word {word} at place {place} moves the logit of {text(sentence)}"
-    )
-    no = Answer("mathematics", f"{message} by {moved[entry, sentence]:.3g}.")
-    wrong = {
-        said: scaled(torch.stack([change(x) for x in entries])) for said, change in MISREAD.items()
-    }
-    nowhere = NOWHERE, lambda: not moved.any()
-    return no.because(nowhere, *likely(shares, wrong), *of_units(shares))
+def refused(reason: str, sentence: str) -> RefusedError:
+    """Return the error for a model that cannot be checked."""
+    return RefusedError(Answer("mathematics", reason).because((sentence, lambda: True)))
 
 
-def scaled(moved: Tensor) -> Tensor:
-    """Return how far logits move, as shares of the farthest."""
-    return moved.abs() / moved.abs().max().clamp(min=1e-6)
+def moved(from_table: Program) -> Program:
+    """Return the program for the change by one entry, relative to the largest."""
+
+    def of(word: int, position: int) -> Tensor:
+        table = torch.zeros(WORDS, POSITIONS)
+        before = logits(from_table)(table)
+        table[word, position] = 1
+        change = (logits(from_table)(table) - before).abs()
+        return change / change.max().clamp(min=1e-6)
+
+    return of
 
 
-def of_units(shares: Tensor) -> list[Likely]:
-    """Return what can be behind entries that move the wrong sentences, ``(15, 125)``."""
-    answers = (shares > 1e-3).unflatten(0, (WORDS, PLACES))  # or is silent
-    word = torch.nn.functional.one_hot(EVERY, WORDS).bool().mT  # (125, 5, 3)
-    has_it = word.permute(1, 2, 0)
-    has_word = has_it.any(1, keepdim=True).expand_as(has_it)
-    return [
-        (
-            "A unit is on although its word is elsewhere: the bias must take one of the two away.",
-            lambda: bool((answers >= has_word).all()),
-        ),
-    ]
+def classifier(
+    table: Tensor,
+    *,
+    factor: float = 3,
+    bias: float = -1,
+    word: Tensor = UNIT // POSITIONS,
+    position: Tensor = UNIT % POSITIONS,
+    row: int = 8,
+    change: Callable[[dict[str, Any]], object] = lambda state: None,
+) -> PositionClassifier:
+    """Return a classifier whose logits are sums of a table, or one with some wrong weights."""
+    model = PositionClassifier(WIDTH)
+    state = {name: 0 * weight for name, weight in model.state_dict().items()}
+    state["embed.weight"][:, :WORDS] = torch.eye(WORDS)
+    state["position.weight"][:, WORDS : WORDS + POSITIONS] = torch.eye(POSITIONS)
+    state["block.inner.weight"][UNIT, word] = 1
+    state["block.inner.weight"][UNIT, WORDS + position] = 1
+    state["block.inner.bias"][:] = bias
+    state["block.outer.weight"][row] = factor * table.flatten()
+    state["judge.weight"][0, row] = 1
+    change(state)
+    model.load_state_dict(state)
+    return model
 
 
-def adds_them_up(from_table: FromTable) -> Answer:
-    """Ask about tables of any numbers."""
-    return all_of(_adds_up(from_table, a_table(seed)) for seed in range(5))
+def with_parts(**parts: Any) -> Program:
+    """Return the program for the classifier with these parts."""
+    return lambda table: classifier(table, **parts)
 
 
-def _adds_up(from_table: FromTable, table: Tensor) -> Answer:
-    found, right = logits_of(from_table, table), sums(table)
-    no = same_logits(found, right)
-    positive = table.abs()
-    wrong = {
-        "The model takes a mean, and the sum is three times as large.": right / 3,
-        "It is made three times as large once too often.": 3 * right,
-        "The sign is turned round.": -right,
-        **{said: change(table) for said, change in MISREAD.items()},
-        "All are off alike: a bias gets in.": right + (found.double() - right).mean().to(right),
-    }
-    backwards = found.view(WORDS, WORDS, WORDS).transpose(0, 2).flatten()
-    nowhere = NOWHERE, lambda: near(found, found.mean().expand_as(found))
-    order = (
-        "Nothing of the order is left: without the fold of the ReLU, word and place only add up."
-    )
-    return no.because(
-        nowhere,
-        (order, lambda: near(found, backwards)),
-        *likely(found, wrong),
-        (
-            "Negative entries go wrong, and positive ones do not: the table belongs behind the ReLU.",
-            lambda: near(logits_of(from_table, positive), sums(positive)),
-        ),
-    )
+def with_weight(name: str, index: Any, number: float, **parts: Any) -> Program:
+    """Return the program for the classifier with another weight."""
+    return with_parts(change=lambda state: state[name].__setitem__(index, number), **parts)
 
 
-def logits_of(from_table: FromTable, table: Tensor) -> Tensor:
-    """Return the logits of all sentences, by the model that an answer makes."""
-    model = asked(from_table, table)
-    if not isinstance(model, PositionClassifier):
-        raise RefusedError(missing("return a PositionClassifier", model))
-    dtypes = {p.dtype for p in model.parameters()}
-    if len(dtypes) > 1:
-        names = " and ".join(sorted(str(x).removeprefix("torch.") for x in dtypes))
-        message = f"all parameters of the model must have one dtype; got {names}."
-        raise RefusedError(Answer("dtype", message))
-    found = numbers(call(model, EVERY), "the logits", (len(EVERY),))
-    message = "with its weights, a PositionClassifier(15) gives other logits than this one."
-    bare = numbers(call(of_weights(model), EVERY), "the logits", (len(EVERY),))
-    if near(bare, found):
-        return found
-    raise RefusedError(Answer("mathematics", message))
+def table_inside(table: Tensor) -> PositionClassifier:
+    """Put the table before the ReLU."""
+
+    def change(state: dict[str, Any]) -> None:
+        state["block.inner.weight"] *= table.flatten()[:, None]
+        state["block.inner.bias"] *= table.flatten()
+        state["block.outer.weight"][8] = 3
+
+    return classifier(table, change=change)
 
 
-def of_weights(model: PositionClassifier) -> PositionClassifier:
-    """Return a classifier of which only the weights are an answer's."""
-    own, weights = PositionClassifier(WIDTH), model.state_dict()
-    sizes, others = (
-        {name: tuple(x.shape) for name, x in state.items()} for state in (own.state_dict(), weights)
-    )
-    if sizes != others:
-        message = "its weights must be those of a PositionClassifier(15)"
-        name = next(n for n in {**sizes, **others} if sizes.get(n) != others.get(n))
-        got = f"got {others[name]} for {name}" if name in others else f"{name} is missing"
-        raise RefusedError(Answer("shape", f"{message}; {got}."))
-    own.to(next(model.parameters()).dtype).load_state_dict(weights)
-    return own
+def linear(table: Tensor) -> PositionClassifier:
+    """Add a number for the word and one for the position."""
+
+    def change(state: dict[str, Any]) -> None:
+        state["block.outer.weight"].zero_()
+        state["embed.weight"][:, 8] = table.sum(1)
+        state["position.weight"][:, 8] = table.sum(0)
+
+    return classifier(table, change=change)
 
 
-def same_logits(found: Tensor, right: Tensor, message: str = "") -> Answer:
-    """Compare logits, and tell of the sentence where they differ most."""
-    if near(found, right):
-        return YES
-    gaps = (found.double() - right.double()).abs().nan_to_num(nan=torch.inf)
-    worst = int(gaps.argmax())
-    got = f"{message}the logit of {text(worst)} is {found[worst]:.3g}, not {right[worst]:.3g}"
-    return Answer("mathematics", f"{got}.")
+def hooked(table: Tensor) -> PositionClassifier:
+    """Look the numbers up, and set no weight."""
+    model = PositionClassifier(WIDTH)
+    model.register_forward_hook(lambda model, x, out: table[x[0], torch.arange(3)].sum(1))
+    return model
 
 
-def text(sentence: int) -> str:
-    """Return a sentence as the chapter writes it, such as ``"012"``."""
-    return "".join(map(str, EVERY[sentence].tolist()))
+def without_block(table: Tensor) -> PositionClassifier:
+    """Return a classifier without its block."""
+    model = classifier(table)
+    model.block = torch.nn.Identity()  # type: ignore[assignment]
+    return model
 
 
-def a_table(seed: int = 0) -> Tensor:
-    """Draw a table."""
-    return drawn(WORDS, PLACES, seed=seed)
+def sharpened(state: dict[str, Any]) -> None:
+    """Make one-hot vectors large, and the threshold high."""
+    state["embed.weight"] *= 10
+    state["position.weight"] *= 10
+    state["block.inner.bias"][:] = -19
 
 
-def sums(table: Tensor) -> Tensor:
-    """Return the logits that are asked for."""
-    return table[EVERY, torch.arange(PLACES)].sum(1)
+def tables() -> list[Case]:
+    """Return random tables."""
+    return [(drawn(WORDS, POSITIONS, seed=seed),) for seed in range(3)]
 
 
-MISREAD: dict[str, Callable[[Tensor], Tensor]] = {
-    "The table is read column by column; a row belongs to a word.": lambda table: sums(
-        table.T.reshape(WORDS, PLACES)
-    ),
-    "The units go through the words of a place, and the table through the places of a word.": (
-        lambda table: sums(table.reshape(PLACES, WORDS).T)
-    ),
-    "The places are counted from the end.": lambda table: sums(table.flip(1)),
-    "The words are counted from the end.": lambda table: sums(table.flip(0)),
-    "It does not matter where a word stands: each counts at all places.": (
-        lambda table: table.sum(1)[EVERY].sum(1)
-    ),
-}
+SUMS = "case-study.html#words-and-words-at-their-places"
 EXERCISES = [
     Exercise(
         "from_table",
         "def from_table(table):\n"
         "    from selfattn_book.experiments.words import PositionClassifier\n\n    ...",
         [
-            Asked(
+            Question(
                 "it returns a classifier with one logit for each sentence",
-                returns_a_classifier,
                 "case-study.html#exercises",
+                view=form,
             ),
-            Asked(
+            Question(
                 "a table of zeros gives zeros",
-                gives_nothing_for_nothing,
                 "case-study.html#which-model-is-which",
+                cases=lambda: [(torch.zeros(WORDS, POSITIONS),)],
             ),
-            Asked(
+            Question(
                 "an entry moves the sentences with its word at its place, and no others",
-                looks_up_one_entry,
-                "case-study.html#words-and-words-at-their-places",
-                points=2,
+                SUMS,
+                2,
+                via=moved,
+                cases=lambda: [divmod(entry, POSITIONS) for entry in UNIT.tolist()],
             ),
-            Asked(
-                "a logit is the sum of three entries",
-                adds_them_up,
-                "case-study.html#words-and-words-at-their-places",
-                points=2,
-            ),
+            Question("a logit is the sum of three entries", SUMS, 2),
         ],
+        right=classifier,
+        wrong={
+            OTHER_LOGITS: hooked,
+            OTHER_SHAPES: (lambda table: PositionClassifier(20), without_block),
+            "The vectors of words and positions get through: the residual connection leads to the "
+            "judge.": (with_parts(row=2), with_parts(row=6)),
+            ALL_ALIKE: (
+                with_weight("judge.bias", 0, 0.5),
+                with_weight("block.outer.bias", 8, 0.5),
+            ),
+            NOWHERE: (
+                with_parts(bias=-2),
+                with_weight("position.weight", ..., 0),
+                with_parts(factor=0),
+            ),
+            "A unit is on although its word is elsewhere: the bias must take one of the two away.": (
+                with_parts(bias=0),
+                with_parts(bias=-0.5),
+            ),
+            "The table is read column by column; a row belongs to a word.": (
+                lambda table: classifier(table.T)
+            ),
+            "The units go through the words of a position, and the table through the positions of a "
+            "word.": with_parts(word=UNIT % WORDS, position=UNIT // WORDS),
+            "The positions are counted from the end.": (
+                with_parts(position=POSITIONS - 1 - UNIT % POSITIONS)
+            ),
+            "The words are counted from the end.": with_parts(word=WORDS - 1 - UNIT // POSITIONS),
+            "The position of a word does not matter: each word counts at all positions.": (
+                with_weight("position.weight", ..., 0, bias=0)
+            ),
+            "The model takes a mean, and the sum is three times as large.": with_parts(factor=1),
+            "It is made three times as large once too often.": with_parts(factor=9),
+            "The sign is reversed.": with_parts(factor=-3),
+            "Nothing of the order is left: without the nonlinearity, word and position only add "
+            "up.": linear,
+            "Negative entries go wrong, and positive ones do not: the table belongs behind the "
+            "ReLU.": table_inside,
+        },
+        cases=tables,
+        unusual={
+            "high thresholds": with_parts(change=sharpened),
+            "in place": lambda table: classifier(table.mul_(3), factor=1),
+            "in 64 bits": lambda table: classifier(table, row=14).double(),
+        },
+        returns="the logits",
+        via=logits,
     )
 ]
 check = checker(EXERCISES)

@@ -1,26 +1,25 @@
-"""The block: a gated network."""
+"""The Transformer block: a gated feed-forward network."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import Function, agrees
-from selfattn_book.exercises.checking.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.results import Case, Program
 
-Case = tuple[Tensor, ...]
-ACTIVATIONS: dict[str, Function] = {"relu": F.relu, "silu": F.silu, "gelu": F.gelu}
+ACTIVATIONS: dict[str, Program] = {"relu": F.relu, "silu": F.silu, "gelu": F.gelu}
+NORM = "block.html#one-size-for-every-row"
+NETWORK = "block.html#a-small-network-at-each-position"
+BATCHES = "block.html#before-or-after"
 
 
 def case(
-    seed: int,
-    *shape: int,
-    size: float = 1.0,
-    shift: float = 0.0,
-    plain: bool = False,
-) -> Case:
-    """Return vectors and weights; plain ones have a gain of 1."""
+    seed: int, *shape: int, size: float = 1.0, shift: float = 0.0, plain: bool = False
+) -> list[Case]:
+    """Return vectors and weights; the gain of plain ones is 1."""
     chance = torch.Generator().manual_seed(seed)
 
     def draw(*sizes: int) -> Tensor:
@@ -29,21 +28,27 @@ def case(
     width, inner = shape[-1], 7
     gain = torch.ones(width, dtype=torch.float64) if plain else draw(width)
     x = size * draw(*shape) + shift
-    return x, gain, draw(width, inner), draw(width, inner), draw(inner, width)
+    return [(x, gain, draw(width, inner), draw(width, inner), draw(inner, width))]
 
 
-def rms(x: Tensor, eps: float) -> Tensor:
-    """Divide each vector by its size."""
-    return x / (x.pow(2).mean(-1, keepdim=True) + eps).sqrt()
+def mean_square(x: Tensor) -> Tensor:
+    """Return the mean square of each vector."""
+    return x.pow(2).mean(-1, keepdim=True)
 
 
-def network(activation: str, eps: float, **parts: Function) -> Function:
+def network(
+    activation: str,
+    eps: float,
+    *,
+    norm: Callable[[Tensor], Any] | None = None,
+    join: Program | None = None,
+    path: Program = lambda x, n: x,
+    gained: Program = lambda n, gain: gain * n,
+) -> Program:
     """Return the gated network, put together from parts."""
     a = ACTIVATIONS[activation]
-    norm = parts.get("norm", lambda x: rms(x, eps))
-    join = parts.get("join", lambda one, two: a(one) * two)
-    path = parts.get("path", lambda x, n: x)
-    gained = parts.get("gained", lambda n, gain: gain * n)
+    norm = norm or (lambda x: x / (mean_square(x) + eps).sqrt())
+    join = join or (lambda one, two: a(one) * two)
 
     def gated(x: Tensor, gain: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
         n = gained(norm(x), gain)
@@ -52,84 +57,90 @@ def network(activation: str, eps: float, **parts: Function) -> Function:
     return gated
 
 
-def mistakes(activation: str, eps: float) -> list[tuple[str, Function]]:
-    """Return misconceptions, each with what follows from it."""
+def mistakes(activation: str, eps: float) -> dict[str, Program]:
+    """Return wrong programs by their misconceptions."""
     a = ACTIVATIONS[activation]
 
-    def made(**parts: Function) -> Function:
+    def of(**parts: Program) -> Program:
         return network(activation, eps, **parts)
 
-    def centred(x: Tensor) -> Tensor:
-        return rms(x - x.mean(-1, keepdim=True), eps)
-
-    def outside(x: Tensor) -> Tensor:
-        return x / (x.pow(2).mean(-1, keepdim=True).sqrt() + eps)
-
-    def length(x: Tensor) -> Tensor:
-        return x / (x.pow(2).sum(-1, keepdim=True) + eps).sqrt()
-
-    def over_words(x: Tensor) -> Tensor:
-        return x / (x.pow(2).mean() + eps).sqrt()
-
-    others = [name for name in ACTIVATIONS if name != activation]
-    return [
-        ("The mean was subtracted: this is a layer norm.", made(norm=centred)),
-        ("eps belongs under the root.", made(norm=outside)),
-        ("It is the mean of the squares, not their sum.", made(norm=length)),
-        ("The norm is of each vector by itself.", made(norm=over_words)),
-        (
-            "eps is missing, or much smaller than yours.",
-            made(norm=lambda x: rms(x, 1e-6)),
+    return {
+        "The mean was subtracted: this is a layer norm.": (
+            of(norm=lambda x: F.layer_norm(x, x.shape[-1:], eps=eps))
         ),
-        ("There is no norm.", made(norm=lambda x: x)),
-        ("The gain is missing.", made(gained=lambda n, gain: n)),
-        (
-            "The activation is on the wrong factor.",
-            made(join=lambda g, u: g * a(u)),
+        "eps belongs under the root.": of(norm=lambda x: x / (mean_square(x).sqrt() + eps)),
+        "It is the mean of the squares, not their sum.": (
+            of(norm=lambda x: x / (x.size(-1) * mean_square(x) + eps).sqrt())
         ),
-        ("The activation is on the product.", made(join=lambda g, u: a(g * u))),
-        ("The activation is missing.", made(join=lambda g, u: g * u)),
-        ("The two are multiplied, not added.", made(join=lambda g, u: a(g) + u)),
-        ("The path is missing: x has to be added.", made(path=lambda x, n: 0)),
-        (
-            "What is added to the path is x, not the normed one.",
-            made(path=lambda x, n: n),
+        "The norm is of each vector by itself.": (
+            of(norm=lambda x: x / (x.pow(2).mean() + eps).sqrt())
         ),
-        *((f"The activation is {name} here.", network(name, eps)) for name in others),
-    ]
+        "eps is missing, or much smaller than yours.": (
+            of(norm=lambda x: x / (mean_square(x) + 1e-6).sqrt())
+        ),
+        "There is no norm.": of(norm=lambda x: x),
+        "The gain is missing.": of(gained=lambda n, gain: n),
+        "The activation is on the wrong factor.": of(join=lambda g, u: g * a(u)),
+        "The activation is on the product.": of(join=lambda g, u: a(g * u)),
+        "The activation is missing.": of(join=lambda g, u: g * u),
+        "The two are multiplied, not added.": of(join=lambda g, u: a(g) + u),
+        "The residual connection is missing: x has to be added.": of(path=lambda x, n: 0),
+        "What is added at the end is x, not the normalized one.": of(path=lambda x, n: n),
+        **{
+            f"The activation is {name} here.": network(name, eps)
+            for name in ACTIVATIONS
+            if name != activation
+        },
+    }
 
 
-def asks(activation: str, eps: float) -> list[Asked]:
-    """Return what is asked."""
-    right, wrong = network(activation, eps), mistakes(activation, eps)
-    size, network_page = (
-        "block.html#one-size-for-every-row",
-        "block.html#a-small-network-at-each-position",
-    )
-    asked: list[tuple[str, list[Case], str, int]] = [
-        (
-            "it works for one vector without a gain",
-            [case(1, 5, plain=True)],
-            network_page,
-            2,
-        ),
-        ("the gain is used", [case(2, 3, 4)], size, 1),
-        ("nothing is subtracted", [case(3, 2, 5, shift=2.0)], size, 2),
-        ("small vectors show eps", [case(4, 2, 3, size=0.1)], size, 1),
-        (
-            "batches and heads change nothing",
-            [case(5, 2, 3, 4, 6)],
-            "block.html#before-or-after",
-            1,
-        ),
-    ]
-    return [
-        Asked(message, agrees(right, cases, *wrong), section, points)
-        for message, cases, section, points in asked
-    ]
+def in_place(activation: str, eps: float) -> Program:
+    """Return the right program, with PyTorch's norm and one product, in place."""
+
+    def gated(x: Tensor, gain: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
+        n = F.rms_norm(x, x.shape[-1:], gain, eps)
+        one, two = (n @ torch.cat([gate, up], -1)).chunk(2, -1)
+        x += (ACTIVATIONS[activation](one) * two) @ down
+        return x
+
+    return gated
+
+
+def in_32_bits(activation: str, eps: float) -> Program:
+    """Return the right program, with another notation and precision."""
+
+    def gated(*arguments: Tensor) -> Tensor:
+        x, gain, gate, up, down = (argument.float() for argument in arguments)
+        n = x * gain * (mean_square(x) + eps).rsqrt()
+        one, two = (torch.einsum("...d,df->...f", n, w) for w in (gate, up))
+        return x + torch.einsum("...f,fd->...d", ACTIVATIONS[activation](one) * two, down)
+
+    return gated
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    stub = "def gated(x, gain, gate, up, down): ..."
-    return [Exercise("gated", stub, asks(numbers["activation"], numbers["eps"]))]
+    recipe = numbers["activation"], numbers["eps"]
+    questions = [
+        Question(
+            "it works for one vector without a gain",
+            NETWORK,
+            2,
+            cases=lambda: case(1, 5, plain=True),
+        ),
+        Question("the gain is used", NORM, cases=lambda: case(2, 3, 4)),
+        Question("nothing is subtracted", NORM, 2, cases=lambda: case(3, 2, 5, shift=2.0)),
+        Question("small vectors show eps", NORM, cases=lambda: case(4, 2, 3, size=0.1)),
+        Question("batches and heads change nothing", BATCHES, cases=lambda: case(5, 2, 3, 4, 6)),
+    ]
+    return [
+        Exercise(
+            "gated",
+            "def gated(x, gain, gate, up, down): ...",
+            questions,
+            right=network(*recipe),
+            wrong=mistakes(*recipe),
+            unusual={"in place": in_place(*recipe), "in 32 bits": in_32_bits(*recipe)},
+            tolerance=1e-5,
+        )
+    ]

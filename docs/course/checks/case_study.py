@@ -1,4 +1,4 @@
-"""A case study, solved: find the contradictions, and one with copies."""
+"""A case study: contradictions between sentences, and one with copies."""
 
 import math
 from collections import Counter
@@ -9,40 +9,37 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import Function, agrees, gives
-from selfattn_book.exercises.checking.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.experiments.words import case_study, xor_sentences
 
 Parts = Callable[[list[int]], list[Hashable]]
-PARTS: dict[str, Parts] = {
-    "placed words": lambda s: list(enumerate(s)),
-    "words": lambda s: [*s],
-}
+PARTS: dict[str, Parts] = {"placed words": lambda s: list(enumerate(s)), "words": lambda s: [*s]}
+CERTIFICATE = "case-study.html#a-proof-that-fits-in-a-list"
+PLACES = "case-study.html#words-and-words-at-their-places"
 
 
-def counter(parts: Parts, **others: Any) -> Function:
-    """Return the count of contradictions, put together from parts."""
-    select, join = others.get("select", combinations), others.get("join", _together)
-    labelled = others.get("labelled", True)
+def counter(
+    parts: Parts,
+    select: Callable[..., Any] = combinations,
+    join: Callable[..., Hashable] = lambda a, b: tuple(sorted(a + b)),
+    **options: bool,
+) -> Program:
+    """Return the program that counts contradictions, put together from parts."""
 
     def count(tokens: Tensor, labels: Tensor) -> int:
         def pairs(label: int) -> Counter[Hashable]:
-            rows = tokens[labels == label] if labelled else tokens
-            kept = rows.unique(dim=0) if others.get("unique") else rows
-            pairs_of_rows = select(kept.tolist(), 2)
-            return Counter(join(parts(a), parts(b)) for a, b in pairs_of_rows)
+            rows = tokens if options.get("all_labels") else tokens[labels == label]
+            rows = rows.unique(dim=0) if options.get("unique") else rows
+            return Counter(join(parts(a), parts(b)) for a, b in select(rows.tolist(), 2))
 
         ones, zeros = pairs(1), pairs(0)
-        if others.get("kinds"):
+        if options.get("kinds"):
             return len(ones.keys() & zeros.keys())
         return sum(number * zeros[pair] for pair, number in ones.items())
 
     return count
-
-
-def _together(one: list[Any], two: list[Any]) -> Hashable:
-    """Return what two sentences have together, each part as often as it occurs."""
-    return tuple(sorted(one + two))
 
 
 def with_itself(rows: list[Any], size: int) -> Any:
@@ -50,69 +47,89 @@ def with_itself(rows: list[Any], size: int) -> Any:
     return ((rows[i], rows[j]) for i in range(len(rows)) for j in range(i, len(rows)))
 
 
-def mistakes(name: str) -> list[tuple[str, Function]]:
-    """Return misconceptions, each with what follows from it."""
-    parts, other = (
-        PARTS[name],
-        PARTS["words" if name == "placed words" else "placed words"],
-    )
-    ordered = counter(parts, select=permutations)
-    half = lambda t, y: ordered(t, y) / 2  # noqa: E731
-    return [
-        ("This is the other sum: placed words, or words.", counter(other)),
-        ("Pairs have no order.", ordered),
-        ("Pairs have no order.", half),
-        ("Four different rows are asked for.", counter(parts, select=with_itself)),
-        (
-            "Four different rows are asked for.",
-            counter(parts, select=lambda r, n: product(r, repeat=n)),
-        ),
-        (
-            "How often a word occurs matters.",
-            counter(parts, join=lambda a, b: frozenset(a + b)),
-        ),
-        ("Each row counts by itself, copies too.", counter(parts, unique=True)),
-        ("Each row counts by itself, copies too.", counter(parts, kinds=True)),
-        ("The labels were not looked at.", counter(parts, labelled=False)),
-    ]
+def half(program: Program) -> Program:
+    """Return half of the count."""
+    return lambda tokens, labels: program(tokens, labels) / 2
 
 
-def many(seed: int, vocabulary: int, count: int) -> tuple[Tensor, Tensor]:
+def mistakes(name: str) -> dict[str, Program | tuple[Program, ...]]:
+    """Return wrong programs by their misconceptions."""
+    parts = PARTS[name]
+    (other,) = (PARTS[key] for key in PARTS if key != name)
+    ordered = counter(parts, permutations)
+    twice = lambda rows, size: product(rows, repeat=size)  # noqa: E731
+    # At one position, two words are known by their set.
+    sets = {"How often a word occurs matters.": counter(parts, join=lambda a, b: frozenset(a + b))}
+    return (sets if name == "words" else {}) | {
+        "This is the other sum: placed words, or words.": counter(other),
+        "Pairs have no order.": (ordered, half(ordered)),
+        "Four different rows are asked for.": (
+            counter(parts, with_itself),
+            counter(parts, twice),
+        ),
+        "Each row counts by itself, copies too.": (
+            counter(parts, unique=True),
+            counter(parts, kinds=True),
+        ),
+        "The labels were not used.": counter(parts, all_labels=True),
+    }
+
+
+def by_matrix(name: str) -> Program:
+    """Return the right program, which compares sums of one-hot vectors."""
+
+    def count(tokens: Tensor, labels: Tensor) -> Tensor:
+        hot = torch.nn.functional.one_hot(tokens, 5)
+        x = hot.flatten(1) if name == "placed words" else hot.sum(1)
+        sums = []
+        for rows in (x[labels == 1], x[labels == 0]):
+            i, j = torch.triu_indices(len(rows), len(rows), 1)
+            sums.append(rows[i] + rows[j])
+        return (sums[0][:, None] == sums[1]).all(-1).sum()
+
+    return count
+
+
+def many(seed: int, vocabulary: int, count: int) -> Case:
     """Return random sentences, with copies and contradictions."""
     chance = torch.Generator().manual_seed(seed)
     tokens = torch.randint(vocabulary, (count, 3), generator=chance)
     return tokens, torch.randint(2, (count,), generator=chance)
 
 
-def asks(name: str) -> list[Asked]:
-    """Return what is asked of a count."""
-    right, wrong = counter(PARTS[name]), mistakes(name)
-    tokens, labels = case_study()
-    one, two = xor_sentences()
-    certificate = "case-study.html#a-proof-that-fits-in-a-list"
-    places = "case-study.html#words-and-words-at-their-places"
+def no_contradictions() -> list[Case]:
+    """Return sentences without contradictions."""
     none = torch.tensor([[0, 1, 2], [3, 4, 0], [1, 1, 2]]), torch.tensor([1, 0, 1])
-    copies = one[[0, 0, 1, 2, 3, 3]], two[[0, 0, 1, 2, 3, 3]].long()
-    asked: list[tuple[str, list[tuple[Tensor, Tensor]], str, int]] = [
-        (
-            "none is found where there is none",
-            [none, (one, two.long())],
-            certificate,
-            1,
-        ),
-        ("copies count", [copies, (tokens, labels.long())], places, 2),
-        (
-            "it counts right in small data",
-            [many(1, 2, 9), many(2, 3, 11)],
-            certificate,
-            3,
-        ),
-        ("and in larger data", [many(3, 2, 14), many(4, 3, 18)], certificate, 2),
+    tokens, labels = xor_sentences()
+    return [none, (tokens, labels.long())]
+
+
+def copied_rows() -> list[Case]:
+    """Return sentences that occur more than once."""
+    (one, two), (tokens, labels) = xor_sentences(), case_study()
+    rows = [0, 0, 1, 2, 3, 3]
+    return [(one[rows], two[rows].long()), (tokens, labels.long())]
+
+
+def contradictions(name: str) -> Exercise:
+    """Return the exercise on contradictions."""
+    small, large = [many(1, 2, 9), many(2, 3, 11)], [many(3, 2, 14), many(4, 3, 18)]
+    questions = [
+        Question("none is found where there is none", CERTIFICATE, cases=no_contradictions),
+        Question("copies count", PLACES, 2, cases=copied_rows),
+        Question("it counts right in small data", CERTIFICATE, 3, cases=lambda: small),
+        Question("and in larger data", CERTIFICATE, 2, cases=lambda: large),
     ]
-    return [
-        Asked(message, agrees(right, cases, *wrong), section, points)
-        for message, cases, section, points in asked
-    ]
+    return Exercise(
+        "contradictions",
+        "def contradictions(tokens, labels): ...",
+        questions,
+        right=counter(PARTS[name]),
+        wrong=mistakes(name),
+        unusual={"a matrix": by_matrix(name)},
+        returns="the count",
+        tolerance=1e-5,
+    )
 
 
 def root(k: int) -> float:
@@ -124,8 +141,8 @@ def root(k: int) -> float:
     return low
 
 
-def on_paper(k: int) -> list[Asked]:
-    """Return what is asked of a contradiction with copies."""
+def on_paper(k: int) -> list[Question]:
+    """Return the questions about a contradiction with copies."""
     t = root(k)
     total = k * math.log(1 + t**-3) + 3 * math.log(1 + t)
     share = k / (k + 3)
@@ -171,8 +188,7 @@ def on_paper(k: int) -> list[Asked]:
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    stub = "def contradictions(tokens, labels): ..."
     return [
-        Exercise("contradictions", stub, asks(numbers["sum"])),
+        contradictions(numbers["sum"]),
         Exercise("copied", "def copied(): ...", on_paper(numbers["copies"])),
     ]

@@ -6,110 +6,113 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import Function, agrees, gives
-from selfattn_book.exercises.checking.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.results import Case, Program
 
+ONES = torch.ones(7, dtype=torch.int64)
 CHARACTERS = torch.tensor([1, 2, 3, 5, 4, 2, 1])
-Case = tuple[Tensor, Tensor, Tensor]
+SECTION = "language-model.html#how-surprised-is-it"
 
 
 def case(*tokens: int, seed: int, characters: Tensor = CHARACTERS) -> Case:
-    """Return logits that are drawn, with tokens and the characters of the vocabulary."""
+    """Return random logits, tokens, and the number of characters of each in the vocabulary."""
     generator = torch.Generator().manual_seed(seed)
     logits = 2 * torch.randn(len(tokens), 7, generator=generator)
     return logits, torch.tensor(tokens), characters
 
 
-ONES = torch.ones(7, dtype=torch.int64)
-CASES: dict[str, list[Case]] = {
-    "short": [case(0, 3, 1, 6, 4, 2, seed=1, characters=ONES)],
-    "lengths": [case(0, 3, 1, 6, 4, 2, seed=1), case(5, 5, 2, 0, 3, seed=2)],
-    "long": [case(*(3 * i % 7 for i in range(20)), seed=3)],
-    "same": [case(4, 4, 4, 4, 4, 4, 4, seed=4)],
+# By requirement: its points, and its cases.
+CASES: dict[str, tuple[int, list[Case]]] = {
+    "tokens of one character": (2, [case(0, 3, 1, 6, 4, 2, seed=1, characters=ONES)]),
+    "tokens of several lengths": (
+        2,
+        [case(0, 3, 1, 6, 4, 2, seed=1), case(5, 5, 2, 0, 3, seed=2)],
+    ),
+    "a longer answer": (1, [case(*(3 * i % 7 for i in range(20)), seed=3)]),
+    "one token again and again": (1, [case(4, 4, 4, 4, 4, 4, 4, seed=4)]),
 }
 
 
-def measured(
-    prompt: int,
-    *,
-    shift: int = 1,
-    leave: int = 0,
-    unit: float = math.log(2),
-    per: str = "characters of the answer",
-) -> Function:
-    """Return a measure of an answer, right unless told otherwise.
+def surprisal(first: int, shift: int = 1, unit: float = math.log(2), per: str = "") -> Program:
+    """Return the surprisal of the tokens from the first on, in this unit, per character.
 
-    Args:
-        prompt: tokens of the question.
-        shift: how many places before a token it is foretold.
-        leave: how many tokens of the answer are left out.
-        unit: nats in one unit.
-        per: what the surprise is divided by.
+    The logits of a token are ``shift`` positions before it.
     """
 
     def of(logits: Tensor, tokens: Tensor, characters: Tensor) -> Tensor:
-        first = prompt + leave
         answer = tokens[first:]
-        said = logits[first - shift : len(tokens) - shift].double().log_softmax(-1)
-        nats = -said.gather(1, answer[:, None]).sum()
+        logs = logits[first - shift : len(tokens) - shift].double().log_softmax(-1)
         divisors = {
-            "characters of the answer": characters[answer].sum(),
-            "all characters": characters[tokens].sum(),
-            "tokens": torch.tensor(len(answer)),
-            "nothing": torch.tensor(1),
+            "": characters[answer].sum(),
+            "of all": characters[tokens].sum(),
+            "token": len(answer),
+            "answer": 1,
         }
-        return nats / divisors[per] / unit
+        return -logs.gather(1, answer[:, None]).sum() / divisors[per] / unit
 
     return of
 
 
-def mistakes(prompt: int) -> list[tuple[str, Function]]:
-    """Return misconceptions, each with what follows from it."""
-    return [
-        ("These are nats, not bits.", measured(prompt, unit=1.0)),
-        (
-            "A place foretells the token behind it, and not its own.",
-            measured(prompt, shift=0),
-        ),
-        (
-            "The first token of the answer is left out: the question foretells it.",
-            measured(prompt, leave=1),
-        ),
-        (
-            "It is a mean over tokens, and not over characters.",
-            measured(prompt, per="tokens"),
-        ),
-        (
-            "The surprise is not divided by anything.",
-            measured(prompt, per="nothing"),
-        ),
-        (
-            "The characters of the question were counted, too.",
-            measured(prompt, per="all characters"),
-        ),
-        ("The question itself was measured.", measured(1)),
-        ("The question is one token longer.", measured(prompt - 1)),
-    ]
+def by_loop(first: int) -> Program:
+    """Return the right program, which multiplies probabilities."""
+
+    def bits(logits: Tensor, tokens: Tensor, characters: Tensor) -> float:
+        probability, count = 1.0, 0
+        for t in range(first, len(tokens)):
+            row = logits[t - 1].double().exp()
+            probability *= float(row[tokens[t]] / row.sum())
+            count += int(characters[tokens[t]])
+        return -math.log2(probability) / count
+
+    return bits
 
 
-def asks(prompt: int) -> list[Asked]:
-    """Return what is asked of a measure."""
-    right, wrong = measured(prompt), mistakes(prompt)
-    section = "language-model.html#how-surprised-is-it"
+def without_softmax(first: int) -> Program:
+    """Return the program that takes logits for logarithms of probabilities."""
 
-    def asked(message: str, name: str, points: int) -> Asked:
-        return Asked(message, agrees(right, CASES[name], *wrong), section, points)
+    def bits(logits: Tensor, tokens: Tensor, characters: Tensor) -> Tensor:
+        found = logits[first - 1 : -1].gather(1, tokens[first:, None])
+        return -found.sum() / characters[tokens[first:]].sum() / math.log(2)
 
-    return [
-        asked("tokens of one character", "short", 2),
-        asked("tokens of several lengths", "lengths", 2),
-        asked("a longer answer", "long", 1),
-        asked("one token again and again", "same", 1),
-    ]
+    return bits
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Asked]:
-    """Return what is asked of a next word on paper."""
+def bits_of_answer(prompt: int) -> Exercise:
+    """Return the exercise on the surprisal of an answer."""
+    return Exercise(
+        "bits_of_answer",
+        "def bits_of_answer(logits, tokens, characters): ...",
+        [
+            Question(message, SECTION, points, cases=lambda cases=cases: cases)  # type: ignore[misc]
+            for message, (points, cases) in CASES.items()
+        ],
+        right=surprisal(prompt),
+        wrong={
+            "These are nats, not bits.": surprisal(prompt, unit=1),
+            "The logits at a position are those of the next token, and not of its own.": (
+                surprisal(prompt, shift=0)
+            ),
+            "The first token of the answer is left out: the question predicts it.": (
+                surprisal(prompt + 1)
+            ),
+            "It is a mean over tokens, and not over characters.": surprisal(prompt, per="token"),
+            "The surprisal is not divided by anything.": surprisal(prompt, per="answer"),
+            "The characters of the question were counted, too.": surprisal(prompt, per="of all"),
+            "The question itself was measured.": surprisal(1),
+            **({"The question is one token longer.": surprisal(prompt - 1)} if prompt > 2 else {}),
+            "Logits are no logarithms of probabilities: the softmax is missing.": (
+                without_softmax(prompt)
+            ),
+        },
+        unusual={"a product of probabilities": by_loop(prompt)},
+        returns="the number of bits",
+        tolerance=1e-5,
+    )
+
+
+def on_paper(numbers: dict[str, Any]) -> list[Question]:
+    """Return the questions about the next word on paper."""
     a, b, c, d = numbers["likes"]
     seen, kinds = numbers["seen"], numbers["kinds"]
     hits, shorter = numbers["hits"], 1 / numbers["shorter"]
@@ -127,7 +130,10 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
         "cold": {
             "The likes were taken to the power 1/2: this is hot, and not cold.": a**0.5 / roots,
             "The temperature makes no difference.": a / total,
-            "The share itself was squared, and not shared out again.": (a / total) ** 2,
+            "The probability itself was squared, and not divided by the sum of the squares.": (
+                a / total
+            )
+            ** 2,
         },
         "two": {
             "What is left must be divided by its sum.": a / total,
@@ -135,12 +141,12 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
         },
         "bits": {
             "These are nats.": math.log(total / d),
-            "This is the surprise at the first word.": math.log2(total / a),
+            "This is the surprisal of the first word.": math.log2(total / a),
         },
         "counted": {
-            "This is the count alone: the shorter history has its share.": hits / seen,
-            "The kinds are missing below.": (hits + kinds * shorter) / seen,
-            "The shorter history is weighed by 1, and not by the kinds.": (hits + shorter)
+            "This is the count alone: the shorter history has a weight, too.": hits / seen,
+            "The kinds are missing in the denominator.": (hits + kinds * shorter) / seen,
+            "The shorter history is weighted by 1, and not by the kinds.": (hits + shorter)
             / (seen + 1),
         },
     }
@@ -150,8 +156,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    stub = "def bits_of_answer(logits, tokens, characters): ..."
     return [
-        Exercise("bits_of_answer", stub, asks(numbers["prompt"])),
+        bits_of_answer(numbers["prompt"]),
         Exercise("next_word", "def next_word(): ...", on_paper(numbers)),
     ]

@@ -1,119 +1,122 @@
-"""The attention in today's models: a file of weights, and what a model keeps."""
+"""Modern attention: reading a file of weights, and the memory of a cache."""
 
 import json
 import math
-from typing import Any
+import struct
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import Function, agrees, gives
-from selfattn_book.exercises.checking.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.results import Case, Program
 
-KINDS = {"little": "<f4", "big": ">f4"}
-Tensors = dict[str, Tensor]
+Order = Literal["little", "big"]
+DTYPES = {"little": "<f4", "big": ">f4"}
 
 
 class File(bytes):
-    """The bytes of a file; a message names them by what they are."""
+    """The bytes of a file, with a brief representation."""
 
     def __repr__(self) -> str:
-        """Say what it is, and not all of it."""
+        """Return its size."""
         return f"a file of {len(self)} bytes"
 
 
-def drawn(seed: int, **shapes: tuple[int, ...]) -> Tensors:
-    """Return tensors of some shapes, by name."""
-    chance = torch.Generator().manual_seed(seed)
-    return {name: torch.randn(shape, generator=chance) for name, shape in shapes.items()}
-
-
-def written(tensors: Tensors, length: int, order: str, *, spaces: int = 0) -> File:
-    """Return a file; its header names the tensors in the order of the alphabet."""
-    places, body = {}, b""
+def file_of(tensors: dict[str, Tensor], length: int, order: Order, spaces: int) -> File:
+    """Return a file of tensors, with its header in alphabetical order."""
+    entries, body = {}, b""
     for name, tensor in tensors.items():
-        data = tensor.numpy().astype(KINDS[order]).tobytes()
-        place = [len(body), len(body) + len(data)]
-        places[name] = {"shape": list(tensor.shape), "data_offsets": place}
+        data = tensor.numpy().astype(DTYPES[order]).tobytes()
+        offsets = [len(body), len(body) + len(data)]
+        entries[name] = {"shape": list(tensor.shape), "data_offsets": offsets}
         body += data
-    text = json.dumps(dict(sorted(places.items()))).encode() + b" " * spaces
-    return File(len(text).to_bytes(length, order) + text + body)  # type: ignore[arg-type]
+    text = json.dumps(dict(sorted(entries.items()))).encode() + b" " * spaces
+    return File(len(text).to_bytes(length, order) + text + body)
 
 
-def reader(length: int, order: str, **parts: Any) -> Function:
-    """Return a function that reads a tensor; parts of it may be wrong."""
+def parsed(data: bytes, name: str, length: int, order: Order) -> tuple[int, int, int, list[int]]:
+    """Return where the body starts, where in it a tensor begins and ends, and its shape."""
+    start = length + int.from_bytes(data[:length], order)
+    entry = json.loads(data[length:start])[name]
+    return start, *entry["data_offsets"], entry["shape"]
+
+
+def reader(length: int, order: Order, **wrong: Any) -> Program:
+    """Return the program that reads a tensor, or one with some wrong parts."""
 
     def read(data: bytes, name: str) -> Tensor:
-        size = int.from_bytes(data[:length], order)  # type: ignore[arg-type]
-        entry = json.loads(data[length : length + size])[name]
-        begin, end = entry["data_offsets"]
-        start = parts.get("start", length + size)
-        body = data[start + begin : start + end] if "start" in parts else None
-        if body is None:
-            body = data[length + size :][begin:end]
-        if parts.get("first"):
-            body = data[length + size :][: end - begin]
-        kind = KINDS[parts.get("numbers", order)]
-        values = np.frombuffer(body, kind).reshape(entry["shape"], order=parts.get("by", "C"))
-        return torch.tensor(values.astype("float32"))
+        start, begin, end, shape = parsed(data, name, length, order)
+        begin, end = wrong.get("offsets", lambda begin, end: (begin, end))(begin, end)
+        start = wrong.get("start", start)
+        values = np.frombuffer(data[start + begin : start + end], wrong.get("dtype", DTYPES[order]))
+        return torch.tensor(values.astype("float32").reshape(shape, order=wrong.get("axes", "C")))
 
     return read
 
 
-def asks(length: int, order: str) -> list[Asked]:
-    """Return what is asked of a reader."""
-    other = {"little": "big", "big": "little"}[order]
-    wrong = [
-        ("Offsets count from the end of the text.", reader(length, order, start=0)),
-        (
-            "Offsets count from the end of the text.",
-            reader(length, order, start=length),
-        ),
-        (
-            f"The numbers are in the order {order}, too.",
-            reader(length, order, numbers=other),
-        ),
-        (
-            "Rows lie one after the other, not columns.",
-            reader(length, order, by="F"),
-        ),
-        ("The tensor begins at its own offset.", reader(length, order, first=True)),
-    ]
+def unpacked(length: int, order: Order) -> Program:
+    """Return the right program, number by number."""
 
-    def case(seed: int, name: str, *, spaces: int = 0, **shapes: tuple[int, ...]) -> Any:
-        return written(drawn(seed, **shapes), length, order, spaces=spaces), name
+    def read(data: bytes, name: str) -> Any:
+        start, begin, end, shape = parsed(data, name, length, order)
+        code = f"{'<' if order == 'little' else '>'}{(end - begin) // 4}f"
+        return np.array(struct.unpack(code, data[start:][begin:end])).reshape(shape).tolist()
 
+    return read
+
+
+def read_a_tensor(length: int, order: Order) -> Exercise:
+    """Return the exercise on reading a file."""
     section = "modern.html#what-is-in-a-file-of-weights"
-    asked: list[tuple[str, list[Any], int]] = [
-        ("a vector is read", [case(1, "x", x=(5,))], 2),
-        (
-            "a matrix has its shape",
-            [case(2, "x", x=(2, 3)), case(3, "x", x=(3, 1, 4))],
-            2,
-        ),
-        (
-            "one of several is found",
-            [
-                case(4, "w", z=(2, 2), w=(3, 2), a=(4,)),
-                case(5, "a", z=(2,), a=(2, 2)),
-            ],
-            2,
-        ),
-        (
-            "spaces behind the text are skipped",
-            [case(6, "x", spaces=5, x=(2, 3))],
-            1,
-        ),
-    ]
-    return [
-        Asked(message, agrees(reader(length, order), cases, *wrong), section, points)
-        for message, cases, points in asked
-    ]
+
+    def case(seed: int, name: str, spaces: int = 0, **shapes: tuple[int, ...]) -> Case:
+        chance = torch.Generator().manual_seed(seed)
+        tensors = {key: torch.randn(shape, generator=chance) for key, shape in shapes.items()}
+        return file_of(tensors, length, order, spaces), name
+
+    cases = {
+        "a vector is read": [case(1, "x", x=(5,))],
+        "a matrix has its shape": [case(2, "x", x=(2, 3)), case(3, "x", x=(3, 1, 4))],
+        "one of several is found": [
+            case(4, "w", z=(2, 2), w=(3, 2), a=(4,)),
+            case(5, "a", z=(2,), a=(2, 2)),
+        ],
+        "spaces behind the text are skipped": [case(6, "x", 5, x=(2, 3))],
+    }
+    points = (2, 2, 2, 1)
+    other = DTYPES["big" if order == "little" else "little"]
+    return Exercise(
+        "read",
+        "def read(data, name): ...",
+        [
+            Question(message, section, number, cases=lambda cases=cases: cases)  # type: ignore[misc]
+            for (message, cases), number in zip(cases.items(), points, strict=True)
+        ],
+        right=reader(length, order),
+        wrong={
+            "Offsets count from the end of the text, not from the beginning of the file.": (
+                reader(length, order, start=0)
+            ),
+            "Offsets count from the end of the text, not from its beginning.": (
+                reader(length, order, start=length)
+            ),
+            f"The numbers are in the order {order}, too.": reader(length, order, dtype=other),
+            "Rows are stored one after the other, not columns.": reader(length, order, axes="F"),
+            "The tensor begins at its own offset.": (
+                reader(length, order, offsets=lambda begin, end: (0, end - begin))
+            ),
+        },
+        unusual={"number by number": unpacked(length, order)},
+        returns="the tensor",
+        tolerance=1e-5,
+    )
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Asked]:
-    """Return what is asked on paper."""
+def on_paper(numbers: dict[str, Any]) -> list[Question]:
+    """Return the questions about a cache, a norm and a rotation on paper."""
     blocks, heads, keys = numbers["blocks"], numbers["heads"], numbers["key_heads"]
     row, (p, s) = numbers["row"], numbers["places"]
     each = 2 * blocks * keys * numbers["d_head"] * 2
@@ -121,7 +124,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
         "All heads of queries were counted; only keys and values are kept.": heads / keys,
         "Keys and values are kept, both.": 1 / 2,
         "A number takes two bytes.": 1 / 2,
-        "Every block keeps its own.": 1 / blocks,
+        "Every block has a cache of its own.": 1 / blocks,
     }
     size = math.sqrt(sum(x * x for x in row) / 4)
     mean = sum(row) / 4
@@ -147,9 +150,16 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
             "The root is missing.": [x / size**2 for x in row],
         },
         "score": {
-            "Positions turn by radians, not by degrees.": math.cos(math.radians(p - s)),
-            "This is the sine; the product of two hands is the cosine.": math.sin(p - s),
-            "Both turn, and only the difference is left.": math.cos(p) * math.cos(s),
+            "Each position is a rotation by a radian, not by a degree.": math.cos(
+                math.radians(p - s)
+            ),
+            "This is the sine; a dot product of unit vectors is the cosine of their angle.": math.sin(
+                p - s
+            ),
+            "Both vectors are rotated, and only the difference of their angles is left.": math.cos(
+                p
+            )
+            * math.cos(s),
         },
     }
     return gives(wanted, wrong, "modern.html#heads-that-share-their-keys", tolerance=0.002)
@@ -159,6 +169,6 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
     length, order = numbers["length_bytes"], numbers["order"]
     return [
-        Exercise("read", "def read(data, name): ...", asks(length, order)),
+        read_a_tensor(length, order),
         Exercise("on_paper", "def on_paper(): ...", on_paper(numbers)),
     ]
