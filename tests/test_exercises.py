@@ -11,6 +11,7 @@ from course.weeks import chapters as credit_chapters
 from course.weeks import week_of
 
 from selfattn_book.exercises.checking.chapters import chapters, exercises_of
+from selfattn_book.exercises.checking.exercise import programs_of
 from tests.book.pages import DOCS
 
 CODE, STUDENTS = "a code", ("ada", "grace-42", "Émilie du Châtelet")
@@ -96,9 +97,10 @@ def test_other_right_programs_pass(exercise, name):
 
 @pytest.mark.parametrize(("exercise", "sentence"), programs("wrong"))
 def test_each_wrong_program_is_named_by_its_sentence(exercise, sentence):
-    report = exercise(exercise.wrong[sentence])
-    assert report.points < report.possible
-    assert sentence in {answer.misconception for _, answer in report.results}
+    for program in programs_of(exercise.wrong[sentence]):
+        report = exercise(program)
+        assert report.points < report.possible
+        assert sentence in {answer.misconception for _, answer in report.results}
 
 
 @pytest.mark.parametrize("exercise", ALL)

@@ -62,7 +62,8 @@ class Exercise:
         stub: the code that a student begins with.
         questions: the requirements, in the order in which a student should satisfy them.
         right: the reference program.
-        wrong: wrong programs by the sentence of their misconception; they may raise in some cases.
+        wrong: a wrong program, or a tuple of them, by the sentence of their misconception; they may
+            raise in some cases.
         cases: returns the arguments of each call when an answer is checked; by default all cases of
             the questions.
         unusual: other right programs, by a short name, for the test.
@@ -92,7 +93,7 @@ class Exercise:
     stub: str
     questions: Sequence[Question]
     right: Program | None = None
-    wrong: Mapping[str, Program] = field(default_factory=dict)
+    wrong: Mapping[str, Program | tuple[Program, ...]] = field(default_factory=dict)
     cases: Cases = tuple
     unusual: Mapping[str, Program] = field(default_factory=dict)
     returns: str | tuple[str, ...] = "the result"
@@ -177,6 +178,11 @@ def form(result: Any, *case: Any) -> torch.Tensor:
     return torch.zeros(())
 
 
+def programs_of(wrong: Program | tuple[Program, ...]) -> tuple[Program, ...]:
+    """Return the wrong programs of one misconception."""
+    return wrong if isinstance(wrong, tuple) else (wrong,)
+
+
 class _Check:
     """Compare one answer with the programs of an exercise; each program runs once a case."""
 
@@ -227,8 +233,8 @@ class _Check:
             return some and all(alike(*pair, self.exercise.tolerance) for pair in pairs)
 
         return [
-            (sentence, lambda program=program: gives_the_same(program))  # type: ignore[misc]
-            for sentence, program in self.exercise.wrong.items()
+            (sentence, lambda each=each: any(map(gives_the_same, programs_of(each))))  # type: ignore[misc]
+            for sentence, each in self.exercise.wrong.items()
         ]
 
     def _results(self, program: Program, case: Case) -> Results | Answer:
