@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
-from selfattn_book.exercises.checking.numbers import drawn, numbers
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.results import Case, input_after
 
 D = 4
 EVEN, UNEVEN, MORE, EMPTY = [3, 3], [1, 3], [2, 5, 1], [2, 0, 6]
@@ -59,16 +59,6 @@ def busy_ranks(gradients: Tensor, counts: list[int]) -> Tensor:
     return n[n > 0] @ gradients[n > 0] / n.sum()
 
 
-def inputs_after(program: Program) -> Program:
-    """Return the program that returns its inputs as they are after a call."""
-
-    def called(gradients: Tensor, counts: list[int]) -> Tensor:
-        numbers(program(gradients, counts), "the gradient", (D,))
-        return torch.cat([gradients, torch.tensor(counts).to(gradients)[:, None]], dim=1)
-
-    return called
-
-
 HALVES = "scaling-out.html#two-halves-of-a-batch-by-hand"
 EXERCISES = [
     Exercise(
@@ -91,7 +81,7 @@ EXERCISES = [
             Question(
                 "its input is unchanged",
                 HALVES,
-                via=inputs_after,
+                via=input_after,
                 cases=lambda: [case(UNEVEN), case(EMPTY)],
             ),
         ],
