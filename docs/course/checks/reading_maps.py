@@ -81,22 +81,6 @@ def through_scores(cells: Cells) -> Program:
     return take_out
 
 
-def loop(steps: int) -> Program:
-    """Return the right program, row by row."""
-
-    def take_out(weights: Tensor, tokens: Tensor) -> Tensor:
-        made = weights.clone()
-        for text, row in zip(made, tokens.tolist(), strict=True):
-            for i, token in enumerate(row):
-                gone = [j for j in range(steps, i + 1) if row[j - steps] == token]
-                left = text[:, i].index_fill(-1, torch.tensor(gone, dtype=torch.long), 0)
-                total = left.sum(-1, keepdim=True)
-                text[:, i] = torch.where(total > 0, left / total, text[:, i])
-        return made
-
-    return take_out
-
-
 def wrong(steps: int) -> dict[str, Program]:
     """Return wrong programs by their misconceptions."""
     cells = behind(steps)
@@ -201,10 +185,7 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
             questions,
             right=without(behind(steps)),
             wrong=wrong(steps),
-            unusual={
-                "a mask on the scores": through_scores(behind(steps)),
-                "a loop": loop(steps),
-            },
+            unusual={"a mask on the scores": through_scores(behind(steps))},
             returns="the maps",
             tolerance=1e-5,
         ),

@@ -16,7 +16,7 @@ from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import missing
 
 Rows = list[list[int]]
-Change = Callable[[list[int]], list[int]]
+Around = tuple[list[int], list[int]]  # the tokens before and after a row
 PARTS = "source", "mask", "fed", "asked"
 TEXTS: list[tuple[Rows, Rows]] = [
     ([[5, 3, 8], [4, 4, 9, 2, 7]], [[6, 6, 1, 2], [3]]),
@@ -33,15 +33,16 @@ def padded(rows: Rows, before: bool = False) -> Tensor:
     return torch.tensor([more + row if before else row + more for row, more in pairs])
 
 
-def batch(source: Change, fed: Change, asked: Change, before: bool = False) -> Program:
-    """Return the program that makes these changes to each row, and pads the rows."""
+def batch(source: Around, fed: Around, asked: Around, before: bool = False) -> Program:
+    """Return the program that puts these tokens around each row, and pads the rows."""
 
     def make(sources: Rows, targets: Rows) -> tuple[Tensor, ...]:
         lengths = torch.tensor([len(row) for row in sources])
         mask = torch.arange(int(lengths.max())) < lengths[:, None]
-        changed = [source(row) for row in sources]
-        pairs = [[change(row) for row in targets] for change in (fed, asked)]
-        one, two, three = (padded(rows, before) for rows in (changed, *pairs))
+        one, two, three = (
+            padded([[*first, *row, *last] for row in rows], before)
+            for rows, (first, last) in ((sources, source), (targets, fed), (targets, asked))
+        )
         return one, mask[:, None, None], two, three
 
     return make
@@ -71,27 +72,21 @@ def by_library(start: int, end: int) -> Program:
     return make
 
 
+def around(start: int, end: int) -> tuple[Around, Around, Around, Around]:
+    """Return no tokens, the start, the end, and both."""
+    return ([], []), ([start], []), ([], [end]), ([start], [end])
+
+
 def wrong(start: int, end: int) -> dict[str, Program]:
     """Return wrong programs by their misconceptions."""
-
-    def words(row: list[int]) -> list[int]:
-        return row
-
-    def first(row: list[int]) -> list[int]:
-        return [start, *row]
-
-    def last(row: list[int]) -> list[int]:
-        return [*row, end]
-
-    def both(row: list[int]) -> list[int]:
-        return [start, *row, end]
-
-    right = batch(words, first, last)
+    words, first, last, both = around(start, end)
     return {
         "The padding is in front; it must be at the end.": batch(words, first, last, before=True),
         "A source has no end token here.": batch(last, first, last),
         "A source has no start token here.": batch(first, first, last),
-        "True was taken to mean hidden.": then(right, "mask", torch.logical_not),
+        "True was taken to mean hidden.": (
+            then(batch(words, first, last), "mask", torch.logical_not)
+        ),
         "Start and end are both in it: it is one position too long.": batch(words, both, both),
         "Nothing is shifted: it is fed what it is asked for.": batch(words, last, last),
         "Nothing is shifted: it is asked for what it is fed.": batch(words, first, first),
@@ -102,9 +97,7 @@ def wrong(start: int, end: int) -> dict[str, Program]:
             "asked",
             lambda x: torch.cat([x, torch.full_like(x[:, :1], end)], dim=1),
         ),
-        "Start and end are exchanged.": (
-            batch(words, lambda row: [end, *row], lambda row: [*row, start])
-        ),
+        "Start and end are exchanged.": batch(words, ([end], []), ([], [start])),
     }
 
 
@@ -176,6 +169,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Question]:
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
     start, end = numbers["start"], numbers["end"]
+    words, first, last, _ = around(start, end)
 
     def asked(message: str, part: str, points: int, section: str) -> Question:
         cases = [(*rows, part) for rows in TEXTS]
@@ -192,7 +186,7 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
                 asked("the decoder is fed the start, then the words", "fed", 2, vectors),
                 asked("it is asked for the words, then the end", "asked", 2, vectors),
             ],
-            right=batch(lambda row: row, lambda row: [start, *row], lambda row: [*row, end]),
+            right=batch(words, first, last),
             wrong=wrong(start, end),
             unusual={"PyTorch's padding": by_library(start, end)},
             returns="the tensor",
