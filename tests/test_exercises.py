@@ -2,6 +2,7 @@
 
 import ast
 import re
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,10 @@ from course.weeks import week_of
 
 from selfattn_book.exercises.checking.chapters import chapters, exercises_of
 from selfattn_book.exercises.checking.exercise import programs_of
+from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.results import near, results_of
+from selfattn_book.experiments.seeding import first_seed
+from selfattn_book.properties.answer import RefusedError
 from tests.book.pages import DOCS
 
 CODE, STUDENTS = "a code", ("ada", "grace-42", "Émilie du Châtelet")
@@ -160,3 +165,61 @@ def test_another_kind_of_result_is_told_apart(kind):
 def test_what_is_half_right_has_half_of_the_points():
     report = WINDOW(lambda n, width: WINDOW.right(n, n))
     assert (report.points, report.possible) == (3, 6)
+
+
+TABLE = [[0.5, 1.0], [2.0, 4.0]]
+HOLDERS = {
+    "tuples": tuple(map(tuple, TABLE)),
+    "whole numbers among others": [[0.5, 1], [2, 4]],
+    "fractions": [[Fraction(1, 2), Fraction(1)], [Fraction(2), Fraction(4)]],
+    "in the graph": torch.tensor(TABLE, requires_grad=True),
+    "16 bits": torch.tensor(TABLE).half(),
+    "a view": np.array(TABLE)[::-1][::-1],
+    "an array of objects": np.array(TABLE, dtype=object),
+    "a list of tensors": list(torch.tensor(TABLE)),
+    "a list of arrays": list(np.array(TABLE)),
+    "lists of numbers of NumPy": [[np.float32(x) for x in row] for row in TABLE],
+    "precisions mixed": [torch.tensor(TABLE[0]), torch.tensor(TABLE[1]).double()],
+    "an iterator": map(list, TABLE),
+}
+NO_NUMBERS = {
+    "None": (None, "missing", "it must return the table; got None"),
+    "text": ("0.5", "missing", "got a value of type str"),
+    "text inside": ([["0.5", "1"]] * 2, "missing", "got a value of type str"),
+    "a dictionary": ({0: 0.5}, "missing", "got a value of type dict"),
+    "ragged": ([[0.5], [1.0, 2.0]], "shape", r"got \(1,\) and \(2,\)"),
+}
+
+
+@pytest.mark.parametrize("kind", HOLDERS)
+def test_numbers_are_read_in_all_that_holds_them(kind):
+    (read,) = results_of(lambda: HOLDERS[kind], (), "the table")
+    assert near(read, torch.tensor(TABLE), 1e-4)
+    assert not read.requires_grad
+
+
+@pytest.mark.parametrize("kind", NO_NUMBERS)
+def test_what_holds_no_numbers_is_refused(kind):
+    got, what, message = NO_NUMBERS[kind]
+    with pytest.raises(RefusedError, match=message) as refused:
+        results_of(lambda: got, (), "the table")
+    assert refused.value.answer.kind == what
+
+
+def test_a_precision_has_its_own_tolerance():
+    off = torch.tensor([1.005])
+    assert near(off.half(), torch.ones(1), 1e-4)
+    assert not near(off, torch.ones(1), 1e-4)
+
+
+def test_an_argument_is_not_changed():
+    x = torch.ones(2)
+    assert results_of(lambda x: x.mul_(3), (x,), "it")[0].tolist() == [3, 3]
+    assert x.tolist() == [1, 1]
+
+
+def test_random_cases_change_with_the_first_seed():
+    before = drawn(3, seed=1)
+    assert before.equal(drawn(3, seed=1))
+    with first_seed(1000):
+        assert not before.equal(drawn(3, seed=1))

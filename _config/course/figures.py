@@ -11,12 +11,12 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.browser.site import NO_BROWSER, find_chromium  # noqa: E402
+from tests.browser.site import launched  # noqa: E402
 
 SITE = ROOT / "_build" / "html"
 MADE = ROOT / "_build" / "figures"
@@ -38,14 +38,9 @@ def main(names: list[str]) -> None:
     chosen = [page for page in pages if not names or page.stem in names]
     if not chosen:
         sys.exit(f"There must be a page of this name in {SITE}; got {', '.join(names) or 'none'}")
-    program = find_chromium()
-    if program is None:
-        sys.exit(NO_BROWSER)
     shutil.rmtree(MADE, ignore_errors=True)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    with launched() as browser:
         count = pack(browser, chosen, MADE)
-        browser.close()
     shutil.copy(ROOT / "LICENSE-TEXT", MADE)
     shutil.make_archive(str(MADE), "zip", MADE)
     print(f"{count} figures are in {MADE}, and in {MADE.name}.zip beside it")

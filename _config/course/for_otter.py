@@ -8,7 +8,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from _config.course.weeks import Exercise, Week
-from selfattn_book.exercises.checking.exercise import Asked
+from selfattn_book.exercises.checking.exercise import Question
 
 Cell = Any
 HAND_IN = """Write your id as a text, run all cells from the top, and hand in this notebook.
@@ -116,7 +116,7 @@ def tests(week: Week, exercise: Exercise) -> list[Cell]:
     return [new_raw_cell("# BEGIN TESTS"), *cells, new_raw_cell("# END TESTS")]
 
 
-def hidden(name: str, number: int, asked: Asked) -> str:
+def hidden(name: str, number: int, asked: Question) -> str:
     """Return the test that asks one thing."""
     body = f"def test_{name}_{number}(env):\n    from asked import ask\n    ask(env, {name!r}, {number})"
     message = re.sub(r"[\"\\]", "", f"{asked.message}: read {asked.section} again")

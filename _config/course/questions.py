@@ -9,7 +9,6 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,28 +20,58 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = ROOT / "_build" / "html" / "questions"
 MADE = ROOT / "_build" / "questions"
-QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
-MATCH = "http://www.imsglobal.org/question/qti_v2p1/rptemplates/match_correct"
 EPOCH = (2020, 1, 1, 0, 0, 0)  # so that the same questions make the same file
+Chapter = dict[str, Any]  # its name, number, title and questions, as the build has left them
 
-
-@dataclass
-class Chapter:
-    """The questions of a chapter, as the build has left them."""
-
-    name: str
-    title: str
-    questions: list[dict[str, Any]]
+ITEM = """<?xml version="1.0" encoding="UTF-8"?>
+<assessmentItem xmlns="http://www.imsglobal.org/xsd/imsqti_v2p1" identifier="{name}" title="{name}"
+  adaptive="false" timeDependent="false">
+<responseDeclaration identifier="RESPONSE" cardinality="single" baseType="identifier">
+<correctResponse><value>{right}</value></correctResponse>
+</responseDeclaration>
+<outcomeDeclaration identifier="SCORE" cardinality="single" baseType="float">
+<defaultValue><value>0</value></defaultValue>
+</outcomeDeclaration>
+<outcomeDeclaration identifier="FEEDBACK" cardinality="single" baseType="identifier"/>
+<itemBody><choiceInteraction responseIdentifier="RESPONSE" shuffle="true" maxChoices="1">
+<prompt>{question}</prompt>{choices}
+</choiceInteraction></itemBody>
+<responseProcessing>
+<responseCondition><responseIf><match><variable identifier="RESPONSE"/><correct
+identifier="RESPONSE"/></match><setOutcomeValue identifier="SCORE"><baseValue
+baseType="float">1</baseValue></setOutcomeValue></responseIf></responseCondition>
+<setOutcomeValue identifier="FEEDBACK"><variable identifier="RESPONSE"/></setOutcomeValue>
+</responseProcessing>
+{feedback}
+</assessmentItem>
+"""
+CHOICE = '<simpleChoice identifier="{letter}">{option}</simpleChoice>'
+FEEDBACK = (
+    '<modalFeedback outcomeIdentifier="FEEDBACK" identifier="{letter}" showHide="show">'
+    "{reason}</modalFeedback>"
+)
+TEST = """<?xml version="1.0" encoding="UTF-8"?>
+<assessmentTest xmlns="http://www.imsglobal.org/xsd/imsqti_v2p1" identifier="{name}" title="{title}">
+<testPart identifier="part" navigationMode="nonlinear" submissionMode="individual">
+<assessmentSection identifier="section" title="{title}" visible="true">{items}</assessmentSection>
+</testPart>
+</assessmentTest>
+"""
+MANIFEST = """<?xml version="1.0" encoding="UTF-8"?>
+<manifest xmlns="http://www.imsglobal.org/xsd/imscp_v1p1" identifier="questions">
+<metadata><schema>QTIv2.1 Package</schema><schemaversion>1.0.0</schemaversion></metadata>
+<organizations/>
+<resources>{resources}</resources>
+</manifest>
+"""
 
 
 def chapters() -> list[Chapter]:
-    """Return the chapters that ask something, in their order."""
-    read = [(file.stem, json.loads(file.read_text("utf-8"))) for file in BUILT.glob("*.json")]
-    read.sort(key=lambda pair: pair[1]["number"])
-    return [Chapter(name, page["title"], page["questions"]) for name, page in read]
-
-
-# -- Markdown as HTML -------------------------------------------------------------------
+    """Return the chapters with questions, in their order."""
+    read = [
+        json.loads(file.read_text("utf-8")) | {"name": file.stem} for file in BUILT.glob("*.json")
+    ]
+    return sorted(read, key=lambda chapter: chapter["number"])
 
 
 def formula(content: str, options: dict[str, Any]) -> str:
@@ -64,17 +93,16 @@ def html(text: str) -> str:
     return re.sub(r'</?(span|div|eq)( class="math[^"]*")?>', "", written)
 
 
-def reason(text: str) -> str:
-    """Return what is said of an option as a sentence of its own.
-
-    Example:
-        >>> reason("is true of later rows."), reason("It is 1.")
-        ('This answer is true of later rows.', 'It is 1.')
-    """
-    return f"This answer {text}" if text[:1].islower() else text
+def options(asked: Chapter) -> Iterator[dict[str, str]]:
+    """Yield the options of a question, each with its letter and reason, as HTML."""
+    for letter, option, why in zip("abcdefgh", asked["options"], asked["reasons"], strict=False):
+        reason = f"This answer {why}" if why[:1].islower() else why
+        yield {"letter": letter, "option": html(option), "reason": html(reason)}
 
 
-# -- GIFT ----------------------------------------------------------------------------------
+def right(asked: Chapter) -> str:
+    """Return the letter of the right option."""
+    return "abcdefgh"[asked["right"]]
 
 
 def gift(chapter: Chapter) -> str:
@@ -82,122 +110,60 @@ def gift(chapter: Chapter) -> str:
 
     Source: https://docs.moodle.org/en/GIFT_format
     """
-    head = f"// {chapter.title}\n$CATEGORY: {chapter.title.replace('/', '-')}\n"
-    return "\n".join([head, *map(gift_question, chapter.questions)])
-
-
-def gift_question(asked: dict[str, Any]) -> str:
-    """Return one question, with a feedback for each option."""
-    marks = ["=" if number == asked["right"] else "~" for number in range(len(asked["options"]))]
-    options = [
-        f"\t{mark}[html]{gift_text(option)}#[html]{gift_text(reason(why))}"
-        for mark, option, why in zip(marks, asked["options"], asked["reasons"], strict=True)
-    ]
-    question = f"::{asked['name']}::[html]{gift_text(asked['question'])} {{"
-    return "\n".join([question, *options, "}\n"])
+    lines = [f"// {chapter['title']}\n$CATEGORY: {chapter['title'].replace('/', '-')}\n"]
+    for asked in chapter["questions"]:
+        lines.append(f"::{asked['name']}::[html]{gift_text(html(asked['question']))} {{")
+        for each in options(asked):
+            mark = "=" if each["letter"] == right(asked) else "~"
+            option, reason = gift_text(each["option"]), gift_text(each["reason"])
+            lines.append(f"\t{mark}[html]{option}#[html]{reason}")
+        lines.append("}\n")
+    return "\n".join(lines)
 
 
 def gift_text(text: str) -> str:
-    """Return HTML in which GIFT takes no letter for its own."""
-    return re.sub(r"([\\~=#{}:])", r"\\\1", html(text))
+    """Escape the characters that mean something in GIFT."""
+    return re.sub(r"([\\~=#{}:])", r"\\\1", text)
 
 
-# -- QTI 2.1 ---------------------------------------------------------------------------------
-
-
-def item(asked: dict[str, Any]) -> str:
+def qti_item(asked: Chapter) -> str:
     """Return one question as an item of QTI, with a feedback for each option."""
-    offered = list(zip("abcdefgh", asked["options"], asked["reasons"], strict=False))
-    right = offered[asked["right"]][0]
-    choices = "".join(
-        f'<simpleChoice identifier="{letter}">{html(option)}</simpleChoice>'
-        for letter, option, _ in offered
+    return ITEM.format(
+        name=asked["name"],
+        right=right(asked),
+        question=html(asked["question"]),
+        choices="".join(CHOICE.format(**each) for each in options(asked)),
+        feedback="".join(FEEDBACK.format(**each) for each in options(asked)),
     )
-    feedback = "".join(
-        f'<modalFeedback outcomeIdentifier="FEEDBACK" identifier="{letter}" showHide="show">'
-        f"{html(reason(why))}</modalFeedback>"
-        for letter, _, why in offered
-    )
-    return f"""<?xml version="1.0" encoding="UTF-8"?>
-<assessmentItem xmlns="{QTI}" identifier="{asked["name"]}" title="{asked["name"]}"
-  adaptive="false" timeDependent="false">
-<responseDeclaration identifier="RESPONSE" cardinality="single" baseType="identifier">
-<correctResponse><value>{right}</value></correctResponse>
-</responseDeclaration>
-<outcomeDeclaration identifier="SCORE" cardinality="single" baseType="float">
-<defaultValue><value>0</value></defaultValue>
-</outcomeDeclaration>
-<outcomeDeclaration identifier="FEEDBACK" cardinality="single" baseType="identifier"/>
-<itemBody><choiceInteraction responseIdentifier="RESPONSE" shuffle="true" maxChoices="1">
-<prompt>{html(asked["question"])}</prompt>{choices}
-</choiceInteraction></itemBody>
-<responseProcessing>
-<responseCondition><responseIf><match><variable identifier="RESPONSE"/><correct
-identifier="RESPONSE"/></match><setOutcomeValue identifier="SCORE"><baseValue
-baseType="float">1</baseValue></setOutcomeValue></responseIf></responseCondition>
-<setOutcomeValue identifier="FEEDBACK"><variable identifier="RESPONSE"/></setOutcomeValue>
-</responseProcessing>
-{feedback}
-</assessmentItem>
-"""
 
 
-def test(chapter: Chapter) -> str:
+def qti_test(chapter: Chapter) -> str:
     """Return the questions of a chapter as a test of QTI."""
-    parts = "".join(
-        f'<assessmentItemRef identifier="{asked["name"]}" href="{asked["name"]}.xml"/>'
-        for asked in chapter.questions
-    )
-    title = escape(chapter.title)
-    return f"""<?xml version="1.0" encoding="UTF-8"?>
-<assessmentTest xmlns="{QTI}" identifier="{chapter.name}" title="{title}">
-<testPart identifier="part" navigationMode="nonlinear" submissionMode="individual">
-<assessmentSection identifier="section" title="{title}" visible="true">{parts}</assessmentSection>
-</testPart>
-</assessmentTest>
-"""
-
-
-def manifest(found: list[Chapter]) -> str:
-    """Return the list of what is in the package."""
-    items = [
-        resource(asked["name"], "imsqti_item_xmlv2p1", [])
-        for chapter in found
-        for asked in chapter.questions
-    ]
-    tests = [
-        resource(
-            f"test-{chapter.name}",
-            "imsqti_test_xmlv2p1",
-            [asked["name"] for asked in chapter.questions],
-        )
-        for chapter in found
-    ]
-    return f"""<?xml version="1.0" encoding="UTF-8"?>
-<manifest xmlns="http://www.imsglobal.org/xsd/imscp_v1p1" identifier="questions">
-<metadata><schema>QTIv2.1 Package</schema><schemaversion>1.0.0</schemaversion></metadata>
-<organizations/>
-<resources>{"".join([*items, *tests])}</resources>
-</manifest>
-"""
+    names = [asked["name"] for asked in chapter["questions"]]
+    items = [f'<assessmentItemRef identifier="{name}" href="{name}.xml"/>' for name in names]
+    title = escape(chapter["title"])
+    return TEST.format(name=chapter["name"], title=title, items="".join(items))
 
 
 def resource(name: str, kind: str, needs: list[str]) -> str:
-    """Return one entry of the list."""
+    """Return one entry of the manifest."""
     needed = "".join(f'<dependency identifierref="{other}"/>' for other in needs)
     return (
-        f'<resource identifier="{name}" type="{kind}" href="{name}.xml">'
+        f'<resource identifier="{name}" type="imsqti_{kind}_xmlv2p1" href="{name}.xml">'
         f'<file href="{name}.xml"/>{needed}</resource>'
     )
 
 
 def package(found: list[Chapter]) -> Iterator[tuple[str, str]]:
     """Yield the files of the package."""
-    yield "imsmanifest.xml", manifest(found)
+    items, tests = [], []
     for chapter in found:
-        yield f"test-{chapter.name}.xml", test(chapter)
-        for asked in chapter.questions:
-            yield f"{asked['name']}.xml", item(asked)
+        names = [asked["name"] for asked in chapter["questions"]]
+        items += [resource(name, "item", []) for name in names]
+        tests.append(resource(f"test-{chapter['name']}", "test", names))
+        yield f"test-{chapter['name']}.xml", qti_test(chapter)
+        yield from ((f"{asked['name']}.xml", qti_item(asked)) for asked in chapter["questions"])
+    yield "imsmanifest.xml", MANIFEST.format(resources="".join(items + tests))
 
 
 def main() -> None:
@@ -207,12 +173,12 @@ def main() -> None:
         sys.exit("There are no questions yet: run the session 'book' first.")
     MADE.mkdir(parents=True, exist_ok=True)
     for chapter in found:
-        (MADE / f"{chapter.name}.gift").write_text(gift(chapter), "utf-8")
+        (MADE / f"{chapter['name']}.gift").write_text(gift(chapter), "utf-8")
     (MADE / "questions.gift").write_text("\n".join(map(gift, found)), "utf-8")
     with ZipFile(MADE / "questions-qti21.zip", "w", ZIP_DEFLATED) as archive:
         for name, text in package(found):
             archive.writestr(ZipInfo(name, EPOCH), text)
-    count = sum(len(chapter.questions) for chapter in found)
+    count = sum(len(chapter["questions"]) for chapter in found)
     print(f"{count} questions of {len(found)} chapters are in {MADE}.")
 
 

@@ -3,12 +3,10 @@
 import sys
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.browser.site import NO_BROWSER, find_chromium  # noqa: E402
+from tests.browser.site import launched  # noqa: E402
 
 BUILT = ROOT / "_build" / "html" / "sheets"
 MADE = ROOT / "_build" / "sheets"
@@ -19,17 +17,12 @@ def main() -> None:
     sheets = sorted(BUILT.glob("*.html"))
     if not sheets:
         sys.exit("There are no sheets yet: run the session 'book' first.")
-    program = find_chromium()
-    if program is None:
-        sys.exit(NO_BROWSER)
     MADE.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    with launched() as browser:
         page = browser.new_page()
         for sheet in sheets:
             page.goto(sheet.as_uri())
             page.pdf(path=MADE / f"{sheet.stem}.pdf", format="A4")
-        browser.close()
     print(f"{len(sheets)} reading sheets are in {MADE}")
 
 

@@ -1,176 +1,127 @@
-"""Reading maps: how much attention goes to earlier copies of a token."""
+"""Reading attention maps with care: how much attention goes to earlier copies of a token."""
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Asked, Exercise, checker
-from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.properties.answer import YES, Answer, RefusedError, all_of
-from selfattn_book.properties.calls import call
-
-CopyScore = Callable[[Tensor, Tensor], Any]
-Case = tuple[Tensor, Tensor]
-SIZES = ((3, 2, 7, 3), (2, 5, 11, 4), (4, 1, 5, 2))  # texts, heads, length, tokens
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.results import Case
 
 
-def case(size: tuple[int, int, int, int]) -> Case:
-    """Draw causal maps, and tokens of which some come again."""
-    count, heads, length, kinds = size
+def case(texts: int, heads: int, length: int, vocabulary: int) -> Case:
+    """Return random causal maps, and tokens of which some are repeated."""
     chance = torch.Generator().manual_seed(length)
-    scores = torch.randn(count, heads, length, length, generator=chance)
+    scores = torch.randn(texts, heads, length, length, generator=chance)
     later = torch.ones(length, length, dtype=torch.bool).triu(1)
     weights = (2 * scores.double()).masked_fill(later, -torch.inf).softmax(-1)
-    return weights, torch.randint(kinds, (count, length), generator=chance)
+    return weights, torch.randint(vocabulary, (texts, length), generator=chance)
 
 
-CASES = tuple(map(case, SIZES))
+def cases() -> list[Case]:
+    """Return maps of several sizes."""
+    return [case(3, 2, 7, 3), case(2, 5, 11, 4), case(4, 1, 5, 2)]
 
 
-def scores_of(copy_score: CopyScore, given: Case) -> Tensor:
-    """Return what an answer says of a case, if it is one number for each head."""
-    weights, tokens = given
-    made = call(copy_score, weights.clone(), tokens.clone())
-    if made is None:
-        raise RefusedError(Answer("missing", "it must return scores; got None."))
-    found = tensor_of(made, "the scores")
-    heads = weights.size(1)
-    if tuple(found.shape) != (heads,):
-        message = f"for {heads} heads the scores have shape ({heads},)"
-        raise RefusedError(Answer("shape", f"{message}; got {tuple(found.shape)}."))
-    return found.detach().double()
+def extremes() -> list[Case]:
+    """Return maps of a head that attends to copies alone, and of one that attends to itself."""
+    tokens = torch.tensor([[0, 1, 0, 1, 1]])
+    copies = copies_of(tokens)[0].double()
+    copies[:2, 0] = 1.0  # without a copy, somewhere
+    weights = torch.stack([copies / copies.sum(-1, keepdim=True), torch.eye(5).double()])
+    return [(weights[None], tokens)]
+
+
+def copies_of(tokens: Tensor) -> Tensor:
+    """Return which keys are earlier copies of each query, (B, T, T)."""
+    return (tokens[:, :, None] == tokens[:, None, :]).tril(-1)
 
 
 def score(
-    given: Case,
+    weights: Tensor,
+    tokens: Tensor,
     *,
     itself: bool = False,
     after: bool = False,
     latest: bool = False,
-    turned: bool = False,
+    mean: bool = False,
     all_queries: bool = False,
-    each: bool = False,
 ) -> Tensor:
-    """Return the right scores, or those that follow from a misconception."""
-    weights, tokens = given
-    length = tokens.size(1)
-    same = tokens[:, :, None] == tokens[:, None, :]
-    earlier = torch.ones(length, length, dtype=torch.bool).tril(-1)
-    cells = same & (earlier | torch.eye(length, dtype=torch.bool) & itself)
-    asked = (same & earlier).any(-1)
+    """Return the scores of the heads, or those of a misconception."""
+    cells = copies = copies_of(tokens)
+    queries = torch.ones_like(copies).any(-1) if all_queries else copies.any(-1)
+    if itself:
+        cells = copies | torch.eye(tokens.size(1), dtype=torch.bool)
     if latest:
         cells = cells & (cells.flip(-1).cumsum(-1).flip(-1) == 1)
     if after:
-        cells = cells.roll(1, dims=-1) & torch.ones_like(earlier).tril()
-    if turned:
-        weights = weights.mT
-    looks = (weights * cells[:, None]).sum(-1)
-    if each:  # a mean over copies, not their sum
-        looks = looks / cells.sum(-1).clamp(min=1)[:, None]
-    if all_queries:
-        return looks.mean((0, 2))
-    return (looks * asked[:, None]).sum((0, 2)) / asked.sum()
+        cells = cells.roll(1, dims=-1).tril()
+    attention = (weights * cells[:, None]).sum(-1)
+    if mean:
+        attention = attention / cells.sum(-1).clamp(min=1)[:, None]
+    return attention.transpose(0, 1)[:, queries].mean(1)
 
 
-MISTAKES: list[tuple[str, Callable[[Case], Tensor]]] = [
-    ("A token counts as a copy of itself.", partial(score, itself=True)),
-    (
-        "A token counts as a copy of itself, and the mean goes over all queries.",
-        partial(score, itself=True, all_queries=True),
-    ),
-    (
-        "The mean goes over all queries, also those without a copy.",
-        partial(score, all_queries=True),
-    ),
-    (
-        "This looks at what came after the copy, as the induction score does.",
-        partial(score, after=True),
-    ),
-    ("Only the latest copy was counted.", partial(score, latest=True)),
-    ("Rows and columns are exchanged: a row asks.", partial(score, turned=True)),
-    ("A mean over the copies was taken, not their sum.", partial(score, each=True)),
-    ("The sum was not divided by the number of queries.", lambda c: _total(c)),
-    ("This is the rest, what the copies do not get.", lambda c: 1 - score(c)),
-]
+def loop(weights: Tensor, tokens: Tensor) -> list[float]:
+    """Add up the attention of each query."""
+    total, count = [0.0] * weights.size(1), 0
+    for text, row in zip(weights, tokens.tolist(), strict=True):
+        for i, token in enumerate(row):
+            copies = [j for j in range(i) if row[j] == token]
+            count += bool(copies)
+            total = [t + float(head[i, copies].sum()) for t, head in zip(total, text, strict=True)]
+    return [t / count for t in total]
 
 
-def _total(given: Case) -> Tensor:
-    tokens = given[1]
-    same = tokens[:, :, None] == tokens[:, None, :]
-    asked = (same & torch.ones(same.shape[1:], dtype=torch.bool).tril(-1)).any(-1)
-    return score(given) * asked.sum()
+def in_place(weights: Tensor, tokens: Tensor) -> Tensor:
+    """Set all other cells to 0."""
+    weights *= copies_of(tokens)[:, None]
+    return weights.sum((0, 2, 3)) / copies_of(tokens).any(-1).sum()
 
 
-def is_one_a_head(copy_score: CopyScore) -> Answer:
-    """Ask for one number a head, which it is if it can be asked."""
-    for given in CASES:
-        scores_of(copy_score, given)
-    return YES
-
-
-def is_right(copy_score: CopyScore) -> Answer:
-    """Ask for the scores of maps that were drawn."""
-
-    def one(given: Case) -> Answer:
-        found, wanted = scores_of(copy_score, given), score(given)
-        if torch.allclose(found, wanted, atol=1e-5):
-            return YES
-        head = int((found - wanted).abs().nan_to_num(torch.inf).argmax())
-        message = f"head {head} has {float(found[head]):.4f}, not {float(wanted[head]):.4f}"
-        size = tuple(given[0].shape)
-        return Answer("mathematics", f"in maps of shape {size}, {message}.")
-
-    def explains(wrong: Callable[[Case], Tensor]) -> bool:
-        return all(
-            torch.allclose(scores_of(copy_score, given), wrong(given), atol=1e-5) for given in CASES
-        )
-
-    named = ((message, partial(explains, wrong)) for message, wrong in MISTAKES)
-    return all_of(map(one, CASES)).because(*named)
-
-
-def knows_extremes(copy_score: CopyScore) -> Answer:
-    """Ask about heads that look at nothing but copies, and at nothing but themselves."""
-    tokens = torch.tensor([[0, 1, 0, 1, 1]])
-    weights = torch.zeros(1, 2, 5, 5, dtype=torch.float64)
-    weights[0, 1] = torch.eye(5)
-    copies = tokens[:, :, None] == tokens[:, None, :]
-    copies &= torch.ones(5, 5, dtype=torch.bool).tril(-1)
-    weights[0, 0] = copies[0] / copies[0].sum(-1, keepdim=True).clamp(min=1)
-    weights[0, 0, :2, 0] = 1.0  # they have no copy, and must look somewhere
-    found = scores_of(copy_score, (weights, tokens))
-    if torch.allclose(found, torch.tensor([1.0, 0.0]).double(), atol=1e-5):
-        return YES
-    message = "a head that looks at earlier copies alone has 1, one that looks at itself 0"
-    said = ", ".join(f"{value:.4f}" for value in found.tolist())
-    return Answer("mathematics", f"{message}; got {said}.")
-
-
+COPIES = "reading-maps.html#letters-that-come-again"
 EXERCISES = [
     Exercise(
         "copy_score",
         "def copy_score(weights, tokens):\n    ...",
         [
-            Asked(
-                "it is one number for each head",
-                is_one_a_head,
-                "reading-maps.html#letters-that-come-again",
-            ),
-            Asked(
+            Question("it is one number for each head", COPIES, view=form),
+            Question(
                 "it is 1 for a head that looks at copies alone, and 0 for one that does not",
-                knows_extremes,
-                "reading-maps.html#letters-that-come-again",
+                COPIES,
+                cases=extremes,
             ),
-            Asked(
-                "it is right on maps that were drawn",
-                is_right,
-                "reading-maps.html#exercises",
-                points=2,
+            Question(
+                "it is right on maps that were drawn", "reading-maps.html#exercises", points=2
             ),
         ],
+        right=score,
+        wrong={
+            "A token counts as a copy of itself.": partial(score, itself=True),
+            "A token counts as a copy of itself, and the mean goes over all queries.": (
+                partial(score, itself=True, all_queries=True)
+            ),
+            "The mean goes over all queries, also those without a copy.": (
+                partial(score, all_queries=True)
+            ),
+            "This looks at what came after the copy, as the induction score does.": (
+                partial(score, after=True)
+            ),
+            "Only the latest copy was counted.": partial(score, latest=True),
+            "Rows and columns are exchanged: a row belongs to a query.": (
+                lambda weights, tokens: score(weights.mT, tokens)
+            ),
+            "A mean over the copies was taken, not their sum.": partial(score, mean=True),
+            "The sum was not divided by the number of queries.": (
+                lambda weights, tokens: score(weights, tokens) * copies_of(tokens).any(-1).sum()
+            ),
+            "This is the rest: the attention that the copies do not get.": (
+                lambda weights, tokens: 1 - score(weights, tokens)
+            ),
+        },
+        cases=cases,
+        unusual={"a loop": loop, "in place": in_place},
+        returns="the scores",
     )
 ]
 check = checker(EXERCISES)

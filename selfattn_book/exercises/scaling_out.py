@@ -1,117 +1,62 @@
-"""More than one machine: the gradient of a batch that was not cut evenly."""
-
-from collections.abc import Callable, Sequence
+"""Distributed training: the gradient of a batch that is split unevenly."""
 
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Asked, Exercise, checker
-from selfattn_book.exercises.checking.numbers import (
-    asked,
-    compared,
-    drawn,
-    likely,
-    numbers,
-)
-from selfattn_book.properties.answer import YES, Answer, equal
-from selfattn_book.properties.calls import call
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.results import Case, input_after
 
-Gather = Callable[[Tensor, list[int]], object]
-WIDTH = 4
+D = 4
 EVEN, UNEVEN, MORE, EMPTY = [3, 3], [1, 3], [2, 5, 1], [2, 0, 6]
-IDLE = "A rank without examples has the mean of nothing, and 0 times nan is nan."
 
 
-def means_of(counts: Sequence[int]) -> Tensor:
-    """Return what each rank brings: the mean over its examples, which of none is nan."""
-    means = drawn(len(counts), WIDTH, seed=31 + sum(counts))
+def case(counts: list[int]) -> Case:
+    """Return the mean gradient of each rank, nan without examples, and the counts."""
+    means = drawn(len(counts), D, seed=31 + sum(counts))
     means[torch.tensor(counts) == 0] = torch.nan
-    return means
+    return means, list(counts)
 
 
-def gathered(gather: Gather, counts: list[int]) -> Tensor:
-    """Return the gradient that an answer makes, with one number for each of a rank's."""
-    got = asked(gather, means_of(counts), list(counts))
-    return numbers(got, "the gradient", (WIDTH,))
+def weighted(gradients: Tensor, counts: list[int]) -> Tensor:
+    """Return the gradient of the whole batch."""
+    return total(gradients, counts) / sum(counts)
 
 
-def weighted(counts: Sequence[int]) -> Tensor:
-    """Return the right gradient."""
-    return summed(counts) / sum(counts)
-
-
-def summed(counts: Sequence[int]) -> Tensor:
+def total(gradients: Tensor, counts: list[int]) -> Tensor:
     """Return the sum over all examples."""
-    means, shares = means_of(counts), torch.tensor(counts)[:, None]
-    return (shares * means.nan_to_num()).sum(0)
+    return (torch.tensor(counts)[:, None] * gradients.nan_to_num()).sum(0)
 
 
-def wrong(counts: Sequence[int]) -> dict[str, Tensor]:
-    """Return misconceptions, each with the gradient that follows from it."""
-    means, share = means_of(counts), torch.tensor(counts)[:, None]
-    known = means.nan_to_num()
-    turned = known / share.clamp(min=1)
-    return {
-        "This is the mean of the ranks' means: a small part counts as much as a large one.": (
-            known.mean(0)
-        ),
-        "The means were added, and never divided.": known.sum(0),
-        "The sum over the examples was not divided by how many there are.": summed(counts),
-        "The sum over the examples is divided by the number of ranks.": summed(counts)
-        / len(counts),
-        "The shares sum to one already; it was divided by the number of ranks as well.": (
-            weighted(counts) / len(counts)
-        ),
-        "The more examples a rank has, the less it counts.": (
-            turned.sum(0) / (1 / share).where(share > 0, 0).sum()
-        ),
-        "Only the first rank was heard.": known[0],
-        "Only the last rank was heard.": known[-1],
-    }
+def inverted(gradients: Tensor, counts: list[int]) -> Tensor:
+    """Weight each rank by one over its count."""
+    weights = torch.tensor([1 / n if n else 0.0 for n in counts]).to(gradients)
+    return weights @ gradients.nan_to_num() / weights.sum()
 
 
-def gives_one_gradient(gather: Gather) -> Answer:
-    """Ask for one gradient, which it gives if it can be asked."""
-    gathered(gather, EVEN)
-    return YES
+def idle_as_nan(gradients: Tensor, counts: list[int]) -> Tensor:
+    """Multiply the mean of no examples by 0."""
+    return (torch.tensor(counts)[:, None] * gradients).sum(0) / sum(counts)
 
 
-def averages_even_parts(gather: Gather) -> Answer:
-    """Ask for the plain mean where all ranks have the same number of examples."""
-    return _compared(gather, EVEN)
+def in_place(gradients: Tensor, counts: list[int]) -> Tensor:
+    """Change the gradients."""
+    gradients.nan_to_num_().mul_(torch.tensor(counts)[:, None])
+    return gradients.sum(0) / sum(counts)
 
 
-def weighs_uneven_parts(gather: Gather) -> Answer:
-    """Ask that each example counts the same, on however many ranks."""
-    first = _compared(gather, UNEVEN)
-    return first if not first else _compared(gather, MORE)
+def loop(gradients: Tensor, counts: list[int]) -> list[float]:
+    """Sum rank by rank."""
+    sums = [0.0] * D
+    for row, count in zip(gradients.tolist(), counts, strict=True):
+        sums = [s + count * x for s, x in zip(sums, row, strict=True)] if count else sums
+    return [s / sum(counts) for s in sums]
 
 
-def passes_over_idle_ranks(gather: Gather) -> Answer:
-    """Ask for numbers where a rank has no example."""
-    got = gathered(gather, EMPTY)
-    if got.isnan().any():
-        message = f"with counts {EMPTY} the gradient is nan."
-        return Answer("mathematics", message).because((IDLE, lambda: True))
-    return _compared(gather, EMPTY)
-
-
-def leaves_its_input(gather: Gather) -> Answer:
-    """Ask that the gradients and counts of the ranks are unchanged, also of an idle rank."""
-    for kept in (UNEVEN, EMPTY):
-        means = means_of(kept)
-        before, counts = means.clone(), list(kept)
-        numbers(call(gather, means, counts), "the gradient", (WIDTH,))
-        if not equal(means, before) or counts != kept:
-            return Answer("mathematics", "it changes its input; take a copy first.")
-    return YES
-
-
-def _compared(gather: Gather, counts: list[int]) -> Answer:
-    got = gathered(gather, counts)
-    message = f"is {{got}}, not {{wanted}}, with counts {counts}"
-    answer = compared(got, weighted(counts), "the gradient", ("number",), message=message)
-    return answer.because(*likely(got, wrong(counts)))
+def busy_ranks(gradients: Tensor, counts: list[int]) -> Tensor:
+    """Select the ranks with examples."""
+    n = torch.tensor(counts).to(gradients)
+    return n[n > 0] @ gradients[n > 0] / n.sum()
 
 
 HALVES = "scaling-out.html#two-halves-of-a-batch-by-hand"
@@ -120,21 +65,47 @@ EXERCISES = [
         "whole_gradient",
         "def whole_gradient(gradients, counts):\n    ...",
         [
-            Asked("it gives one gradient", gives_one_gradient, HALVES),
-            Asked("even parts give the plain mean", averages_even_parts, HALVES),
-            Asked(
+            Question("it gives one gradient", HALVES, view=form, cases=lambda: [case(EVEN)]),
+            Question("even parts give the plain mean", HALVES, cases=lambda: [case(EVEN)]),
+            Question(
                 "in uneven parts each example counts the same",
-                weighs_uneven_parts,
                 HALVES,
                 points=2,
+                cases=lambda: [case(UNEVEN), case(MORE)],
             ),
-            Asked(
+            Question(
                 "a rank without examples is passed over",
-                passes_over_idle_ranks,
                 "scaling-out.html#exercises",
+                cases=lambda: [case(EMPTY)],
             ),
-            Asked("its input is unchanged", leaves_its_input, HALVES),
+            Question(
+                "its input is unchanged",
+                HALVES,
+                via=input_after,
+                cases=lambda: [case(UNEVEN), case(EMPTY)],
+            ),
         ],
+        right=weighted,
+        wrong={
+            "This is the mean of the ranks' means: a small part counts as much as a large one.": (
+                lambda g, n: g.nan_to_num().mean(0)
+            ),
+            "The means were added, and never divided.": lambda g, n: g.nan_to_num().sum(0),
+            "The sum over the examples was not divided by how many there are.": total,
+            "The sum over the examples is divided by the number of ranks.": (
+                lambda g, n: total(g, n) / len(n)
+            ),
+            "The weights sum to one already; it was divided by the number of ranks as well.": (
+                lambda g, n: weighted(g, n) / len(n)
+            ),
+            "The more examples a rank has, the less it counts.": inverted,
+            "Only the gradient of the first rank is used.": lambda g, n: g[0],
+            "Only the gradient of the last rank is used.": lambda g, n: g[-1],
+            "A rank without examples has the mean of nothing, and 0 times nan is nan.": idle_as_nan,
+            "It changes its input; take a copy first.": in_place,
+        },
+        unusual={"a loop": loop, "the busy ranks": busy_ranks},
+        returns="the gradient",
     )
 ]
 check = checker(EXERCISES)

@@ -1,183 +1,118 @@
-"""A whole Transformer: greedy decoding, up to the end token."""
+"""The full Transformer: greedy decoding, up to the end token."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from selfattn_book.exercises.checking.exercise import Asked, Exercise, checker
-from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.properties.answer import STOPS, YES, Answer, RefusedError, all_of
-from selfattn_book.properties.calls import call, missing
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.numbers import drawn, tensor_of
+from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.properties.answer import Answer, RefusedError
 
 VOCABULARY, START, END = 11, 3, 7
-LENGTHS = (9, 5)
-Write = Callable[[Callable[[Tensor], Tensor], int, int, int], Any]
+Logits = Callable[[Tensor], Tensor]
 
 
-@dataclass
-class Model:
-    """A decoder that knows all tokens so far, and their order; it counts how often it is asked.
+class Model(nn.Module):
+    """A decoder whose logits depend on all tokens and their order; it counts its calls.
 
     Args:
-        number: which one of many.
-        ends: behind how many tokens the end is the likeliest; never when left out.
+        seed: of its numbers.
+        ends: the number of tokens after which the end is most likely; never when left out.
+        causal: whether the first logits are the same for targets of all lengths.
     """
 
-    number: int
-    ends: int | None = None
+    def __init__(self, seed: int, ends: int | None = None, causal: bool = True):
+        super().__init__()
+        self.table = drawn(997, VOCABULARY, seed=seed)
+        self.ends, self.causal, self.calls = ends, causal, 0
+        self.table[:, [START, END]] = -9.0  # only the rule below generates the end
+        self.message = "a model that never ends" if ends is None else f"one that ends after {ends}"
 
-    asked: list[Tensor] = field(default_factory=list)
-
-    def anew(self) -> "Model":
-        """Return the same model, which has not been asked yet."""
-        return Model(self.number, self.ends)
-
-    def __call__(self, target: Tensor) -> Tensor:
+    def forward(self, target: Tensor) -> Tensor:
         """Return logits ``(1, T, V)`` for tokens ``(1, T)``."""
-        self.asked.append(target)
-        if len(self.asked) > 50:
-            raise RefusedError(Answer("exception", "the model was asked 50 times."))
+        self.calls += 1
+        if self.calls > 50:
+            raise RefusedError(Answer("exception", "the model was called more than 50 times."))
         tokens = torch.as_tensor(target)
         if tokens.ndim != 2 or len(tokens) != 1:
-            message = "logits_of takes tokens of shape (1, t)"
-            raise RefusedError(Answer("shape", f"{message}; got {tuple(tokens.shape)}."))
-        table = drawn(997, VOCABULARY, seed=self.number)
-        table[:, [START, END]] = -9.0  # only the rule below writes one of these
-        rows, place = [], 0
-        for count, token in enumerate(tokens[0].tolist(), start=1):
-            place = (31 * place + int(token) + 1) % len(table)
-            row = table[place].clone()
-            if count - 1 == self.ends:
-                row[END] = 9.0
-            rows.append(row)
-        return torch.stack(rows)[None]
+            rule = "logits_of takes tokens of shape (1, t)"
+            raise RefusedError(Answer("shape", f"{rule}; got {tuple(tokens.shape)}."))
+        states = [0 if self.causal else tokens.size(1)]
+        for token in tokens[0].tolist():
+            states.append((31 * states[-1] + int(token) + 1) % len(self.table))
+        logits = self.table[states[1:]]
+        if self.ends is not None:
+            logits[self.ends : self.ends + 1, END] = 9.0
+        return logits[None]
 
 
-@dataclass(frozen=True)
-class Way:
-    """A way to write, which is the right one unless a setting says otherwise."""
+def case(length: int, seed: int, ends: int | None = None, causal: bool = True) -> Case:
+    """Return the arguments of a call."""
+    return Model(seed, ends, causal), START, END, length
 
-    row: int = -1
-    sign: int = 1
-    newest: bool = False
-    own: bool = True
-    stops: bool = True
-    end: bool = False
-    start: bool = False
-    more: int = 0
 
-    def write(self, model: Model, length: int) -> list[int]:
-        """Return what comes of it."""
-        target = [START]
-        for _ in range(length + self.more):
-            fed = target[-1:] if self.newest else target if self.own else [START]
-            logits = model(torch.tensor([fed]))[0]
-            token = int((self.sign * logits[self.row]).argmax())
-            if self.stops and token == END:
-                target += [END] * self.end
-                break
+def greedy(
+    row: int = -1,
+    pick: Callable[[Tensor], Tensor] = torch.argmax,
+    context: slice = slice(None),
+    stops: bool = True,
+    more: int = 0,
+    keep: slice = slice(1, None),
+    end: bool = False,
+) -> Program:
+    """Return greedy decoding, put together from these steps."""
+
+    def write(logits_of: Logits, start: int, stop: int, length: int) -> list[int]:
+        target = [start]
+        for _ in range(length + more):
+            token = int(pick(logits_of(torch.tensor([target[context]]))[0, row]))
+            if token == stop and stops:
+                return target[keep] + end * [stop]
             target.append(token)
-        return target if self.start else target[1:]
+        return target[keep]
+
+    return write
 
 
-RIGHT = Way()
-OF_TOKENS = {
-    "The first row of the logits was read: what comes next stands in the last.": Way(row=0),
-    "The least of the logits was taken, not the greatest.": Way(sign=-1),
-    "Only the newest token was handed over: without a cache, the model needs all of them.": (
-        Way(newest=True)
-    ),
-    "The model never reads its own tokens: each step is fed the start alone.": Way(own=False),
-    "The start stands in what comes back; nobody has written it.": Way(start=True),
-}
-OF_LENGTH = {
-    "One token too many was written.": Way(more=1),
-    "One token too few was written: the start does not count.": Way(more=-1),
-}
-OF_END = {
-    "The end stands in what comes back; it says that nothing more comes.": Way(end=True),
-    "It goes on behind the end.": Way(stops=False),
-}
+right = greedy()
 
 
-def returns_tokens(write: Write) -> Answer:
-    """Ask for a list of tokens, which it is if it can be asked."""
-    written(write, Model(1), LENGTHS[0])
-    return YES
+def cut_off(logits_of: Logits, start: int, end: int, length: int) -> list[int]:
+    """Generate all tokens, and cut them off at the end."""
+    tokens = greedy(stops=False)(logits_of, start, end, length)
+    return [*tokens, end][: [*tokens, end].index(end)]
 
 
-def is_greedy(write: Write) -> Answer:
-    """Ask for the likeliest token of each step, of models that never end."""
-    return all_of(
-        as_wanted(write, Model(number), length, {**OF_TOKENS, **OF_LENGTH})
-        for number in (1, 2, 5)
-        for length in LENGTHS
-    )
+def recursive(logits_of: Logits, start: int, end: int, length: int, *made: int) -> list[int]:
+    """Return the tokens so far, or one more."""
+    if len(made) == length:
+        return list(made)
+    token = int(logits_of(torch.tensor([[start, *made]]))[0, -1].argmax())
+    return list(made) if token == end else recursive(logits_of, start, end, length, *made, token)
 
 
-def stops_at_the_end(write: Write) -> Answer:
-    """Ask for what stands before the end, and for nothing more."""
-    return all_of(
-        as_wanted(write, Model(number, ends), 9, {**OF_END, **OF_TOKENS})
-        for number, ends in ((1, 4), (2, 1))
-    )
+def all_rows(logits_of: Logits, start: int, end: int, length: int) -> Tensor:
+    """Read every row again in each step: the same, as the model is causal."""
+    target = torch.tensor([[start]])
+    for _ in range(length):
+        tokens = logits_of(target).argmax(-1)
+        if tokens[0, -1] == end:
+            break
+        target = torch.cat([target[:, :1], tokens], dim=1)
+    return target[0, 1:]
 
 
-def asks_no_more_than_needed(write: Write) -> Answer:
-    """Ask how often the model is asked."""
-    for ends, wanted in ((4, 5), (None, 9)):
-        model = Model(1, ends)
-        written(write, model, 9)
-        if len(model.asked) != wanted:
-            where = f"that ends behind {ends} tokens" if ends else "that never ends"
-            message = f"a model {where} was asked {len(model.asked)} times, not {wanted}"
-            return Answer("mathematics", f"{message}, where length is 9.")
-    return YES
+def calls(program: Program) -> Program:
+    """Return the program that counts the calls of the model."""
 
+    def count(model: Model, *arguments: Any) -> int:
+        tensor_of(program(model, *arguments), "a list of tokens")
+        return model.calls
 
-def says_nothing(write: Write) -> Answer:
-    """Ask about a model that ends before its first word."""
-    return as_wanted(write, Model(1, 0), 9, OF_END)
-
-
-def as_wanted(write: Write, model: Model, length: int, mistakes: dict[str, Way]) -> Answer:
-    """Compare what is written with what is right, and with what likely mistakes write."""
-    got, wanted = written(write, model, length), RIGHT.write(model.anew(), length)
-    if got == wanted:
-        return YES
-
-    def explains(way: Way) -> bool:
-        other = model.anew()
-        same = got == way.write(other, length)
-        return same and [len(x[0]) for x in other.asked] == [len(x[0]) for x in model.asked]
-
-    message = f"where {wanted} is to be written, with length = {length}, it wrote {got}."
-    return Answer("mathematics", message).because(
-        *((said, partial(explains, way)) for said, way in mistakes.items())
-    )
-
-
-def written(write: Write, model: Model, length: int) -> list[int]:
-    """Return what an answer writes, as a list of integers, if it is one."""
-    came: Any = call(write, model, START, END, length)
-    if came is None:
-        raise RefusedError(missing("return a list of tokens", came))
-    try:
-        listed = [row.tolist() if isinstance(row, Tensor) else row for row in came]
-        tokens = torch.as_tensor(listed)
-    except STOPS:
-        raise RefusedError(missing("return a list of tokens", came)) from None
-    if tokens.ndim != 1 and tokens.numel():
-        message = f"one token after the other must come back; got shape {tuple(tokens.shape)}."
-        raise RefusedError(Answer("shape", message))
-    if tokens.is_floating_point() and tokens.numel():
-        message = "tokens are integers; it returned numbers with a decimal point."
-        raise RefusedError(Answer("dtype", message))
-    return tokens.flatten().tolist()
+    return count
 
 
 WRITES = "transformer.html#it-writes"
@@ -186,25 +121,57 @@ EXERCISES = [
         "write",
         "def write(logits_of, start, end, length):\n    ...",
         [
-            Asked("it returns tokens", returns_tokens, "transformer.html#exercises"),
-            Asked(
+            Question(
+                "it returns tokens",
+                "transformer.html#exercises",
+                view=form,
+                cases=lambda: [case(9, 1)],
+            ),
+            Question(
                 "it writes the likeliest token of each step",
-                is_greedy,
                 WRITES,
                 points=2,
+                cases=lambda: [case(length, seed) for seed in (1, 2, 5) for length in (9, 5)],
             ),
-            Asked("it stops before the end token", stops_at_the_end, WRITES),
-            Asked(
+            Question(
+                "it stops before the end token",
+                WRITES,
+                cases=lambda: [case(9, 1, ends=4), case(9, 2, ends=1)],
+            ),
+            Question(
                 "it asks the model no more often than needed",
-                asks_no_more_than_needed,
                 WRITES,
+                via=calls,
+                cases=lambda: [case(9, 1, ends=4), case(9, 1)],
             ),
-            Asked(
+            Question(
                 "a model that ends at once has written nothing",
-                says_nothing,
                 WRITES,
+                cases=lambda: [case(9, 1, ends=0)],
             ),
         ],
+        right=right,
+        wrong={
+            "The first row of the logits was read: the last one is for the next token.": (
+                greedy(row=0)
+            ),
+            "The least of the logits was taken, not the greatest.": greedy(pick=torch.argmin),
+            "Only the newest token was passed on: without a cache, the model needs all of them.": (
+                greedy(context=slice(-1, None))
+            ),
+            "The model never reads its own tokens: each step gets the start alone.": (
+                greedy(context=slice(1))
+            ),
+            "The start token is in the result; it was not generated.": greedy(keep=slice(None)),
+            "One token too many was generated.": greedy(more=1),
+            "One token too few was generated: the start does not count.": greedy(more=-1),
+            "The end token is in the result; it says that nothing more comes.": greedy(end=True),
+            "It continues after the end.": greedy(stops=False),
+            "The model was called after the end, and the tokens were cut off later.": cut_off,
+        },
+        cases=lambda: [case(9, 1), case(5, 2), case(9, 1, ends=4), case(9, 1, causal=False)],
+        unusual={"recursion": recursive, "all rows": all_rows},
+        returns="the tokens",
     )
 ]
 check = checker(EXERCISES)

@@ -6,16 +6,15 @@ With a second site, both are visited in turns.
 """
 
 import argparse
-import sys
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from statistics import median
 from urllib.parse import unquote
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from tests.book.pages import SITE
-from tests.browser.site import NO_BROWSER, QuietHandler, find_chromium, served
+from tests.browser.site import QuietHandler, launched, served
 from tests.browser.weight import MOST, TEXT, sent
 
 PAGES = (
@@ -143,21 +142,12 @@ def main() -> None:
     for name in options.pages:
         if not (SITE / f"{name}.html").is_file():
             parser.error(f"a page is named as in {PAGES[1]!r}; got {name!r}")
-    program = find_chromium() or sys.exit(NO_BROWSER)
     print(f"{'':34}" + "".join(f"{name:>11} " for name in NAMES_OF_FIGURES))
     print(row("aim", AIMS))
-    with sync_playwright() as playwright:
-        for name in options.pages:
-            for title, site in sites.items():
-                browser = playwright.chromium.launch(
-                    executable_path=program, args=["--no-sandbox", "--disable-gpu"]
-                )
-                with served(site, Compressing) as origin:
-                    print(
-                        row(name + title, measure(browser, f"{origin}/{name}.html")),
-                        flush=True,
-                    )
-                browser.close()
+    for name in options.pages:
+        for title, site in sites.items():
+            with launched() as browser, served(site, Compressing) as origin:
+                print(row(name + title, measure(browser, f"{origin}/{name}.html")), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,10 @@
 """A headless Chromium, and the built site on a server of its own."""
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from tests.book.pages import SITE
-from tests.browser.site import NO_BROWSER, find_chromium, served
-
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-
+from tests.browser.site import NO_BROWSER, find_chromium, launched, served
 
 # A chapter with every kind of box, cell, fold and formula.
 EVERY_LOOK = "chapters/masks.html"
@@ -28,13 +25,10 @@ def every_look(name, pytestconfig):
 
 @pytest.fixture(scope="session")
 def chromium():
-    program = find_chromium()
-    if program is None:
+    if find_chromium() is None:
         pytest.exit(NO_BROWSER, returncode=2)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=QUIET)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

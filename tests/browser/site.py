@@ -1,12 +1,15 @@
 """What the tests of the built site and its measurement share: a browser, and a server."""
 
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
 
 # The first ones have no windows, and open a page in little more than half the time.
 NAMES = (
@@ -22,6 +25,7 @@ NO_BROWSER = (
     "No Chromium was found. Install one, for example with `apt-get install chromium-headless-shell`, "
     "and run the session again."
 )
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
@@ -34,6 +38,16 @@ class QuietHandler(SimpleHTTPRequestHandler):
 def find_chromium() -> str | None:
     """Return the path of an installed Chromium, if there is one."""
     return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """Launch a Chromium, or exit where there is none."""
+    program = find_chromium() or sys.exit(NO_BROWSER)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=QUIET)
+        yield browser
+        browser.close()
 
 
 @contextmanager

@@ -1,220 +1,116 @@
-"""Reading maps: cells taken out of a map, and what a cell brings."""
+"""Reading attention maps with care: cells taken out of a map, and what a cell brings."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Asked, Exercise
-from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.properties.answer import YES, Answer, RefusedError, all_of
-from selfattn_book.properties.calls import call
+from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.results import Program, input_after
 
 Case = tuple[Tensor, Tensor]
-TakeOut = Callable[[Tensor, Tensor], Any]
-SIZES = ((3, 2, 11, 4), (2, 3, 7, 3), (1, 1, 13, 5))  # texts, heads, length, tokens
+Cells = Callable[[Tensor], Tensor]
 
 
-def case(size: tuple[int, int, int, int]) -> Case:
-    """Draw causal maps, and tokens of which some come again; the last row has one cell only."""
-    count, heads, length, kinds = size
+def case(texts: int, heads: int, length: int, vocabulary: int) -> Case:
+    """Return random causal maps, and tokens of which some are repeated."""
     chance = torch.Generator().manual_seed(length)
-    scores = 2 * torch.randn(count, heads, length, length, generator=chance).double()
+    scores = 2 * torch.randn(texts, heads, length, length, generator=chance).double()
     later = torch.ones(length, length, dtype=torch.bool).triu(1)
     weights = scores.masked_fill(later, -torch.inf).softmax(-1)
-    return weights, torch.randint(kinds, (count, length), generator=chance)
+    return weights, torch.randint(vocabulary, (texts, length), generator=chance)
 
 
-def all_on_it(steps: int) -> Case:
-    """Make a map of which one row has all of its weight in a cell that is to go."""
-    length = 8
-    weights = torch.eye(length, dtype=torch.float64).repeat(1, 2, 1, 1)
-    tokens = torch.arange(length)[None].clone()
+def drawn() -> list[Case]:
+    """Return maps of several sizes."""
+    return [case(3, 2, 11, 4), case(2, 3, 7, 3), case(1, 1, 13, 5)]
+
+
+def all_on_one(steps: int) -> Case:
+    """Return maps of which one row has all of its weight in a cell that is to go."""
+    weights = torch.eye(8, dtype=torch.float64).repeat(1, 2, 1, 1)
+    weights[0, 1, -1] = torch.eye(8)[steps]
+    tokens = torch.arange(8)[None].clone()
     tokens[0, -1] = 0  # a copy of the first
-    weights[0, 1, -1] = 0.0
-    weights[0, 1, -1, steps] = 1.0
     return weights, tokens
 
 
-def cases(steps: int) -> tuple[Case, ...]:
-    """Return what an answer is asked about."""
-    return (*map(case, SIZES), all_on_it(steps))
+def behind(steps: int, *, rolled: bool = False) -> Cells:
+    """Return the function for the cells so many steps behind a copy, (B, T, T)."""
+
+    def cells(tokens: Tensor) -> Tensor:
+        found = tokens[:, :, None] == tokens[:, None].roll(steps, dims=-1)
+        found[:, :, :steps] &= rolled
+        return found.tril()
+
+    return cells
 
 
-def cells_of(tokens: Tensor, steps: int, *, round_: bool = False, latest: bool = False) -> Tensor:
-    """Return the cells that are to go, or those of a misconception."""
-    length = tokens.size(1)
-    past = torch.ones(length, length, dtype=torch.bool).tril()
-    cells = tokens[:, :, None] == tokens[:, None, :].roll(steps, dims=-1)
-    if not round_:
-        cells[:, :, :steps] = False
-    cells = cells & past
-    if latest:
-        cells = cells & (cells.flip(-1).cumsum(-1).flip(-1) == 1)
-    return cells[:, None]
+def latest(cells: Cells) -> Cells:
+    """Return the function for the last of the cells of each row."""
+
+    def last(tokens: Tensor) -> Tensor:
+        found = cells(tokens)
+        return found & (found.flip(-1).cumsum(-1).flip(-1) == 1)
+
+    return last
 
 
-def out(given: Case, cells: Callable[[Tensor], Tensor], *, shared: bool = True) -> Tensor:
-    """Return maps without some cells."""
-    weights, tokens = given
-    left = weights.masked_fill(cells(tokens), 0)
-    total = left.sum(-1, keepdim=True)
-    if not shared:
-        return left.where(total > 0, weights)
-    return torch.where(total > 0, left / total.where(total > 0, 1), weights)
+def without(cells: Cells, normalize: bool = True, guard: bool = True) -> Program:
+    """Return the program that takes these cells out."""
+
+    def take_out(weights: Tensor, tokens: Tensor) -> Tensor:
+        left = weights.masked_fill(cells(tokens)[:, None], 0)
+        total = left.sum(-1, keepdim=True)
+        left = left / total if normalize else left
+        return left.where(total > 0, weights) if guard else left
+
+    return take_out
 
 
-def made(take_out: TakeOut, given: Case) -> Tensor:
-    """Return the maps that an answer makes, if they are maps, and nothing else was changed."""
-    weights, tokens = (x.clone() for x in given)
-    result = call(take_out, weights, tokens)
-    if result is None:
-        raise RefusedError(Answer("missing", "it must return maps; got None."))
-    found = tensor_of(result, "the maps")
-    if found.shape != weights.shape:
-        message = f"maps of shape {tuple(weights.shape)} stay maps of this shape"
-        raise RefusedError(Answer("shape", f"{message}; got {tuple(found.shape)}."))
-    return found.detach().double()
+def through_scores(cells: Cells) -> Program:
+    """Return the right program, with a mask on the scores."""
+
+    def take_out(weights: Tensor, tokens: Tensor) -> Tensor:
+        scores = weights.log().masked_fill(cells(tokens)[:, None], -torch.inf)
+        masked = scores.isneginf().all(-1, keepdim=True)
+        return torch.where(masked, weights, scores.masked_fill(masked, 0).softmax(-1))
+
+    return take_out
 
 
-def mistakes(steps: int) -> list[tuple[str, Callable[[Case], Tensor]]]:
-    """Return misconceptions, each with the maps that follow from it."""
+def wrong(steps: int) -> dict[str, Program]:
+    """Return wrong programs by their misconceptions."""
+    cells = behind(steps)
 
-    def past(tokens: Tensor) -> Tensor:
-        length = tokens.size(1)
-        return torch.ones(length, length, dtype=torch.bool).tril(-1)
+    def in_place(weights: Tensor, tokens: Tensor) -> Tensor:
+        return weights.copy_(without(cells)(weights, tokens))
 
-    def own(tokens: Tensor) -> Tensor:
-        return ((tokens[:, :, None] == tokens[:, None]) & past(tokens))[:, None]
-
-    right = partial(cells_of, steps=steps)
-    found: list[tuple[str, Callable[[Case], Tensor]]] = [
-        (
-            "The rows were not shared out again.",
-            partial(out, cells=right, shared=False),
+    return {
+        "The rows were not normalized again.": without(cells, normalize=False),
+        "The copies themselves were taken out.": without(lambda x: behind(0)(x).tril(-1)),
+        "The last tokens were rolled to the first keys.": without(behind(steps, rolled=True)),
+        "Only the latest copy was looked at.": without(latest(cells)),
+        "Rows and columns are exchanged: a row belongs to a query.": (
+            without(lambda tokens: cells(tokens).mT)
         ),
-        ("The copies themselves were taken out.", partial(out, cells=own)),
-        (
-            "The last tokens have come round to the first keys.",
-            partial(out, cells=partial(right, round_=True)),
+        "These are the cells that were to go; the others were to stay.": (
+            without(lambda tokens: ~cells(tokens))
         ),
-        (
-            "Only the latest copy was looked at.",
-            partial(out, cells=partial(right, latest=True)),
-        ),
-        (
-            "Rows and columns are exchanged: a row asks.",
-            partial(out, cells=lambda tokens: right(tokens).mT),
-        ),
-        (
-            "These are the cells that were to go; the others were to stay.",
-            partial(out, cells=lambda tokens: ~right(tokens)),
-        ),
-        ("Nothing was taken out.", lambda given: given[0]),
-    ]
-    for other in {1, 2, 3, 4} - {steps}:
-        message = f"The cells stand {other} steps behind the copy, not {steps}."
-        cells = partial(cells_of, steps=other)
-        found.append((message, partial(out, cells=cells)))
-    return found
+        "Nothing was taken out.": lambda weights, tokens: weights,
+        **{
+            f"The cells are {other} steps behind the copy, not {steps}.": without(behind(other))
+            for other in {1, 2, 3, 4} - {steps}
+        },
+        "A row that loses all of its weight was divided by 0.": without(cells, guard=False),
+        "The maps that were given are changed; take a copy first.": in_place,
+    }
 
 
-def is_map(steps: int) -> Callable[[TakeOut], Answer]:
-    """Ask for maps of the right shape."""
-
-    def ask(take_out: TakeOut) -> Answer:
-        for given in cases(steps):
-            made(take_out, given)
-        return YES
-
-    return ask
-
-
-def is_right(steps: int) -> Callable[[TakeOut], Answer]:
-    """Ask for the right maps, of those that were drawn."""
-
-    def ask(take_out: TakeOut) -> Answer:
-        drawn = cases(steps)[:-1]
-
-        def one(given: Case) -> Answer:
-            wanted = out(given, partial(cells_of, steps=steps))
-            off = (made(take_out, given) - wanted).abs()
-            if torch.allclose(off, torch.zeros_like(off), atol=1e-5):
-                return YES
-            place = (~(off <= 1e-5)).nonzero()[0].tolist()
-            text, head, query, key = place
-            message = f"of text {text}, head {head}, the cell ({query}, {key}) is wrong"
-            tokens = given[1][text].tolist()
-            return Answer("mathematics", f"{message}, with the tokens {tokens}.")
-
-        def explains(wrong: Callable[[Case], Tensor]) -> bool:
-            return all(
-                torch.allclose(made(take_out, given), wrong(given), atol=1e-5) for given in drawn
-            )
-
-        named = ((message, partial(explains, wrong)) for message, wrong in mistakes(steps))
-        return all_of(map(one, drawn)).because(*named)
-
-    return ask
-
-
-def keeps_what_would_be_lost(steps: int) -> Callable[[TakeOut], Answer]:
-    """Ask about a row that has all of its weight in a cell that is to go."""
-
-    def ask(take_out: TakeOut) -> Answer:
-        given = all_on_it(steps)
-        row = made(take_out, given)[0, 1, -1]
-        if torch.allclose(row, given[0][0, 1, -1], atol=1e-5):
-            return YES
-        said = ", ".join(f"{value:.3f}" for value in row.tolist())
-        message = "a row that would lose all of its weight stays as it was"
-        return Answer("mathematics", f"{message}; got {said}.")
-
-    return ask
-
-
-def leaves_alone(steps: int) -> Callable[[TakeOut], Answer]:
-    """Ask whether the maps that were given are still the same."""
-
-    def ask(take_out: TakeOut) -> Answer:
-        for given in cases(steps):
-            made(take_out, given)  # what is no map is refused
-            weights, tokens = (x.clone() for x in given)
-            call(take_out, weights, tokens)
-            if not weights.equal(given[0]) or not tokens.equal(given[1]):
-                message = "the maps and tokens that are given must not change; they did."
-                return Answer("mathematics", message)
-        return YES
-
-    return ask
-
-
-def asks(steps: int) -> list[Asked]:
-    """Return what is asked of the maps."""
-    page = "reading-maps.html#"
-    bright = f"{page}does-the-bright-letter-matter"
-    return [
-        Asked("they are maps, as many as before", is_map(steps), bright),
-        Asked(
-            "the cells are gone, and the rest has their share",
-            is_right(steps),
-            f"{page}letters-that-come-again",
-            4,
-        ),
-        Asked(
-            "a row that would lose all stays",
-            keeps_what_would_be_lost(steps),
-            bright,
-        ),
-        Asked("what was given is not changed", leaves_alone(steps), bright),
-    ]
-
-
-def on_paper(numbers: dict[str, Any]) -> list[Asked]:
-    """Return what is asked of a row on paper."""
+def on_paper(numbers: dict[str, Any]) -> list[Question]:
+    """Return the questions about a row on paper."""
     parts, values = numbers["parts"], numbers["values"]
     keys, width = numbers["keys"], numbers["width"]
     total, bright = sum(parts), parts.index(max(parts))
@@ -264,7 +160,34 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
+    steps = numbers["steps"]
+    bright = "reading-maps.html#does-the-bright-letter-matter"
+    questions = [
+        Question("they are maps, as many as before", bright, view=form, cases=drawn),
+        Question(
+            "the cells are gone, and the rest has their share",
+            "reading-maps.html#letters-that-come-again",
+            4,
+            cases=drawn,
+        ),
+        Question(
+            "a row that would lose all stays",
+            bright,
+            view=lambda maps, *case: maps[0, 1, -1],
+            cases=lambda: [all_on_one(steps)],
+        ),
+        Question("what was given is not changed", bright, via=input_after, cases=drawn),
+    ]
     return [
-        Exercise("take_out", "def take_out(weights, tokens): ...", asks(numbers["steps"])),
+        Exercise(
+            "take_out",
+            "def take_out(weights, tokens): ...",
+            questions,
+            right=without(behind(steps)),
+            wrong=wrong(steps),
+            unusual={"a mask on the scores": through_scores(behind(steps))},
+            returns="the maps",
+            tolerance=1e-5,
+        ),
         Exercise("read_a_row", "def read_a_row(): ...", on_paper(numbers)),
     ]

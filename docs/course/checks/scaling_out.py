@@ -1,13 +1,15 @@
-"""More than one machine: a sampler that repeats nothing, and what is shared out on paper."""
+"""Distributed training: a sampler that repeats nothing, and gradients, time and memory on paper."""
 
 from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from selfattn_book.exercises.checking.answer_checks import agrees, gives
-from selfattn_book.exercises.checking.exercise import Asked, Exercise
+import torch
 
-Share = Callable[[int, int, int, int], list[int]]
+from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+
+Sampler = Callable[[int, int, int, int], list[int]]
 Deal = Callable[[list[int], int, int], list[int]]
 
 
@@ -17,89 +19,88 @@ def cards(order: list[int], ranks: int, rank: int) -> list[int]:
 
 
 def stretches(order: list[int], ranks: int, rank: int) -> list[int]:
-    """Deal in one piece each."""
+    """Deal one slice to each rank."""
     each = len(order) // ranks
     return order[rank * each : (rank + 1) * each]
 
 
-def right(shift: int, deal: Deal) -> Share:
-    """Return the right answer."""
+def sampler(begin: Callable[[int], int], deal: Deal) -> Sampler:
+    """Return the sampler whose epochs begin at these examples."""
 
     def own_share(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        kept = count - count % ranks
-        order = [(shift * epoch + i) % count for i in range(kept)]
+        order = [(begin(epoch) + i) % count for i in range(count - count % ranks)]
         return deal(order, ranks, rank)
 
     return own_share
 
 
-def mistakes(shift: int, deal: Deal, other: Deal) -> list[tuple[str, Share]]:
-    """Return misconceptions, each with what follows from it."""
+def wrong(shift: int, deal: Deal, other: Deal) -> dict[str, Sampler]:
+    """Return wrong programs by their misconceptions."""
+    right = sampler(lambda epoch: shift * epoch, deal)
 
-    def kept(count: int, ranks: int) -> int:
-        return count - count % ranks
+    def same_left_out(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+        return right(count - count % ranks, ranks, rank, epoch)
 
-    def fixed(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        all_kept = kept(count, ranks)
-        order = [(shift * epoch + i) % all_kept for i in range(all_kept)]
-        return deal(order, ranks, rank)
+    def own_order(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+        examples = right(count, ranks, rank, 0)
+        begin = shift * epoch % len(examples)
+        return examples[begin:] + examples[:begin]
 
-    def own(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        share = deal(list(range(kept(count, ranks))), ranks, rank)
-        begin = shift * epoch % len(share)
-        return share[begin:] + share[:begin]
-
-    def first_out(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+    def first_left_out(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
         order = [(shift * epoch + i) % count for i in range(count)]
         return deal(order[count % ranks :], ranks, rank)
 
-    def shifted(to: Callable[[int], int]) -> Share:
-        return lambda n, ranks, rank, e: right(to(e), deal)(n, ranks, rank, 1)
+    def repeated(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+        order = [(shift * epoch + i) % count for i in range(count + -count % ranks)]
+        return deal(order, ranks, rank)
 
-    turned = right(shift, other)
-    return [
-        ("The examples are dealt out in the other way.", turned),
-        (
-            "Ranks are counted from 0.",
-            lambda n, ranks, rank, e: right(shift, deal)(n, ranks, (rank - 1) % ranks, e),
-        ),
-        ("Every epoch has the same order.", shifted(lambda e: 0)),
-        ("Each epoch begins one example later.", shifted(lambda e: e)),
-        ("The order is turned the other way.", shifted(lambda e: -shift * e)),
-        ("The same examples are left out in every epoch.", fixed),
-        ("Each rank reads the same examples in every epoch.", own),
-        ("The first of the order are left out, not the last.", first_out),
+    return {
+        "The examples are dealt out in the other way.": sampler(lambda e: shift * e, other),
+        "Ranks are counted from 0.": lambda n, ranks, r, e: right(n, ranks, (r - 1) % ranks, e),
+        "Every epoch has the same order.": sampler(lambda epoch: 0, deal),
+        "Each epoch begins one example later.": sampler(lambda epoch: epoch, deal),
+        "The order is turned the other way.": sampler(lambda epoch: -shift * epoch, deal),
+        "The same examples are left out in every epoch.": same_left_out,
+        "Each rank reads the same examples in every epoch.": own_order,
+        "The first of the order are left out, not the last.": first_left_out,
+        "Some examples are read twice, where some should be left out.": repeated,
+    }
+
+
+def rolled(shift: int, deal: Deal) -> Callable[..., torch.Tensor]:
+    """Return the right program with a tensor of all ranks."""
+
+    def own_share(count: int, ranks: int, rank: int, epoch: int) -> torch.Tensor:
+        order = torch.arange(count).roll(-shift * epoch)[: count // ranks * ranks]
+        return (order.view(-1, ranks).T if deal is cards else order.view(ranks, -1))[rank]
+
+    return own_share
+
+
+def one_by_one(shift: int, deal: Deal) -> Sampler:
+    """Return the right program with the number of each example in the order."""
+
+    def own_share(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+        each = count // ranks
+        numbers = (rank + k * ranks if deal is cards else rank * each + k for k in range(each))
+        return [(shift * epoch + n) % count for n in numbers]
+
+    return own_share
+
+
+def asked(message: str, sizes: list[tuple[int, int]], epochs: range, points: int) -> Question:
+    """Return a question about all ranks."""
+    cases = [
+        (count, ranks, rank, epoch)
+        for (count, ranks), epoch in product(sizes, epochs)
+        for rank in range(ranks)
     ]
+    section = "scaling-out.html#does-every-example-have-its-turn"
+    return Question(message, section, points, cases=lambda: cases)
 
 
-def asks(numbers: dict[str, Any]) -> list[Asked]:
-    """Return what is asked of a sampler."""
-    shift, deals = numbers["shift"], {"cards": cards, "stretches": stretches}
-    deal = deals.pop(numbers["deal"])
-    (other,) = deals.values()
-    wrong = mistakes(shift, deal, other)
-
-    def asked(message: str, sizes: list[tuple[int, int]], epochs: range, points: int) -> Asked:
-        cases = [
-            (count, ranks, rank, epoch)
-            for (count, ranks), epoch in product(sizes, epochs)
-            for rank in range(ranks)
-        ]
-        ask = agrees(right(shift, deal), cases, *wrong)
-        reread = "scaling-out.html#does-every-example-have-its-turn"
-        return Asked(message, ask, reread, points)
-
-    even, uneven = [(12, 3), (20, 4), (22, 2)], [(11, 3), (13, 4), (17, 2)]
-    return [
-        asked("what divides evenly is dealt out", even, range(1), 1),
-        asked("what does not is left out", uneven, range(1), 1),
-        asked("each epoch has its order", even, range(1, 4), 2),
-        asked("each epoch leaves out others", uneven, range(1, 4), 2),
-    ]
-
-
-def on_paper(numbers: dict[str, Any]) -> list[Asked]:
-    """Return what is asked of what is shared out on paper."""
+def on_paper(numbers: dict[str, Any]) -> list[Question]:
+    """Return the questions about gradients, time and memory."""
     counts, means, ranks = (numbers[name] for name in ("counts", "means", "ranks"))
     billions, idle = numbers["billions"], numbers["idle"]
     total = sum(n * g for n, g in zip(counts, means, strict=True))
@@ -142,8 +143,26 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    stub = "def own_share(count, ranks, rank, epoch): ..."
+    shift = numbers["shift"]
+    deal, other = (cards, stretches) if numbers["deal"] == "cards" else (stretches, cards)
+    even, uneven = [(12, 3), (20, 4), (22, 2)], [(11, 3), (13, 4), (17, 2)]
     return [
-        Exercise("own_share", stub, asks(numbers)),
+        Exercise(
+            "own_share",
+            "def own_share(count, ranks, rank, epoch): ...",
+            [
+                asked("what divides evenly is dealt out", even, range(1), 1),
+                asked("what does not is left out", uneven, range(1), 1),
+                asked("each epoch has its order", even, range(1, 4), 2),
+                asked("each epoch leaves out others", uneven, range(1, 4), 2),
+            ],
+            right=sampler(lambda epoch: shift * epoch, deal),
+            wrong=wrong(shift, deal, other),
+            unusual={
+                "a tensor": rolled(shift, deal),
+                "one by one": one_by_one(shift, deal),
+            },
+            returns="the list of examples",
+        ),
         Exercise("on_paper", "def on_paper(): ...", on_paper(numbers)),
     ]

@@ -1,137 +1,156 @@
-"""Training on squares: the best guess at a corner."""
+"""Training an encoder-decoder: the best estimate of a corner."""
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import Function, agrees
-from selfattn_book.exercises.checking.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.results import Program
 
 LEFT, RIGHT = 1j, -1j
 
 
-def walks(seed: int, turns: tuple[complex, ...], noise: float = 0.0) -> Tensor:
-    """Return the four corners of walks in these directions, (N, 4, 2)."""
+def case(missing: int, seed: int, turns: tuple[complex, ...], noise: float = 0.0) -> tuple[Tensor]:
+    """Return walks in these directions without one corner, (N, 3, 2)."""
     chance = torch.Generator().manual_seed(seed)
     draw = torch.randn(2, len(turns), 2, generator=chance, dtype=torch.float64)
-    centre, side = torch.view_as_complex(draw)
+    center, side = torch.view_as_complex(draw)
     steps = torch.tensor([[turn**k for k in range(4)] for turn in turns], dtype=torch.complex128)
-    exact = torch.view_as_real(centre[:, None] + steps * side[:, None])
-    return exact + noise * torch.randn(exact.shape, generator=chance, dtype=torch.float64)
-
-
-def without(corners: Tensor, missing: int) -> tuple[Tensor]:
-    """Lose a corner."""
+    exact = torch.view_as_real(center[:, None] + steps * side[:, None])
+    corners = exact + noise * torch.randn(exact.shape, generator=chance, dtype=torch.float64)
     return (corners[:, [k for k in range(4) if k != missing]],)
 
 
 def fit(corners: Tensor, missing: int, turn: complex) -> tuple[Tensor, Tensor]:
-    """Return the lost corner of the best square of one direction, and how far off it is."""
+    """Return the missing corner of the best square of one direction, and its squared distance."""
     z = torch.view_as_complex(corners.double().contiguous()).mT
     rows = [[1, turn**k] for k in range(4) if k != missing]
     fits = torch.tensor(rows, dtype=torch.complex128)
     best = torch.linalg.lstsq(fits, z).solution
-    far = (fits @ best - z).abs().pow(2).sum(0)
-    return torch.view_as_real(best[0] + turn**missing * best[1]), far
+    distance = (fits @ best - z).abs().pow(2).sum(0)
+    return torch.view_as_real(best[0] + turn**missing * best[1]), distance
 
 
-def right(missing: int) -> Function:
-    """Return the best guess for this lost corner."""
+def best_square(missing: int, turns: tuple[complex, complex] = (LEFT, RIGHT)) -> Program:
+    """Return the best estimate; with one direction twice, the best in this direction."""
 
     def complete(corners: Tensor) -> Tensor:
-        (one, near), (other, far) = (fit(corners, missing, turn) for turn in (LEFT, RIGHT))
+        (one, near), (other, far) = (fit(corners, missing, turn) for turn in turns)
         return torch.where((near <= far)[:, None], one, other)
 
     return complete
 
 
-def whole(corners: Tensor, missing: int) -> list[Tensor]:
-    """Return the corners from the one behind the lost one on."""
-    place = {k: n for n, k in enumerate(k for k in range(4) if k != missing)}
-    return [corners[:, place[(missing + step) % 4]] for step in (1, 2, 3)]
+def around(corners: Tensor, missing: int) -> list[Tensor]:
+    """Return the corners after, opposite, and before the missing one."""
+    index = {k: n for n, k in enumerate(k for k in range(4) if k != missing)}
+    return [corners[:, index[(missing + step) % 4]] for step in (1, 2, 3)]
 
 
-def turned(side: Tensor, turn: complex) -> Tensor:
-    """Turn a side by a right angle."""
-    return torch.view_as_real(turn * torch.view_as_complex(side.contiguous()))
+def left(side: Tensor) -> Tensor:
+    """Rotate a side by a right angle to the left."""
+    return torch.stack([-side[:, 1], side[:, 0]], -1)
 
 
-def mistakes(missing: int) -> list[tuple[str, Function]]:
-    """Return misconceptions, each with what follows from it."""
+def nearer(guesses: list[Tensor], distances: list[Tensor]) -> Tensor:
+    """Return the guess with the smaller distance for each walk."""
+    return torch.where((distances[0] <= distances[1])[:, None], *guesses)
+
+
+def by_formula(missing: int) -> Program:
+    """Return the right program: the opposite corner decides the direction only."""
+
+    def complete(corners: Tensor) -> Tensor:
+        after, opposite, before = around(corners, missing)
+        middle, half = (after + before) / 2, (before - after) / 2
+        guesses = [middle + left(half), middle - left(half)]
+        return nearer(guesses, [(2 * middle - x - opposite).norm(dim=1) for x in guesses])
+
+    return complete
+
+
+def one_by_one(missing: int) -> Program:
+    """Return the right program, walk by walk in NumPy."""
+
+    def one(walk: Any) -> list[float]:
+        tried = []
+        for turn in (LEFT, RIGHT):
+            rows = np.array([[1, turn**k] for k in range(4) if k != missing])
+            z = walk[:, 0] + 1j * walk[:, 1]
+            (center, side), *_ = np.linalg.lstsq(rows, z, rcond=None)
+            far = np.abs(rows @ [center, side] - z).sum()
+            tried.append((far, center + turn**missing * side))
+        best = min(tried, key=lambda pair: pair[0])[1]
+        return [best.real, best.imag]
+
+    return lambda corners: [one(walk) for walk in corners.numpy()]
+
+
+def wrong(missing: int) -> dict[str, Program | tuple[Program, ...]]:
+    """Return wrong programs by their misconceptions."""
 
     def parallel(corners: Tensor) -> Tensor:
-        after, opposite, before = whole(corners, missing)
+        after, opposite, before = around(corners, missing)
         return after + before - opposite
 
-    def mean(corners: Tensor) -> Tensor:
-        return corners.mean(1)
-
-    def by_turning(corners: Tensor, ends: tuple[int, int] = (1, 2)) -> Tensor:
-        one, two = (whole(corners, missing)[k] for k in ends)
-        third = whole(corners, missing)[3 - sum(ends)]
-        side = two - one
-        guesses = [two + turned(side, turn) for turn in (LEFT, RIGHT)]
-        near = [(guess - third).norm(dim=1) for guess in guesses]
-        return torch.where((near[0] > near[1])[:, None], *guesses)
+    def by_rotation(corners: Tensor, backward: bool = False) -> Tensor:
+        after, opposite, before = around(corners, missing)
+        one, third = (after, before) if backward else (before, after)
+        side = one - opposite
+        guesses = [one + left(side), one - left(side)]
+        return nearer(guesses, [(guess - third).norm(dim=1) for guess in guesses])
 
     def farther(corners: Tensor) -> Tensor:
         (one, near), (other, far) = (fit(corners, missing, turn) for turn in (LEFT, RIGHT))
-        return torch.where((near > far)[:, None], one, other)
+        return nearer([one, other], [far, near])
 
-    def centre(corners: Tensor) -> Tensor:
-        after, opposite, before = whole(corners, missing)
-        return (after + before) - (after + opposite + before) / 3
+    def middle(corners: Tensor) -> Tensor:
+        after, _, before = around(corners, missing)
+        return (after + before) - corners.mean(1)
 
-    others = [right(k) for k in range(4) if k != missing]
-    return [
-        (
-            "Parallel sides are not all: angles are right, and sides equal.",
-            parallel,
+    others = tuple(best_square(k) for k in (1, 2, 3) if k != missing)  # 0 is as 3
+    return {
+        "Parallel sides are not all: angles are right, and sides equal.": parallel,
+        "Only two of the three corners were used.": (
+            by_rotation,
+            lambda corners: by_rotation(corners, backward=True),
         ),
-        ("Only two of the three corners were used.", by_turning),
-        (
-            "Only two of the three corners were used.",
-            lambda c: by_turning(c, (1, 0)),
-        ),
-        (
-            "All walks are taken to go to the left.",
-            lambda c: fit(c, missing, LEFT)[0],
-        ),
-        (
-            "All walks are taken to go to the right.",
-            lambda c: fit(c, missing, RIGHT)[0],
-        ),
-        ("Of the two directions, the worse one was taken.", farther),
-        ("This is the middle of the corners.", mean),
-        ("Three corners do not have the middle of the square.", centre),
-        *(("Another corner is missing.", other) for other in others),
-    ]
-
-
-def asks(missing: int) -> list[Asked]:
-    """Return what is asked."""
-    best, wrong = right(missing), mistakes(missing)
-    left, both = (LEFT,) * 4, (LEFT, RIGHT, RIGHT, LEFT, RIGHT, LEFT)
-    cases = {
-        "squares without noise are completed": walks(1, left),
-        "in both directions": walks(2, both),
-        "with noise, the nearest square counts": walks(3, left + left, 0.1),
-        "with noise, in both directions": walks(4, both + both, 0.1),
+        "All walks are taken to go to the left.": best_square(missing, (LEFT, LEFT)),
+        "All walks are taken to go to the right.": best_square(missing, (RIGHT, RIGHT)),
+        "Of the two directions, the worse one was taken.": farther,
+        "This is the middle of the corners.": lambda corners: corners.mean(1),
+        "Three corners do not have the middle of the square.": middle,
+        "Another corner is missing.": others,
     }
-    points = dict(zip(cases, (2, 2, 3, 1), strict=True))
-    section = "squares.html#how-well-can-anything-do"
-    return [
-        Asked(
-            message,
-            agrees(best, [without(walk, missing)], *wrong),
-            section,
-            points[message],
-        )
-        for message, walk in cases.items()
-    ]
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [Exercise("complete", "def complete(corners): ...", asks(numbers["missing"]))]
+    missing = numbers["missing"]
+    all_left, both = (LEFT,) * 4, (LEFT, RIGHT, RIGHT, LEFT, RIGHT, LEFT)
+    cases: dict[str, tuple[int, tuple[Any, ...]]] = {
+        "squares without noise are completed": (2, (1, all_left)),
+        "in both directions": (2, (2, both)),
+        "with noise, the nearest square counts": (3, (3, 2 * all_left, 0.1)),
+        "with noise, in both directions": (1, (4, 2 * both, 0.1)),
+    }
+    section = "squares.html#how-well-can-anything-do"
+    return [
+        Exercise(
+            "complete",
+            "def complete(corners): ...",
+            [
+                Question(
+                    message, section, points, cases=lambda walks=walks: [case(missing, *walks)]
+                )
+                for message, (points, walks) in cases.items()
+            ],
+            right=best_square(missing),
+            wrong=wrong(missing),
+            unusual={"a formula": by_formula(missing), "walk by walk": one_by_one(missing)},
+            returns="the corners",
+            tolerance=1e-5,
+        )
+    ]

@@ -1,28 +1,31 @@
-"""A whole Transformer: from sentences to a batch, and a Transformer on paper."""
+"""The full Transformer: from sentences to a batch, and a Transformer on paper."""
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Asked, Exercise
-from selfattn_book.properties.answer import YES, Answer, RefusedError, all_of
-from selfattn_book.properties.calls import call, missing
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.numbers import tensor_of
+from selfattn_book.exercises.checking.results import Program
+from selfattn_book.properties.answer import Answer, RefusedError
+from selfattn_book.properties.calls import missing
 
 Rows = list[list[int]]
-CASES: list[tuple[Rows, Rows]] = [
+Around = tuple[list[int], list[int]]  # the tokens before and after a row
+PARTS = "source", "mask", "fed", "asked"
+TEXTS: list[tuple[Rows, Rows]] = [
     ([[5, 3, 8], [4, 4, 9, 2, 7]], [[6, 6, 1, 2], [3]]),
     ([[11, 12]], [[13, 14, 15]]),
     ([[1], [2, 3], [4, 5, 6, 7], [8]], [[9, 8], [7], [6, 5], [4, 3, 2, 1, 9]]),
 ]
-PARTS = "source", "mask", "fed", "asked"
 
 
-def padded(rows: Rows, *, before: bool = False) -> Tensor:
+def padded(rows: Rows, before: bool = False) -> Tensor:
     """Return rows of one length, padded with 0."""
     longest = max(map(len, rows))
     fill = [[0] * (longest - len(row)) for row in rows]
@@ -30,121 +33,93 @@ def padded(rows: Rows, *, before: bool = False) -> Tensor:
     return torch.tensor([more + row if before else row + more for row, more in pairs])
 
 
-def right(sources: Rows, targets: Rows, numbers: dict[str, Any]) -> dict[str, Tensor]:
-    """Return the right tensors by name."""
-    lengths = torch.tensor([len(row) for row in sources])
-    seen = torch.arange(int(lengths.max())) < lengths[:, None]
-    return {
-        "source": padded(sources),
-        "mask": seen[:, None, None],
-        "fed": padded([[numbers["start"], *row] for row in targets]),
-        "asked": padded([[*row, numbers["end"]] for row in targets]),
-    }
+def batch(source: Around, fed: Around, asked: Around, before: bool = False) -> Program:
+    """Return the program that puts these tokens around each row, and pads the rows."""
 
-
-def mistakes(sources: Rows, targets: Rows, numbers: dict[str, Any]) -> dict[str, dict[str, Tensor]]:
-    """Return by name what likely mistakes make, each with its sentence."""
-    start, end = numbers["start"], numbers["end"]
-    good, words = right(sources, targets, numbers), padded(targets)
-    column = torch.full_like(words[:, :1], end)
-    both = padded([[start, *row, end] for row in targets])
-    left = "The padding stands in front; it belongs behind."
-    long = "Start and end are both in it: it is one place too long."
-    return {
-        "source": {
-            left: padded(sources, before=True),
-            "A source has no end token here.": padded([[*row, end] for row in sources]),
-            "A source has no start token here.": padded([[start, *row] for row in sources]),
-        },
-        "mask": {"True was taken to mean hidden.": ~good["mask"]},
-        "fed": {
-            left: padded([[start, *row] for row in targets], before=True),
-            long: both,
-            "Nothing is shifted: it is fed what it is asked for.": good["asked"],
-            "The start token is missing.": words,
-            "Start and end are exchanged.": padded([[end, *row] for row in targets]),
-        },
-        "asked": {
-            left: padded([[*row, end] for row in targets], before=True),
-            long: both,
-            "Nothing is shifted: it is asked for what it is fed.": good["fed"],
-            "The end token is missing.": words,
-            "The end stands behind the padding; it belongs behind the last word.": (
-                torch.cat([words, column], dim=1)
-            ),
-            "Start and end are exchanged.": padded([[*row, start] for row in targets]),
-        },
-    }
-
-
-def made(batch: Callable[..., Any], sources: Rows, targets: Rows) -> dict[str, Tensor]:
-    """Return what an answer makes, by name."""
-    given = [[list(row) for row in rows] for rows in (sources, targets)]
-    came: Any = call(batch, *given)
-    if not isinstance(came, tuple | list) or len(came) != 4:
-        raise RefusedError(missing("return source, mask, fed and asked", came))
-    found = dict(zip(PARTS, map(torch.as_tensor, came), strict=True))
-    for name, tensor in found.items():
-        is_mask = name == "mask"
-        wanted = "boolean" if is_mask else "made of integers"
-        fits = tensor.dtype == torch.bool if is_mask else not tensor.is_floating_point()
-        if not fits or (not is_mask and tensor.dtype == torch.bool):
-            kind = str(tensor.dtype).removeprefix("torch.")
-            raise RefusedError(Answer("dtype", f"{name} is {wanted}; got {kind}."))
-    return found
-
-
-def has(name: str, numbers: dict[str, Any]) -> Callable[..., Answer]:
-    """Ask for one of the four tensors."""
-
-    def same(one: Tensor, other: Tensor) -> bool:
-        return one.shape == other.shape and torch.equal(one, other.to(one.dtype))
-
-    def ask(batch: Callable[..., Any]) -> Answer:
-        def one(case: tuple[Rows, Rows]) -> Answer:
-            got, wanted = made(batch, *case)[name], right(*case, numbers)[name]
-            if same(got, wanted):
-                return YES
-            rows = f"for sources {case[0]} and targets {case[1]}"
-            if got.shape != wanted.shape:
-                message = f"{rows}, {name} must have shape {tuple(wanted.shape)}"
-                return Answer("shape", f"{message}; got {tuple(got.shape)}.")
-            row = int((got != wanted).flatten(1).any(1).nonzero()[0])
-            message = f"{rows}, row {row} of {name} is {got[row].flatten().tolist()}"
-            return Answer("mathematics", f"{message}, which is not right.")
-
-        def explains(message: str) -> bool:
-            return all(
-                same(made(batch, *case)[name], mistakes(*case, numbers)[name][message])
-                for case in CASES
-            )
-
-        likely = mistakes(*CASES[0], numbers)[name]
-        return all_of(map(one, CASES)).because(
-            *((message, partial(explains, message)) for message in likely)
+    def make(sources: Rows, targets: Rows) -> tuple[Tensor, ...]:
+        lengths = torch.tensor([len(row) for row in sources])
+        mask = torch.arange(int(lengths.max())) < lengths[:, None]
+        one, two, three = (
+            padded([[*first, *row, *last] for row in rows], before)
+            for rows, (first, last) in ((sources, source), (targets, fed), (targets, asked))
         )
+        return one, mask[:, None, None], two, three
 
-    return ask
+    return make
 
 
-def asks(numbers: dict[str, Any]) -> list[Asked]:
-    """Return what is asked of a batch."""
-    vectors = "transformer.html#from-tokens-to-vectors-and-back"
-    clock = "transformer.html#two-ways-to-tell-the-time"
-    message = {
-        "source": ("the sources are padded", clock, 1),
-        "mask": ("the mask shows what may be seen", clock, 2),
-        "fed": ("the decoder is fed the start, then the words", vectors, 2),
-        "asked": ("it is asked for the words, then the end", vectors, 2),
+def then(program: Program, part: str, change: Callable[[Tensor], Tensor]) -> Program:
+    """Return a program whose result is changed in one part."""
+
+    def make(*rows: Rows) -> tuple[Tensor, ...]:
+        parts = zip(PARTS, program(*rows), strict=True)
+        return tuple(change(x) if name == part else x for name, x in parts)
+
+    return make
+
+
+def by_library(start: int, end: int) -> Program:
+    """Return the right program, with PyTorch's padding."""
+
+    def pad(rows: Rows) -> Tensor:
+        return pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+
+    def make(sources: Rows, targets: Rows) -> tuple[Tensor, ...]:
+        source, both = pad(sources), [[start, *row, end] for row in targets]
+        fed, asked = pad([row[:-1] for row in both]), pad([row[1:] for row in both])
+        return source, source.ne(0)[:, None, None], fed, asked
+
+    return make
+
+
+def around(start: int, end: int) -> tuple[Around, Around, Around, Around]:
+    """Return no tokens, the start, the end, and both."""
+    return ([], []), ([start], []), ([], [end]), ([start], [end])
+
+
+def wrong(start: int, end: int) -> dict[str, Program]:
+    """Return wrong programs by their misconceptions."""
+    words, first, last, both = around(start, end)
+    return {
+        "The padding is in front; it must be at the end.": batch(words, first, last, before=True),
+        "A source has no end token here.": batch(last, first, last),
+        "A source has no start token here.": batch(first, first, last),
+        "True was taken to mean hidden.": (
+            then(batch(words, first, last), "mask", torch.logical_not)
+        ),
+        "Start and end are both in it: it is one position too long.": batch(words, both, both),
+        "Nothing is shifted: it is fed what it is asked for.": batch(words, last, last),
+        "Nothing is shifted: it is asked for what it is fed.": batch(words, first, first),
+        "The start token is missing.": batch(words, words, last),
+        "The end token is missing.": batch(words, first, words),
+        "The end is behind the padding; it must be behind the last word.": then(
+            batch(words, first, words),
+            "asked",
+            lambda x: torch.cat([x, torch.full_like(x[:, :1], end)], dim=1),
+        ),
+        "Start and end are exchanged.": batch(words, ([end], []), ([], [start])),
     }
-    return [
-        Asked(rule, has(name, numbers), section, points=points)
-        for name, (rule, section, points) in message.items()
-    ]
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Asked]:
-    """Return what is asked of a Transformer on paper."""
+def part_of(program: Program) -> Program:
+    """Return the program that returns one part of a batch, by its name."""
+
+    def made(sources: Rows, targets: Rows, name: str) -> Tensor:
+        parts = program(sources, targets)
+        if not isinstance(parts, tuple | list) or len(parts) != len(PARTS):
+            raise RefusedError(missing("return source, mask, fed and asked", parts))
+        part = parts[PARTS.index(name)]
+        if isinstance(part, Tensor) and part.is_floating_point():
+            wanted = "boolean" if name == "mask" else "made of integers"
+            got = str(part.dtype).removeprefix("torch.")
+            raise RefusedError(Answer("dtype", f"{name} is {wanted}; got {got}."))
+        return tensor_of(part, name)
+
+    return made
+
+
+def on_paper(numbers: dict[str, Any]) -> list[Question]:
+    """Return the questions about a Transformer on paper."""
     d, n = numbers["width"], numbers["blocks"]
     source, target = numbers["source_tokens"], numbers["target_tokens"]
     ways, share = numbers["ways"], numbers["share"] / 100
@@ -168,7 +143,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
             "The output layer was forgotten.": 3 * n * 3 * (d * d + d),
         },
         "networks": {
-            "The decoder has small networks, too.": n * network,
+            "The decoder has feed-forward networks, too.": n * network,
             "These are those of one pair of blocks.": 2 * network,
         },
         "fewer": {
@@ -193,7 +168,29 @@ def on_paper(numbers: dict[str, Any]) -> list[Asked]:
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
+    start, end = numbers["start"], numbers["end"]
+    words, first, last, _ = around(start, end)
+
+    def asked(message: str, part: str, points: int, section: str) -> Question:
+        cases = [(*rows, part) for rows in TEXTS]
+        return Question(message, f"transformer.html#{section}", points, cases=lambda: cases)
+
+    vectors, clock = "from-tokens-to-vectors-and-back", "two-ways-to-tell-the-time"
     return [
-        Exercise("batch", "def batch(sources, targets): ...", asks(numbers)),
+        Exercise(
+            "batch",
+            "def batch(sources, targets): ...",
+            [
+                asked("the sources are padded", "source", 1, clock),
+                asked("the mask shows what may be seen", "mask", 2, clock),
+                asked("the decoder is fed the start, then the words", "fed", 2, vectors),
+                asked("it is asked for the words, then the end", "asked", 2, vectors),
+            ],
+            right=batch(words, first, last),
+            wrong=wrong(start, end),
+            unusual={"PyTorch's padding": by_library(start, end)},
+            returns="the tensor",
+            via=part_of,
+        ),
         Exercise("on_paper", "def on_paper(): ...", on_paper(numbers)),
     ]

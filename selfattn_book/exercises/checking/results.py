@@ -47,6 +47,21 @@ def copy_of(value: Any) -> Any:
     return deepcopy(value) if isinstance(value, nn.Module | list | dict) else value
 
 
+def input_after(program: Program) -> Program:
+    """Return the program that returns its first input as it is after a call.
+
+    Example:
+        >>> input_after(lambda x, n: x.mul_(n))(torch.ones(2), 3)
+        tensor([3., 3.])
+    """
+
+    def called(*case: Any) -> Any:
+        tensor_of(program(*case), "a result")
+        return case[0]
+
+    return called
+
+
 def form_of(got: Results, wanted: Results, case: Case, names: str | tuple[str, ...]) -> Answer:
     """Compare shapes and dtypes: a mask must be boolean, and other numbers must not be."""
     for one, right, name in zip(got, wanted, _tuple(names), strict=True):

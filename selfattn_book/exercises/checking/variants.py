@@ -32,9 +32,6 @@ def week_code(key: str, chapter: str) -> str:
         True
         >>> week_code("a key", "masks") == week_code("another key", "masks")
         False
-        >>> week_code(" ", "masks")
-        Traceback (most recent call last):
-        ValueError: the course key must be a text that only you know; got ' '
     """
     if not key.strip():
         raise ValueError(f"the course key must be a text that only you know; got {key!r}")
@@ -61,12 +58,6 @@ def draw(code: str, student: object, choices: Mapping[str, Any]) -> dict[str, An
         (True, True)
         >>> len(set(numbers["scores"])), numbers["words"] in choices["words"]
         (3, True)
-        >>> draw("code", ..., choices)
-        Traceback (most recent call last):
-        ValueError: a student id must be text, in the cell at the top; got Ellipsis
-        >>> draw("code", "ada", {"width": "2-5"})
-        Traceback (most recent call last):
-        ValueError: width must be drawn from "2..5", "3 of 1..9" or a list; got '2-5'
     """
     who = checked_id(student)
     return {name: _drawn(name, given, code, who) for name, given in choices.items()}
@@ -78,12 +69,6 @@ def checked_id(student: object) -> str:
     Example:
         >>> checked_id("  Zoë Ångström-2 "), checked_id("Zoe\u0308") == checked_id("zoë")
         ('zoë ångström-2', True)
-        >>> checked_id("a\nb")
-        Traceback (most recent call last):
-        ValueError: a student id must have characters that can be printed; got 'a\nb'
-        >>> checked_id("")
-        Traceback (most recent call last):
-        ValueError: a student id must have 1 to 100 characters; got 0
     """
     if not isinstance(student, str):
         rule = "a student id must be text, in the cell at the top"

@@ -1,0 +1,267 @@
+"""Every assignment: its source, its solution, students' numbers, and one week up to otter's verdict."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from functools import cache, partial
+from zipfile import ZipFile
+
+import nbformat
+import pytest
+from course import assignments
+from course.weeks import chapters, week_of
+
+from selfattn_book.exercises.checking import answer_checks
+from selfattn_book.exercises.checking.variants import draw, week_code
+from tests.book.pages import ROOT
+
+CODE, STUDENTS = "a code", ("ada", "grace-42", "Émilie du Châtelet")
+IDS = [f"student-{number}" for number in range(400)]
+week_of = cache(week_of)
+WEEKS = [week_of(name) for name in chapters()]
+EVERY = [
+    pytest.param(week, exercise, id=f"{week.chapter}-{exercise.name}")
+    for week in WEEKS
+    for exercise in week.exercises
+]
+CHECKED = [param for param in EVERY if not param.values[1].by_person]
+BY_HAND = [param for param in CHECKED if param.values[1].kind == "by hand"]
+
+
+@pytest.mark.parametrize("week", WEEKS, ids=lambda week: week.chapter)
+def test_a_week_has_one_exercise_in_code_and_another(week):
+    code, other = week.exercises
+    assert code.kind == "in code"
+    assert other.kind in {"by hand", "a proof", "an experiment"}
+    assert all(2 <= exercise.level <= 4 for exercise in week.exercises)
+
+
+@pytest.mark.parametrize(("week", "exercise"), CHECKED)
+def test_the_solution_has_all_points_and_the_stub_none(week, exercise):
+    names = {}
+    exec(exercise.cells["stub"] + "\n" + exercise.cells["public"], names)
+    assert week.checked(CODE, "ada")[exercise.name](names[exercise.name]).points == 0
+    for student in STUDENTS:
+        solved = {"numbers": week.drawn(CODE, student)}
+        exec("import math\nimport torch\n" + exercise.cells["solution"], solved)
+        report = week.checked(CODE, student)[exercise.name](solved[exercise.name])
+        assert report, report
+        names["test_form"](solved[exercise.name])
+
+
+@pytest.mark.parametrize(("week", "exercise"), BY_HAND)
+def test_wrong_numbers_are_named_and_never_right(week, exercise, monkeypatch):
+    given, gives = [], answer_checks.gives
+
+    def kept(wanted, wrong, *others, **options):
+        given.append((wanted, wrong))
+        return gives(wanted, wrong, *others, **options)
+
+    def is_near(one, other):
+        one, other = map(answer_checks.as_numbers, (one, other))
+        return answer_checks.near(one, other, 0.02)
+
+    monkeypatch.setattr(answer_checks, "gives", kept)
+    for student in (*STUDENTS, *IDS[:12]):
+        given.clear()
+        checked = week.checked(CODE, student)[exercise.name]
+        ((wanted, wrong),) = given
+        for part, sentences in wrong.items():
+            for value in sentences.values():
+                report = checked(partial(dict, wanted, **{part: value}))
+                (named,) = [
+                    no.misconception for asked, no in report.results if asked.message == part
+                ]
+                # Several errors can lead to one number.
+                assert named in {s for s, other in sentences.items() if is_near(other, value)}
+
+
+@pytest.mark.parametrize(("week", "exercise"), [p for p in EVERY if p not in CHECKED])
+def test_a_rubric_gives_all_points(week, exercise):
+    points = re.findall(r"^\| (\d+) \|", exercise.rubric, re.MULTILINE)
+    assert sum(map(int, points)) == exercise.points
+    assert "half" in exercise.rubric
+
+
+# -- Students' numbers: always the same, and not to be guessed ------------------------------
+
+
+def test_all_choices_are_drawn_about_equally_often():
+    drawn = Counter(draw("code", one, {"n": "1..4"})["n"] for one in IDS)
+    assert set(drawn) == {1, 2, 3, 4}
+    assert min(drawn.values()) > 60
+
+
+def test_another_name_or_week_is_drawn_independently():
+    both = {"a": "1..99", "b": "1..99"}
+    codes = [week_code("key", chapter) for chapter in ("masks", "order")]
+    first, second = ([draw(code, one, both) for one in IDS] for code in codes)
+    assert [draw(codes[0], one, {"b": "1..99"})["b"] for one in IDS] == [x["b"] for x in first]
+    assert sum(x["a"] == x["b"] for x in first) < 20
+    assert sum(x["a"] == y["a"] for x, y in zip(first, second, strict=True)) < 20
+
+
+def test_an_id_is_the_same_however_it_is_typed():
+    choices = {"n": "1..9999"}
+    for one in ("ZOË@uni.example", " zoë@uni.example ", "zoe\u0308@uni.example"):
+        assert draw("code", one, choices) == draw("code", "zoë@uni.example", choices)
+
+
+@pytest.mark.parametrize("given", ["", "3..", "5..2", "2-5", "4 of 1..3", "abc", [], None, 7])
+def test_another_range_is_refused(given):
+    with pytest.raises(ValueError, match="width must be drawn from"):
+        draw("code", "ada", {"width": given})
+
+
+@pytest.mark.parametrize(
+    "student", [None, 7, ..., "", "  ", "a\x00b", "a\nb", "x" * 101, "a\u202eb"]
+)
+def test_an_odd_id_is_refused(student):
+    with pytest.raises(ValueError, match="a student id must"):
+        draw("code", student, {})
+
+
+# -- One week from its source to otter's verdict --------------------------------------------
+
+WEEK = "week-05-masks"
+# A mask that forgets the padding and deserves 6 points of 8.
+PARTLY = "past & (same | prompt)"
+OFFLINE = """
+import socket
+
+connect = socket.socket.connect
+
+
+def local(self, address):
+    if isinstance(address, tuple) and not str(address[0]).startswith("127."):
+        raise OSError(f"no network here: {address}")
+    return connect(self, address)
+
+
+socket.socket.connect = local
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Make one week in a folder of its own."""
+    folder = tmp_path_factory.mktemp("assignments")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assignments, "MADE", folder)
+        assert assignments.main(["masks", "--key", "a key"]) == 0
+    return folder
+
+
+def notebook(made, kind):
+    return nbformat.read(made / WEEK / kind / "masks.ipynb", 4)
+
+
+@pytest.fixture(scope="module")
+def graded(made, tmp_path_factory):
+    """Return a function with which otter grades a notebook without a network."""
+    folder = tmp_path_factory.mktemp("graded")
+    (folder / "sitecustomize.py").write_text(OFFLINE, "utf-8")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+
+    def grade(notebook):
+        file, archive = folder / "masks.ipynb", made / WEEK / "autograder.zip"
+        nbformat.write(notebook, file)
+        command = [
+            sys.executable,
+            "-m",
+            "otter",
+            "run",
+            "--no-logo",
+            "-a",
+            archive,
+            "-o",
+            folder,
+            file,
+        ]
+        subprocess.run(command, check=True, capture_output=True, env=environment)
+        results = json.loads((folder / "results.json").read_text("utf-8"))["tests"]
+        return {result["name"]: result for result in results}
+
+    return grade
+
+
+def solution(made, mask=""):
+    """Return the solution with an id as students have it, and another mask if there is one."""
+    changed = notebook(made, "solution")
+    for cell in changed.cells:
+        if mask and "mask = past &" in cell.source:
+            begin = cell.source.split("    mask = ")[0]
+            cell.source = f"{begin}    mask = {mask}\n    return mask[:, None]"
+        if cell.source.startswith("student_id"):
+            cell.source = 'student_id = "Zoë Ångström"'
+    return changed
+
+
+@pytest.mark.weekly
+def test_otter_gives_a_right_answer_all_points_and_a_stub_none(made, graded):
+    for answer, scores in (solution(made), [8, 6]), (notebook(made, "student"), [0, 0]):
+        results = graded(answer)
+        assert [results[name]["score"] for name in ("packed_mask", "masked_row")] == scores
+
+
+def test_otter_gives_part_of_the_points_and_names_the_misconception(made, graded):
+    results = graded(solution(made, PARTLY))
+    message = results["packed_mask"]["output"]
+    assert results["packed_mask"]["score"] == 6
+    assert results["masked_row"]["score"] == 6
+    assert "Padding was forgotten." in message
+    assert "sentences-of-different-lengths-the-padding-mask again" in message
+
+
+def test_students_get_no_solution(made):
+    week = week_of("masks")
+    texts = [
+        (made / WEEK / kind / "masks.ipynb").read_text("utf-8") for kind in ("solution", "student")
+    ]
+    assert [bool(assignments.leaks(week, text)) for text in texts] == [True, False]
+    included = (ROOT / "pyproject.toml").read_text("utf-8").split("wheel.force-include]")[1]
+    assert "docs/course" not in included.split("[")[0]
+    assert '"course/**"' in (ROOT / "_config" / "conf.py").read_text("utf-8")
+
+
+def test_instructors_get_everything_in_one_file(made):
+    with ZipFile(made / "instructors.zip") as archive:
+        names = set(archive.namelist())
+        notes = archive.read(f"{WEEK}/instructor-notes.md").decode()
+    wanted = {"autograder.zip", "solution/masks.ipynb", "student/masks.ipynb"}
+    assert {f"{WEEK}/{name}" for name in wanted} <= names
+    assert {"sources/projects.md", "sources/checks/masks.py"} <= names
+    assert "### Solution" in notes
+    assert "| padding attends to nothing and is not attended to | 2 |" in notes
+
+
+def test_the_archive_brings_the_package_and_asks_for_no_pdf(made):
+    with ZipFile(made / WEEK / "autograder.zip") as archive:
+        names = archive.namelist()
+        settings = json.loads(archive.read("otter_config.json"))
+    assert any(name.startswith("files/selfattn_book-") for name in names)
+    assert not settings.get("pdf")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["mask", "--key", "k"], "Did you mean 'masks'?"),
+        (["masks", "--key", " "], "must be a text that only you know"),
+    ],
+)
+def test_bad_words_are_refused_before_any_work(words, message, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(assignments, "MADE", tmp_path / "none")
+    assert assignments.main(words) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_key_may_be_in_a_file(tmp_path):
+    file = tmp_path / "key"
+    file.write_text("--key\na secret of two words\n", "utf-8")
+    options = assignments.arguments(["masks", f"@{file}"])
+    assert (options.chapters, options.key) == (["masks"], "a secret of two words")
