@@ -59,24 +59,21 @@ class UniformAttention(nn.Module):
 
 
 def with_parts(model: nn.Module, **parts: nn.Module) -> nn.Module:
-    """Put other modules in the place of some of a model's parts, and return the model.
+    """Replace parts of a model, in place, and return the model.
 
     Args:
-        model: is changed.
-        parts: the name of a part, and what shall stand in its place.
+        model: module whose parts are replaced.
+        parts: new modules by the names of the parts.
 
     Raises:
-        ValueError: the model has no part of that name.
+        AttributeError: the model has no part of that name.
 
     Example:
         >>> model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
         >>> with_parts(model, **{"1": nn.Identity()})[1]
         Identity()
     """
-    names = dict(model.named_children())
     for name, part in parts.items():
-        if name not in names:
-            rule = f"parts must be parts of the model, {', '.join(names)}"
-            raise ValueError(f"{rule}; got {name}")
+        model.get_submodule(name)  # raises if there is none
         setattr(model, name, part)
     return model

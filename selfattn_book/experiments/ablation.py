@@ -73,7 +73,7 @@ class NoResidual(nn.Module):
 
 
 # What can be taken out of a model: its kind, and what makes the stand-in from it.
-STAND_INS: dict[str, tuple[type[nn.Module], Callable[[Any], nn.Module]]] = {
+ABLATIONS: dict[str, tuple[type[nn.Module], Callable[[Any], nn.Module]]] = {
     "attention": (MultiHeadAttention, lambda attention: NoAttention()),
     "feed-forward": (FeedForward, lambda feed_forward: NoFeedForward()),
     "residual": (ResidualConnection, NoResidual),
@@ -102,9 +102,9 @@ def without(model: nn.Module, *parts: str) -> nn.Module:
         True
     """
     for part in parts:
-        if part not in STAND_INS:
-            raise ValueError(f"parts must be {', '.join(STAND_INS)}; got {part}")
-        kind, make = STAND_INS[part]
+        if part not in ABLATIONS:
+            raise ValueError(f"parts must be {', '.join(ABLATIONS)}; got {part}")
+        kind, make = ABLATIONS[part]
         found = [
             (owner, name, child)
             for owner in model.modules()

@@ -36,7 +36,7 @@ def draw_in_source_order(model: nn.Module) -> nn.Module:
     """
     for module in model.modules():
         if not isinstance(module, nn.Linear) and list(module.parameters(recurse=False)):
-            rule = "the model must be made of attention and linear maps"
+            rule = "the model must be made of attention and linear layers"
             raise TypeError(f"{rule}; got {type(module).__name__}")
     _draw_parts(model)
     return model
