@@ -31,6 +31,7 @@ def test_sampling_has_a_seed(capsys):
     assert len(set(texts)) > 1
 
 
+# The rules of temperature, top_k and top_p are those of the sampler.
 REFUSED = [
     ({"prompt": ""}, (), "prompt must have at least one character"),
     ({"prompt": "\ud800"}, (), "must be str"),
@@ -40,8 +41,6 @@ REFUSED = [
     ({}, ("--length", "-1"), "at least 0; got -1"),
     ({}, ("--length", "99"), "fit into 64 tokens; got "),
     ({}, ("--temperature", "0"), "above 0"),
-    ({}, ("--temperature", "nan"), "above 0"),
-    ({}, ("--top-k", "0"), "top_k must be at least"),
     ({}, ("--top-k", "282"), "vocabulary, 281"),
     ({}, ("--top-p", "0"), "top_p must be above 0"),
     ({}, ("--top-k", "2", "--seed", "-1"), "seed must be"),
