@@ -38,10 +38,6 @@ def save(file: str | Path, content: dict[str, Any]) -> None:
 def write_whole(file: str | Path, data: bytes | memoryview) -> None:
     """Write a file atomically, by way of a temporary file of this process, ``FILE.PID.part``.
 
-    Args:
-        file: path in an existing folder.
-        data: content of the file.
-
     Raises:
         OSError: the file cannot be written.
     """
@@ -62,10 +58,7 @@ def write_whole(file: str | Path, data: bytes | memoryview) -> None:
 
 
 def load(file: str | Path) -> dict[str, Any]:
-    """Read a checkpoint, with its tensors on the CPU. Code in the file is never run.
-
-    Args:
-        file: path of a checkpoint.
+    """Read a checkpoint to the CPU, without running code in it.
 
     Raises:
         OSError: the file does not exist, or cannot be opened.
@@ -115,11 +108,7 @@ def outline(name: str, content: Any) -> list[str]:
 
 
 def check_same(file: str | Path, wanted: list[str], got: list[str]) -> None:
-    """Raise unless the description of a checkpoint equals that of this training.
-
-    Raises:
-        ValueError: a line differs.
-    """
+    """Raise ``ValueError`` unless the description of a checkpoint equals that of this training."""
     for ours, theirs in zip_longest(wanted, got, fillvalue="nothing"):
         if ours != theirs:
             rule = f"{file} must be of a training with '{ours}'"

@@ -11,12 +11,7 @@ from torch import Tensor
 from selfattn_book._arguments import check_integer
 from selfattn_book.experiments import model_file
 from selfattn_book.experiments.options import INTERRUPTED, make_parser, seed
-from selfattn_book.generation import (
-    Choice,
-    generate,
-    make_sampler,
-    next_token_distribution,
-)
+from selfattn_book.generation import Choice, generate, make_sampler, next_token_distribution
 from selfattn_book.pretrained import command as downloaded
 from selfattn_book.tokens import BPETokenizer
 
@@ -25,9 +20,6 @@ WRONG = 2
 
 def main(arguments: list[str] | None = None) -> int:
     """Print a prompt and its continuation, token by token.
-
-    Args:
-        arguments: command-line arguments.
 
     Returns:
         0, or 2 after a message of one line, or 130 if generation was interrupted.
@@ -38,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
         0
     """
     options = _parser().parse_args(arguments)
-    if options.weights is not None and is_downloaded(options.weights):
+    if options.weights is not None and _is_downloaded(options.weights):
         return downloaded.main(sys.argv[2:] if arguments is None else arguments)
     torch.set_num_threads(1)
     try:
@@ -53,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def is_downloaded(path: Path) -> bool:
+def _is_downloaded(path: Path) -> bool:
     """Return whether weights are a downloaded model, which has a ``config.json`` beside them."""
     folder = path if path.is_dir() else path.parent
     return path.is_dir() or (folder / "config.json").is_file()
@@ -61,8 +53,6 @@ def is_downloaded(path: Path) -> bool:
 
 def write(options: argparse.Namespace) -> None:
     """Print a prompt and its continuation.
-
-    The model reads only the end of a text that is longer than its context window.
 
     Raises:
         OSError: the file of weights cannot be read.
@@ -72,19 +62,17 @@ def write(options: argparse.Namespace) -> None:
     model, tokens, record = (
         model_file.writer() if options.weights is None else model_file.read(options.weights)
     )
-    prompt = checked_prompt(options.prompt, record.get("characters", ""))
-    chosen: dict[str, Any] = {
-        name: getattr(options, name) for name in ("temperature", "top_k", "top_p")
-    }
+    prompt = _checked_prompt(options.prompt, record.get("characters", ""))
+    names = "temperature", "top_k", "top_p"
+    chosen: dict[str, Any] = {name: getattr(options, name) for name in names}
     length = check_integer("length", options.length, least=0)
     next_token_distribution(torch.zeros(1, len(tokens)), **chosen)  # checks the options
-    draw = make_sampler(torch.Generator().manual_seed(options.seed), **chosen)
+    sample = make_sampler(torch.Generator().manual_seed(options.seed), **chosen)
     print(prompt, end="", flush=True)
-    numbers = tokens.encode(prompt)[None]
-    generate(model, numbers, length, select=printing(draw, tokens))
+    generate(model, tokens.encode(prompt)[None], length, select=printing(sample, tokens))
 
 
-def checked_prompt(prompt: str, known: str) -> str:
+def _checked_prompt(prompt: str, known: str) -> str:
     """Return a prompt, or raise unless it is a nonempty string of known characters."""
     if not prompt:
         raise ValueError("prompt must have at least one character; got ''")
@@ -95,14 +83,7 @@ def checked_prompt(prompt: str, known: str) -> str:
 
 
 def printing(select: Choice, tokens: BPETokenizer) -> Choice:
-    """Wrap a choice of tokens so that it prints each token of the first row.
-
-    Example:
-        >>> from selfattn_book.generation import greedy
-        >>> choice = printing(greedy, BPETokenizer([]))
-        >>> _ = choice(torch.nn.functional.one_hot(torch.tensor([65]), 256).float())
-        A
-    """
+    """Wrap a choice of tokens so that it prints each token of the first row."""
 
     def choose_and_print(logits: Tensor) -> Tensor:
         newest = select(logits)

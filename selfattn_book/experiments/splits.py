@@ -67,9 +67,9 @@ def split_feed_forward(x: Tensor, part: FeedForward, group: Group) -> Tensor:
         >>> [torch.allclose(rank, part(x)) for rank in made]
         [True, True]
     """
-    own = shard_slice(part.expand.out_features, group, "inner numbers")
-    inner = linear(x, part.expand.weight[own], part.expand.bias[own]).relu()
-    change = linear(inner, part.contract.weight[:, own])  # (B, T, D)
+    own = shard_slice(part.expand.out_features, group, "hidden units")
+    hidden = linear(x, part.expand.weight[own], part.expand.bias[own]).relu()
+    change = linear(hidden, part.contract.weight[:, own])  # (B, T, D)
     dist.all_reduce(change, group=group)  # the sum over the ranks
     return change + part.contract.bias
 
@@ -105,8 +105,8 @@ def split_keys(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, group: G
     scores = (query @ key.mT / key.size(-1) ** 0.5).masked_fill(~mask, -torch.inf)
     largest = scores.amax(-1, keepdim=True).clamp(torch.finfo(scores.dtype).min)
     dist.all_reduce(largest, dist.ReduceOp.MAX, group=group)  # (..., T, 1)
-    shares = (scores - largest).exp()  # not yet divided
-    total, context = shares.sum(-1, keepdim=True), shares @ value
+    weights = (scores - largest).exp()  # not yet divided
+    total, context = weights.sum(-1, keepdim=True), weights @ value
     dist.all_reduce(total, group=group)
     dist.all_reduce(context, group=group)
     return context / total.where(total > 0, 1)

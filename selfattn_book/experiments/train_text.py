@@ -25,9 +25,6 @@ def main(arguments: list[str] | None = None) -> None:
     The exit code is 0, 1 after a message if training fails or a file cannot be used,
     2 if an option is wrong, or 130 if training was interrupted.
 
-    Args:
-        arguments: command-line arguments.
-
     Example:
         >>> vars(_parser().parse_args([]))   # the defaults
         {'steps': 7500, 'seed': 0, 'checkpoint': ...Path('text.pt'),

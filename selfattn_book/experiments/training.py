@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from selfattn_book._arguments import check_finite, check_integer
+from selfattn_book._arguments import check_finite
 from selfattn_book.experiments import checkpoint
 from selfattn_book.experiments.seeding import begin_at
 
@@ -26,14 +26,6 @@ class History:
         validation: mean validation loss after each epoch, if there are validation batches.
         best_epoch: first epoch, counted from 0, with the smallest loss: the validation loss, if any.
         best_state: state of the model after that epoch.
-
-    Example:
-        >>> model, history = nn.Linear(1, 1), History()
-        >>> for epoch, loss in enumerate([3.0, 1.0, 2.0]):
-        ...     history.train.append(loss)
-        ...     history.record(epoch, model)
-        >>> history.best_epoch, history.best_state["weight"].equal(model.weight)
-        (1, True)
     """
 
     train: list[float] = field(default_factory=list)
@@ -62,7 +54,7 @@ def fit(
     file: str | Path | None = None,
     progress: bool = True,
 ) -> History:
-    """Train a model, and return the history of its losses.
+    """Train a model, and return the history of its losses, with the best state.
 
     A batch is a sequence of tensors: the model's arguments, then the target.
     Every epoch seeds PyTorch's global generator with ``seed`` and the epoch's number, so that an
@@ -81,14 +73,9 @@ def fit(
         file: checkpoint to write after each epoch, and to resume from if it exists.
         progress: whether to show a progress bar.
 
-    Returns:
-        The history, with the best state.
-
     Raises:
-        TypeError: ``seed``, ``epochs`` or ``patience`` is not an integer.
-        ValueError: there are no batches, a loss is not finite, ``epochs`` or ``patience`` is
-            below 1, ``seed`` is below 0, or the file is not a complete checkpoint of this seed,
-            model and optimizer; then the model and the optimizer are unchanged.
+        ValueError: there are no batches, a loss is not finite, or the file is not a complete
+            checkpoint of this seed, model and optimizer; then both are unchanged.
         FileNotFoundError: the folder of the checkpoint does not exist.
         OSError: the checkpoint cannot be written.
 
@@ -101,9 +88,7 @@ def fit(
         >>> len(history.train), history.train[-1] < 1e-6
         (300, True)
     """
-    seed = check_integer("seed", seed, least=0)
-    check_integer("epochs", epochs, least=1)
-    patience = epochs if patience is None else check_integer("patience", patience, least=1)
+    patience = epochs if patience is None else patience
     recipe = _recipe(model, optimizer, seed, validation is not None)
     history = _resume(file, model, optimizer, recipe)
     begin = len(history.train)
@@ -124,11 +109,6 @@ def fit(
 
 def evaluate(model: nn.Module, batches: Iterable[Sequence[Tensor]], loss: Loss) -> float:
     """Return the mean loss of a model over batches, in evaluation mode.
-
-    Args:
-        model: module; its training mode is restored.
-        batches: batches as in :func:`fit`.
-        loss: loss as in :func:`fit`.
 
     Raises:
         ValueError: there are no batches, or a loss is not finite.

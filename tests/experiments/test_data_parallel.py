@@ -9,7 +9,7 @@ from selfattn_book.experiments.data_parallel import Recipe, own_batches, train
 from selfattn_book.experiments.ranks import run_on_ranks
 from selfattn_book.experiments.walks import HOURS, new_model, next_hour_loss, random_walks
 
-SHORT = Recipe(walks=48, batch=12)
+SHORT = Recipe(num_walks=48, batch_size=12)
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +88,12 @@ def test_shards_of_all_ranks_are_the_batches_of_one(ranks):
 @pytest.mark.parametrize(
     ("recipe", "ranks", "message"),
     [
-        (Recipe(batch=16), 3, "batch must be a multiple of the number of ranks, 3; got 16"),
-        (Recipe(walks=250), 1, "walks must be a multiple of the batch, 16; got 250"),
+        (
+            Recipe(batch_size=16),
+            3,
+            "the batch must be a multiple of the number of ranks, 3; got 16",
+        ),
+        (Recipe(num_walks=250), 1, "walks must be a multiple of the batch, 16; got 250"),
     ],
 )
 def test_uneven_batches_are_refused_and_nothing_is_written(recipe, ranks, message, tmp_path):
@@ -111,7 +115,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
     file = tmp_path / "kept.pt"
     train(new_model(0), SHORT, 1, file=file)
     with pytest.raises(ValueError, match="with 'seed: 1'; got one with 'seed: 0'"):
-        train(new_model(0), Recipe(walks=48, batch=12, seed=1), 2, file=file)
+        train(new_model(0), Recipe(num_walks=48, batch_size=12, seed=1), 2, file=file)
     with pytest.raises(ValueError, match="float32"):
         train(new_model(0).float(), SHORT, 2, file=file)
     checkpoint.save(file, {"weights": torch.ones(2)})

@@ -56,7 +56,7 @@ def test_a_target_of_minus_100_is_left_out(draw):
 @pytest.mark.parametrize("places", [None, torch.ones(16, 32)])
 def test_a_model_is_causal(places):
     torch.manual_seed(0)
-    model, texts = copying_model(2, 2, places=places), repeats(3, generator=generator())
+    model, texts = copying_model(2, 2, qk_positions=places), repeats(3, generator=generator())
     changed = texts.clone()
     changed[:, 9:] = 7 - changed[:, 9:]
     before, after = model(texts[:, :-1]), model(changed[:, :-1])
@@ -78,7 +78,7 @@ def test_only_positions_show_the_order(draw):
     texts = orders(4, generator=generator())
     turned = torch.cat([texts[:, :-1].flip(1), texts[:, -1:]], dim=1)
     for places, same in ((torch.zeros(16, 32), True), (3 * draw(16, 32), False)):
-        model = copying_model(1, places=places).double()
+        model = copying_model(1, qk_positions=places).double()
         assert model(texts)[:, -1].allclose(model(turned)[:, -1]) == same
 
 
