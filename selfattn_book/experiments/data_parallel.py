@@ -145,29 +145,22 @@ def _save(
     optimizer: torch.optim.Optimizer,
 ) -> None:
     states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-    checkpoint.save(file, {"recipe": asdict(recipe), "losses": losses, **states})
+    checkpoint.save(file, {"recipe": _lines(recipe, model), "losses": losses, **states})
 
 
 def _resume(
-    file: str | Path | None,
-    recipe: Recipe,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
+    file: str | Path | None, recipe: Recipe, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> list[float]:
     """Load the checkpoint, if it exists, written with any number of ranks."""
-    kept = checkpoint.load_if_present(file)
-    if file is None or kept is None:
+    content = checkpoint.resume(file, _lines(recipe, model))
+    if content is None:
         return []
-    if set(kept) != {"recipe", "losses", "model", "optimizer"}:
-        rule = f"{file} must be a checkpoint of this training; got a different one"
-        raise ValueError(f"{rule}. {checkpoint.WAY_OUT}")
-    lines = [
-        [f"{name}: {value}" for name, value in part.items()]
-        for part in (asdict(recipe), kept["recipe"])
-    ]
-    checkpoint.check_same(file, *lines)
-    ours = checkpoint.outline("model", model.state_dict())
-    checkpoint.check_same(file, ours, checkpoint.outline("model", kept["model"]))
-    model.load_state_dict(kept["model"])
-    optimizer.load_state_dict(kept["optimizer"])
-    return list(kept["losses"])
+    model.load_state_dict(content["model"])
+    optimizer.load_state_dict(content["optimizer"])
+    return list(content["losses"])
+
+
+def _lines(recipe: Recipe, model: nn.Module) -> list[str]:
+    """Describe, in lines, the settings that a resumed training must have in common."""
+    settings = [f"{name}: {value}" for name, value in asdict(recipe).items()]
+    return settings + checkpoint.shapes(model)

@@ -94,6 +94,14 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path, capsys, option, m
     assert (tmp_path / "squares.pt").read_bytes() == before
 
 
+def test_a_file_that_is_not_a_checkpoint_is_refused_and_kept(tmp_path, capsys):
+    (tmp_path / "squares.pt").write_bytes(b"a letter")
+    code, message = refusal(main, capsys, "--epochs=2")
+    assert code == 1
+    assert message.startswith("The training failed: squares.pt must be a checkpoint; ")
+    assert (tmp_path / "squares.pt").read_bytes() == b"a letter"
+
+
 @contextmanager
 def a_full_disk():
     """Let no file grow beyond some bytes."""
