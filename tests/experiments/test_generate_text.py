@@ -11,8 +11,10 @@ import torch
 
 from selfattn_book.experiments import generate_text, model_file
 from selfattn_book.experiments.generate_text import main
+from selfattn_book.experiments.tiny_models import tiny_model
 from selfattn_book.generation import generate, make_sampler
 
+GPT2, LLAMA = str(tiny_model("tiny-gpt2")), str(tiny_model("tiny-llama"))
 COMMAND = [sys.executable, "-m", "selfattn_book", "generate"]
 
 
@@ -79,6 +81,13 @@ REFUSED = {
     "must be a model that this book": ["--prompt", "a", "--weights", "README.md"],
     "No such file or directory: 'none'": ["--prompt", "a", "--weights", "none"],
     "the following arguments are required: --prompt": [],
+    "got none": ["--prompt", "", "--weights", GPT2],
+    "must be str": ["--prompt", "\ud800", "--weights", GPT2],
+    "the model must be GPT-2": ["--prompt", "a", "--weights", LLAMA],
+    "merges.txt must be a safetensors": ["--prompt", "a", "--weights", f"{GPT2}/merges.txt"],
+    "length must be at least 0; got -2": ["--prompt", "a", "--weights", GPT2, "--length", "-2"],
+    "fit into 64 tokens; got ": ["--prompt", "a", "--weights", GPT2, "--length", "99"],
+    "vocabulary, 281": ["--prompt", "a", "--weights", GPT2, "--top-k", "282"],
 }
 
 
@@ -91,6 +100,19 @@ def test_a_refusal_is_one_line(capsys, message):
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
     assert message in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("options", [(), ("--top-k", "1"), ("--top-p", "0.01")])
+def test_a_pretrained_model_prints_the_most_likely_continuation(capsys, options):
+    assert main(["--weights", GPT2, "--prompt", "Is this what", *options]) == 0
+    assert capsys.readouterr() == ("Is this what real models do? Yes, number for number.\n", "")
+
+
+def test_sampling_from_a_pretrained_model_has_a_seed(capsys):
+    options = ["--weights", GPT2, "--temperature", "3", "--seed"]
+    texts = [generated(capsys, *options, seed, prompt="Is this") for seed in ("0", "0", "1", "2")]
+    assert texts[0] == texts[1]
+    assert len(set(texts)) > 1
 
 
 def test_an_interruption_ends_the_line(monkeypatch, capsys):
