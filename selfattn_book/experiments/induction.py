@@ -62,7 +62,7 @@ def next_letter_loss(logits: Tensor, targets: Tensor) -> Tensor:
     return nn.functional.cross_entropy(logits.transpose(1, 2), targets)
 
 
-class PlacedAttention(nn.Module):
+class PositionedAttention(nn.Module):
     """Attention with positions added to queries and keys alone, not to values.
 
     Args:
@@ -95,7 +95,7 @@ class PlacedAttention(nn.Module):
         return found
 
 
-def copying_model(
+def attention_only(
     num_layers: int,
     num_heads: int = 1,
     *,
@@ -112,14 +112,14 @@ def copying_model(
             to the letters.
 
     Example:
-        >>> copying_model(2)(repeats(3)[:, :-1]).shape   # (B, T, V)
+        >>> attention_only(2)(repeats(3)[:, :-1]).shape   # (B, T, V)
         torch.Size([3, 16, 8])
     """
 
     def block() -> PreNormBlock:
         attention: nn.Module = MultiHeadAttention(d_model, num_heads)
         if qk_positions is not None:
-            attention = PlacedAttention(attention, qk_positions)
+            attention = PositionedAttention(attention, qk_positions)
         norms = nn.LayerNorm(d_model), nn.Identity()
         return PreNormBlock(attention, NoFeedForward(), norms)
 

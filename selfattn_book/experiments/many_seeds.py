@@ -33,7 +33,7 @@ def fit_seeds(
     batch_size: int | None = None,
     lr: float = 0.01,
     method: Callable[..., torch.optim.Optimizer] = Adam,
-    on_the_way: dict[int, list[nn.Module]] | None = None,
+    snapshots: dict[int, list[nn.Module]] | None = None,
     progress: bool = True,
 ) -> tuple[Tensor, list[nn.Module]]:
     """Train one model per seed on the same data, side by side.
@@ -54,7 +54,7 @@ def fit_seeds(
             all examples by default.
         lr: learning rate.
         method: optimizer class of ``torch.optim``.
-        on_the_way: lists, keyed by a number of epochs below ``epochs``, to which copies of the
+        snapshots: lists, keyed by a number of epochs below ``epochs``, to which copies of the
             models after that many epochs are appended.
         progress: whether to show a progress bar.
 
@@ -74,7 +74,7 @@ def fit_seeds(
         >>> losses.shape, [round(model.weight.item(), 2) for model in models]
         (torch.Size([501, 3]), [2.0, 2.0, 2.0])
     """
-    copies = on_the_way or {}
+    copies = snapshots or {}
     data = (*((inputs,) if isinstance(inputs, Tensor) else inputs), targets)
     models = [_make(make_model, seed) for seed in seeds]
     parameters, buffers = stack_module_state(models)

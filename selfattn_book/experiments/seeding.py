@@ -106,7 +106,7 @@ def first_seed(number: int) -> Iterator[None]:
         _first = before
 
 
-def interval(hits: int, runs: int) -> tuple[float, float]:
+def wilson_interval(hits: int, runs: int) -> tuple[float, float]:
     r"""Return the Wilson confidence interval of 95 % for a success rate.
 
     .. math:: \frac{k + z^2/2}{n + z^2} \pm
@@ -120,9 +120,9 @@ def interval(hits: int, runs: int) -> tuple[float, float]:
         E. B. Wilson, 1927, :cite:p:`wilson1927probable`.
 
     Example:
-        >>> [round(bound, 3) for bound in interval(97, 100)]
+        >>> [round(bound, 3) for bound in wilson_interval(97, 100)]
         [0.915, 0.99]
-        >>> [round(bound, 3) for bound in interval(20, 20)]   # twenty of twenty is not "always"
+        >>> [round(bound, 3) for bound in wilson_interval(20, 20)]   # twenty of twenty is not "always"
         [0.839, 1.0]
     """
     z = 1.96

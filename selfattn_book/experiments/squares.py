@@ -139,7 +139,7 @@ def opposite_corners(source: Tensor) -> Tensor:
     return -source.sign()
 
 
-def walk_on(points: Tensor) -> tuple[Tensor, Tensor]:
+def next_corners(points: Tensor) -> tuple[Tensor, Tensor]:
     r"""Predict the corner after each, with one attention without learned parameters.
 
     .. math:: \hat x_{t+1} = - \sum_{s \le t} w_{ts}\, x_s , \qquad w_{t,\, t-1} \approx 1
@@ -154,7 +154,7 @@ def walk_on(points: Tensor) -> tuple[Tensor, Tensor]:
 
     Example:
         >>> corners = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
-        >>> outputs, weights = walk_on(corners)
+        >>> outputs, weights = next_corners(corners)
         >>> outputs[1:].round(decimals=3)
         tensor([[ 1.,  1.],
                 [ 1., -1.]])

@@ -20,7 +20,7 @@ DIGESTS = {
 }
 
 
-def text_of(name: str) -> str:
+def load_text(name: str) -> str:
     """Return a text that ships with the book; ``data/README.md`` says where it comes from.
 
     Args:
@@ -30,7 +30,7 @@ def text_of(name: str) -> str:
         ValueError: the file has been changed.
 
     Example:
-        >>> stories = text_of("stories")
+        >>> stories = load_text("stories")
         >>> print(stories[:54], len(stories), len(set(stories)))
         In the beginning God created the heaven and the earth. 339169 61
     """
@@ -42,11 +42,11 @@ def text_of(name: str) -> str:
     return content.decode()
 
 
-def nine_tenths(text: str) -> tuple[str, str]:
+def split_text(text: str) -> tuple[str, str]:
     """Split a text into its first nine tenths, for training, and its last tenth, held out.
 
     Example:
-        >>> [len(part) for part in nine_tenths("x" * 25)]
+        >>> [len(part) for part in split_text("x" * 25)]
         [22, 3]
     """
     end = len(text) * 9 // 10

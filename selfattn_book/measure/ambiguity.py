@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 
-def free_directions(values: Tensor) -> Tensor:
+def context_null_space(values: Tensor) -> Tensor:
     r"""Return a basis of the changes of weights that keep their sum and the context.
 
     .. math:: n V = 0, \qquad \sum_j n_j = 0
@@ -26,7 +26,7 @@ def free_directions(values: Tensor) -> Tensor:
 
     Example:
         >>> values = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])   # the third is their mean
-        >>> (n,) = free_directions(values)
+        >>> (n,) = context_null_space(values)
         >>> (n / n[0]).round(decimals=5)
         tensor([ 1.,  1., -2.])
     """
@@ -36,7 +36,7 @@ def free_directions(values: Tensor) -> Tensor:
     return basis[:, rank:].T
 
 
-def other_weights(weights: Tensor, values: Tensor, key: int) -> Tensor:
+def alternative_weights(weights: Tensor, values: Tensor, key: int) -> Tensor:
     r"""Reduce the weight of a key as far as the context allows, without a negative weight.
 
     .. math:: w' = w + t\,n, \qquad n V = 0, \quad \sum_j n_j = 0, \quad w'_j \ge 0
@@ -54,7 +54,7 @@ def other_weights(weights: Tensor, values: Tensor, key: int) -> Tensor:
 
     Example:
         >>> values = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
-        >>> other_weights(torch.tensor([0.1, 0.1, 0.8]), values, key=2)
+        >>> alternative_weights(torch.tensor([0.1, 0.1, 0.8]), values, key=2)
         tensor([0.5000, 0.5000, 0.0000])
     """
     other = weights.clone()
@@ -68,7 +68,7 @@ def _step(weights: Tensor, values: Tensor, key: int) -> Tensor | None:
     tiny = torch.finfo(values.dtype).eps ** 0.5
     left = (weights > 0).nonzero()[:, 0]
     at = (left == key).nonzero()[:, 0]
-    free = free_directions(values[left])
+    free = context_null_space(values[left])
     if not len(at) or not len(free):
         return None
     direction = -free.T @ free[:, at[0]]  # of those that are left

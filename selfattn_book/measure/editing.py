@@ -55,7 +55,7 @@ def keep_only(weights: Tensor, cells: Tensor) -> Tensor:
     return remove(weights, ~cells).where(cells.any(-1, keepdim=True), weights)
 
 
-def with_map(model: LanguageModel, layer: int, edit: Edit) -> LanguageModel:
+def edit_map(model: LanguageModel, layer: int, edit: Edit) -> LanguageModel:
     """Return a copy of a model in which one layer's map is edited before it is used.
 
     Args:
@@ -67,7 +67,7 @@ def with_map(model: LanguageModel, layer: int, edit: Edit) -> LanguageModel:
         >>> import torch
         >>> from selfattn_book.language import decoder_only
         >>> model = decoder_only(5, d_model=4, num_layers=2, num_heads=1, context_length=3)
-        >>> edited = with_map(model, 1, lambda weights: 0 * weights)
+        >>> edited = edit_map(model, 1, lambda weights: 0 * weights)
         >>> _, (first, second) = edited.hidden_states(torch.tensor([[0, 1, 2]]))
         >>> first.sum().round(), second.sum()
         (tensor(3., ...), tensor(0., ...))

@@ -8,7 +8,7 @@ from torch import Tensor
 from selfattn_book.masks import causal_mask
 
 
-def after_copies(tokens: Tensor, steps: int = 1) -> Tensor:
+def induction_mask(tokens: Tensor, steps: int = 1) -> Tensor:
     r"""Mark for each token the positions some steps after its earlier copies.
 
     .. math:: c_{ij} = 1 \quad\text{when}\quad x_{j-k} = x_i,\; k \le j \le i
@@ -23,7 +23,7 @@ def after_copies(tokens: Tensor, steps: int = 1) -> Tensor:
 
     Example:
         >>> tokens = torch.tensor([[5, 7, 3, 5]])
-        >>> after_copies(tokens)[0].int()   # the second 5 may attend to the 7
+        >>> induction_mask(tokens)[0].int()   # the second 5 may attend to the 7
         tensor([[0, 0, 0, 0],
                 [0, 0, 0, 0],
                 [0, 0, 0, 0],
@@ -62,14 +62,14 @@ def induction_score(weights: Tensor, tokens: Tensor, steps: int = 1) -> Tensor:
         >>> induction_score(uniform, tokens)   # the mean of 1 / 4 and 1 / 5
         tensor([0.2250])
     """
-    cells = after_copies(tokens, steps)  # (B, T, T)
+    cells = induction_mask(tokens, steps)  # (B, T, T)
     copied = _with_copies(tokens)  # (B, T)
     _check_maps(weights, tokens)
     received = (weights * cells[:, None]).sum(-1)  # (B, H, T)
     return (received * copied[:, None]).sum((0, 2)) / copied.sum()
 
 
-def share_copied(logits: Tensor, tokens: Tensor) -> float:
+def copying_accuracy(logits: Tensor, tokens: Tensor) -> float:
     """Return the accuracy of the most likely next token, over positions with an earlier copy.
 
     Args:
@@ -82,7 +82,7 @@ def share_copied(logits: Tensor, tokens: Tensor) -> float:
     Example:
         >>> tokens = torch.tensor([[0, 1, 2, 0, 1, 2]])
         >>> correct = torch.nn.functional.one_hot(tokens[:, 1:], 3)
-        >>> share_copied(correct, tokens), share_copied(correct.roll(1, dims=1), tokens)
+        >>> copying_accuracy(correct, tokens), copying_accuracy(correct.roll(1, dims=1), tokens)
         (1.0, 0.0)
     """
     correct = logits.argmax(-1) == tokens[:, 1:]
@@ -91,7 +91,7 @@ def share_copied(logits: Tensor, tokens: Tensor) -> float:
 
 def _with_copies(tokens: Tensor) -> Tensor:
     """Return which tokens have an earlier copy, or raise if none has."""
-    copied = after_copies(tokens).any(-1)
+    copied = induction_mask(tokens).any(-1)
     if not copied.any():
         raise ValueError("some token must have an earlier copy; got none")
     return copied

@@ -5,14 +5,14 @@ import torch
 
 from selfattn_book.experiments.induction import (
     LENGTH,
-    PlacedAttention,
-    copying_model,
+    PositionedAttention,
+    attention_only,
     next_letter_loss,
     orders,
     repeats,
 )
 from selfattn_book.experiments.many_seeds import fit_seeds
-from selfattn_book.measure.induction import share_copied
+from selfattn_book.measure.induction import copying_accuracy
 from selfattn_book.multi_head import MultiHeadAttention
 
 
@@ -56,7 +56,10 @@ def test_a_target_of_minus_100_is_left_out(draw):
 @pytest.mark.parametrize("places", [None, torch.ones(16, 32)])
 def test_a_model_is_causal(places):
     torch.manual_seed(0)
-    model, texts = copying_model(2, 2, qk_positions=places), repeats(3, generator=generator())
+    model, texts = (
+        attention_only(2, 2, qk_positions=places),
+        repeats(3, generator=generator()),
+    )
     changed = texts.clone()
     changed[:, 9:] = 7 - changed[:, 9:]
     before, after = model(texts[:, :-1]), model(changed[:, :-1])
@@ -66,7 +69,7 @@ def test_a_model_is_causal(places):
 
 def test_positions_are_added_to_queries_and_keys_alone(draw):
     attention, x, places = MultiHeadAttention(6, 2).double(), draw(3, 4, 6), draw(9, 6)
-    placed = PlacedAttention(attention, places)
+    placed = PositionedAttention(attention, places)
     y = x + places[:4]
     for found, wanted in zip(placed(x, x, x), attention(y, y, x), strict=True):
         torch.testing.assert_close(found, wanted)
@@ -78,14 +81,14 @@ def test_only_positions_show_the_order(draw):
     texts = orders(4, generator=generator())
     turned = torch.cat([texts[:, :-1].flip(1), texts[:, -1:]], dim=1)
     for places, same in ((torch.zeros(16, 32), True), (3 * draw(16, 32), False)):
-        model = copying_model(1, qk_positions=places).double()
+        model = attention_only(1, qk_positions=places).double()
         assert model(texts)[:, -1].allclose(model(turned)[:, -1]) == same
 
 
 def test_one_layer_learns_one_distance_and_no_other():
     texts = repeats(512, (5, 5), generator=generator())
     _, [model] = fit_seeds(
-        lambda: copying_model(1),
+        lambda: attention_only(1),
         texts[:, :-1],
         texts[:, 1:],
         lambda logits, y: next_letter_loss(logits[:, 5:], y[:, 5:]),
@@ -96,6 +99,6 @@ def test_one_layer_learns_one_distance_and_no_other():
         progress=False,
     )
     with torch.no_grad():
-        assert share_copied(model(texts[:, :-1]), texts) > 0.95
+        assert copying_accuracy(model(texts[:, :-1]), texts) > 0.95
         others = repeats(64, (7, 7), generator=generator(1))
-        assert share_copied(model(others[:, :-1]), others) < 0.2
+        assert copying_accuracy(model(others[:, :-1]), others) < 0.2

@@ -103,7 +103,7 @@ def parameters(models):
 @pytest.mark.parametrize("batch_size", [None, 3])
 def test_snapshots_are_the_models_of_a_shorter_training(train, batch_size):
     snapshots = {0: [], 7: []}
-    losses, models = train(AttentionClassifier, batch_size=batch_size, on_the_way=snapshots)
+    losses, models = train(AttentionClassifier, batch_size=batch_size, snapshots=snapshots)
     plain, same = train(AttentionClassifier, batch_size=batch_size)
     assert losses.equal(plain)
     assert parameters(models) == parameters(same)

@@ -8,7 +8,7 @@ import torch
 
 from selfattn_book.experiments import model_file
 from selfattn_book.experiments.model_file import WRITER, read, write, writer
-from selfattn_book.experiments.text import nine_tenths, text_of
+from selfattn_book.experiments.text import load_text, split_text
 from selfattn_book.experiments.train_text import MERGES, STEPS, held_out
 from selfattn_book.language import decoder_only
 from selfattn_book.tokens import BPETokenizer, train_bpe
@@ -28,7 +28,7 @@ def test_the_shipped_model_agrees_with_its_record():
     assert abs(held_out(model, tokens).item() - record["held_out"]) < 1e-3
     assert record["held_out"] < 1.06
     assert (record["text"], 50 * record["rounds"], record["seed"]) == ("stories", STEPS, 0)
-    learned, _ = nine_tenths(text_of("stories"))
+    learned, _ = split_text(load_text("stories"))
     assert tokens.merges == train_bpe(learned, MERGES)
     assert record["characters"] == "".join(sorted(set(learned)))
     assert WRITER.stat().st_size <= 1_000_000

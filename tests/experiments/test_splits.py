@@ -6,10 +6,10 @@ import torch.nn.functional as F
 
 from selfattn_book.experiments.ranks import run_on_ranks
 from selfattn_book.experiments.splits import (
+    pipeline_parallel,
+    sequence_parallel,
     shard_slice,
-    split_blocks,
-    split_feed_forward,
-    split_keys,
+    tensor_parallel,
 )
 from selfattn_book.feed_forward import FeedForward
 from selfattn_book.masks import causal_mask
@@ -37,7 +37,7 @@ def test_a_feed_forward_network_is_the_sum_of_its_shards(ranks, draw, seeded, ag
     x = draw(2, 3, 5)
     hidden = F.relu(F.linear(x, part.expand.weight, part.expand.bias))
     wanted = F.linear(hidden, part.contract.weight, part.contract.bias)
-    for made in run_on_ranks(ranks, lambda group: split_feed_forward(x, part, group)):
+    for made in run_on_ranks(ranks, lambda group: tensor_parallel(x, part, group)):
         agree(made, wanted.detach())
 
 
@@ -53,7 +53,7 @@ def test_attention_to_split_keys_equals_the_oracle(ranks, kind, draw, draw_mask,
 
     def work(group):
         own = shard_slice(6, group)
-        return split_keys(query, key[..., own, :], value[..., own, :], mask[:, own], group)
+        return sequence_parallel(query, key[..., own, :], value[..., own, :], mask[:, own], group)
 
     for made in run_on_ranks(ranks, work):
         agree(made, oracle(query, key, value, mask))
@@ -64,7 +64,7 @@ def test_the_last_stage_returns_the_batches_in_their_order(ranks, draw):
     stages = [lambda x: x + 1, lambda x: 2 * x, lambda x: x**2][:ranks]
     batches = list(draw(4, 3, 2))
     *others, last = run_on_ranks(
-        ranks, lambda group: split_blocks(batches, stages[group.rank()], group)
+        ranks, lambda group: pipeline_parallel(batches, stages[group.rank()], group)
     )
     assert others == [[]] * (ranks - 1)
     for made, batch in zip(last, batches, strict=True):

@@ -15,10 +15,10 @@ from selfattn_book.experiments.text import (
     DATA,
     DIGESTS,
     Windows,
+    load_text,
     next_token_loss,
-    nine_tenths,
+    split_text,
     surprisal,
-    text_of,
 )
 from selfattn_book.language import decoder_only
 
@@ -35,15 +35,15 @@ def test_a_text_has_its_digest_and_its_provenance(name):
 
 
 def test_a_changed_text_is_refused(tmp_path, monkeypatch):
-    (tmp_path / "jonah.txt").write_text(text_of("jonah").replace("LORD", "lord"))
+    (tmp_path / "jonah.txt").write_text(load_text("jonah").replace("LORD", "lord"))
     monkeypatch.setattr(texts, "DATA", tmp_path)
     with pytest.raises(ValueError, match=r"jonah.txt must have the digest e64a.*; got"):
-        text_of("jonah")
+        load_text("jonah")
 
 
 def test_the_last_tenth_is_held_out():
-    train, held_out = nine_tenths(text_of("stories"))
-    assert train + held_out == text_of("stories")
+    train, held_out = split_text(load_text("stories"))
+    assert train + held_out == load_text("stories")
     assert round(len(held_out) / len(train + held_out), 3) == 0.1
 
 

@@ -5,7 +5,7 @@ import torch
 
 from selfattn_book.language import decoder_only
 from selfattn_book.masks import causal_mask
-from selfattn_book.measure.editing import EditedAttention, keep_only, remove, with_map
+from selfattn_book.measure.editing import EditedAttention, edit_map, keep_only, remove
 from selfattn_book.multi_head import MultiHeadAttention
 
 TOKENS = torch.tensor([[0, 3, 1, 4, 2, 2, 0], [1, 1, 2, 0, 3, 4, 3]])
@@ -50,10 +50,10 @@ def test_kept_cells_keep_their_proportions(draw):
 def test_only_the_layer_that_is_named_is_changed_in_a_copy(model):
     expected = model(TOKENS)
     for layer in range(3):
-        same = with_map(model, layer, lambda weights: weights)
+        same = edit_map(model, layer, lambda weights: weights)
         torch.testing.assert_close(same(TOKENS), expected)
     _, before = model.hidden_states(TOKENS)
-    _, after = with_map(model, 1, lambda weights: weights.flip(1)).hidden_states(TOKENS)
+    _, after = edit_map(model, 1, lambda weights: weights.flip(1)).hidden_states(TOKENS)
     torch.testing.assert_close(after[0], before[0])
     torch.testing.assert_close(after[1], before[1].flip(1))
     assert not torch.allclose(after[2], before[2])
@@ -61,7 +61,7 @@ def test_only_the_layer_that_is_named_is_changed_in_a_copy(model):
 
 
 def test_a_head_without_weights_adds_nothing(model):
-    gone = with_map(model, 2, lambda w: w * torch.tensor([1.0, 0.0]).view(2, 1, 1))
-    cut = with_map(model, 2, lambda weights: weights)
+    gone = edit_map(model, 2, lambda w: w * torch.tensor([1.0, 0.0]).view(2, 1, 1))
+    cut = edit_map(model, 2, lambda weights: weights)
     cut.blocks[2].attention.attention.project_output.weight.data[:, 3:] = 0
     torch.testing.assert_close(gone(TOKENS), cut(TOKENS))

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from selfattn_book.measure.induction import after_copies, induction_score, share_copied
+from selfattn_book.measure.induction import copying_accuracy, induction_mask, induction_score
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def tokens():
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_cells_are_those_of_the_definition(tokens, steps):
-    cells = after_copies(tokens, steps)
+    cells = induction_mask(tokens, steps)
     assert cells.shape == (3, 11, 11)
     for b, row in enumerate(tokens.tolist()):
         for i in range(11):
@@ -42,13 +42,13 @@ def test_only_positions_with_a_copy_count():
     logits = torch.zeros(1, 3, 2)
     logits[0, 2, 1] = 1.0  # correct after a copy; wrong before, which does not count
     logits[0, 0, 0] = 1.0
-    assert share_copied(logits, tokens) == 1.0
+    assert copying_accuracy(logits, tokens) == 1.0
     logits[0, 2, 0] = 2.0
-    assert share_copied(logits, tokens) == 0.0
+    assert copying_accuracy(logits, tokens) == 0.0
 
 
 def test_maps_of_another_shape_are_refused(tokens):
     with pytest.raises(ValueError, match=r"\(3, H, 11, 11\); got \(3, 11, 11\)"):
         induction_score(torch.ones(3, 11, 11), tokens)
     with pytest.raises(ValueError, match="some token must have an earlier copy; got none"):
-        share_copied(torch.ones(1, 3, 4), torch.arange(4)[None])
+        copying_accuracy(torch.ones(1, 3, 4), torch.arange(4)[None])
