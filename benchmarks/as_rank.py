@@ -18,10 +18,10 @@ from torch.nn.parallel import DistributedDataParallel
 
 from selfattn_book.experiments.ranks import Group
 from selfattn_book.experiments.splits import (
+    pipeline_parallel,
+    sequence_parallel,
     shard_slice,
-    split_blocks,
-    split_feed_forward,
-    split_keys,
+    tensor_parallel,
 )
 from selfattn_book.experiments.walks import (
     new_model,
@@ -85,14 +85,14 @@ def splits(group: Group) -> Found:
         part = FeedForward(5, 6).double()
     x = torch.randn(3, 6, 5, generator=chance, dtype=torch.float64)
     mask, own = causal_mask(6), shard_slice(6, group)
-    y = split_keys(x, x[:, own], x[:, own], mask[:, own], group)
+    y = sequence_parallel(x, x[:, own], x[:, own], mask[:, own], group)
     stages = [torch.sin, torch.exp]
-    made = split_blocks(list(x), stages[group.rank() % 2], group)
+    made = pipeline_parallel(list(x), stages[group.rank() % 2], group)
     passed = torch.stack(made or [x[0]] * 3)
     wanted = x.sin().exp() if made else x[:1].expand(3, -1, -1)
     weights = (x @ x.mT / 5**0.5).masked_fill(~mask, -torch.inf).softmax(-1)
     return {
-        "feed-forward": float((split_feed_forward(x, part, group) - part(x)).abs().max()),
+        "feed-forward": float((tensor_parallel(x, part, group) - part(x)).abs().max()),
         "keys": float((y - weights @ x).abs().max()),
         "blocks": float((passed - wanted).abs().max()),
     }

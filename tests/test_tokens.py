@@ -11,10 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from selfattn_book.experiments.text import text_of
+from selfattn_book.experiments.text import load_text
 from selfattn_book.tokens import WORD, BPETokenizer, CharacterTokenizer, merge_pair, train_bpe
 
-SMALL = text_of("jonah")
+SMALL = load_text("jonah")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_the_order_of_sets_does_not_matter(seed):
     """Sets of bytes have another order in each process."""
     code = (
         "from selfattn_book.tokens import *; from selfattn_book.experiments.text import *;"
-        "print(train_bpe(text_of('jonah'), 150))"
+        "print(train_bpe(load_text('jonah'), 150))"
     )
     said = subprocess.run(
         [sys.executable, "-c", code],

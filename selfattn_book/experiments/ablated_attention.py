@@ -1,6 +1,6 @@
-"""Stand-ins for an attention that lack one thing each, to find out whether a result needs it.
+"""Attention without projections, or without comparison, to test whether a result needs them.
 
-Shape letters: ``B`` batch, ``T`` query length, ``S`` key length, ``D`` width.
+Shape letters: ``B`` batch, ``T`` query length, ``S`` key length, ``D`` dimension.
 """
 
 import torch
@@ -10,12 +10,9 @@ from selfattn_book.attention import scaled_dot_product_attention
 
 
 class UnprojectedAttention(nn.Module):
-    r"""Attend with one head and no maps: each vector is query, key and value at once.
+    r"""Attention with one head and no projections: each vector is query, key and value at once.
 
     .. math:: Y = \operatorname{softmax}\!\big(X_q X_k^{\mathsf T} / \sqrt{D}\big)\, X_v
-
-    It has no parameters, and stands where a
-    :class:`~selfattn_book.multi_head.MultiHeadAttention` of one head could stand.
 
     Example:
         >>> x = torch.tensor([[[1.0, 0.0], [-1.0, 0.0]]])
@@ -23,9 +20,6 @@ class UnprojectedAttention(nn.Module):
         >>> weights
         tensor([[[[0.8044, 0.1956],
                   [0.1956, 0.8044]]]])
-        >>> context
-        tensor([[[ 0.6089,  0.0000],
-                 [-0.6089,  0.0000]]])
     """
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
@@ -35,20 +29,14 @@ class UnprojectedAttention(nn.Module):
 
 
 class UniformAttention(nn.Module):
-    r"""Give every query the same plain mean of the values, and compare nothing.
+    r"""Give every query the plain mean of the values.
 
     .. math:: y_i = \frac{1}{S} \sum_j v_j
 
     Example:
         >>> x = torch.tensor([[[1.0, 0.0], [-1.0, 2.0], [3.0, 1.0]]])
-        >>> context, weights = UniformAttention()(x[:, :1], x, x)   # one query, three keys
-        >>> weights
-        tensor([[[[0.3333, 0.3333, 0.3333]]]])
-        >>> context
-        tensor([[[1., 1.]]])
-        >>> query, key = torch.ones(7, 4, 2), torch.ones(7, 3, 2)
-        >>> [output.shape for output in UniformAttention()(query, key, key)]
-        [torch.Size([7, 4, 2]), torch.Size([7, 1, 4, 3])]
+        >>> UniformAttention()(x[:, :1], x, x)   # one query, three keys
+        (tensor([[[1., 1.]]]), tensor([[[[0.3333, 0.3333, 0.3333]]]]))
     """
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
@@ -59,24 +47,21 @@ class UniformAttention(nn.Module):
 
 
 def with_parts(model: nn.Module, **parts: nn.Module) -> nn.Module:
-    """Put other modules in the place of some of a model's parts, and return the model.
+    """Replace parts of a model, in place, and return the model.
 
     Args:
-        model: is changed.
-        parts: the name of a part, and what shall stand in its place.
+        model: module whose parts are replaced.
+        parts: new modules by the names of the parts.
 
     Raises:
-        ValueError: the model has no part of that name.
+        AttributeError: the model has no part of that name.
 
     Example:
         >>> model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
         >>> with_parts(model, **{"1": nn.Identity()})[1]
         Identity()
     """
-    names = dict(model.named_children())
     for name, part in parts.items():
-        if name not in names:
-            rule = f"parts must be parts of the model, {', '.join(names)}"
-            raise ValueError(f"{rule}; got {name}")
+        model.get_submodule(name)  # raises if there is none
         setattr(model, name, part)
     return model

@@ -1,4 +1,4 @@
-"""Take one kind of part out of a model, to find out whether a result needs it."""
+"""Ablation: remove one kind of part from a model, to test whether a result needs it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,13 +12,7 @@ from selfattn_book.multi_head import MultiHeadAttention
 
 
 class NoAttention(nn.Module):
-    """Find nothing anywhere.
-
-    Example:
-        >>> context, weights = NoAttention()(torch.ones(5, 3, 2), *[torch.ones(5, 7, 2)] * 2)
-        >>> context.equal(torch.zeros(5, 3, 2)), weights
-        (True, None)
-    """
+    """An ablated attention, whose output is zero."""
 
     def forward(self, query: Tensor, *rest: Any, **options: Any) -> tuple[Tensor, None]:
         """Return zeros of the shape of the query, and no weights."""
@@ -26,12 +20,7 @@ class NoAttention(nn.Module):
 
 
 class NoFeedForward(nn.Module):
-    """Make nothing of each position.
-
-    Example:
-        >>> NoFeedForward()(torch.ones(3, 2)).equal(torch.zeros(3, 2))
-        True
-    """
+    """An ablated feed-forward network, whose output is zero."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return zeros of the same shape."""
@@ -39,7 +28,7 @@ class NoFeedForward(nn.Module):
 
 
 class NoResidual(nn.Module):
-    r"""Put what a part makes of an input into the input's place, and normalize as before.
+    r"""An ablated residual connection: the output of a part replaces its input.
 
     .. math::
        \begin{aligned}
@@ -48,15 +37,7 @@ class NoResidual(nn.Module):
        \end{aligned}
 
     Args:
-        path: the residual path that is taken away.
-
-    Example:
-        >>> path = ResidualConnection(2, norm_first=True)
-        >>> x, change = torch.tensor([[3.0, 1.0]]), torch.tensor([[30.0, 10.0]])
-        >>> path.after(x, change), NoResidual(path).after(x, change)
-        (tensor([[33., 11.]]), tensor([[30., 10.]]))
-        >>> NoResidual(path).before(x).equal(path.before(x))
-        True
+        path: residual connection to remove.
     """
 
     def __init__(self, path: ResidualConnection) -> None:
@@ -64,16 +45,16 @@ class NoResidual(nn.Module):
         self.path = path
 
     def before(self, x: Tensor) -> Tensor:
-        """Return what the part shall read."""
+        """Return the input of the part."""
         return self.path.before(x)
 
     def after(self, x: Tensor, change: Tensor) -> Tensor:
-        """Return what the part has made, as if the input had been zero."""
+        """Return the output of the part, as if the input had been zero."""
         return self.path.after(torch.zeros_like(change), change)
 
 
-# What can be taken out of a model: its kind, and what makes the stand-in from it.
-STAND_INS: dict[str, tuple[type[nn.Module], Callable[[Any], nn.Module]]] = {
+# The kinds of parts, and how to make the ablated module from a part.
+ABLATIONS: dict[str, tuple[type[nn.Module], Callable[[Any], nn.Module]]] = {
     "attention": (MultiHeadAttention, lambda attention: NoAttention()),
     "feed-forward": (FeedForward, lambda feed_forward: NoFeedForward()),
     "residual": (ResidualConnection, NoResidual),
@@ -82,29 +63,25 @@ STAND_INS: dict[str, tuple[type[nn.Module], Callable[[Any], nn.Module]]] = {
 
 
 def without(model: nn.Module, *parts: str) -> nn.Module:
-    """Take one kind of part out of a model, wherever it is, and return the model.
+    """Remove one kind of part everywhere in a model, in place, and return the model.
 
-    What is left keeps its parameters, so a model and its ablations start from the same numbers.
+    The rest keeps its parameters, so a model and its ablations start from the same numbers.
 
     Args:
-        model: is changed.
+        model: module whose parts are replaced.
         parts: any of ``attention``, ``feed-forward``, ``residual`` and ``norm``.
 
     Raises:
-        ValueError: there is no such kind of part, or the model has none.
+        ValueError: the model has no such part.
 
     Example:
         >>> from selfattn_book.blocks import EncoderBlock
         >>> block, x = EncoderBlock(6, 2, norm_first=True), torch.ones(5, 3, 6).cumsum(1)
-        >>> without(block, "attention")(x)[0].equal(x)
-        False
-        >>> without(block, "feed-forward")(x)[0].equal(x)   # only the path is left
+        >>> without(block, "attention", "feed-forward")(x)[0].equal(x)   # the residual stream is left
         True
     """
     for part in parts:
-        if part not in STAND_INS:
-            raise ValueError(f"parts must be {', '.join(STAND_INS)}; got {part}")
-        kind, make = STAND_INS[part]
+        kind, make = ABLATIONS[part]
         found = [
             (owner, name, child)
             for owner in model.modules()

@@ -8,7 +8,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import torch
-from torch import Tensor
+from torch import nn
 
 WAY_OUT = "Move it away, or name another file."
 
@@ -38,10 +38,6 @@ def save(file: str | Path, content: dict[str, Any]) -> None:
 def write_whole(file: str | Path, data: bytes | memoryview) -> None:
     """Write a file atomically, by way of a temporary file of this process, ``FILE.PID.part``.
 
-    Args:
-        file: path in an existing folder.
-        data: content of the file.
-
     Raises:
         OSError: the file cannot be written.
     """
@@ -62,10 +58,7 @@ def write_whole(file: str | Path, data: bytes | memoryview) -> None:
 
 
 def load(file: str | Path) -> dict[str, Any]:
-    """Read a checkpoint, with its tensors on the CPU. Code in the file is never run.
-
-    Args:
-        file: path of a checkpoint.
+    """Read a checkpoint to the CPU, without running code in it.
 
     Raises:
         OSError: the file does not exist, or cannot be opened.
@@ -84,43 +77,31 @@ def load(file: str | Path) -> dict[str, Any]:
     return content
 
 
-def load_if_present(file: str | Path | None) -> dict[str, Any] | None:
-    """Read a checkpoint if a file is given and exists.
+def resume(file: str | Path | None, recipe: list[str]) -> dict[str, Any] | None:
+    """Read the checkpoint of a training with the same recipe, if a file is given and exists.
 
     Raises:
         FileNotFoundError: the folder of the file does not exist.
-        ValueError: the file is not a checkpoint, or is damaged.
+        ValueError: the file is not a checkpoint of a training, or a line of its recipe differs.
     """
     if file is None:
         return None
     if not Path(file).parent.is_dir():
         rule = f"{file} must be in an existing folder"
         raise FileNotFoundError(f"{rule}; got no {Path(file).parent}")
-    return load(file) if Path(file).exists() else None
-
-
-def outline(name: str, content: Any) -> list[str]:
-    """Describe a state, one line a value: its name, shape and dtype.
-
-    Example:
-        >>> outline("model", {"weight": torch.ones(2, 3), "more": {0: None}})
-        ['model.weight: (2, 3), torch.float32', 'model.more.0: NoneType']
-    """
-    if isinstance(content, dict):
-        parts = [outline(f"{name}.{key}", part) for key, part in content.items()]
-        return [line for lines in parts for line in lines]
-    if isinstance(content, Tensor):
-        return [f"{name}: {tuple(content.shape)}, {content.dtype}"]
-    return [f"{name}: {type(content).__name__}"]
-
-
-def check_same(file: str | Path, wanted: list[str], got: list[str]) -> None:
-    """Raise unless the description of a checkpoint equals that of this training.
-
-    Raises:
-        ValueError: a line differs.
-    """
-    for ours, theirs in zip_longest(wanted, got, fillvalue="nothing"):
+    if not Path(file).exists():
+        return None
+    content = load(file)
+    if not isinstance(content.get("recipe"), list):
+        rule = f"{file} must be a checkpoint of this training"
+        raise ValueError(f"{rule}; got one of something else. {WAY_OUT}")
+    for ours, theirs in zip_longest(recipe, content["recipe"], fillvalue="nothing"):
         if ours != theirs:
             rule = f"{file} must be of a training with '{ours}'"
             raise ValueError(f"{rule}; got one with '{theirs}'. {WAY_OUT}")
+    return content
+
+
+def shapes(model: nn.Module) -> list[str]:
+    """Describe the parameters of a model, a line each."""
+    return [f"{name}: {tuple(p.shape)}, {p.dtype}" for name, p in model.named_parameters()]

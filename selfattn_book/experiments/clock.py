@@ -52,30 +52,18 @@ class TrainingSet(NamedTuple):
 
 
 def all_times() -> list[Time]:
-    """Return all times of a twelve-hour clock.
-
-    Example:
-        >>> times = all_times()
-        >>> len(times), times[0], times[-1]
-        (720, (1, 0), (12, 59))
-    """
+    """Return all 720 times of a twelve-hour clock."""
     return [(hour, minute) for hour in range(1, 13) for minute in range(60)]
 
 
 def shown(time: Time) -> str:
     """Return a time as a digital clock shows it.
 
-    Raises:
-        ValueError: there is no such time.
-
     Example:
         >>> shown((7, 5)), shown((12, 50))
         ('7:05', '12:50')
     """
     hour, minute = time
-    if not (1 <= hour <= 12 and 0 <= minute <= 59):
-        rule = "a time must have 1 to 12 hours and 0 to 59 minutes"
-        raise ValueError(f"{rule}; got {time}")
     return f"{hour}:{minute:02d}"
 
 
@@ -84,18 +72,12 @@ def phrases(time: Time) -> tuple[str, str]:
 
     On the hour they are equal.
 
-    Raises:
-        ValueError: there is no such time.
-
     Example:
         >>> phrases((7, 50)), phrases((12, 45))
         (('ten to eight', 'seven fifty'), ('quarter to one', 'twelve forty five'))
-        >>> phrases((3, 30)), phrases((5, 5))
-        (('half past three', 'three thirty'), ('five past five', 'five oh five'))
         >>> phrases((9, 0))
         ("nine o'clock", "nine o'clock")
     """
-    shown(time)
     hour, minute = time
     this, following = COUNTED[hour - 1], COUNTED[hour % 12]
     if minute == 0:
@@ -111,9 +93,6 @@ def phrases(time: Time) -> tuple[str, str]:
 def training_set(times: Sequence[Time]) -> TrainingSet:
     """Return times and phrases as tokens: the arguments of a model, in order, and its target.
 
-    Raises:
-        ValueError: there are no times, or a time does not exist.
-
     Example:
         >>> source, decoder_input, mask, target = training_set([(7, 50)])
         >>> source[0], mask.shape
@@ -123,8 +102,6 @@ def training_set(times: Sequence[Time]) -> TrainingSet:
                 [ 1,  9, 25,  0,  0]]), tensor([[12, 29, 10,  2,  0],
                 [ 9, 25,  2,  0,  0]]))
     """
-    if len(times) == 0:
-        raise ValueError("there must be at least one time; got none")
     sources, inputs, targets = [], [], []
     for time in times:
         for phrase in phrases(time):
@@ -142,41 +119,29 @@ def decode_phrases(tokens: Tensor) -> list[str]:
     Example:
         >>> decode_phrases(training_set([(7, 50)]).target)
         ['ten to eight', 'seven fifty']
-        >>> decode_phrases(torch.tensor([[PAD, START], [END, 9]]))
-        ['<pad> <start>', '']
     """
-    said = []
-    for row in tokens.tolist():
-        row = row[: row.index(END)] if END in row else row
-        said.append(" ".join(WORDS[token] for token in row))
-    return said
+    rows = [row[: row.index(END)] if END in row else row for row in tokens.tolist()]
+    return [" ".join(WORDS[token] for token in row) for row in rows]
 
 
 def predicted_phrases(model: Transformer, times: Sequence[Time]) -> list[str]:
     """Return the phrases that a model generates for times, by greedy decoding.
 
     Example:
-        >>> _ = torch.manual_seed(0)
         >>> sizes = {"d_model": 4, "num_layers": 1, "num_heads": 1}
         >>> model = Transformer(len(CHARACTERS), len(WORDS), **sizes)   # untrained
         >>> len(predicted_phrases(model, [(7, 50), (12, 0)]))
         2
     """
     source, _, mask, _ = (rows[::2] for rows in training_set(times))  # each time once
-    written = model.predict(source, LENGTHS[1] + 1, start=START, end=END, source_mask=mask)
-    return decode_phrases(written)
+    tokens = model.predict(source, LENGTHS[1] + 1, start=START, end=END, source_mask=mask)
+    return decode_phrases(tokens)
 
 
 def count_right(model: Transformer, times: Sequence[Time]) -> int:
-    """Count the times for which a model generates one of the two phrases.
-
-    Example:
-        >>> sizes = {"d_model": 4, "num_layers": 1, "num_heads": 1}
-        >>> count_right(Transformer(len(CHARACTERS), len(WORDS), **sizes), [(7, 50)]) in (0, 1)
-        True
-    """
+    """Count the times for which a model generates one of the two phrases."""
     pairs = zip(predicted_phrases(model, times), times, strict=True)
-    return sum(said in phrases(time) for said, time in pairs)
+    return sum(phrase in phrases(time) for phrase, time in pairs)
 
 
 def without_positions(model: Transformer) -> Transformer:
@@ -186,11 +151,9 @@ def without_positions(model: Transformer) -> Transformer:
         >>> _ = torch.manual_seed(0)
         >>> sizes = {"d_model": 4, "num_layers": 1, "num_heads": 1}
         >>> model = without_positions(Transformer(len(CHARACTERS), len(WORDS), **sizes))
-        >>> (source, fed, mask, _), other = training_set([(12, 50)]), training_set([(10, 25)]).source
-        >>> model(source, fed, mask).allclose(model(other, fed, mask), atol=1e-5)
+        >>> (source, target, mask, _), other = training_set([(12, 50)]), training_set([(10, 25)])
+        >>> model(source, target, mask).allclose(model(other.source, target, mask), atol=1e-5)
         True
-        >>> model(source, fed).allclose(model(source, fed.flip(1)))   # the decoder has its own
-        False
     """
     model.place_source.table.zero_()
     return model
@@ -223,10 +186,6 @@ def phrase_loss(logits: Tensor, target: Tensor) -> Tensor:
     Args:
         logits: ``(N, T, V)``.
         target: ``(N, T)``.
-
-    Example:
-        >>> phrase_loss(torch.zeros(1, 3, len(WORDS)), torch.tensor([[5, END, PAD]]))
-        tensor(6.9315)
     """
     return phrase_losses(logits, target).sum(-1).mean()
 
@@ -245,18 +204,10 @@ def loss_floor(times: Sequence[Time], seen: View = shown) -> float:
         times: times of the mean, each with both of its phrases.
         seen: view of a time, such as :func:`bag`.
 
-    Raises:
-        ValueError: there are no times.
-
     Example:
-        >>> half_of_them = loss_floor([(9, 0), (7, 50)])   # one has one phrase, one has two
-        >>> half_of_them, math.log(2) / 2
-        (0.3466, 0.3466)
         >>> loss_floor([(1, 23), (2, 13)], bag), math.log(4)   # the same characters
         (1.3863, 1.3863)
     """
-    if len(times) == 0:
-        raise ValueError("there must be at least one time; got none")
     pairs = [(seen(time), phrase) for time in times for phrase in phrases(time)]
     joint, views = Counter(pairs), Counter(view for view, _ in pairs)
     probabilities = (joint[pair] / views[pair[0]] for pair in pairs)

@@ -13,13 +13,9 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
-from selfattn_book._arguments import check_integer
 from selfattn_book.experiments import checkpoint
 from selfattn_book.experiments.ranks import Group, mean_over_ranks
-from selfattn_book.experiments.walks import (
-    next_hour_loss,
-    random_walks,
-)
+from selfattn_book.experiments.walks import next_hour_loss, random_walks
 
 
 @dataclass(frozen=True)
@@ -27,20 +23,16 @@ class Recipe:
     """Hyperparameters of a training run, which do not depend on the number of ranks.
 
     Attributes:
-        walks: number of training sequences.
-        batch: number of sequences in a step, over all ranks.
+        num_walks: number of training sequences.
+        batch_size: number of sequences in a step, over all ranks.
         seed: seed of sequences, weights and order.
-        rate: learning rate of Adam.
-
-    Example:
-        >>> Recipe(seed=3)
-        Recipe(walks=256, batch=16, seed=3, rate=0.01)
+        lr: learning rate of Adam.
     """
 
-    walks: int = 256
-    batch: int = 16
+    num_walks: int = 256
+    batch_size: int = 16
     seed: int = 0
-    rate: float = 0.01
+    lr: float = 0.01
 
 
 def train(
@@ -67,24 +59,21 @@ def train(
         The mean loss of each epoch, each batch before its own step; the same on all ranks.
 
     Raises:
-        ValueError: the batch is not a multiple of the number of ranks, the walks are not a multiple
-            of the batch, ``epochs`` is below 1, or the file is not a checkpoint of this recipe.
+        ValueError: the batch cannot be divided evenly, or the checkpoint is of another recipe.
         OSError: the checkpoint cannot be written.
 
     Example:
-        >>> from selfattn_book.experiments.walks import new_model
-        >>> recipe = Recipe(walks=32)
-        >>> alone = train(new_model(0), recipe, 2)
         >>> from selfattn_book.experiments.ranks import run_on_ranks
-        >>> models = [new_model(0), new_model(1)]   # the second one gets the weights of the first
-        >>> two = run_on_ranks(2, lambda group: train(models[group.rank()], recipe, 2, group=group))
-        >>> [abs(loss - ours) < 1e-9 for losses in two for loss, ours in zip(losses, alone)]
-        [True, True, True, True]
+        >>> from selfattn_book.experiments.walks import new_model
+        >>> recipe, models = Recipe(num_walks=32), [new_model(0), new_model(1)]
+        >>> [alone] = train(new_model(0), recipe, 1)
+        >>> two = run_on_ranks(2, lambda group: train(models[group.rank()], recipe, 1, group=group))
+        >>> [abs(loss - alone) < 1e-9 for [loss] in two]
+        [True, True]
     """
-    check_integer("epochs", epochs, least=1)
     rank, ranks = (group.rank(), group.size()) if group else (0, 1)
     batches, sampler = own_batches(recipe, rank, ranks)
-    optimizer = torch.optim.Adam(model.parameters(), lr=recipe.rate)
+    optimizer = torch.optim.Adam(model.parameters(), lr=recipe.lr)
     losses = _resume(file, recipe, model, optimizer)
     replica = DistributedDataParallel(model, process_group=group) if group else model
     for epoch in range(len(losses), epochs):
@@ -99,37 +88,33 @@ def train(
 def own_batches(
     recipe: Recipe, rank: int, ranks: int
 ) -> tuple[DataLoader[tuple[Tensor, ...]], DistributedSampler[tuple[Tensor, ...]]]:
-    """Return the batches of one rank: its shard of every batch.
+    """Return the batches of one rank, its shard of every batch, and the sampler that orders them.
 
     Args:
         recipe: hyperparameters.
         rank: index of the rank.
         ranks: number of ranks.
 
-    Returns:
-        The batches, and the sampler that orders them.
-
     Raises:
         ValueError: the batch is not a multiple of the number of ranks, or the walks are not a
             multiple of the batch.
 
     Example:
-        >>> batches, _ = own_batches(Recipe(batch=16), 0, 2)
+        >>> batches, _ = own_batches(Recipe(batch_size=16), 0, 2)
         >>> len(batches), next(iter(batches))[0].shape   # 256 walks, 8 of each 16
         (16, torch.Size([8, 17]))
     """
-    check_integer("batch", recipe.batch, least=1)
-    if recipe.batch % ranks:
+    if recipe.batch_size % ranks:
         rule = f"the batch must be a multiple of the number of ranks, {ranks}"
-        raise ValueError(f"{rule}; got {recipe.batch}")
-    if check_integer("walks", recipe.walks, least=1) % recipe.batch:
-        rule = "the number of walks must be a multiple of the batch"
-        raise ValueError(f"{rule}, {recipe.batch}; got {recipe.walks}")
-    walks = TensorDataset(random_walks(recipe.walks, seed=recipe.seed))
+        raise ValueError(f"{rule}; got {recipe.batch_size}")
+    if recipe.num_walks % recipe.batch_size:
+        rule = f"the number of walks must be a multiple of the batch, {recipe.batch_size}"
+        raise ValueError(f"{rule}; got {recipe.num_walks}")
+    walks = TensorDataset(random_walks(recipe.num_walks, seed=recipe.seed))
     sampler: DistributedSampler[tuple[Tensor, ...]] = DistributedSampler(
         walks, num_replicas=ranks, rank=rank, seed=recipe.seed
     )
-    shard, generator = recipe.batch // ranks, torch.Generator()
+    shard, generator = recipe.batch_size // ranks, torch.Generator()
     return DataLoader(walks, shard, sampler=sampler, generator=generator), sampler
 
 
@@ -160,29 +145,22 @@ def _save(
     optimizer: torch.optim.Optimizer,
 ) -> None:
     states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-    checkpoint.save(file, {"recipe": asdict(recipe), "losses": losses, **states})
+    checkpoint.save(file, {"recipe": _lines(recipe, model), "losses": losses, **states})
 
 
 def _resume(
-    file: str | Path | None,
-    recipe: Recipe,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
+    file: str | Path | None, recipe: Recipe, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> list[float]:
     """Load the checkpoint, if it exists, written with any number of ranks."""
-    kept = checkpoint.load_if_present(file)
-    if file is None or kept is None:
+    content = checkpoint.resume(file, _lines(recipe, model))
+    if content is None:
         return []
-    if set(kept) != {"recipe", "losses", "model", "optimizer"}:
-        rule = f"{file} must be a checkpoint of this training; got a different one"
-        raise ValueError(f"{rule}. {checkpoint.WAY_OUT}")
-    lines = [
-        [f"{name}: {value}" for name, value in part.items()]
-        for part in (asdict(recipe), kept["recipe"])
-    ]
-    checkpoint.check_same(file, *lines)
-    ours = checkpoint.outline("model", model.state_dict())
-    checkpoint.check_same(file, ours, checkpoint.outline("model", kept["model"]))
-    model.load_state_dict(kept["model"])
-    optimizer.load_state_dict(kept["optimizer"])
-    return list(kept["losses"])
+    model.load_state_dict(content["model"])
+    optimizer.load_state_dict(content["optimizer"])
+    return list(content["losses"])
+
+
+def _lines(recipe: Recipe, model: nn.Module) -> list[str]:
+    """Describe, in lines, the settings that a resumed training must have in common."""
+    settings = [f"{name}: {value}" for name, value in asdict(recipe).items()]
+    return settings + checkpoint.shapes(model)

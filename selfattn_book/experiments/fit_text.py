@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from selfattn_book._arguments import check_integer
 from selfattn_book.experiments.text import Windows, next_token_loss
 from selfattn_book.experiments.training import History, fit
 from selfattn_book.language import LanguageModel
@@ -44,7 +43,7 @@ def fit_text(
         The history, in which each 50 steps are one epoch; losses are in nats per token.
 
     Raises:
-        ValueError: ``steps`` is not a multiple of 50, or :func:`.fit` or :class:`.Windows` raises.
+        ValueError: ``steps`` is not a multiple of 50, or :func:`.fit` raises.
 
     Example:
         >>> from selfattn_book.language import decoder_only
@@ -54,7 +53,7 @@ def fit_text(
         >>> len(history.train), history.train[1] < 0.1 < history.train[0]
         (2, True)
     """
-    epochs, rest = divmod(check_integer("steps", steps, least=1), LOG_EVERY)
+    epochs, rest = divmod(steps, LOG_EVERY)
     if rest:
         raise ValueError(f"steps must be a multiple of {LOG_EVERY}; got {steps}")
     return fit(
@@ -82,11 +81,6 @@ def adamw(model: nn.Module, *, lr: float, steps: int) -> torch.optim.AdamW:
 
     Source:
         :cite:t:`loshchilov2019decoupled`; the rate, :cite:t:`loshchilov2017sgdr`.
-
-    Example:
-        >>> optimizer = adamw(nn.Linear(1, 1), lr=0.1, steps=40)
-        >>> optimizer.defaults["lr"], optimizer.defaults["weight_decay"]
-        (0.1, 0.1)
     """
     group = {"params": list(model.parameters()), "steps": steps}
     optimizer = torch.optim.AdamW([group], lr=lr, betas=(0.9, 0.99), weight_decay=0.1, fused=True)

@@ -14,20 +14,18 @@ from selfattn_book.experiments.options import INTERRUPTED, make_parser, seed
 from selfattn_book.generation import (
     Choice,
     generate,
+    greedy,
     make_sampler,
     next_token_distribution,
 )
-from selfattn_book.pretrained import command as downloaded
+from selfattn_book.pretrained.continuing import continue_text
 from selfattn_book.tokens import BPETokenizer
 
-WRONG = 2
+WRONG = 2  # as argparse returns it
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print a prompt and its continuation, token by token.
-
-    Args:
-        arguments: command-line arguments.
+    """Print a prompt and its continuation.
 
     Returns:
         0, or 2 after a message of one line, or 130 if generation was interrupted.
@@ -38,11 +36,10 @@ def main(arguments: list[str] | None = None) -> int:
         0
     """
     options = _parser().parse_args(arguments)
-    if options.weights is not None and is_downloaded(options.weights):
-        return downloaded.main(sys.argv[2:] if arguments is None else arguments)
-    torch.set_num_threads(1)
+    names = "temperature", "top_k", "top_p"
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     try:
-        write(options)
+        write_pretrained(options, given) if _is_pretrained(options) else write(options, given)
     except KeyboardInterrupt:
         print()
         return INTERRUPTED
@@ -53,38 +50,36 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def is_downloaded(path: Path) -> bool:
-    """Return whether weights are a downloaded model, which has a ``config.json`` beside them."""
-    folder = path if path.is_dir() else path.parent
-    return path.is_dir() or (folder / "config.json").is_file()
-
-
-def write(options: argparse.Namespace) -> None:
-    """Print a prompt and its continuation.
-
-    The model reads only the end of a text that is longer than its context window.
-
-    Raises:
-        OSError: the file of weights cannot be read.
-        ValueError: the prompt is empty or has a character outside of the training text, an
-            option is out of its range, or the file is not a model of this book.
-    """
+def write(options: argparse.Namespace, given: dict[str, Any]) -> None:
+    """Print a prompt and its continuation by a model of this book, token by token."""
+    torch.set_num_threads(1)
     model, tokens, record = (
         model_file.writer() if options.weights is None else model_file.read(options.weights)
     )
-    prompt = checked_prompt(options.prompt, record.get("characters", ""))
-    chosen: dict[str, Any] = {
-        name: getattr(options, name) for name in ("temperature", "top_k", "top_p")
-    }
-    length = check_integer("length", options.length, least=0)
+    prompt = _checked_prompt(options.prompt, record.get("characters", ""))
+    chosen = {"temperature": 0.8, **given}
+    length = 150 if options.length is None else check_integer("length", options.length, least=0)
     next_token_distribution(torch.zeros(1, len(tokens)), **chosen)  # checks the options
-    draw = make_sampler(torch.Generator().manual_seed(options.seed), **chosen)
+    sample = make_sampler(torch.Generator().manual_seed(options.seed), **chosen)
     print(prompt, end="", flush=True)
-    numbers = tokens.encode(prompt)[None]
-    generate(model, numbers, length, select=printing(draw, tokens))
+    generate(model, tokens.encode(prompt)[None], length, select=_printing(sample, tokens))
 
 
-def checked_prompt(prompt: str, known: str) -> str:
+def write_pretrained(options: argparse.Namespace, given: dict[str, Any]) -> None:
+    """Print a prompt and its continuation by a downloaded model, greedy without an option."""
+    generator = torch.Generator().manual_seed(options.seed)
+    select = make_sampler(generator, **given) if given else greedy
+    length = 40 if options.length is None else options.length
+    print(continue_text(options.weights, options.prompt, length=length, select=select), end="")
+
+
+def _is_pretrained(options: argparse.Namespace) -> bool:
+    """Return whether weights are a downloaded model, which has a ``config.json`` beside them."""
+    path = options.weights
+    return path is not None and (path.is_dir() or (path.parent / "config.json").is_file())
+
+
+def _checked_prompt(prompt: str, known: str) -> str:
     """Return a prompt, or raise unless it is a nonempty string of known characters."""
     if not prompt:
         raise ValueError("prompt must have at least one character; got ''")
@@ -94,15 +89,8 @@ def checked_prompt(prompt: str, known: str) -> str:
     return prompt
 
 
-def printing(select: Choice, tokens: BPETokenizer) -> Choice:
-    """Wrap a choice of tokens so that it prints each token of the first row.
-
-    Example:
-        >>> from selfattn_book.generation import greedy
-        >>> choice = printing(greedy, BPETokenizer([]))
-        >>> _ = choice(torch.nn.functional.one_hot(torch.tensor([65]), 256).float())
-        A
-    """
+def _printing(select: Choice, tokens: BPETokenizer) -> Choice:
+    """Wrap a choice of tokens so that it prints each token of the first row."""
 
     def choose_and_print(logits: Tensor) -> Tensor:
         newest = select(logits)
@@ -121,8 +109,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--prompt", required=True, help="beginning of the text")
-    add("--length", type=int, default=150, help="number of tokens to add")
-    add("--temperature", type=float, default=0.8, help="above 0; lower is less random")
+    add("--length", type=int, help="number of tokens to add; 150, or up to 40 by a GPT-2")
+    add(
+        "--temperature", type=float, help="above 0; lower is less random; 0.8, or greedy by a GPT-2"
+    )
     add("--top-k", type=int, help="sample from the K most likely tokens")
     add("--top-p", type=float, help="from the most likely tokens of total probability P")
     add("--seed", type=seed, default=0, help="seed of the sampling")

@@ -11,11 +11,12 @@ from torch.func import functional_call, stack_module_state, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import trange
 
-from selfattn_book._arguments import check_finite, check_integer
+from selfattn_book._arguments import check_finite
 from selfattn_book.experiments.recording import Recorded, Results
 from selfattn_book.experiments.seeding import begin_at
 
 Loss = Callable[[Tensor, Tensor], Tensor]
+State = dict[str, Tensor]
 
 # One fused kernel for all parameters, which is faster for tiny models.
 Adam = partial(torch.optim.Adam, fused=True)
@@ -32,7 +33,7 @@ def fit_seeds(
     batch_size: int | None = None,
     lr: float = 0.01,
     method: Callable[..., torch.optim.Optimizer] = Adam,
-    on_the_way: dict[int, list[nn.Module]] | None = None,
+    snapshots: dict[int, list[nn.Module]] | None = None,
     progress: bool = True,
 ) -> tuple[Tensor, list[nn.Module]]:
     """Train one model per seed on the same data, side by side.
@@ -53,7 +54,7 @@ def fit_seeds(
             all examples by default.
         lr: learning rate.
         method: optimizer class of ``torch.optim``.
-        on_the_way: lists, keyed by a number of epochs below ``epochs``, to which copies of the
+        snapshots: lists, keyed by a number of epochs below ``epochs``, to which copies of the
             models after that many epochs are appended.
         progress: whether to show a progress bar.
 
@@ -63,28 +64,18 @@ def fit_seeds(
         and the trained models.
 
     Raises:
-        ValueError: there are no seeds, ``epochs`` or ``batch_size`` is below 1, inputs and targets
-            differ in number, ``on_the_way`` names an epoch outside of the training, or a loss is
-            not finite.
+        ValueError: a loss is not finite.
 
     Example:
         >>> x = torch.linspace(-1, 1, 8).unsqueeze(1)
         >>> losses, models = fit_seeds(
         ...     lambda: nn.Linear(1, 1), x, 2 * x, nn.functional.mse_loss,
         ...     seeds=[0, 1, 2], epochs=500, lr=0.1, progress=False)
-        >>> losses.shape, losses[-1] < 1e-6
-        (torch.Size([501, 3]), tensor([True, True, True]))
-        >>> [round(model.weight.item(), 2) for model in models]
-        [2.0, 2.0, 2.0]
+        >>> losses.shape, [round(model.weight.item(), 2) for model in models]
+        (torch.Size([501, 3]), [2.0, 2.0, 2.0])
     """
-    copies = on_the_way or {}
-    if len(seeds) == 0:
-        raise ValueError("there must be at least one seed; got none")
-    check_integer("epochs", epochs, least=1)
-    if not all(0 <= epoch < epochs for epoch in copies):
-        rule = f"on_the_way must name epochs from 0 to {epochs - 1}"
-        raise ValueError(f"{rule}; got {list(copies)}")
-    data = _examples(inputs, targets)
+    copies = snapshots or {}
+    data = (*((inputs,) if isinstance(inputs, Tensor) else inputs), targets)
     models = [_make(make_model, seed) for seed in seeds]
     parameters, buffers = stack_module_state(models)
     losses_of_all = partial(_side_by_side(models[0], loss), parameters, buffers)
@@ -107,36 +98,20 @@ def fit_seeds(
     return torch.stack([*history, last]), models
 
 
-def _examples(inputs: Tensor | Sequence[Tensor], targets: Tensor) -> tuple[Tensor, ...]:
-    """Return inputs and targets in one tuple, the targets last."""
-    data = (*((inputs,) if isinstance(inputs, Tensor) else inputs), targets)
-    counts = [len(tensor) for tensor in data]
-    if len(set(counts)) > 1:
-        raise ValueError(f"inputs and targets must be equally many; got {counts}")
-    return data
-
-
 def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
     """Return a function of stacked states and a batch that computes the loss of each model."""
     # Not on the meta device, where tied weights would become two parameters.
     skeleton = deepcopy(model)
 
-    def loss_of_one(
-        parameters: dict[str, Tensor],
-        buffers: dict[str, Tensor],
-        batch: tuple[Tensor, ...],
-    ) -> Tensor:
+    def loss_of_one(parameters: State, buffers: State, batch: tuple[Tensor, ...]) -> Tensor:
         *inputs, targets = batch
         output = functional_call(skeleton, (parameters, buffers), tuple(inputs))
         return loss(output, targets)
 
     def losses_of_all(
-        parameters: dict[str, Tensor],
-        buffers: dict[str, Tensor],
-        batch: tuple[Tensor, ...],
-        own: bool,  # whether each model has a batch of its own
+        parameters: State, buffers: State, batch: tuple[Tensor, ...], own: bool
     ) -> Tensor:
-        dims = (0, 0, 0 if own else None)
+        dims = (0, 0, 0 if own else None)  # whether each model has a batch of its own
         # vmap has no batching rule for the CPU's fused attention.
         with sdpa_kernel(SDPBackend.MATH):
             return vmap(loss_of_one, in_dims=dims)(parameters, buffers, batch)
@@ -145,24 +120,20 @@ def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
 
 
 def _learning(
-    losses_of_all: Callable[..., Tensor], parameters: dict[str, Tensor], own: bool
+    losses_of_all: Callable[..., Tensor], parameters: State, own: bool
 ) -> Callable[..., Results]:
     """Return a function of a batch that computes the losses and the gradients of their sum."""
 
     @Recorded  # from the third step on, its operations are replayed
     def learned_from(*batch: Tensor) -> Results:
         losses = losses_of_all(batch, own)  # (seeds,)
+        learned = [x for x in parameters.values() if x.requires_grad]
         # No model's loss depends on another's parameters.
-        return losses, *_gradients(losses.sum(), parameters)
+        gradients = grad(losses.sum(), learned, allow_unused=True)
+        # Fused optimizers require contiguous gradients; an unused parameter has none.
+        return losses, *(g if g is None else g.contiguous() for g in gradients)
 
     return learned_from
-
-
-def _gradients(total: Tensor, parameters: dict[str, Tensor]) -> Iterator[Tensor | None]:
-    """Yield the gradients of all parameters that are not frozen, or ``None`` for an unused one."""
-    learned = [x for x in parameters.values() if x.requires_grad]
-    for gradient in grad(total, learned, allow_unused=True):
-        yield None if gradient is None else gradient.contiguous()  # as fused optimizers require
 
 
 def _step(optimizer: torch.optim.Optimizer, gradients: Sequence[Tensor | None]) -> None:
@@ -175,18 +146,14 @@ def _step(optimizer: torch.optim.Optimizer, gradients: Sequence[Tensor | None]) 
 
 
 def _batches(
-    data: tuple[Tensor, ...],
-    batch_size: int | None,
-    generators: list[torch.Generator],
+    data: tuple[Tensor, ...], batch_size: int | None, generators: list[torch.Generator]
 ) -> Iterator[tuple[Tensor, ...]]:
     """Yield the batches of one epoch: all data, or one batch a model, ``(seeds, batch, ...)``."""
     if batch_size is None:
         yield data
         return
-    size = check_integer("batch_size", batch_size, least=1)
-    count = len(data[-1])
-    order = torch.stack([torch.randperm(count, generator=g) for g in generators])
-    for chosen in order.split(size, dim=1):  # (seeds, batch)
+    order = torch.stack([torch.randperm(len(data[-1]), generator=g) for g in generators])
+    for chosen in order.split(batch_size, dim=1):  # (seeds, batch)
         yield tuple(tensor[chosen] for tensor in data)
 
 
@@ -198,7 +165,7 @@ def _make(make_model: Callable[[], nn.Module], seed: int) -> nn.Module:
 
 
 @torch.no_grad()
-def _copy_back(stacked: dict[str, Tensor], models: list[nn.Module]) -> None:
+def _copy_back(stacked: State, models: list[nn.Module]) -> None:
     for name, values in stacked.items():
         for model, value in zip(models, values, strict=True):
             model.get_parameter(name).copy_(value)

@@ -53,15 +53,6 @@ def write(file: str | Path, model: LanguageModel, tokens: BPETokenizer, record: 
 
     Raises:
         OSError: the file cannot be written.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> model = decoder_only(258, d_model=4, num_layers=2, num_heads=2, context_length=5)
-        >>> with TemporaryDirectory() as folder:
-        ...     write(f"{folder}/a.safetensors", model, BPETokenizer([(1, 2), (2, 256)]), {"seed": 3})
-        ...     again, tokens, record = read(f"{folder}/a.safetensors")
-        >>> tokens.merges, record, again.context_length, len(again.blocks)
-        ([(1, 2), (2, 256)], {'seed': 3}, 5, 2)
     """
     tensors = {"merges": torch.tensor(tokens.merges, dtype=torch.int32).view(-1, 2)}
     for name, value in model.state_dict().items():

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from selfattn_book._arguments import check_integer
-
 Tokens = Tensor | Sequence[int]
 
 
@@ -19,17 +17,12 @@ class NGrams:
        p_0(v) = \frac{1}{V}
 
     where :math:`h` are the last :math:`n - 1` tokens and :math:`h'` all of them but the first,
-    :math:`c` counts, and :math:`k(h)` is how many different tokens have followed :math:`h`.
-    So the counts of a long history are trusted the more, the less often it brought
-    something new (Witten and Bell's way of interpolating).
+    :math:`c` counts, and :math:`k(h)` is the number of different tokens that have followed :math:`h`.
 
     Args:
-        tokens: ``(N,)``, what is counted.
+        tokens: ``(N,)``, the training text.
         vocabulary: number of tokens, ``V``.
         order: the largest :math:`n`.
-
-    Raises:
-        ValueError: ``order`` or ``vocabulary`` is below 1, or a token is outside of the vocabulary.
 
     Source:
         Witten and Bell, 1991, method C, :cite:p:`witten1991zero`; in this form,
@@ -39,17 +32,12 @@ class NGrams:
         >>> counts = NGrams([0, 1, 0, 1, 0, 2], vocabulary=4, order=2)
         >>> counts.distribution([2, 0])   # after 0: twice 1, once 2
         tensor([0.1667, 0.5222, 0.2778, 0.0333])
-        >>> counts.distribution([], order=1)
-        tensor([0.4167, 0.3056, 0.1944, 0.0833])
-        >>> counts.surprisal([0, 1], first=1).exp() * counts.distribution([0])[1]
-        tensor([1.])
     """
 
     def __init__(self, tokens: Tokens, *, vocabulary: int, order: int) -> None:
-        self.vocabulary = check_integer("vocabulary", vocabulary, least=1)
-        self.order = check_integer("order", order, least=1)
-        numbers = self._checked(tokens)
-        # One table for each length of history: what followed it, and how often.
+        self.vocabulary, self.order = vocabulary, order
+        numbers = _as_list(tokens)
+        # One table for each length of history: counts of the next token.
         self.followers: list[dict[tuple[int, ...], Counter[int]]] = []
         for n in range(1, order + 1):
             table: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
@@ -59,40 +47,30 @@ class NGrams:
             self.followers.append(dict(table))
 
     def distribution(self, history: Tokens, *, order: int | None = None) -> Tensor:
-        """Return the probabilities of what comes next, ``(V,)``, in the default dtype.
+        """Return the probabilities of the next token, ``(V,)``, in the default dtype.
 
         Args:
-            history: what came before; only its end is read.
-            order: the :math:`n` of it, from 0 to the largest; the largest when left out.
-
-        Raises:
-            ValueError: ``order`` is outside of these.
+            history: earlier tokens, of which the last are used.
+            order: :math:`n`, from 0 to the largest; the largest by default.
         """
-        order, numbers = self._checked_order(order), self._checked(history)
-        shares = torch.full((self.vocabulary,), 1 / self.vocabulary)
-        for counted in self._known(numbers, len(numbers), order):
-            k, total = len(counted), counted.total()
-            shares *= k / (total + k)
-            followers = torch.tensor(list(counted))
-            shares[followers] += torch.tensor([count / (total + k) for count in counted.values()])
-        return shares
+        numbers = _as_list(history)
+        probabilities = torch.full((self.vocabulary,), 1 / self.vocabulary)
+        for counts in self._known(numbers, len(numbers), order):
+            k, total = len(counts), counts.total()
+            probabilities *= k / (total + k)
+            followers = torch.tensor(list(counts))
+            probabilities[followers] += torch.tensor([c / (total + k) for c in counts.values()])
+        return probabilities
 
     def surprisal(self, tokens: Tokens, first: int = 0, *, order: int | None = None) -> Tensor:
-        r"""Return the surprisal of each token, :math:`-\ln p`, in nats.
+        r"""Return the surprisal of each token, :math:`-\ln p`, in nats, ``(N - first,)``.
 
         Args:
             tokens: ``(N,)``.
-            first: the first token to be predicted, from those before it.
-            order: as of :meth:`distribution`.
-
-        Returns:
-            ``(N - first,)``.
-
-        Raises:
-            ValueError: as of :meth:`distribution`, or ``first`` is below 0.
+            first: index of the first predicted token.
+            order: as in :meth:`distribution`.
         """
-        order, numbers = self._checked_order(order), self._checked(tokens)
-        check_integer("first", first, least=0)
+        numbers = _as_list(tokens)
         nats = [-math.log(self._probability(numbers, i, order)) for i in range(first, len(numbers))]
         return torch.tensor(nats)
 
@@ -104,13 +82,13 @@ class NGrams:
         generator: torch.Generator,
         order: int | None = None,
     ) -> Tensor:
-        """Continue tokens, each new one drawn from :meth:`distribution`.
+        """Continue tokens, each new one sampled from :meth:`distribution`.
 
         Args:
-            tokens: ``(N,)``, how the text begins.
-            length: how many to add.
-            generator: of all chance in it.
-            order: as of :meth:`distribution`.
+            tokens: ``(N,)``, the prompt.
+            length: number of tokens to add.
+            generator: random number generator.
+            order: as in :meth:`distribution`.
 
         Returns:
             ``(N + length,)``.
@@ -120,41 +98,29 @@ class NGrams:
             >>> counts.write([0], 5, generator=torch.Generator().manual_seed(0))
             tensor([0, 1, 0, 1, 0, 1])
         """
-        numbers = self._checked(tokens)
-        for _ in range(check_integer("length", length, least=0)):
-            shares = self.distribution(numbers[-self.order :], order=order)
-            newest = torch.multinomial(shares, 1, generator=generator)
-            numbers.append(int(newest))
+        numbers = _as_list(tokens)
+        for _ in range(length):
+            probabilities = self.distribution(numbers[-self.order :], order=order)
+            numbers.append(int(torch.multinomial(probabilities, 1, generator=generator)))
         return torch.tensor(numbers)
 
-    def _probability(self, numbers: list[int], i: int, order: int) -> float:
-        share = 1 / self.vocabulary
-        for counted in self._known(numbers, i, order):
-            k = len(counted)
-            share = (counted[numbers[i]] + k * share) / (counted.total() + k)
-        return share
+    def _probability(self, numbers: list[int], i: int, order: int | None) -> float:
+        probability = 1 / self.vocabulary
+        for counts in self._known(numbers, i, order):
+            k = len(counts)
+            probability = (counts[numbers[i]] + k * probability) / (counts.total() + k)
+        return probability
 
-    def _known(self, numbers: list[int], i: int, order: int) -> list[Counter[int]]:
-        """Return what followed the histories that end before token ``i``, the shortest first."""
+    def _known(self, numbers: list[int], i: int, order: int | None) -> list[Counter[int]]:
+        """Return the counts after each known history before token ``i``, the shortest first."""
         found = []
-        for length in range(min(order, i + 1)):
-            counted = self.followers[length].get(tuple(numbers[i - length : i]))
-            if counted is None:  # nor is any longer one known
+        for length in range(min(self.order if order is None else order, i + 1)):
+            counts = self.followers[length].get(tuple(numbers[i - length : i]))
+            if counts is None:  # nor is any longer one known
                 break
-            found.append(counted)
+            found.append(counts)
         return found
 
-    def _checked(self, tokens: Tokens) -> list[int]:
-        numbers = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
-        for number in numbers:
-            if not 0 <= number < self.vocabulary:
-                rule = f"tokens must be from 0 to {self.vocabulary - 1}"
-                raise ValueError(f"{rule}; got {number}")
-        return numbers
 
-    def _checked_order(self, order: int | None) -> int:
-        if order is None:
-            return self.order
-        if check_integer("order", order, least=0) > self.order:
-            raise ValueError(f"order must be at most {self.order}; got {order}")
-        return order
+def _as_list(tokens: Tokens) -> list[int]:
+    return tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)

@@ -22,24 +22,14 @@ def make_parser(command: str, description: str) -> argparse.ArgumentParser:
 
 
 def count(text: str) -> int:
-    """Parse a count of at least 1.
-
-    Example:
-        >>> count("3")
-        3
-    """
+    """Parse a count of at least 1."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be an integer of at least 1; got {text}")
     return int(text)
 
 
 def seed(text: str) -> int:
-    """Parse a seed of 32 bits, which are all that PyTorch's generator uses.
-
-    Example:
-        >>> seed("0")
-        0
-    """
+    """Parse a seed of 32 bits, which are all that PyTorch's generator uses."""
     if not text.isdecimal() or int(text) >= 2**32:
         rule = f"must be an integer from 0 to {2**32 - 1}"
         raise argparse.ArgumentTypeError(f"{rule}; got {text}")
@@ -47,12 +37,7 @@ def seed(text: str) -> int:
 
 
 def rate(text: str) -> float:
-    """Parse a learning rate.
-
-    Example:
-        >>> rate("0.01")
-        0.01
-    """
+    """Parse a learning rate."""
     try:
         rate = float(text)
     except ValueError:
@@ -63,12 +48,7 @@ def rate(text: str) -> float:
 
 
 def file(text: str) -> Path:
-    """Parse the path of an output file, which must be in an existing folder.
-
-    Example:
-        >>> file("losses.svg").name
-        'losses.svg'
-    """
+    """Parse the path of an output file, which must be in an existing folder."""
     file = Path(text)
     if not file.parent.is_dir():
         raise argparse.ArgumentTypeError(f"must be in an existing folder; got {text}")
@@ -107,12 +87,7 @@ def exit_with_message(file: Path, unit: str = "epoch", size: int = 1) -> Iterato
 
 
 def saved_progress(file: Path, unit: str = "epoch", size: int = 1) -> str:
-    """Describe the progress that a checkpoint holds.
-
-    Example:
-        >>> saved_progress(Path("no such file"))
-        'No epoch was completed, and no checkpoint was written.'
-    """
+    """Describe the progress that a checkpoint holds."""
     try:
         epochs = len(checkpoint.load(file)["history"]["train"])
     except FileNotFoundError:

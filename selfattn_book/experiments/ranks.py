@@ -15,8 +15,6 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 
-from selfattn_book._arguments import check_integer
-
 Made = TypeVar("Made")
 Group = dist.ProcessGroup
 WAIT = 60.0  # seconds until a rank gives up on another
@@ -34,23 +32,19 @@ def run_on_ranks(count: int, work: Callable[[Group], Made], *, wait: float = WAI
         wait: timeout in seconds for a rank that does not answer.
 
     Raises:
-        ValueError: ``count`` is below 1.
         Exception: the exception of the first rank that failed, raised after all have ended.
 
     Example:
         >>> run_on_ranks(3, lambda group: f"rank {group.rank()} of {group.size()}")
         ['rank 0 of 3', 'rank 1 of 3', 'rank 2 of 3']
-        >>> run_on_ranks(2, lambda group: mean_over_ranks(torch.tensor([1.0 + group.rank()]), group))
-        [tensor([1.5000]), tensor([1.5000])]
     """
-    check_integer("count", count, least=1)
     store, made, groups = HashStore(), {}, {}
     failures: list[BaseException] = []
 
     def run(rank: int) -> None:
         try:
-            # Held until all are done: a group that goes with a model waits for its helpers while
-            # it keeps Python's lock, and they may be waiting for that.
+            # Kept until all are done: a group that is freed with a model waits for its helpers
+            # while it holds Python's lock, for which they may be waiting.
             groups[rank] = _connected(store, rank, count, wait)
             made[rank] = work(groups[rank])
         except BaseException as failure:  # raised by the calling thread

@@ -1,12 +1,11 @@
-"""What attention is compared with in Part III: a recurrent encoder and decoder.
+"""A recurrent encoder-decoder with attention, a baseline of Part III.
 
-Shape letters: ``B`` batch, ``S`` source length, ``T`` target length, ``D`` width.
+Shape letters: ``B`` batch, ``S`` source length, ``T`` target length, ``D`` dimension.
 """
 
 import torch
 from torch import Tensor, nn
 
-from selfattn_book._arguments import check_integer
 from selfattn_book.attention import scaled_dot_product_attention
 
 
@@ -20,15 +19,11 @@ class RecurrentEncoderDecoder(nn.Module):
        \hat y_t &= W [h_t, c_t] + b
        \end{aligned}
 
-    The states of the first are the memory :math:`M`, and its last one starts the second.
+    The states of the encoder are the memory :math:`M`, and its last state initializes the decoder.
 
     Args:
-        d_model: width of the states.
-        d_input: width of a point, in and out.
-
-    Raises:
-        TypeError: a size is not an integer.
-        ValueError: a size is below 1.
+        d_model: dimension of the states.
+        d_input: dimension of a point, in and out.
 
     Source:
         The recurrent layer is by :cite:t:`cho2014learning`; attention to the states of a recurrent
@@ -40,28 +35,16 @@ class RecurrentEncoderDecoder(nn.Module):
         >>> source, target = torch.ones(5, 2, 2), torch.ones(5, 3, 2)
         >>> model(source, target).shape, model.predict(source, 7).shape
         (torch.Size([5, 3, 2]), torch.Size([5, 7, 2]))
-        >>> source = torch.tensor([[[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]])
-        >>> points = model.predict(source, 2)   # the first follows the last source point
-        >>> model(source, torch.cat([source[:, 2:], points[:, :1]], dim=1)).allclose(points)
-        True
-        >>> points[:, :1].equal(model.predict(source, 1))
-        True
-        >>> sum(x.numel() for x in RecurrentEncoderDecoder().parameters())   # of width 2
-        82
-        >>> RecurrentEncoderDecoder(d_model=1, d_input=1)(source[..., :1], source[..., :1]).shape
-        torch.Size([1, 3, 1])
     """
 
     def __init__(self, *, d_model: int = 2, d_input: int = 2) -> None:
         super().__init__()
-        d_model = check_integer("d_model", d_model, least=1)
-        d_input = check_integer("d_input", d_input, least=1)
         self.encoder = nn.GRU(d_input, d_model, batch_first=True)
         self.decoder = nn.GRU(d_input, d_model, batch_first=True)
         self.output = nn.Linear(2 * d_model, d_input)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Return for each target position what the model says of the next, ``(B, T, d_input)``.
+        """Predict the next point at each target position, ``(B, T, d_input)``.
 
         Args:
             source: ``(B, S, d_input)``.
@@ -77,20 +60,7 @@ class RecurrentEncoderDecoder(nn.Module):
 
     @torch.no_grad()
     def predict(self, source: Tensor, length: int) -> Tensor:
-        """Continue a source point by point, each from the model's own points before.
-
-        Args:
-            source: ``(B, S, d_input)``.
-            length: how many points to predict.
-
-        Returns:
-            ``(B, length, d_input)``.
-
-        Raises:
-            TypeError: the length is not an integer.
-            ValueError: it is below 1.
-        """
-        length = check_integer("length", length, least=1)
+        """Continue a source ``(B, S, d_input)`` autoregressively, by ``(B, length, d_input)``."""
         memory, state = self.encoder(source)
         newest, points = source[:, -1:], []
         for _ in range(length):

@@ -1,4 +1,4 @@
-"""What it takes to come out at the numbers that the book's sources print."""
+"""Initialization in the order of the book's sources, to reproduce their printed numbers."""
 
 import torch
 from torch import nn
@@ -9,13 +9,12 @@ from selfattn_book.multi_head import MultiHeadAttention
 def draw_in_source_order(model: nn.Module) -> nn.Module:
     """Draw all parameters anew in the order of the sources, and return the model.
 
-    A seed stands for numbers in a row; which of them becomes which parameter is a matter of order.
-    An attention draws its output map first, then head by head its query, key and value maps,
-    each weight before its bias; other linear maps follow in the order in which a model has them.
-    All are drawn in 32 bits, as there, from PyTorch's global generator.
+    An attention draws its output projection first, then head by head its query, key and value
+    projections, each weight before its bias; other linear layers follow in the model's order.
+    All are drawn in float32 from PyTorch's global generator.
 
     Args:
-        model: an attention, an encoder, a decoder, or a model made of them; is changed.
+        model: attention, encoder, decoder, or a model made of them; changed in place.
 
     Raises:
         TypeError: the model has parameters for which the sources give no order.
@@ -36,7 +35,7 @@ def draw_in_source_order(model: nn.Module) -> nn.Module:
     """
     for module in model.modules():
         if not isinstance(module, nn.Linear) and list(module.parameters(recurse=False)):
-            rule = "the model must be made of attention and linear maps"
+            rule = "the model must be made of attention and linear layers"
             raise TypeError(f"{rule}; got {type(module).__name__}")
     _draw_parts(model)
     return model
@@ -53,7 +52,7 @@ def _draw_parts(model: nn.Module) -> None:
 
 
 def draw_heads(attention: MultiHeadAttention) -> None:
-    """Draw the output map, then head by head the query, key and value maps."""
+    """Draw the output projection, then head by head query, key and value projections."""
     _draw(attention.project_output, slice(None))
     for head in range(attention.num_heads):
         rows = slice(head * attention.d_head, (head + 1) * attention.d_head)
@@ -64,7 +63,7 @@ def draw_heads(attention: MultiHeadAttention) -> None:
 
 @torch.no_grad()
 def _draw(linear: nn.Linear, rows: slice) -> None:
-    """Draw some rows of a map, as a map of its own that has only these."""
+    """Draw some rows of a linear layer, as a layer of its own."""
     size, bias = len(linear.weight[rows]), linear.bias is not None
     drawn = nn.Linear(linear.in_features, size, bias, dtype=torch.float32)
     linear.weight[rows] = drawn.weight.to(linear.weight)

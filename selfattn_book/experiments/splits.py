@@ -42,7 +42,7 @@ def shard_slice(count: int, group: Group, what: str = "examples") -> slice:
 
 
 @torch.no_grad()
-def split_feed_forward(x: Tensor, part: FeedForward, group: Group) -> Tensor:
+def tensor_parallel(x: Tensor, part: FeedForward, group: Group) -> Tensor:
     r"""Compute a feed-forward network whose hidden units are split over the ranks.
 
     .. math:: \operatorname{ff}(x) = b_2 + \sum_r \max(0,\; x W_1^{(r)} + b_1^{(r)})\, W_2^{(r)}
@@ -63,19 +63,21 @@ def split_feed_forward(x: Tensor, part: FeedForward, group: Group) -> Tensor:
     Example:
         >>> from selfattn_book.experiments.ranks import run_on_ranks
         >>> part, x = FeedForward(4, 6), torch.ones(2, 3, 4)
-        >>> made = run_on_ranks(2, lambda group: split_feed_forward(x, part, group))
+        >>> made = run_on_ranks(2, lambda group: tensor_parallel(x, part, group))
         >>> [torch.allclose(rank, part(x)) for rank in made]
         [True, True]
     """
-    own = shard_slice(part.expand.out_features, group, "inner numbers")
-    inner = linear(x, part.expand.weight[own], part.expand.bias[own]).relu()
-    change = linear(inner, part.contract.weight[:, own])  # (B, T, D)
+    own = shard_slice(part.expand.out_features, group, "hidden units")
+    hidden = linear(x, part.expand.weight[own], part.expand.bias[own]).relu()
+    change = linear(hidden, part.contract.weight[:, own])  # (B, T, D)
     dist.all_reduce(change, group=group)  # the sum over the ranks
     return change + part.contract.bias
 
 
 @torch.no_grad()
-def split_keys(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, group: Group) -> Tensor:
+def sequence_parallel(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, group: Group
+) -> Tensor:
     r"""Attend to keys and values that are split over the ranks.
 
     .. math:: y_i = \frac{\sum_r \sum_{j \in r} e^{s_{ij} - m_i} v_j}
@@ -97,7 +99,7 @@ def split_keys(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, group: G
     Example:
         >>> from selfattn_book.experiments.ranks import run_on_ranks
         >>> x, seen = torch.eye(4), torch.ones(4, 4, dtype=torch.bool)
-        >>> made = run_on_ranks(2, lambda group: split_keys(
+        >>> made = run_on_ranks(2, lambda group: sequence_parallel(
         ...     x, x[own := shard_slice(4, group)], x[own], seen[:, own], group))
         >>> torch.allclose(made[0], (x / 2).softmax(-1) @ x)
         True
@@ -105,15 +107,15 @@ def split_keys(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, group: G
     scores = (query @ key.mT / key.size(-1) ** 0.5).masked_fill(~mask, -torch.inf)
     largest = scores.amax(-1, keepdim=True).clamp(torch.finfo(scores.dtype).min)
     dist.all_reduce(largest, dist.ReduceOp.MAX, group=group)  # (..., T, 1)
-    shares = (scores - largest).exp()  # not yet divided
-    total, context = shares.sum(-1, keepdim=True), shares @ value
+    weights = (scores - largest).exp()  # not yet divided
+    total, context = weights.sum(-1, keepdim=True), weights @ value
     dist.all_reduce(total, group=group)
     dist.all_reduce(context, group=group)
     return context / total.where(total > 0, 1)
 
 
 @torch.no_grad()
-def split_blocks(
+def pipeline_parallel(
     batches: Sequence[Tensor], stage: Callable[[Tensor], Tensor], group: Group
 ) -> list[Tensor]:
     """Send micro-batches through pipeline stages, one on each rank.
@@ -132,7 +134,7 @@ def split_blocks(
     Example:
         >>> from selfattn_book.experiments.ranks import run_on_ranks
         >>> stages = [torch.sqrt, torch.neg]
-        >>> run_on_ranks(2, lambda group: split_blocks(
+        >>> run_on_ranks(2, lambda group: pipeline_parallel(
         ...     [torch.tensor([9.0]), torch.tensor([4.0])], stages[group.rank()], group))
         [[], [tensor([-3.]), tensor([-2.])]]
     """

@@ -23,8 +23,8 @@ from itertools import count
 import torch
 import torch.distributed as dist
 
+from selfattn_book.experiments import options as cli
 from selfattn_book.experiments.data_parallel import Recipe, train
-from selfattn_book.experiments.options import make_parser
 from selfattn_book.experiments.ranks import WAIT, Group
 from selfattn_book.experiments.walks import new_model
 
@@ -35,16 +35,13 @@ def main(arguments: list[str] | None = None) -> None:
     The exit code is 0, 1 after a message if training fails or a file cannot be used, 2 if an option
     is wrong.
 
-    Args:
-        arguments: command-line arguments.
-
     Example:
         >>> main(["--epochs", "2", "--walks", "32"])
         1 rank, after 2 epochs: loss ...
     """
     options = _parser().parse_args(arguments)
     torch.set_num_threads(1)
-    recipe = Recipe(options.walks, options.batch, options.seed, options.rate)
+    recipe = Recipe(options.walks, options.batch_size, options.seed, options.lr)
     try:
         group, device = _join_group(options.wait)
         losses = train(
@@ -92,16 +89,16 @@ def _failure_at(group: Group | None, step: int | None, *, silent: bool) -> Calla
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = make_parser(
+    parser = cli.make_parser(
         "", "Train a small language model, alone or as a rank of torch.distributed.run."
     )
     parser.prog = "python -m selfattn_book.experiments.train_ranks"
     add, own = parser.add_argument, Recipe()
-    add("--epochs", type=int, default=10, help="total epochs, resumed ones included")
-    add("--walks", type=int, default=own.walks, help="number of training sequences")
-    add("--batch", type=int, default=own.batch, help="sequences in a step, over all ranks")
-    add("--seed", type=int, default=own.seed, help="seed of sequences, weights and order")
-    add("--rate", type=float, default=own.rate, help="learning rate of Adam")
+    add("--epochs", type=cli.count, default=10, help="total epochs, resumed ones included")
+    add("--walks", type=cli.count, default=own.num_walks, help="number of training sequences")
+    add("--batch-size", type=cli.count, default=own.batch_size, help="over all ranks")
+    add("--seed", type=cli.seed, default=own.seed, help="seed of sequences, weights and order")
+    add("--lr", type=cli.rate, default=own.lr, help="learning rate of Adam")
     add("--checkpoint", help="file to write, and to resume from")
     add("--wait", type=float, default=WAIT, help="seconds to wait for another rank")
     add("--leave-at", type=int, help="step after which the last rank dies")

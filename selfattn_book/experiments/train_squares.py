@@ -30,8 +30,6 @@ def loader(
         >>> source, shifted, target = next(iter(loader(128, seed=13)))
         >>> source.shape, shifted.shape, target.shape
         (torch.Size([16, 2, 2]), torch.Size([16, 2, 2]), torch.Size([16, 2, 2]))
-        >>> shifted[:, 0].equal(source[:, 1]), shifted[:, 1].equal(target[:, 0])
-        (True, True)
     """
     examples = halves(square_sequences(n, seed=seed))
     return DataLoader(examples, batch_size=batch_size, shuffle=shuffle)
@@ -48,16 +46,7 @@ def main(arguments: list[str] | None = None) -> None:
     The exit code is 0, 1 after a message if training fails or a file cannot be used,
     2 if an option is wrong, or 130 if training was interrupted.
 
-    Args:
-        arguments: command-line arguments.
-
     Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     files = ["--checkpoint", f"{folder}/some.pt", "--plot", f"{folder}/some.svg"]
-        ...     main(["--epochs", "3", *files])
-        After 3 epochs: training loss ..., validation loss ..., the best in epoch ...
-        Wrote ...some.pt and ...some.svg.
         >>> vars(_parser().parse_args([]))   # the defaults
         {'epochs': 100, 'seed': 23, 'lr': 0.01, 'positions': False,
         'checkpoint': ...Path('squares.pt'), 'plot': ...Path('squares.svg')}

@@ -10,7 +10,7 @@ from selfattn_book.experiments import model_file
 from selfattn_book.experiments import options as cli
 from selfattn_book.experiments.fit_text import LOG_EVERY, fit_text
 from selfattn_book.experiments.seeding import begin_at
-from selfattn_book.experiments.text import nine_tenths, surprisal, text_of
+from selfattn_book.experiments.text import load_text, split_text, surprisal
 from selfattn_book.language import LanguageModel, decoder_only
 from selfattn_book.tokens import BPETokenizer, train_bpe
 
@@ -24,9 +24,6 @@ def main(arguments: list[str] | None = None) -> None:
 
     The exit code is 0, 1 after a message if training fails or a file cannot be used,
     2 if an option is wrong, or 130 if training was interrupted.
-
-    Args:
-        arguments: command-line arguments.
 
     Example:
         >>> vars(_parser().parse_args([]))   # the defaults
@@ -46,7 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
 def train(options: argparse.Namespace) -> model_file.Record:
     """Train, write the model, and return its training record."""
     torch.set_num_threads(1)  # faster for a model this small
-    learned, _ = nine_tenths(text_of("stories"))
+    learned, _ = split_text(load_text("stories"))
     tokens = BPETokenizer(train_bpe(learned, MERGES))
     model = new_model(len(tokens), options.seed)
     fit_text(
@@ -94,7 +91,7 @@ def new_model(vocabulary: int, seed: int) -> LanguageModel:
 
 def held_out(model: LanguageModel, tokens: BPETokenizer) -> Tensor:
     """Return the surprisal of the held-out text, in nats per character."""
-    learned, held = nine_tenths(text_of("stories"))
+    learned, held = split_text(load_text("stories"))
     before = tokens.encode(learned)[-LENGTH:]
     numbers = torch.cat([before, tokens.encode(held)])
     return surprisal(model, numbers, LENGTH, length=LENGTH).sum() / len(held)

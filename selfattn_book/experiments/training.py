@@ -4,13 +4,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from selfattn_book._arguments import check_finite, check_integer
+from selfattn_book._arguments import check_finite
 from selfattn_book.experiments import checkpoint
 from selfattn_book.experiments.seeding import begin_at
 
@@ -26,14 +25,6 @@ class History:
         validation: mean validation loss after each epoch, if there are validation batches.
         best_epoch: first epoch, counted from 0, with the smallest loss: the validation loss, if any.
         best_state: state of the model after that epoch.
-
-    Example:
-        >>> model, history = nn.Linear(1, 1), History()
-        >>> for epoch, loss in enumerate([3.0, 1.0, 2.0]):
-        ...     history.train.append(loss)
-        ...     history.record(epoch, model)
-        >>> history.best_epoch, history.best_state["weight"].equal(model.weight)
-        (1, True)
     """
 
     train: list[float] = field(default_factory=list)
@@ -62,7 +53,7 @@ def fit(
     file: str | Path | None = None,
     progress: bool = True,
 ) -> History:
-    """Train a model, and return the history of its losses.
+    """Train a model, and return the history of its losses, with the best state.
 
     A batch is a sequence of tensors: the model's arguments, then the target.
     Every epoch seeds PyTorch's global generator with ``seed`` and the epoch's number, so that an
@@ -81,14 +72,9 @@ def fit(
         file: checkpoint to write after each epoch, and to resume from if it exists.
         progress: whether to show a progress bar.
 
-    Returns:
-        The history, with the best state.
-
     Raises:
-        TypeError: ``seed``, ``epochs`` or ``patience`` is not an integer.
-        ValueError: there are no batches, a loss is not finite, ``epochs`` or ``patience`` is
-            below 1, ``seed`` is below 0, or the file is not a complete checkpoint of this seed,
-            model and optimizer; then the model and the optimizer are unchanged.
+        ValueError: there are no batches, a loss is not finite, or the file is not a checkpoint
+            of this seed, model and optimizer; then both are unchanged.
         FileNotFoundError: the folder of the checkpoint does not exist.
         OSError: the checkpoint cannot be written.
 
@@ -101,9 +87,7 @@ def fit(
         >>> len(history.train), history.train[-1] < 1e-6
         (300, True)
     """
-    seed = check_integer("seed", seed, least=0)
-    check_integer("epochs", epochs, least=1)
-    patience = epochs if patience is None else check_integer("patience", patience, least=1)
+    patience = epochs if patience is None else patience
     recipe = _recipe(model, optimizer, seed, validation is not None)
     history = _resume(file, model, optimizer, recipe)
     begin = len(history.train)
@@ -118,17 +102,15 @@ def fit(
                 history.validation.append(evaluate(model, validation, loss))
         history.record(epoch, model)
         bar.set_postfix(loss=history.train[-1], best=history.best_epoch)
-        _keep(file, model, optimizer, history, recipe)
+        if file is not None:
+            states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            content = {"recipe": recipe, "history": vars(history), **states}
+            checkpoint.save(file, content)
     return history
 
 
 def evaluate(model: nn.Module, batches: Iterable[Sequence[Tensor]], loss: Loss) -> float:
     """Return the mean loss of a model over batches, in evaluation mode.
-
-    Args:
-        model: module; its training mode is restored.
-        batches: batches as in :func:`fit`.
-        loss: loss as in :func:`fit`.
 
     Raises:
         ValueError: there are no batches, or a loss is not finite.
@@ -179,92 +161,22 @@ def _mean(losses: list[Tensor]) -> float:
     return check_finite(torch.stack(losses).mean(), "over the batches").item()
 
 
-def _keep(
-    file: str | Path | None,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    history: History,
-    recipe: list[str],
-) -> None:
-    """Write a checkpoint, if a file is given."""
-    if file is not None:
-        states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-        learned = checkpoint.outline("optimizer", states["optimizer"]["state"])
-        content = {"recipe": recipe, "learned": learned, "history": vars(history)}
-        checkpoint.save(file, {**content, **states})
-
-
 def _resume(
-    file: str | Path | None,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    recipe: list[str],
+    file: str | Path | None, model: nn.Module, optimizer: torch.optim.Optimizer, recipe: list[str]
 ) -> History:
     """Load the checkpoint, if it exists, into the model and the optimizer."""
-    kept = checkpoint.load_if_present(file)
-    if file is None or kept is None:
+    content = checkpoint.resume(file, recipe)
+    if content is None:
         return History()
-    try:
-        _check_states(file, kept, model, optimizer, recipe)
-        history = _checked_history(file, kept)
-    except (AttributeError, KeyError, TypeError) as error:
-        rule = f"{file} must be a checkpoint of fit; got one of something else"
-        raise ValueError(f"{rule}. {checkpoint.WAY_OUT}") from error
-    model.load_state_dict(kept["model"])
-    optimizer.load_state_dict(kept["optimizer"])
-    return history
+    model.load_state_dict(content["model"])
+    optimizer.load_state_dict(content["optimizer"])
+    return History(**content["history"])
 
 
 def _recipe(
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    seed: int,
-    validated: bool,
+    model: nn.Module, optimizer: torch.optim.Optimizer, seed: int, validated: bool
 ) -> list[str]:
     """Describe, in lines, the settings that a resumed training must have in common."""
-    parameters = [
-        f"{name}: {tuple(parameter.shape)}, {parameter.dtype}"
-        for name, parameter in model.named_parameters()
-    ]
-    choices = [f"seed: {seed}", f"validation: {validated}"]
-    text = "\n".join([*choices, *parameters, repr(model), repr(optimizer)])
-    return [line.strip() for line in text.splitlines()]
-
-
-def _check_states(
-    file: str | Path,
-    kept: dict[str, Any],
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    recipe: list[str],
-) -> None:
-    """Raise unless a checkpoint is complete and belongs to this training."""
-    checkpoint.check_same(file, recipe, kept["recipe"])
-    ours = checkpoint.outline("model", model.state_dict())
-    for state in (kept["model"], kept["history"]["best_state"]):
-        checkpoint.check_same(file, ours, checkpoint.outline("model", state))
-    groups, learned = (kept["optimizer"][part] for part in ("param_groups", "state"))
-    options = [repr(group) for group in optimizer.state_dict()["param_groups"]]
-    checkpoint.check_same(file, options, [repr(group) for group in groups])
-    learned = checkpoint.outline("optimizer", learned)
-    checkpoint.check_same(file, kept["learned"], learned)
-
-
-def _checked_history(file: str | Path, kept: dict[str, Any]) -> History:
-    """Return the history of a checkpoint, or raise unless its entries are consistent."""
-    message = {**kept["history"], "best_state": {}}  # compared with the model's state elsewhere
-    kinds = checkpoint.outline("history", vars(History()))
-    checkpoint.check_same(file, kinds, checkpoint.outline("history", message))
-    history = History(**kept["history"])
-    epochs, measured = len(history.train), len(history.validation)
-    validated = "validation: True" in kept["recipe"]
-    finite = all(map(math.isfinite, history.train + history.validation))
-    if not finite or epochs == 0 or measured != epochs * validated:
-        rule = f"{file} must hold a finite loss of each epoch"
-        got = f"{epochs} of training, {measured} of validation"
-        raise ValueError(f"{rule}; got {got}. {checkpoint.WAY_OUT}")
-    losses = history.validation or history.train
-    if history.best_epoch != (best := losses.index(min(losses))):
-        rule = f"{file} must name the best epoch, {best}"
-        raise ValueError(f"{rule}; got {history.best_epoch}. {checkpoint.WAY_OUT}")
-    return history
+    lines = [f"seed: {seed}", f"validation: {validated}", *checkpoint.shapes(model)]
+    lines += f"{model!r}\n{optimizer!r}".splitlines()
+    return [line.strip() for line in lines]

@@ -1,8 +1,7 @@
-"""The least loss that any weights can reach, with a proof that needs no trust.
+"""Loss floors of linear models, each with a dual certificate that proves it.
 
-A model's logits are free numbers added up: one for each feature of a sentence that it can tell.
-All that is claimed is computed in fractions, and logarithms to fifty digits: on every machine
-the same doubts prove the same number.
+A model's logits are sums of free numbers, one for each feature of a sentence. The proof is computed
+in fractions, and logarithms to fifty digits, so it is the same on every machine.
 Shape letters: ``B`` sentences, ``F`` features.
 """
 
@@ -29,9 +28,9 @@ class Floor(NamedTuple):
     """The greatest lower bound of a mean binary cross-entropy, from both sides.
 
     Attributes:
-        lower: no weights go below it; the doubts prove it.
-        upper: some weights come as near to it as one likes, or below.
-        doubts: for each sentence, the share that its wrong label gets at the floor.
+        lower: lower bound, proved by the doubts.
+        upper: loss that some weights approach or pass.
+        doubts: dual variables, the probability of each sentence's wrong label at the floor.
     """
 
     lower: float
@@ -40,13 +39,13 @@ class Floor(NamedTuple):
 
 
 def indicators(rows: Tensor) -> Tensor:
-    """Give each different row a feature of its own.
+    """Return one-hot features: one feature for each different row.
 
     Args:
         rows: ``(B, N)``, integers.
 
     Returns:
-        ``(B, F)``, a single 1 in each row, in the same place where the rows are equal.
+        ``(B, F)``, a single 1 in each row.
 
     Example:
         >>> sentences = torch.tensor([[0, 1, 2], [2, 1, 0], [0, 3, 2]])
@@ -55,24 +54,24 @@ def indicators(rows: Tensor) -> Tensor:
                 [1., 0.],
                 [0., 1.]], dtype=torch.float64)
     """
-    different, place = rows.unique(dim=0, return_inverse=True)
-    return torch.eye(len(different), dtype=torch.float64)[place]
+    different, index = rows.unique(dim=0, return_inverse=True)
+    return torch.eye(len(different), dtype=torch.float64)[index]
 
 
 def doubts_bound(doubts: Iterable[float | Fraction], features: Tensor, labels: Tensor) -> float:
-    r"""Return a loss below which no weights go, if the doubts are balanced.
+    r"""Return the lower bound on the loss that balanced doubts prove.
 
     .. math:: \sum_i \delta_i\, \phi_i = 0 \quad\text{implies}\quad
        \frac1B \sum_i \ln\big(1 + e^{-\phi_i \cdot w}\big) \ge \frac1B \sum_i \eta(\delta_i)
        \;\text{ for all } w
 
-    Here :math:`\phi_i` are the features of a sentence, with the sign turned where the label is 0,
-    and :math:`\eta(\delta)` is the entropy of the shares :math:`\delta` and :math:`1 - \delta`.
+    Here :math:`\phi_i` are the features of a sentence, negated where the label is 0,
+    and :math:`\eta(\delta)` is the entropy of the probabilities :math:`\delta` and :math:`1 - \delta`.
     The sum is 0 without any rounding: a floating-point number stands for exactly itself.
 
     Args:
-        doubts: the :math:`\delta_i`, each between 0 and 1.
-        features: ``(B, F)``, before any sign is turned.
+        doubts: dual variables :math:`\delta_i`, each between 0 and 1.
+        features: ``(B, F)``.
         labels: ``(B,)``, each 0 or 1.
 
     Raises:
@@ -101,15 +100,15 @@ def doubts_bound(doubts: Iterable[float | Fraction], features: Tensor, labels: T
 
 
 def linear_floor(features: Tensor, labels: Tensor, *, steps: int = 200) -> Floor:
-    r"""Find the infimum of the mean binary cross-entropy over all logits ``features @ w``.
+    """Find the infimum of the mean binary cross-entropy over all logits ``features @ w``.
 
-    Sentences that cannot be doubted in balance cost nothing in the end. The others have a
-    least loss, and Newton's method goes there; what it finds is then balanced and proved.
+    Sentences without a doubt in any balanced list cost nothing in the end. The others have a
+    smallest loss, which Newton's method finds; its doubts are then balanced and proved.
 
     Args:
-        features: ``(B, F)``, finite; what they stand for is taken as exact.
+        features: ``(B, F)``, finite, taken as exact.
         labels: ``(B,)``, each 0 or 1.
-        steps: at most so many; it ends when both sides are the same number.
+        steps: largest number of steps; fewer if both sides are equal before.
 
     Raises:
         ValueError: there is a label besides 0 and 1, or not one for each row of features,
@@ -118,10 +117,8 @@ def linear_floor(features: Tensor, labels: Tensor, *, steps: int = 200) -> Floor
     Example:
         >>> bag, labels = torch.ones(3, 1), torch.tensor([1.0, 1.0, 0.0])
         >>> lower, upper, doubts = linear_floor(bag, labels)
-        >>> round(upper, 4), upper - lower
-        (0.6365, 0.0)
-        >>> doubts_bound(doubts, bag, labels) == lower   # whoever doubts it can add up
-        True
+        >>> round(upper, 4), upper - lower, doubts_bound(doubts, bag, labels) == lower
+        (0.6365, 0.0, True)
     """
     rows = _signed(features, labels)
     margins = dict.fromkeys(doubtful(rows), Fraction(0))
@@ -137,20 +134,20 @@ def linear_floor(features: Tensor, labels: Tensor, *, steps: int = 200) -> Floor
 
 
 def _balanced(table: Table, margins: Margins, count: int) -> list[Fraction]:
-    """Doubt as the margins say, and balance each doubt by those that its line is written in."""
+    """Return the doubts of the margins, balanced by those of the basis."""
     doubts = [Fraction(0)] * count
     for i, line in table.items():
         doubts[i] = Fraction(_doubt(margins[i]))
-        for j, share in line.items():
-            doubts[j] -= doubts[i] * share
+        for j, c in line.items():
+            doubts[j] -= doubts[i] * c
     possible = all(0 <= doubt <= 1 for doubt in doubts)
     return doubts if possible else [Fraction(0)] * count
 
 
 def _newton_step(table: Table, margins: Margins) -> Margins:
-    """Move all margins towards the least loss, none by more than 1: then the loss falls."""
+    """Take a step of Newton's method, no margin by more than 1, so that the loss falls."""
     bends = {i: _bend(margin) for i, margin in margins.items()}
-    exchange(table, bends)  # so that no share is large
+    exchange(table, bends)  # so that no coefficient is large
     basis = [j for j in margins if j not in table]
     lines = table | {j: {k: Fraction(j == k) for k in basis} for j in basis}
     rows = [[lines[i][j] * bends[i] / bends[j] for j in basis] for i in margins]
@@ -159,7 +156,7 @@ def _newton_step(table: Table, margins: Margins) -> Margins:
     change = {j: Fraction(x) / bends[j] for j, x in zip(basis, found.tolist(), strict=True)}
     step = {i: Fraction(0) for i in margins}
     for i, line in lines.items():
-        step[i] += sum(share * change[j] for j, share in line.items())
+        step[i] += sum(c * change[j] for j, c in line.items())
     longest = max(Fraction(1), *(abs(x) for x in step.values()))
     return {i: margins[i] + step[i] / longest for i in margins}
 
@@ -173,7 +170,7 @@ def _doubt(margin: Fraction) -> Fraction:
 
 
 def _bend(margin: Fraction) -> Fraction:
-    """Return the root of the second derivative of a cost."""
+    """Return the square root of the second derivative of a cost."""
     return Fraction(1 / (2 * math.cosh(margin / 2)))
 
 
@@ -185,8 +182,8 @@ def _mean_cost(margins: Margins, count: int) -> float:
 
 def _mean_entropy(doubts: list[Fraction]) -> float:
     with localcontext(prec=50):
-        shares = [_decimal(p) for doubt in doubts for p in (doubt, 1 - doubt) if p]
-        return float(-sum((p * p.ln() for p in shares), Decimal(0)) / len(doubts))
+        probabilities = [_decimal(p) for doubt in doubts for p in (doubt, 1 - doubt) if p]
+        return float(-sum((p * p.ln() for p in probabilities), Decimal(0)) / len(doubts))
 
 
 def _decimal(number: Fraction) -> Decimal:
@@ -194,7 +191,7 @@ def _decimal(number: Fraction) -> Decimal:
 
 
 def _signed(features: Tensor, labels: Tensor) -> Rows:
-    """Turn the sign of a row where the label is 0, so that a margin is its product with w."""
+    """Negate the rows with label 0, so that a margin is the product of a row with w."""
     if len(features) != len(labels):
         rule = "there must be a label for each row of features"
         raise ValueError(f"{rule}; got {len(labels)} and {len(features)}")

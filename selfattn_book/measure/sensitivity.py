@@ -1,6 +1,6 @@
-"""What flows where: which inputs an output depends on, measured and not assumed.
+"""Which inputs an output depends on: sensitivity, and information leaks.
 
-Shape letters: ``T`` outputs, ``S`` inputs, ``D`` and ``E`` their widths.
+Shape letters: ``T`` outputs, ``S`` inputs, ``D`` and ``E`` their dimensions.
 """
 
 from collections.abc import Callable
@@ -12,18 +12,17 @@ from selfattn_book._arguments import check_boolean, check_floating
 
 
 def sensitivity(function: Callable[[Tensor], Tensor], inputs: Tensor) -> Tensor:
-    r"""Measure how strongly each input position moves each output position.
+    r"""Measure how strongly each output position depends on each input position.
 
-    Entry :math:`(i, j)` is the size of the derivative of output :math:`i` by input :math:`j`,
-    the root of the sum of its squared entries, over all the features of both:
+    Entry :math:`(i, j)` is the Frobenius norm of the derivative of output :math:`i` by input :math:`j`:
 
     .. math:: F_{ij} = \Big\lVert \frac{\partial y_i}{\partial x_j} \Big\rVert.
 
-    An exact zero means that, at these inputs and to first order, nothing flows
-    from :math:`j` to :math:`i`. Steps, such as a sign or a rounding, are not seen.
+    An exact zero means that, at these inputs and to first order, output :math:`i` does not depend
+    on input :math:`j`. Steps, such as a sign or a rounding, have derivative zero.
 
     Args:
-        function: maps ``(S, D)`` to ``(T, E)``; a module that wants a batch needs a ``lambda``.
+        function: maps ``(S, D)`` to ``(T, E)``; a module with a batch axis needs a ``lambda``.
         inputs: ``(S, D)``, floating point, one sequence.
 
     Returns:
@@ -34,13 +33,10 @@ def sensitivity(function: Callable[[Tensor], Tensor], inputs: Tensor) -> Tensor:
         ValueError: inputs or outputs are not one sequence of vectors.
 
     Example:
-        >>> running_sum = lambda x: x.cumsum(0)
-        >>> sensitivity(running_sum, torch.zeros(3, 1))
+        >>> sensitivity(lambda x: x.cumsum(0), torch.zeros(3, 1))
         tensor([[1., 0., 0.],
                 [1., 1., 0.],
                 [1., 1., 1.]])
-        >>> sensitivity(lambda x: x @ torch.tensor([[3.0, 0.0], [0.0, 4.0]]), torch.ones(1, 2))
-        tensor([[5.]])
     """
     _check_sequence("inputs", inputs)
     jacobian = torch.autograd.functional.jacobian(function, inputs)  # (T, E, S, D)
@@ -51,7 +47,7 @@ def sensitivity(function: Callable[[Tensor], Tensor], inputs: Tensor) -> Tensor:
 def leaks(
     function: Callable[[Tensor], Tensor], inputs: Tensor, mask: Tensor
 ) -> list[tuple[int, int]]:
-    """List the pairs (output, input) between which something flows although the mask forbids it.
+    """List the pairs (output, input) with a dependence that the mask forbids.
 
     Args:
         function: maps ``(S, D)`` to ``(T, E)``, as in :func:`sensitivity`.
@@ -59,11 +55,11 @@ def leaks(
         mask: ``(T, S)``, boolean, ``True`` = may attend.
 
     Returns:
-        The leaks, row by row; an empty list means that there are none.
+        The leaks, row by row.
 
     Raises:
         TypeError: the mask is not boolean, or the inputs are not floating point.
-        ValueError: the mask has another shape than the flow.
+        ValueError: the mask has another shape than the sensitivity.
 
     Example:
         >>> reversed_sum = lambda x: x.flip(0).cumsum(0).flip(0)
@@ -72,13 +68,11 @@ def leaks(
         [(0, 1), (0, 2), (1, 2)]
     """
     check_boolean(mask)
-    flow = sensitivity(function, inputs)
-    if mask.shape != flow.shape:
-        raise ValueError(
-            f"mask must have one row an output and one column an input, {tuple(flow.shape)}; "
-            f"got {tuple(mask.shape)}"
-        )
-    return [(int(i), int(j)) for i, j in ((flow != 0) & ~mask).nonzero()]
+    found = sensitivity(function, inputs)
+    if mask.shape != found.shape:
+        rule = "mask must have one row an output and one column an input"
+        raise ValueError(f"{rule}, {tuple(found.shape)}; got {tuple(mask.shape)}")
+    return [(int(i), int(j)) for i, j in ((found != 0) & ~mask).nonzero()]
 
 
 def _check_sequence(name: str, x: Tensor) -> None:

@@ -14,9 +14,7 @@ from selfattn_book.pretrained.tokenizer import END, read_tokenizer
 def continue_text(
     path: str | Path, prompt: str, *, length: int = 40, select: Choice = greedy
 ) -> str:
-    """Generate a continuation of a prompt, and return both.
-
-    Generation stops before ``length`` at the end-of-text token.
+    """Generate a continuation of a prompt, up to the end-of-text token, and return both.
 
     Args:
         path: folder with ``config.json``, ``model.safetensors``, ``vocab.json`` and
@@ -27,7 +25,6 @@ def continue_text(
 
     Raises:
         FileNotFoundError: a file does not exist.
-        TypeError: ``length`` is not an integer.
         ValueError: a file is not valid, the prompt is empty, or prompt and continuation do not fit
             into the context window.
     """

@@ -8,12 +8,7 @@ LARGEST_TEXT = 50_000_000  # bytes
 
 
 def check_file(file: Path, largest: int) -> None:
-    """Raise unless a file exists and is not too large.
-
-    Raises:
-        FileNotFoundError: the file does not exist.
-        ValueError: the file has more than ``largest`` bytes.
-    """
+    """Raise ``FileNotFoundError`` or ``ValueError`` if a file does not exist, or is too large."""
     if not file.is_file():
         raise FileNotFoundError(f"{file.name} must be a file in {file.parent}; it does not exist")
     size = file.stat().st_size
@@ -22,12 +17,7 @@ def check_file(file: Path, largest: int) -> None:
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """Read a JSON object.
-
-    Raises:
-        FileNotFoundError: the file does not exist.
-        ValueError: the file is too large, not JSON in UTF-8, or not an object.
-    """
+    """Read a JSON object, or raise ``ValueError``."""
     check_file(file, LARGEST_TEXT)
     try:
         values = json.loads(file.read_text("utf-8"))

@@ -25,10 +25,9 @@ WEIGHTS = "model.safetensors"
 def load(
     path: str | Path, *, dtype: torch.dtype = torch.float32, largest: int = LARGEST
 ) -> LanguageModel:
-    """Load a pretrained model, in evaluation mode.
+    """Load a pretrained GPT-2 or Llama, as saved by ``transformers``, in evaluation mode.
 
-    GPT-2 and Llama are supported, as saved by ``transformers``. An option that this book's code
-    does not implement is refused by name. Loading runs no code from the files.
+    An option that this book's code does not implement is refused by name. No code in the files is run.
 
     Args:
         path: folder with ``config.json`` and ``model.safetensors``, or path of a weights file with

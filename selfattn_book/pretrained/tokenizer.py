@@ -12,11 +12,8 @@ END = "<|endoftext|>"
 def read_tokenizer(folder: str | Path) -> Tokenizer:
     """Read GPT-2's tokenizer from ``vocab.json`` and ``merges.txt``.
 
-    A text is cut into words, numbers and other characters; the bytes of each piece are merged into
+    A text is split into words, numbers and other characters; the bytes of each piece are merged into
     tokens. Every text can be encoded, as each byte is a token. ``<|endoftext|>`` is one token.
-
-    Args:
-        folder: path of the folder with both files.
 
     Raises:
         FileNotFoundError: a file does not exist.
@@ -28,8 +25,7 @@ def read_tokenizer(folder: str | Path) -> Tokenizer:
     Example:
         >>> from selfattn_book.experiments.tiny_models import tiny_model
         >>> tokenizer = read_tokenizer(tiny_model("tiny-gpt2"))
-        >>> tokens = tokenizer.encode("It's number").ids
-        >>> [tokenizer.decode([token]) for token in tokens]
+        >>> [tokenizer.decode([token]) for token in tokenizer.encode("It's number").ids]
         ['I', 't', "'", 's', ' number']
     """
     files = [Path(folder) / name for name in ("vocab.json", "merges.txt")]

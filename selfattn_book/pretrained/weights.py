@@ -12,7 +12,7 @@ LARGEST = 16 * 2**30  # bytes
 
 
 def read_weights(file: str | Path, *, largest: int = LARGEST) -> dict[str, Tensor]:
-    r"""Read the tensors of a safetensors file, by name.
+    """Read the tensors of a safetensors file, by name.
 
     The file is mapped into memory, not copied: it must not change while its tensors are in use.
     Writing into a tensor changes neither the file nor the result of another call.
@@ -27,15 +27,6 @@ def read_weights(file: str | Path, *, largest: int = LARGEST) -> dict[str, Tenso
 
     Source:
         The format of `safetensors <https://github.com/huggingface/safetensors#format>`_.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     file = Path(folder, "a.safetensors")
-        ...     header = b'{"x": {"dtype": "I16", "shape": [2], "data_offsets": [0, 4]}}'
-        ...     _ = file.write_bytes(len(header).to_bytes(8, "little") + header + b"\1\0\2\0")
-        ...     read_weights(file)
-        {'x': tensor([1, 2], dtype=torch.int16)}
     """
     file = Path(file)
     check_file(file, largest)

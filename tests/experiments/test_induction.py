@@ -1,62 +1,51 @@
-"""Texts that repeat themselves, and the small models that read them."""
+"""Repeated sequences, and attention-only models of them."""
 
 import pytest
 import torch
 
 from selfattn_book.experiments.induction import (
     LENGTH,
-    PlacedAttention,
-    copying_model,
+    PositionedAttention,
+    attention_only,
     next_letter_loss,
     orders,
     repeats,
 )
 from selfattn_book.experiments.many_seeds import fit_seeds
-from selfattn_book.measure.induction import share_copied
+from selfattn_book.measure.induction import copying_accuracy
 from selfattn_book.multi_head import MultiHeadAttention
 
 
-def chance(seed=0):
+def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-@pytest.mark.parametrize("periods", [(1, 1), (4, 8), (5, 5), (8, 8)])
-def test_a_text_repeats_after_its_period_and_not_before(periods):
-    for row in repeats(50, periods, generator=chance()).tolist():
+@pytest.mark.parametrize("periods", [(1, 1), (4, 8), (8, 8)])
+def test_a_sequence_repeats_after_its_period_and_not_before(periods):
+    for row in repeats(50, periods, generator=generator()).tolist():
         period = len(set(row))
         assert periods[0] <= period <= periods[1]
         assert all(row[t] == row[t - period] for t in range(period, LENGTH + 1))
         assert len(set(row[:period])) == period
 
 
-def test_texts_have_all_periods_about_as_often():
-    periods = [len(row.unique()) for row in repeats(1000, generator=chance())]
+def test_periods_and_letters_are_uniform():
+    periods = [len(row.unique()) for row in repeats(1000, generator=generator())]
     counts = torch.tensor(periods).bincount(minlength=9)
     assert counts[:4].sum() == 0
     assert counts[4:].min() > 140
+    frequency = torch.nn.functional.one_hot(orders(2000, generator=generator())).double().mean(0)
+    torch.testing.assert_close(frequency, torch.full((8, 8), 0.125).double(), atol=0.04, rtol=0)
 
 
-def test_texts_come_from_their_generator():
-    assert repeats(5, generator=chance(3)).equal(repeats(5, generator=chance(3)))
-    assert not repeats(5, generator=chance(3)).equal(repeats(5, generator=chance(4)))
+def test_sequences_come_from_their_generator():
     before = torch.get_rng_state()
-    repeats(5, generator=chance()), orders(5, generator=chance())
+    assert repeats(5, generator=generator(3)).equal(repeats(5, generator=generator(3)))
+    assert not repeats(5, generator=generator(3)).equal(repeats(5, generator=generator(4)))
     assert torch.get_rng_state().equal(before)
 
 
-def test_letters_stand_anywhere():
-    drawn = orders(2000, generator=chance())
-    share = torch.nn.functional.one_hot(drawn).double().mean(0)
-    torch.testing.assert_close(share, torch.full((8, 8), 0.125).double(), atol=0.04, rtol=0)
-
-
-@pytest.mark.parametrize("periods", [(0, 4), (5, 4), (4, 9)])
-def test_periods_that_no_text_can_have_are_refused(periods):
-    with pytest.raises(ValueError, match=rf"from 1 to 8.*got \({periods[0]}"):
-        repeats(2, periods)
-
-
-def test_a_target_can_be_left_out(draw):
+def test_a_target_of_minus_100_is_left_out(draw):
     logits = draw(2, 3, 8)
     targets = torch.tensor([[1, 2, -100], [3, -100, -100]])
     picked = [(0, 0, 1), (0, 1, 2), (1, 0, 3)]
@@ -65,11 +54,11 @@ def test_a_target_can_be_left_out(draw):
 
 
 @pytest.mark.parametrize("places", [None, torch.ones(16, 32)])
-def test_a_model_sees_no_future(places):
+def test_a_model_is_causal(places):
     torch.manual_seed(0)
     model, texts = (
-        copying_model(2, 2, places=places),
-        repeats(3, generator=chance()),
+        attention_only(2, 2, qk_positions=places),
+        repeats(3, generator=generator()),
     )
     changed = texts.clone()
     changed[:, 9:] = 7 - changed[:, 9:]
@@ -78,34 +67,28 @@ def test_a_model_sees_no_future(places):
     assert not before[:, 9:].equal(after[:, 9:])
 
 
-def test_a_placed_attention_is_an_attention_with_other_queries_and_keys(draw):
-    attention, x, places = (
-        MultiHeadAttention(6, 2).double(),
-        draw(3, 4, 6),
-        draw(9, 6),
-    )
-    placed = PlacedAttention(attention, places)
+def test_positions_are_added_to_queries_and_keys_alone(draw):
+    attention, x, places = MultiHeadAttention(6, 2).double(), draw(3, 4, 6), draw(9, 6)
+    placed = PositionedAttention(attention, places)
     y = x + places[:4]
     for found, wanted in zip(placed(x, x, x), attention(y, y, x), strict=True):
         torch.testing.assert_close(found, wanted)
     assert placed(x, x, x, need_weights=False)[1] is None
 
 
-def test_places_reach_queries_and_keys_alone(draw):
-    """Without places, an order of the letters before the last one changes nothing there."""
+def test_only_positions_show_the_order(draw):
     torch.manual_seed(0)
-    texts = orders(4, generator=chance())
+    texts = orders(4, generator=generator())
     turned = torch.cat([texts[:, :-1].flip(1), texts[:, -1:]], dim=1)
-    nowhere = copying_model(1, places=torch.zeros(16, 32)).double()
-    torch.testing.assert_close(nowhere(texts)[:, -1], nowhere(turned)[:, -1])
-    somewhere = copying_model(1, places=3 * draw(16, 32)).double()
-    assert not torch.allclose(somewhere(texts)[:, -1], somewhere(turned)[:, -1])
+    for places, same in ((torch.zeros(16, 32), True), (3 * draw(16, 32), False)):
+        model = attention_only(1, qk_positions=places).double()
+        assert model(texts)[:, -1].allclose(model(turned)[:, -1]) == same
 
 
 def test_one_layer_learns_one_distance_and_no_other():
-    texts = repeats(512, (5, 5), generator=chance())
+    texts = repeats(512, (5, 5), generator=generator())
     _, [model] = fit_seeds(
-        lambda: copying_model(1),
+        lambda: attention_only(1),
         texts[:, :-1],
         texts[:, 1:],
         lambda logits, y: next_letter_loss(logits[:, 5:], y[:, 5:]),
@@ -116,6 +99,6 @@ def test_one_layer_learns_one_distance_and_no_other():
         progress=False,
     )
     with torch.no_grad():
-        assert share_copied(model(texts[:, :-1]), texts) > 0.95
-        others = repeats(64, (7, 7), generator=chance(1))
-        assert share_copied(model(others[:, :-1]), others) < 0.2
+        assert copying_accuracy(model(texts[:, :-1]), texts) > 0.95
+        others = repeats(64, (7, 7), generator=generator(1))
+        assert copying_accuracy(model(others[:, :-1]), others) < 0.2

@@ -1,4 +1,4 @@
-"""Drawn in the order of the sources, a seed gives the numbers that they print."""
+"""Initialized in the order of the sources, a seed gives the numbers that they print."""
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ SOURCE = torch.tensor([[[-1.0, -1.0], [-1.0, 1.0]]])
 
 
 def one_by_one(attention, d_input, bias=True):
-    """Make separate maps in the order of the sources: output, then query, key, value a head."""
+    """Make separate layers in the order of the sources: output, then query, key, value a head."""
     width, heads = attention.d_head, attention.num_heads
     output = nn.Linear(heads * width, attention.project_output.out_features, bias)
     return output, [[nn.Linear(d_input, width, bias) for _ in range(3)] for _ in range(heads)]
@@ -34,11 +34,9 @@ def assert_equal_to(attention, output, heads):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("d_input", [2, 5, 13])
-@pytest.mark.parametrize("d_head", [1, 2, 11, 17])
-@pytest.mark.parametrize("num_heads", [1, 3])
-def test_an_attention_draws_its_output_map_and_then_head_by_head(
-    seeded, num_heads, d_head, d_input, bias, dtype
+@pytest.mark.parametrize(("num_heads", "d_input", "d_head"), [(1, 2, 17), (3, 13, 1), (3, 5, 11)])
+def test_an_attention_draws_its_output_and_then_head_by_head(
+    seeded, num_heads, d_input, d_head, bias, dtype
 ):
     sizes = {"d_input": d_input, "d_head": d_head, "bias": bias}
     attention = MultiHeadAttention(17, num_heads, **sizes).to(dtype)
@@ -49,64 +47,49 @@ def test_an_attention_draws_its_output_map_and_then_head_by_head(
         output, heads = one_by_one(attention, d_input, bias)
         assert torch.equal(torch.get_rng_state(), state)
     assert_equal_to(attention, output, heads)
-    assert all(parameter.requires_grad for parameter in attention.parameters())
-    assert all(parameter.dtype == dtype for parameter in attention.parameters())
+    assert all(p.requires_grad and p.dtype == dtype for p in attention.parameters())
 
 
-def test_a_pair_draws_encoder_and_decoder_part_by_part(seeded):
+def test_an_encoder_decoder_draws_part_by_part(seeded):
     model = EncoderDecoder(d_model=2, num_heads=3, d_ff=10, d_input=2)
     with seeded(23):
         draw_in_source_order(model)
+    decoder = model.decoder
+    parts = [
+        ([model.encoder.attention], model.encoder.feed_forward),
+        ([decoder.self_attention, decoder.cross_attention], decoder.feed_forward),
+    ]
     with seeded(23):
-        decoder = model.decoder
-        for attentions, feed_forward in (
-            ([model.encoder.attention], model.encoder.feed_forward),
-            (
-                [decoder.self_attention, decoder.cross_attention],
-                decoder.feed_forward,
-            ),
-        ):
+        for attentions, feed_forward in parts:
             for attention in attentions:
                 assert_equal_to(attention, *one_by_one(attention, 2))
-            for ours, theirs in zip(
-                feed_forward[::2], [nn.Linear(2, 10), nn.Linear(10, 2)], strict=True
-            ):
+            layers = [nn.Linear(2, 10), nn.Linear(10, 2)]
+            for ours, theirs in zip(feed_forward[::2], layers, strict=True):
                 assert ours.weight.equal(theirs.weight)
                 assert ours.bias.equal(theirs.bias)
 
 
-def test_what_the_sources_do_not_have_is_refused_and_left_as_it_was():
+def test_other_modules_are_refused_and_unchanged():
     block = EncoderBlock(6, 2)
     before = [parameter.clone() for parameter in block.parameters()]
-    with pytest.raises(TypeError, match="attention and linear maps; got LayerNorm"):
+    with pytest.raises(TypeError, match="attention and linear layers; got LayerNorm"):
         draw_in_source_order(block)
     assert all(a.equal(b) for a, b in zip(before, block.parameters(), strict=True))
 
 
-@pytest.fixture
-def pair(seeded):
+def test_the_printed_numbers_come_out(seeded):
     """The encoder of seed 11 and the decoder of seed 13, as the source has them."""
-    model = EncoderDecoder(**COURSE_SIZES)
+    pair = EncoderDecoder(**COURSE_SIZES)
     with seeded(11):
-        draw_in_source_order(model.encoder)
+        draw_in_source_order(pair.encoder)
     with seeded(13):
-        draw_in_source_order(model.decoder)
-    return model
-
-
-def test_the_printed_states_of_the_encoder(pair):
-    printed = torch.tensor([[[-0.0498, 0.2193], [-0.0642, 0.2258]]])
-    torch.testing.assert_close(pair.encoder(SOURCE)[0], printed, rtol=0, atol=5e-5)
-
-
-def test_the_printed_weights_of_the_decoder(pair):
+        draw_in_source_order(pair.decoder)
     target = torch.tensor([[[-1.0, 1.0], [1.0, 1.0]]])
     _, weights = pair.decoder.self_attention(target, target, target, causal_mask(2))
-    second = torch.tensor([[0.4011, 0.5989], [0.4264, 0.5736], [0.6304, 0.3696]])
-    torch.testing.assert_close(weights[0, :, 1], second, rtol=0, atol=5e-5)
     assert weights[0, :, 0].equal(torch.tensor([[1.0, 0.0]] * 3))
-
-
-def test_the_printed_predictions(pair):
-    printed = torch.tensor([[[0.4132, 0.3728], [0.4132, 0.3728]]])
-    torch.testing.assert_close(pair.predict(SOURCE, 2), printed, rtol=0, atol=5e-5)
+    for found, printed in (
+        (pair.encoder(SOURCE)[0], [[[-0.0498, 0.2193], [-0.0642, 0.2258]]]),
+        (weights[0, :, 1], [[0.4011, 0.5989], [0.4264, 0.5736], [0.6304, 0.3696]]),
+        (pair.predict(SOURCE, 2), [[[0.4132, 0.3728], [0.4132, 0.3728]]]),
+    ):
+        torch.testing.assert_close(found, torch.tensor(printed), rtol=0, atol=5e-5)

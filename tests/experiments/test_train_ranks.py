@@ -1,7 +1,6 @@
-"""True processes, started by PyTorch's launcher: what they do is what was recorded, and ends cleanly.
+"""Real processes, started by PyTorch's launcher, reproduce the recorded output.
 
-Each of them costs seconds, so there is one for each ending; what can be asked of threads is asked
-in test_data_parallel.
+Each of them takes seconds, so there is one for each exit; the rest is in test_data_parallel.
 """
 
 import json
@@ -18,18 +17,14 @@ RUNS = RECORDED["runs"]
 
 
 @pytest.fixture(autouse=True)
-def keeping_threads():
+def restored_threads():
     threads = torch.get_num_threads()
     yield
     torch.set_num_threads(threads)
 
 
-def ended(run):
-    return {"code": run.code, "root_cause": run.root_cause}
-
-
-def recorded(name):
-    return {key: RUNS[name][key] for key in ("code", "root_cause")}
+def assert_as_recorded(run, name):
+    assert (run.code, run.root_cause) == (RUNS[name]["code"], RUNS[name]["root_cause"])
 
 
 def loss_in(line):
@@ -47,38 +42,35 @@ def test_two_processes_end_where_one_does(tmp_path, capsys):
     train_ranks.main([f"--checkpoint={tmp_path}/one.pt"])
     alone = capsys.readouterr().out.strip()
     assert alone.startswith("1 rank, after 10 epochs: loss ")
-    assert ended(run) == recorded("two ranks")
-    assert loss_in(run.said[0]) == pytest.approx(loss_in(alone), abs=1e-9)
-    for name in ("alone", "two ranks", "one goes on"):
-        assert loss_in(RUNS[name]["said"][0]) == pytest.approx(loss_in(alone), abs=1e-9)
+    assert_as_recorded(run, "two ranks")
+    for line in [run.said[0], *(RUNS[n]["said"][0] for n in ("alone", "two ranks", "one goes on"))]:
+        assert loss_in(line) == pytest.approx(loss_in(alone), abs=1e-9)
     one, two = (checkpoint.load(tmp_path / f"{name}.pt") for name in ("one", "two"))
     for name, value in one["model"].items():
         torch.testing.assert_close(two["model"][name], value, rtol=0, atol=1e-8)
 
 
-def test_when_a_rank_dies_all_end_and_its_checkpoint_is_gone_on_with(tmp_path, capsys):
+def test_when_a_rank_dies_all_end_and_one_resumes_the_checkpoint(tmp_path, capsys):
     file = f"--checkpoint={tmp_path}/kept.pt"
-    run = launch(TRAIN, file, "--leave-at=40", ranks=2)
-    assert ended(run) == recorded("a rank dies")
-    kept = checkpoint.load(tmp_path / "kept.pt")
-    assert len(kept["losses"]) == RECORDED["kept"] == 2  # of 40 steps, 16 each
+    assert_as_recorded(launch(TRAIN, file, "--leave-at=40", ranks=2), "a rank dies")
+    losses = checkpoint.load(tmp_path / "kept.pt")["losses"]
+    assert len(losses) == RECORDED["kept"] == 2  # of 40 steps, 16 each
     train_ranks.main([file])
-    gone_on = capsys.readouterr().out.strip()
-    assert loss_in(gone_on) == pytest.approx(loss_in(RUNS["alone"]["said"][0]), abs=1e-9)
+    resumed = capsys.readouterr().out.strip()
+    assert loss_in(resumed) == pytest.approx(loss_in(RUNS["alone"]["said"][0]), abs=1e-9)
 
 
 @pytest.mark.weekly
 def test_when_a_rank_hangs_the_one_that_waits_gives_up():
     run = launch(TRAIN, "--leave-at=3", "--silent", "--wait=5", ranks=2)
-    assert ended(run) == recorded("a rank hangs")
+    assert_as_recorded(run, "a rank hangs")
     assert "Timed out waiting" in run.said[0]
 
 
 def test_gradients_and_shards_of_two_processes_are_those_of_one():
     run = launch("benchmarks.as_rank", ranks=2)
     assert run.code == 0
-    found, before = json.loads(run.said[-1]), RECORDED["measured"]
-    for measured in (found, before):
+    for measured in (json.loads(run.said[-1]), RECORDED["measured"]):
         assert measured["equal"]["averaged"] < 1e-14 < measured["equal"]["own"]
         assert measured["unequal"]["averaged"] > 1e-3
         whole = measured["sharded"]
@@ -93,21 +85,20 @@ def test_gradients_and_shards_of_two_processes_are_those_of_one():
     ("options", "message"),
     [
         (["--walks=250"], "walks must be a multiple of the batch, 16; got 250"),
-        (["--epochs=0"], "epochs must be at least 1; got 0"),
         (["--checkpoint=none/kept.pt"], "must be in an existing folder"),
     ],
 )
-def test_what_is_refused_ends_with_the_rule(options, message, capsys):
+def test_a_refusal_states_the_rule(options, message, capsys):
     with pytest.raises(SystemExit) as stopped:
         train_ranks.main(options)
     assert stopped.value.code == 1
-    said = capsys.readouterr().err
-    assert said.startswith("The training failed: ")
-    assert message in said
+    err = capsys.readouterr().err
+    assert err.startswith("The training failed: ")
+    assert message in err
 
 
 @pytest.mark.weekly
-def test_it_can_be_run_alone_as_a_module():
+def test_it_runs_as_a_module():
     run = launch(TRAIN, "--epochs=1", "--walks=32", ranks=1)
     assert run.code == 0
     assert run.said[0].startswith("1 rank, after 1 epochs: loss ")

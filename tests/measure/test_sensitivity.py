@@ -1,4 +1,4 @@
-"""The two measurements of who hears whom: they find every path, and none that is not there."""
+"""Sensitivity and information leaks: every path is found, and no other."""
 
 import pytest
 import torch
@@ -11,114 +11,60 @@ LENGTH, WIDTH = 5, 3
 
 
 def attend(mask):
-    """A function of one sequence: self-attention under a mask."""
     return lambda x: scaled_dot_product_attention(x, x, x, mask)[0]
 
 
-def test_flow_of_a_linear_map_is_known(draw):
-    mixing, projection = draw(7, LENGTH, seed=1), draw(WIDTH, 2, seed=2)
-    flow = sensitivity(lambda x: mixing @ x @ projection, draw(LENGTH, WIDTH))
-    expected = mixing.abs() * torch.linalg.matrix_norm(projection)
-    assert flow.shape == (7, LENGTH)
-    torch.testing.assert_close(flow, expected, rtol=1e-12, atol=0)
-
-
-def test_flow_of_a_map_without_mixing_is_diagonal(draw):
-    flow = sensitivity(lambda x: 3 * x, draw(LENGTH, WIDTH))
-    torch.testing.assert_close(flow, 3 * 3**0.5 * torch.eye(LENGTH).double())
-
-
-def test_flow_of_a_constant_is_zero(draw):
-    flow = sensitivity(lambda x: torch.ones(2, 7), draw(LENGTH, WIDTH))
-    assert torch.equal(flow, torch.zeros(2, LENGTH).double())
-
-
-def test_flow_leaves_its_input_alone(draw):
-    inputs = draw(LENGTH, WIDTH)
+def test_the_sensitivity_of_a_linear_map_is_known(draw):
+    mixing, projection, inputs = draw(7, LENGTH, seed=1), draw(WIDTH, 2, seed=2), draw(5, WIDTH)
     before = inputs.clone()
-    sensitivity(lambda x: x.sin(), inputs)
+    found = sensitivity(lambda x: mixing @ x @ projection, inputs)
+    expected = mixing.abs() * torch.linalg.matrix_norm(projection)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
     assert torch.equal(inputs, before)
     assert not inputs.requires_grad
+    assert not sensitivity(lambda x: torch.ones(2, 7), inputs).any()
 
 
-def test_flow_of_attention_follows_its_mask(draw):
-    mask = causal_mask(LENGTH)
-    flow = sensitivity(attend(mask), draw(LENGTH, WIDTH))
-    assert torch.equal(flow != 0, mask)
+def test_attention_depends_on_what_its_mask_allows(draw):
+    mask, x = causal_mask(LENGTH), draw(LENGTH, WIDTH)
+    assert torch.equal(sensitivity(attend(mask), x) != 0, mask)
+    assert leaks(attend(mask), x, mask) == []
+    future = [(t, s) for t in range(LENGTH) for s in range(t + 1, LENGTH)]
+    assert leaks(attend(~mask), x, mask) == future
 
 
-def test_causal_attention_leaks_nothing(draw):
-    mask = causal_mask(LENGTH)
-    assert leaks(attend(mask), draw(LENGTH, WIDTH), mask) == []
-
-
-def test_an_inverted_mask_leaks(draw):
-    mask = causal_mask(LENGTH)
-    found = leaks(attend(~mask), draw(LENGTH, WIDTH), mask)
-    assert found == [(t, s) for t in range(LENGTH) for s in range(t + 1, LENGTH)]
-
-
-def test_an_output_that_is_no_number_leaks():
-    found = leaks(lambda x: x * torch.nan, torch.ones(2, 1), causal_mask(2))
-    assert found == [(0, 1)]
+def test_an_output_that_is_not_a_number_leaks():
+    assert leaks(lambda x: x * torch.nan, torch.ones(2, 1), causal_mask(2)) == [(0, 1)]
 
 
 # Contract, "bad input".
+INPUTS = "inputs must be one sequence of shape (S, D); got "
+OUTPUTS = "function must return one sequence of shape (T, E); got "
+FLOATING = "inputs must be a floating-point tensor; got dtype torch.int32"
+
+
 @pytest.mark.parametrize(
     ("function", "inputs", "error", "message"),
     [
-        (
-            torch.sin,
-            torch.ones(2, 3, 5),
-            ValueError,
-            r"inputs must be one sequence of shape \(S, D\); got \(2, 3, 5\)",
-        ),
-        (
-            torch.sin,
-            torch.ones(3),
-            ValueError,
-            r"inputs must be one sequence of shape \(S, D\); got \(3,\)",
-        ),
-        (
-            torch.sin,
-            torch.ones(2, 3).int(),
-            TypeError,
-            "inputs must be a floating-point tensor; got dtype torch.int32",
-        ),
-        (
-            torch.sum,
-            torch.ones(2, 3),
-            ValueError,
-            r"function must return one sequence of shape \(T, E\); got \(\)",
-        ),
-        (
-            lambda x: x[None],
-            torch.ones(2, 3),
-            ValueError,
-            r"function must return one sequence of shape \(T, E\); got \(1, 2, 3\)",
-        ),
+        (torch.sin, torch.ones(2, 3, 5), ValueError, f"{INPUTS}(2, 3, 5)"),
+        (torch.sin, torch.ones(2, 3).int(), TypeError, FLOATING),
+        (torch.sum, torch.ones(2, 3), ValueError, f"{OUTPUTS}()"),
+        (lambda x: x[None], torch.ones(2, 3), ValueError, f"{OUTPUTS}(1, 2, 3)"),
     ],
 )
-def test_information_flow_refuses(function, inputs, error, message):
-    with pytest.raises(error, match=f"^{message}$"):
+def test_other_than_one_sequence_is_refused(function, inputs, error, message):
+    with pytest.raises(error) as refused:
         sensitivity(function, inputs)
+    assert str(refused.value) == message
 
 
 @pytest.mark.parametrize(
     ("mask", "error", "message"),
     [
-        (
-            torch.ones(3, 3),
-            TypeError,
-            "mask must be a boolean tensor, True = may attend; got dtype torch.float32",
-        ),
-        (
-            torch.ones(3, 2, dtype=torch.bool),
-            ValueError,
-            r"mask must have one row an output and one column an input, \(3, 3\); got \(3, 2\)",
-        ),
+        (torch.ones(3, 3), TypeError, "mask must be a boolean tensor, .* got dtype torch.float32"),
+        (torch.ones(3, 2).bool(), ValueError, r"column an input, \(3, 3\); got \(3, 2\)"),
     ],
 )
-def test_leaks_refuses(mask, error, message):
-    with pytest.raises(error, match=f"^{message}$"):
+def test_a_mask_that_does_not_fit_is_refused(mask, error, message):
+    with pytest.raises(error, match=message):
         leaks(torch.sin, torch.ones(3, 2), mask)

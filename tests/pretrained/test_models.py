@@ -53,21 +53,14 @@ def test_the_logits_are_those_that_were_recorded(name, atol):
     assert tied == (name == "tiny-gpt2")
 
 
-def test_a_file_may_be_named_instead_of_its_folder(folder):
-    one, two = load(folder), load(folder / "model.safetensors")
-    tokens = torch.arange(5)[None]
-    assert torch.equal(one(tokens), two(tokens))
-
-
-def test_loading_draws_nothing_and_keeps_no_file(folder):
+def test_loading_draws_no_numbers_and_copies_the_file(folder):
     before = torch.random.get_rng_state()
-    model, tokens = load(folder), torch.arange(5)[None]
+    file, tokens = folder / "model.safetensors", torch.arange(5)[None]
+    model = load(file)
     assert torch.equal(torch.random.get_rng_state(), before)
-    logits, file = model(tokens), folder / "model.safetensors"
-    with file.open("r+b") as opened:  # written into, where it lies
+    logits = load(folder)(tokens)
+    with file.open("r+b") as opened:  # in place, without truncating it
         opened.write(bytes(file.stat().st_size))
-    assert torch.equal(model(tokens), logits)
-    file.unlink()
     assert torch.equal(model(tokens), logits)
 
 
@@ -135,7 +128,6 @@ REFUSED = {
     "tiny-gpt2": [
         ({"model_type": "bert"}, "one of gpt2, llama; got 'bert'"),
         ({"model_type": ...}, "model_type must be .* got None"),
-        ({"model_type": ["gpt2"]}, r"got \['gpt2'\]"),
         ({"architectures": ["GPT2Model"]}, r"architectures must be \['GPT2LMHeadModel'\]"),
         ({"quantization_config": {"bits": 4}}, "quantization_config must be"),
         ({"activation_function": "gelu"}, "must be 'gelu_new' or .* 'gelu'"),
@@ -145,20 +137,14 @@ REFUSED = {
         ({"reorder_and_upcast_attn": True}, "reorder_and_upcast_attn"),
         ({"add_cross_attention": True}, "add_cross_attention must be False"),
         ({"num_attention_heads": 2}, "num_attention_heads must be n_head, 4; got 2"),
-        ({"hidden_size": 32}, "hidden_size must be n_embd, 16; got 32"),
-        ({"num_hidden_layers": 1}, "num_hidden_layers must be n_layer, 2; got 1"),
         ({"max_position_embeddings": 9}, "max_position_embeddings must be n_positions, 64"),
         ({"n_embd": ...}, "config.json must give n_embd; it does not"),
         ({"n_embd": 0}, "n_embd must be at least 1; got 0"),
         ({"n_head": 3}, "d_model must be divisible by num_heads"),
         ({"n_head": 4.0}, "n_head must be an integer; got 4.0"),
         ({"n_layer": True}, "n_layer must be an integer; got True"),
-        ({"n_layer": 3}, r"must hold tensor transformer.h.2.*; they do not"),
         ({"n_layer": 10**12}, r"must hold tensor transformer.h.2"),
-        (
-            {"n_layer": 1},
-            r"each tensor must have a place .* got ([a-z0-9_.]+(, )?){5}$",
-        ),
+        ({"n_layer": 1}, r"each tensor must have a place .* got ([a-z0-9_.]+(, )?){5}$"),
         ({"vocab_size": 280}, r"shape \(280, 16\), .* got \(281, 16\)"),
         ({"n_positions": 65}, r"wpe.weight must have shape \(65, 16\)"),
         ({"n_inner": 60}, r"shape \(16, 60\), .* got \(16, 64\)"),
@@ -181,7 +167,6 @@ REFUSED = {
         ({"rope_parameters": [1]}, "rope_parameters must be an object"),
         ({"head_dim": 8}, r"q_proj.weight must have shape \(32, 16\)"),
         ({"num_key_value_heads": 4}, r"k_proj.weight .* got \(8, 16\)"),
-        ({"num_attention_heads": 6}, "must have shape"),
         ({"rms_norm_eps": -1.0}, "rms_norm_eps must be above 0"),
         ({"tie_word_embeddings": True}, "lm_head.weight must equal the"),
     ],
@@ -199,10 +184,7 @@ def test_an_unsupported_option_is_refused_by_name(tmp_path, name, changes, messa
     ("change", "message"),
     [
         (lambda tensors: {"surplus": torch.ones(3)}, "got surplus"),
-        (
-            lambda tensors: {min(tensors): tensors[min(tensors)].int()},
-            "be floating point; got torch",
-        ),
+        (lambda tensors: {min(tensors): tensors[min(tensors)].int()}, "be floating point; got"),
     ],
 )
 def test_weights_that_do_not_fit_are_refused(folder, change, message):
@@ -272,7 +254,7 @@ def test_weights_in_several_files_and_missing_files_are_named(folder):
         load(folder)
 
 
-def test_a_file_that_is_too_large_is_refused(folder):
+def test_the_largest_accepted_size_is_an_argument(folder):
     with pytest.raises(ValueError, match=r"must have at most 100 bytes; got"):
         load(folder, largest=100)
 

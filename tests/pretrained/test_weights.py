@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 import torch
-from safetensors.torch import save, save_file
+from safetensors.torch import save
 
 from selfattn_book.pretrained import weights
 from selfattn_book.pretrained.weights import read_weights
@@ -34,26 +34,16 @@ def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
     return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
 
 
-def test_a_saved_file_is_read(tmp_path):
-    save_file(GOOD, tmp_path / "a.safetensors", metadata={"format": "pt"})
-    read = read_weights(str(tmp_path / "a.safetensors"))
-    assert read.keys() == GOOD.keys()
-    for name, tensor in GOOD.items():
-        assert read[name].dtype == tensor.dtype
-        assert torch.equal(read[name], tensor)
-
-
-def test_writing_into_a_tensor_does_not_write_into_the_file(tmp_path):
-    file = file_of(tmp_path, save(GOOD))
+def test_a_saved_file_is_read_and_never_written_into(tmp_path):
+    file = file_of(tmp_path, save(GOOD, metadata={"format": "pt"}))
     before = file.read_bytes()
     read_weights(file)["a"].fill_(9.0)
     assert file.read_bytes() == before
-    assert torch.equal(read_weights(file)["a"], GOOD["a"])
+    torch.testing.assert_close(read_weights(str(file)), GOOD, rtol=0, atol=0)
 
 
 REFUSED = {
     "empty": b"",
-    "seven bytes": b"1234567",
     "a text": b"import os; os.abort()\n" * 9,
     "a pickle": pickle.dumps({"x": [1.0]}),
     "a huge header": (2**62).to_bytes(8, "little") + b"{}",
@@ -76,22 +66,19 @@ def test_a_file_of_another_kind_is_refused_in_one_line(tmp_path, kind):
     assert len(str(got.value)) < 400
 
 
-def test_a_file_that_is_too_large_is_not_opened(tmp_path, monkeypatch):
+def test_a_file_that_is_too_large_or_missing_is_not_opened(tmp_path, monkeypatch):
     file = file_of(tmp_path, save(GOOD))
     size = file.stat().st_size
     assert read_weights(file, largest=size)
     monkeypatch.setattr(weights, "load_file", None)
     with pytest.raises(ValueError, match=f"must have at most {size - 1} bytes; got {size}"):
         read_weights(file, largest=size - 1)
+    for missing in (tmp_path / "none.safetensors", tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"must be a file in .*; it does not exist"):
+            read_weights(missing)
 
 
-@pytest.mark.parametrize("name", ["none.safetensors", "."])
-def test_a_missing_file_is_named(tmp_path, name):
-    with pytest.raises(FileNotFoundError, match=r"must be a file in .*; it does not exist"):
-        read_weights(tmp_path / name)
-
-
-def test_a_pickle_is_not_run(tmp_path):
+def test_code_in_a_pickle_is_not_run(tmp_path):
     class Harmful:
         def __reduce__(self):
             return (open, (str(tmp_path / "harm"), "w"))
@@ -101,15 +88,13 @@ def test_a_pickle_is_not_run(tmp_path):
         with pytest.raises(ValueError, match="must be a safetensors file"):
             read_weights(file_of(tmp_path, content))
     assert not (tmp_path / "harm").exists()
-    pickle.loads(data).close()
-    assert (tmp_path / "harm").exists()  # it would have done harm
 
 
 def test_a_file_with_one_wrong_byte_is_refused_or_read_in_bounds(tmp_path):
     whole = save({"x": torch.arange(4.0), "y": torch.ones(2, 2).half()})
-    spoilt = [whole[:i] + bytes([b ^ 1]) + whole[i + 1 :] for i, b in enumerate(whole)]
+    spoiled = [whole[:i] + bytes([b ^ 1]) + whole[i + 1 :] for i, b in enumerate(whole)]
     refused = 0
-    for data in [*spoilt, *(whole[:i] for i in range(len(whole)))]:
+    for data in [*spoiled, *(whole[:i] for i in range(len(whole)))]:
         try:
             assert sum(x.nbytes for x in read_weights(file_of(tmp_path, data)).values()) == 24
         except ValueError:
