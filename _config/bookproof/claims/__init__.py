@@ -17,7 +17,7 @@ from .ledger import Ledger, fill_ledger, ledgers
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register directives and listeners."""
-    app.add_config_value("bookproof_shifts", "", "", str)
+    app.add_config_value("bookproof_reseeded", "", "", str)
     app.add_config_value("bookproof_versions", [], "", list)
     app.add_directive("claim", Claim)
     app.add_directive("ledger", Ledger)

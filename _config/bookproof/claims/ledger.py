@@ -56,7 +56,7 @@ def first_sentence(app: Sphinx, checks: int) -> str:
 
 def shifts(app: Sphinx) -> dict[str, Any]:
     """Return, for each page by its name, which checks held under which shifts of all seeds."""
-    file = Path(app.confdir, app.config.bookproof_shifts or "nothing")
+    file = Path(app.confdir, app.config.bookproof_reseeded or "nothing")
     return json.loads(file.read_text("utf-8")) if file.is_file() else {}
 
 

@@ -20,7 +20,7 @@ from bookproof.verify.cells import book_pages, read_cells
 from bookproof.verify.chapter import Result
 from bookproof.verify.pages import Page, Setting, one_by_one, side_by_side
 
-from . import shifts
+from . import reseeded
 
 # Least value, largest value, default and help text of each number.
 _NUMBERS: dict[str, tuple[int, int, int | None, str]] = {
@@ -117,7 +117,7 @@ class Report:
     def end(self, *, cut_short: bool) -> None:
         """Print the counts, and write the report."""
         if self.options.json:
-            shifts.write_json(self.options.json, self.as_data())
+            reseeded.write_json(self.options.json, self.as_data())
         if self.options.margins:
             print(_thinnest_first(self.results))
         wrong = sum(not result.holds for result in self.results)
@@ -152,7 +152,7 @@ class Report:
     def _record(self, page: Path, results: list[Result]) -> None:
         if self.options.record:
             held = [result.check for result in results if result.holds]
-            shifts.record(self.options.record, page, self.options.first_seed, held)
+            reseeded.record(self.options.record, page, self.options.first_seed, held)
 
 
 def _line(result: Result, width: int) -> str:
@@ -192,7 +192,7 @@ def _wrong_with(record: Path | None, first_seed: int) -> str:
         return "a record is of moved seeds; give a --first-seed"
     try:
         if record:
-            shifts.read(record)
+            reseeded.read(record)
     except ValueError as error:
         return str(error)
     return ""
@@ -229,8 +229,8 @@ def _not_recorded(options: argparse.Namespace, pages: list[Path]) -> list[Path]:
     """Leave out the pages whose checks are on record with these seeds, and print their number."""
     if not options.not_in:
         return pages
-    record, first = shifts.read(options.not_in), options.first_seed
-    left = [page for page in pages if _checks(page) and not shifts.holds(record, page, first)]
+    record, first = reseeded.read(options.not_in), options.first_seed
+    left = [page for page in pages if _checks(page) and not reseeded.holds(record, page, first)]
     print(f"On record, or without checks: {len(pages) - len(left)} of {len(pages)}.")
     return left
 
