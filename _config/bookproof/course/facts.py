@@ -61,7 +61,6 @@ def needs(doctree: nodes.document) -> Iterator[str]:
 
 
 def exercises(doctree: nodes.document) -> Iterator[Exercise]:
-    """Yield the exercises of a chapter, in their order."""
     found = doctree.findall(lambda n: isinstance(n, exercise_node | exercise_enumerable_node))
     for exercise in found:
         title = exercise.next_node(nodes.title)
@@ -71,12 +70,10 @@ def exercises(doctree: nodes.document) -> Iterator[Exercise]:
 
 
 def said_by(title: nodes.Element | None) -> str:
-    """Return the words of an exercise's title, without the word that begins them all."""
     return prose(title).removeprefix("Exercise").strip() if title else ""
 
 
 def facts_of(env: BuildEnvironment, doc: str) -> Facts | None:
-    """Return what is known of a page, or nothing where it is no chapter."""
     known: Facts | None = env.metadata[doc].get("course")
     return known
 
@@ -89,11 +86,8 @@ def chapters(env: BuildEnvironment, part: str | None = None) -> list[str]:
 
 
 def number(env: BuildEnvironment, doc: str) -> str:
-    """Return the number of a chapter."""
     return ".".join(map(str, env.toc_secnumbers.get(doc, {}).get("", ())))
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are read, while exercises and boxes are what they were written as."""
+def setup(app: Sphinx) -> None:
     app.connect("doctree-read", note, priority=COUNTED)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -21,7 +21,6 @@ class Objectives(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """Note that the page shows what others say."""
         self.env.metadata[self.env.docname]["shows_chapters"] = True
         place = nodes.container(objectives=self.arguments[0])
         self.set_source_info(place)
@@ -29,7 +28,6 @@ class Objectives(SphinxDirective):
 
 
 def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Write the lists."""
     for place in [node for node in doctree.findall(nodes.container) if "objectives" in node]:
         docs = chapters(app.env, place["objectives"])
         if not docs:
@@ -39,7 +37,6 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def item(app: Sphinx, here: str, doc: str) -> nodes.list_item:
-    """Say what one can do after a chapter."""
     facts = facts_of(app.env, doc)
     promise = nodes.Text(f" you can {facts.objectives if facts else ''}")
     after = nodes.Text("After ")
@@ -47,7 +44,6 @@ def item(app: Sphinx, here: str, doc: str) -> nodes.list_item:
 
 
 def link(app: Sphinx, here: str, doc: str, words: str = "", anchor: str = "") -> nodes.reference:
-    """Return a link to a page, or to a place on it; unless told, its words are the page's title."""
     address = app.builder.get_relative_uri(here, doc) + (f"#{anchor}" if anchor else "")
     words = words or app.env.titles[doc].astext()
     return nodes.reference("", words, refuri=address, internal=True)
@@ -58,9 +54,7 @@ def showing(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return [doc for doc, known in env.metadata.items() if "shows_chapters" in known]
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive and what fills it."""
+def setup(app: Sphinx) -> None:
     app.add_directive("objectives", Objectives)
     app.connect("env-updated", showing)
     app.connect("doctree-resolved", fill)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -26,7 +26,6 @@ class Syllabus(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Note the weeks."""
         self.env.metadata[self.env.docname]["shows_chapters"] = True
         place = nodes.container(syllabus=[line.split() for line in self.content if line])
         self.set_source_info(place)
@@ -34,7 +33,6 @@ class Syllabus(SphinxDirective):
 
 
 def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Write the tables."""
     for place in [node for node in doctree.findall(nodes.container) if "syllabus" in node]:
         weeks = place["syllabus"] or [[doc] for doc in chapters(app.env)]
         unknown = {doc for week in weeks for doc in week} - set(chapters(app.env))
@@ -58,7 +56,6 @@ def table(app: Sphinx, here: str, weeks: list[list[str]]) -> nodes.table:
 
 
 def row(app: Sphinx, here: str, doc: str, facts: Facts, week: str) -> nodes.row:
-    """Return what a week has to know of a chapter."""
     title = f"{number(app.env, doc)} {app.env.titles[doc].astext()}".strip()
     told = facts.objectives[:1].upper() + facts.objectives[1:]
     takes = [nodes.Text(f"{count} {SAID[part]}") for part, count in facts.minutes.items()]
@@ -74,23 +71,18 @@ def row(app: Sphinx, here: str, doc: str, facts: Facts, week: str) -> nodes.row:
 
 
 def entry(*words: nodes.Node) -> nodes.entry:
-    """Return a cell of a table."""
     return nodes.entry("", nodes.paragraph("", "", *words))
 
 
 def lines(words: Sequence[nodes.Node]) -> nodes.entry:
-    """Return a cell with one thing a line."""
     return nodes.entry("", *[nodes.paragraph("", "", word) for word in words])
 
 
 def between(words: list[nodes.reference]) -> list[nodes.Node]:
-    """Return words with commas between them."""
     parts = [part for word in words for part in (nodes.Text(", "), word)]
     return parts[1:]
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive and what fills it."""
+def setup(app: Sphinx) -> None:
     app.add_directive("syllabus", Syllabus)
     app.connect("doctree-resolved", fill)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

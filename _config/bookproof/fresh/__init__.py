@@ -27,8 +27,7 @@ def write_side_by_side(app: Sphinx, env: Any) -> None:
         app.parallel = CORES + 1  # Sphinx counts the one that hands pages over
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Take part in the build, from its first event to its last."""
+def setup(app: Sphinx) -> None:
     app.add_config_value("bookproof_anew", False, "", bool)
     app.add_config_value("bookproof_package", "", "", str)
     app.add_config_value("bookproof_outside", [], "", list)
@@ -48,4 +47,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-check-consistency", write_side_by_side)
     app.connect("build-finished", freshness.end, priority=100)
     app.connect("build-finished", session.end)
-    return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -81,7 +81,6 @@ class Rules:
                 yield getattr(node, "lineno", 1), why
 
     def of_import(self, node: ast.AST) -> Iterator[str]:
-        """Say what is wrong with an import statement."""
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             return
         base = ""
@@ -97,7 +96,6 @@ class Rules:
                 yield f"{top or name} is neither Python's own nor in bookproof_libraries"
 
     def of_file(self, node: ast.AST) -> Iterator[str]:
-        """Say what is wrong with the use of a file."""
         if isinstance(node, ast.Constant) and self.is_file(node.value):
             if node.value not in self.data:
                 yield f"{node.value!r} is a file that data_files must name, and does not"
@@ -120,14 +118,12 @@ class Rules:
             return False
 
     def is_declared(self, node: ast.expr) -> bool:
-        """Tell whether an expression is the name of a declared file, or a path of it."""
         if isinstance(node, ast.Call) and called(node) == "Path" and len(node.args) == 1:
             node = node.args[0]
         return isinstance(node, ast.Constant) and node.value in self.data
 
 
 def of_name(node: ast.AST) -> Iterator[str]:
-    """Say what is wrong with a name, or with names joined by dots."""
     if isinstance(node, (ast.Name, ast.Attribute)):
         name, last = ast.unparse(node), f".{getattr(node, 'attr', '')}"
         if why := first_reason(name, last):
@@ -145,7 +141,6 @@ def module_of(library: str) -> str:
 
 
 def called(node: ast.Call) -> str:
-    """Return the last name of what is called."""
     return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
 
 

@@ -41,7 +41,6 @@ class Session:
         self.tools = digest(installed, tool_files(Path(app.confdir), ENGINE))
 
     def wait(self, kept: Path) -> None:
-        """Wait for any other build that uses the same results."""
         kept.parent.mkdir(parents=True, exist_ok=True)
         self.lock = FileLock(kept.with_name(f"{kept.name}.lock"))
         try:
@@ -63,7 +62,6 @@ class Session:
 
 
 def empty(app: Sphinx, kept: Path) -> None:
-    """Remove all that earlier builds have left."""
     if any(app.outdir.iterdir()) and not (app.outdir / ".buildinfo").exists():
         stop(f"{app.outdir} holds something else than a site; it is not emptied.")
     for folder in (kept, app.outdir, app.doctreedir):
@@ -72,6 +70,5 @@ def empty(app: Sphinx, kept: Path) -> None:
 
 
 def tool_files(*folders: Path) -> list[Path]:
-    """Return the files that decide how pages are made, besides the installed ones."""
     files = {file for folder in folders for file in folder.rglob("*")}
     return sorted(file for file in files if file.suffix in TOOLS)

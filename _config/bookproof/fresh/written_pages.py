@@ -34,5 +34,4 @@ def pages_written(site: Path) -> dict[str, str]:
 
 
 def files(app: Sphinx, docname: str) -> tuple[Path, Path]:
-    """Return the file of a page in the site, and that of its tree."""
     return app.outdir / f"{docname}.html", app.doctreedir / f"{docname}.doctree"

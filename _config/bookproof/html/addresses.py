@@ -46,31 +46,26 @@ def named(kind: str, asked: str) -> str:
 
 
 def name_of(kind: str, asked: nodes.Element) -> str:
-    """Return the name of a question, in which formulas are plain text."""
     return named(kind, re.sub(r"^\d+\.\s*", "", prose(asked)))
 
 
 def link_to(name: str, what: str) -> Anchor:
-    """Return the link that stands behind the heading of something with a name."""
     return Anchor(open=f'a class="headerlink lasting" href="#{name}" title="Link to this {what}"')
 
 
 def name_solutions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Name each solution after its exercise."""
     for solution in doctree.findall(solution_node):
         if target := solution.get("target_label"):
             solution["ids"] = [f"{target.rpartition('/')[2]}-solution"]
 
 
 def miss_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Warn of two things on a page that have the same name."""
     names = [name for node in asking(doctree) for name in node["ids"]]
     for name in sorted({name for name in names if names.count(name) > 1}):
         LOGGER.warning("two things are called %r; give one of them a name", name, location=docname)
 
 
 def asking(doctree: nodes.document) -> Iterator[nodes.Element]:
-    """Yield the predictions and the questions of a page."""
     for node in doctree.findall(nodes.Element):
         if node.get("asks") or "quiz-question" in node.get("classes", ()):
             yield node
@@ -95,7 +90,6 @@ def addresses(page: str, html: str) -> Iterator[str]:
 
 
 def all_addresses(app: Sphinx) -> set[str]:
-    """Return the addresses of all pages as they were written."""
     files = {page: Path(app.outdir, f"{page}.html") for page in app.env.found_docs}
     texts = {page: file.read_text("utf-8") for page, file in files.items() if file.is_file()}
     return {place for page, html in texts.items() for place in addresses(page, html)}
@@ -130,7 +124,6 @@ def moved(app: Sphinx, promised: set[str], there: set[str]) -> set[str]:
 
 
 def message(lost: list[str]) -> str:
-    """Say which addresses are lost, and what to do."""
     some = ", ".join(lost[:SHOWN]) + (f" and {len(lost) - SHOWN} more" if lost[SHOWN:] else "")
     return (
         f"what was promised to readers must stay where it is; {some} lead nowhere."
@@ -139,8 +132,7 @@ def message(lost: list[str]) -> str:
     )
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Name what asks, and compare what was promised once all pages are written."""
+def setup(app: Sphinx) -> None:
     for part in ("editions", "redirects", "tags"):
         app.setup_extension(f"{__package__}.{part}")
     app.add_config_value("bookproof_addresses", "", "", str)
@@ -148,4 +140,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-resolved", name_solutions, priority=850)
     app.connect("doctree-resolved", miss_names, priority=950)
     app.connect("build-finished", compare, priority=410)  # before the build counts its warnings
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -18,7 +18,6 @@ PLUGINS = {
 
 
 def open_entry(self: HTML5Translator, node: nodes.citation) -> None:
-    """Begin an entry, and before the first one the list."""
     if not isinstance(node.previous_sibling(), nodes.citation):
         self.body.append('<ul class="citation-list">\n')
     node.children = [child for child in node if not isinstance(child, nodes.label)]
@@ -26,18 +25,15 @@ def open_entry(self: HTML5Translator, node: nodes.citation) -> None:
 
 
 def close_entry(self: HTML5Translator, node: nodes.citation) -> None:
-    """End an entry, and after the last one the list."""
     self.body.append("</li>\n")
     follower = node.next_node(descend=False, siblings=True)
     if not isinstance(follower, nodes.citation):
         self.body.append("</ul>\n")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Replace how entries are written."""
+def setup(app: Sphinx) -> None:
     # Each time they are looked for among all installed packages, unless they are registered.
     for group, names in PLUGINS.items():
         for name in names:
             register_plugin(group, name, find_plugin(group, name), force=True)
     app.add_node(nodes.citation, override=True, html=(open_entry, close_entry))
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

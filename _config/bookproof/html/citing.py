@@ -54,12 +54,10 @@ class Cited:
 
     @property
     def year(self) -> str:
-        """Return the year, if it is known."""
         return str(self.published.year) if self.published else ""
 
 
 def in_words(cited: Cited) -> str:
-    """Return a citation as HTML."""
     year = f" ({cited.year})" if cited.year else ""
     book = f"<em>{escape(cited.book)}</em>, version {escape(cited.version)}."
     if cited.title:
@@ -127,7 +125,6 @@ def cited(app: Sphinx, pagename: str) -> Cited | None:
 
 
 def add_box(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
-    """Add to a page how to cite it."""
     if doctree is None or (found := cited(app, pagename)) is None:
         return
     what = "book" if not found.title else "page" if found.number.isalpha() else "chapter"
@@ -135,8 +132,6 @@ def add_box(app: Sphinx, pagename: str, template: str, context: Any, doctree: An
     context["body"] += BOX.format(what=what, words=in_words(found), bibtex=bibtex)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are written, before their foot is."""
+def setup(app: Sphinx) -> None:
     app.setup_extension(f"{__package__}.past_editions")
     app.connect("html-page-context", add_box, priority=480)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

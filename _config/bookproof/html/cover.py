@@ -35,7 +35,6 @@ class Cover(SphinxDirective):
     """Show a part of the cover, which the name of the directive says."""
 
     def run(self) -> list[nodes.Node]:
-        """Leave the place, to be filled when all pages are read."""
         return [nodes.container(cover=self.name)]
 
 
@@ -55,7 +54,6 @@ def look_inside(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def first_sentence(promise: str) -> str:
-    """Return the first sentence of a promise, without the words that begin them all."""
     sentence = re.split(r"(?<=[.!?])\s", promise.removeprefix("You will "), maxsplit=1)[0]
     return sentence[:1].upper() + sentence[1:]
 
@@ -64,7 +62,6 @@ def first_sentence(promise: str) -> str:
 
 
 def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Write what belongs at each place that a directive has left."""
     for place in [node for node in doctree.findall(nodes.container) if "cover" in node]:
         trees = list(app.env.get_doctree(docname).findall(addnodes.toctree))
         write = {"begin": begin, "chapters": chapters}[place["cover"]]
@@ -72,7 +69,6 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def begin(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
-    """Return the link to the first chapter."""
     docs = (doc for tree in trees for doc in tree["includefiles"])
     first = next((doc for doc in docs if shown_of(app, doc).is_chapter), None)
     if first is None:
@@ -84,7 +80,6 @@ def begin(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
 
 
 def chapters(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
-    """Return all parts of the book."""
     return f'<div class="chapters">{"".join(part(app, here, tree) for tree in trees)}</div>'
 
 
@@ -99,7 +94,6 @@ def part(app: Sphinx, here: str, tree: addnodes.toctree) -> str:
 
 
 def chapter(app: Sphinx, here: str, doc: str) -> str:
-    """Return number, title, sentence, minutes and picture of a chapter."""
     shown = shown_of(app, doc)
     takes = f"{shown.minutes} minutes" if shown.minutes else ""
     return (
@@ -112,34 +106,27 @@ def chapter(app: Sphinx, here: str, doc: str) -> str:
 
 
 def page(app: Sphinx, here: str, doc: str) -> str:
-    """Return number and title of a page that promises nothing."""
     return f'<span class="number">{number(app, doc)}</span> {link(app, here, doc)}'
 
 
 def shown_of(app: Sphinx, doc: str) -> Shown:
-    """Return what the cover shows of a page."""
     return app.env.metadata[doc].get("cover", Shown())
 
 
 def link(app: Sphinx, here: str, doc: str) -> str:
-    """Return the title of a page as a link to it."""
     return f'<a href="{app.builder.get_relative_uri(here, doc)}">{title(app, doc)}</a>'
 
 
 def title(app: Sphinx, doc: str) -> str:
-    """Return the title of a page."""
     return escape(app.env.titles[doc].astext())
 
 
 def number(app: Sphinx, doc: str) -> str:
-    """Return the number or the letter of a page, or nothing."""
     return ".".join(map(str, app.env.toc_secnumbers.get(doc, {}).get("", ())))
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register directives and listeners."""
+def setup(app: Sphinx) -> None:
     app.add_directive("begin", Cover)
     app.add_directive("chapters", Cover)
     app.connect("doctree-read", look_inside, priority=900)  # figures are made by then
     app.connect("doctree-resolved", fill)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -46,7 +46,6 @@ def report(app: Sphinx, pagename: str, page: str, anchor: str = "", section: str
 
 
 def sections(doctree: nodes.document) -> dict[str, str]:
-    """Return the titles of a page's sections by their ids, but not that of the page itself."""
     found = [node for node in doctree.findall(nodes.section) if node["ids"]]
     return {node["ids"][0]: prose(node.next_node(nodes.title) or node) for node in found[1:]}
 
@@ -67,7 +66,6 @@ def add_reports(app: Sphinx, pagename: str, body: str, page: str, titles: dict[s
 
 
 def add_foot(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
-    """Add to a page its foot, and to its sections the links to report an error."""
     if doctree is None:
         return
     title, line = app.env.titles[pagename].astext(), edition(app)
@@ -80,7 +78,6 @@ def add_foot(app: Sphinx, pagename: str, template: str, context: Any, doctree: A
 
 
 def links(app: Sphinx, pagename: str) -> Iterator[str]:
-    """Yield the links to what has changed, and to all editions."""
     changes = app.config.bookproof_changes
     if changes in app.env.found_docs and pagename != changes:
         href = app.builder.get_relative_uri(pagename, changes)
@@ -90,17 +87,14 @@ def links(app: Sphinx, pagename: str) -> Iterator[str]:
 
 
 def check(app: Sphinx, env: BuildEnvironment) -> None:
-    """Warn where the page of changes is none of the book."""
     changes = app.config.bookproof_changes
     if changes and changes not in env.found_docs:
         LOGGER.warning("bookproof_changes must name a page of the book; got %r", changes)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are written."""
+def setup(app: Sphinx) -> None:
     app.setup_extension(f"{__package__}.past_editions")
     app.add_config_value("bookproof_repository", "", "html")
     app.add_config_value("bookproof_changes", "", "html", str)
     app.connect("env-check-consistency", check)
     app.connect("html-page-context", add_foot)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -27,7 +27,6 @@ def open_solution(self: HTML5Translator, node: nodes.Element) -> None:
 
 
 def open_output(self: HTML5Translator, node: nodes.Element) -> None:
-    """Begin the fold of a cell's code or output."""
     label = summary(node["prompt_show"], f" of cell {node['cell']}")
     kind = node.get("kind", "")
     kinds = " ".join(filter(None, ("fold", "hidden-cell", kind)))
@@ -41,7 +40,6 @@ def summary(label: str, which: str) -> str:
 
 
 def close_fold(self: HTML5Translator, node: nodes.Element) -> None:
-    """End a fold."""
     self.body.append("</details>\n")
 
 
@@ -69,17 +67,14 @@ def name(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def cell_around(node: nodes.Element) -> nodes.Element | None:
-    """Return the cell in which a node stands."""
     around: nodes.Element | None = node
     while around is not None and "cell_index" not in around:
         around = around.parent
     return around
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Replace how the two libraries write their folds."""
+def setup(app: Sphinx) -> None:
     app.add_node(solution_node, override=True, html=(open_solution, close_fold))
     app.add_node(HideCodeCellNode, override=True, html=(open_output, close_fold))
     app.connect("doctree-resolved", tidy, priority=900)
     app.connect("doctree-resolved", name)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

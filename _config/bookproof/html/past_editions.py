@@ -36,7 +36,6 @@ def lasting(app: Sphinx, address: str) -> str:
 
 
 def this_edition(app: Sphinx) -> dict[str, str]:
-    """Return version and date of the edition that is built."""
     return {
         "version": app.config.release,
         "date": app.config.bookproof_book.get("datePublished", ""),
@@ -72,7 +71,6 @@ def shelf(editions: Editions, language: str = "en", root: str = "") -> str:
 
 
 def page_of_editions(app: Sphinx) -> list[tuple[str, dict[str, str], str]]:
-    """Make the page that lists all editions, if it is known where the site lives."""
     if not app.config.html_baseurl:
         return []
     root = app.builder.get_target_uri(app.config.root_doc)
@@ -86,15 +84,12 @@ def page_of_editions(app: Sphinx) -> list[tuple[str, dict[str, str], str]]:
 
 
 def write_card(app: Sphinx, error: Exception | None) -> None:
-    """Write down which edition a site is."""
     if error is None and app.builder.format == "html":
         told = json.dumps(this_edition(app)) + "\n"
         Path(app.outdir, CARD).write_text(told, "utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Make the list, and the card of this edition."""
+def setup(app: Sphinx) -> None:
     app.setup_extension(f"{__package__}.outward")
     app.connect("html-collect-pages", page_of_editions)
     app.connect("build-finished", write_card)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -39,19 +39,16 @@ def is_silent(part: ElementTree.Element) -> bool:
 
 
 def has_ids(part: ElementTree.Element) -> bool:
-    """Say whether anything in a part can be referred to."""
     return any("id" in element.attrib for element in part.iter())
 
 
 def placed(node: nodes.Element) -> nodes.Element:
-    """Return the innermost node around a node that knows its line."""
     while not node.line and node.parent is not None:
         node = node.parent
     return node
 
 
 def is_computed(image: nodes.image) -> bool:
-    """Say whether an image is in the output of a cell."""
     around: nodes.Node | None = image
     while around is not None and around.get("nb_element") != "cell_code_output":
         around = around.parent
@@ -69,7 +66,6 @@ def place_pictures(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def inline(image: nodes.image, pieces: list[ElementTree.Element]) -> picture:
-    """Return a picture for the page, and warn of what it must not be."""
     if any(map(is_silent, pieces)):
         LOGGER.warning("this picture has no text alternative", location=placed(image))
     if any(map(has_ids, pieces)):
@@ -79,13 +75,10 @@ def inline(image: nodes.image, pieces: list[ElementTree.Element]) -> picture:
 
 
 def write_picture(writer: HTML5Translator, node: picture) -> None:
-    """Write a picture into the page."""
     writer.body.append(f'<div class="picture">{node["markup"]}</div>\n')
     raise nodes.SkipNode
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are read."""
+def setup(app: Sphinx) -> None:
     app.add_node(picture, html=(write_picture, None))
     app.connect("doctree-read", place_pictures, priority=BEFORE_IMAGES_ARE_COLLECTED)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -25,7 +25,5 @@ def glue_punctuation(app: Sphinx, doctree: nodes.document, docname: str) -> None
             parent[place : place + 2] = [span, nodes.Text(text[len(mark) :])]
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Work on the finished page."""
+def setup(app: Sphinx) -> None:
     app.connect("doctree-resolved", glue_punctuation)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -57,18 +57,15 @@ class Redirect:
 
     @property
     def hash(self) -> str:
-        """Return the part of the address that names a place in the new page."""
         return f"#{self.anchor}" if self.anchor else ""
 
 
 def place(app: Sphinx) -> Path | None:
-    """Return the file with the redirects, if there is one."""
     name = app.config.bookproof_redirects
     return Path(app.confdir, name) if name else None
 
 
 def redirects(app: Sphinx) -> list[Redirect]:
-    """Return all redirects whose lines can be understood."""
     file = place(app)
     lines = file.read_text("utf-8").splitlines() if file and file.is_file() else []
     found = ((number, LINE.fullmatch(line.strip())) for number, line in enumerate(lines, 1))
@@ -101,7 +98,6 @@ def add_moved(app: Sphinx, pagename: str, template: str, context: Any, doctree: 
 
 
 def write_pages(app: Sphinx, error: Exception | None) -> None:
-    """Write the pages that lead on, and remove those that nothing asks for any more."""
     if error or app.builder.format != "html":
         return
     leading = [one for one in redirects(app) if leads(app, one)]
@@ -117,12 +113,10 @@ def write_pages(app: Sphinx, error: Exception | None) -> None:
 
 
 def leads(app: Sphinx, one: Redirect) -> bool:
-    """Tell whether a page is to be written that leads on."""
     return not one.part and one.old not in app.env.found_docs and one.new in app.env.found_docs
 
 
 def page(app: Sphinx, one: Redirect) -> str:
-    """Return a page that leads on."""
     page = escape(app.builder.get_relative_uri(one.old, one.new))
     return PAGE.format(
         language=app.config.language,
@@ -134,7 +128,6 @@ def page(app: Sphinx, one: Redirect) -> str:
 
 
 def file_of(site: Path, page: str) -> Path:
-    """Return the file of a page."""
     return site / f"{page}.html"
 
 
@@ -142,7 +135,6 @@ def file_of(site: Path, page: str) -> Path:
 
 
 def check(app: Sphinx, error: Exception | None) -> None:
-    """Warn of each line that leads nowhere, once all pages are written."""
     file = place(app)
     if error or file is None or app.builder.format != "html":
         return
@@ -166,7 +158,6 @@ def faults(app: Sphinx, lines: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def faults_of_old(app: Sphinx, one: Redirect, seen: set[tuple[str, str]]) -> str:
-    """Say what is wrong with the address that was."""
     if (one.old, one.part) in seen:
         return "what was leads to one place; got a second one"
     is_there = one.old in app.env.found_docs
@@ -180,7 +171,6 @@ def faults_of_old(app: Sphinx, one: Redirect, seen: set[tuple[str, str]]) -> str
 
 
 def faults_of_new(app: Sphinx, one: Redirect) -> str:
-    """Say what is wrong with the address that is; one that moved on itself is no page."""
     if one.new not in app.env.found_docs:
         return f"a redirect leads to a page of the book; got {one.new}"
     places = [(r.old, r.part) for r in redirects(app)]
@@ -195,11 +185,9 @@ def ids(app: Sphinx, name: str) -> list[str]:
     return re.findall(r'\sid="([^"]+)"', file_of(Path(app.outdir), name).read_text("utf-8"))
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Say where parts went as pages are written, and lead on from pages once all are there."""
+def setup(app: Sphinx) -> None:
     app.setup_extension(f"{__package__}.outward")
     app.add_config_value("bookproof_redirects", "", "html", str)
     app.connect("html-page-context", add_moved, priority=300)
     app.connect("build-finished", check, priority=400)  # before the build counts its warnings
     app.connect("build-finished", write_pages, priority=800)  # after old pages are removed
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

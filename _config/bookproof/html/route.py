@@ -36,7 +36,6 @@ class Route:
 
     @property
     def minutes(self) -> int:
-        """Return how long all takes."""
         return sum(stop.minutes for stop in self.stops)
 
 
@@ -46,7 +45,6 @@ class RouteDirective(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Leave the place, to be filled when all pages are read."""
         lines = {line: STOP.fullmatch(line) for line in self.content if line}
         for line in [line for line, found in lines.items() if not found]:
             LOGGER.warning("route: a line is PAGE.md#SECTION MINUTES; got %r", line)
@@ -56,12 +54,10 @@ class RouteDirective(SphinxDirective):
 
 
 def route_of(env: BuildEnvironment) -> Route:
-    """Return the route of the book, which may be empty."""
     return vars(env).get("bookproof_route", Route())
 
 
 def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    """Drop the route with the page that lists it."""
     if route_of(env).home == docname:
         vars(env)["bookproof_route"] = Route()
 
@@ -78,7 +74,6 @@ def marked(app: Sphinx, env: BuildEnvironment) -> set[str]:
 
 
 def title(env: BuildEnvironment, stop: Stop) -> str:
-    """Return the title of a section, or nothing where there is no such section."""
     for entry in env.tocs.get(stop.doc, nodes.Element()).findall(nodes.reference):
         if entry["anchorname"] == f"#{stop.anchor}":
             return entry.astext()
@@ -86,7 +81,6 @@ def title(env: BuildEnvironment, stop: Stop) -> str:
 
 
 def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Write the list of stops where it belongs, and mark the passages of a page."""
     route = route_of(app.env)
     for place in [node for node in doctree.findall(nodes.container) if "route" in node]:
         stops = "".join(f"<li>{entry(app, docname, stop)}</li>" for stop in route.stops)
@@ -98,7 +92,6 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def entry(app: Sphinx, here: str, stop: Stop) -> str:
-    """Return the title of a passage as a link to it, its chapter and its minutes."""
     chapter = escape(app.env.titles[stop.doc].astext())
     about = f"<small>{chapter}, {stop.minutes} minutes</small>"
     return f'<a href="{address(app, here, stop)}">{escape(title(app.env, stop))}</a> {about}'
@@ -117,19 +110,15 @@ def mark(app: Sphinx, doctree: nodes.document, route: Route, index: int) -> None
 
 
 def line(text: str) -> nodes.raw:
-    """Make a line of the route."""
     return nodes.raw("", f'<p class="route-stop">{text}</p>', format="html")
 
 
 def address(app: Sphinx, here: str, stop: Stop) -> str:
-    """Return where a passage begins, as seen from a page."""
     return f"{app.builder.get_relative_uri(here, stop.doc)}#{stop.anchor}"
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive and listeners."""
+def setup(app: Sphinx) -> None:
     app.add_directive("route", RouteDirective)
     app.connect("env-purge-doc", forget)
     app.connect("env-get-updated", marked)
     app.connect("doctree-resolved", fill)
-    return {"parallel_read_safe": False, "parallel_write_safe": True}

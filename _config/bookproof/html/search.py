@@ -47,7 +47,6 @@ def begins(node: nodes.Node) -> bool:
 
 
 def anchor(node: nodes.Element) -> str:
-    """Return the id that leads to a place."""
     owner = node if isinstance(node, nodes.section) else node[0]
     return owner["ids"][0] if isinstance(owner, nodes.Element) and owner["ids"] else ""
 
@@ -69,7 +68,6 @@ def unspoken(node: nodes.Node) -> bool:
 
 
 def within(node: nodes.Element) -> Iterator[nodes.Node]:
-    """Return what stands in a section and not in one of its own sections."""
     for child in node.children:
         if not (hidden(child) or begins(child)):
             yield child
@@ -77,7 +75,6 @@ def within(node: nodes.Element) -> Iterator[nodes.Node]:
 
 
 def heading(node: nodes.Element) -> str:
-    """Return what a place is called."""
     if isinstance(node, addnodes.desc):
         return str(node[0].get("fullname") or node[0].astext())
     return prose(node[0])
@@ -108,12 +105,10 @@ def section(node: nodes.Element) -> list[Any]:
 
 
 def kept(app: Sphinx, docname: str) -> Path:
-    """Return the file that keeps the sections of a page, beside its tree."""
     return app.doctreedir / f"{docname}.sections"
 
 
 def keep_sections(app: Sphinx, docname: str, template: str, context: Any, tree: Any) -> None:
-    """Keep the sections of a page that is being written."""
     if tree is not None:
         found = [section(node) for node in tree.findall(begins) if not inside_hidden(node)]
         text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
@@ -121,12 +116,10 @@ def keep_sections(app: Sphinx, docname: str, template: str, context: Any, tree: 
 
 
 def inside_hidden(node: nodes.Node | None) -> bool:
-    """Tell whether a node stands in something that is not searched."""
     return node is not None and (hidden(node) or inside_hidden(node.parent))
 
 
 def reading_order(env: BuildEnvironment) -> list[str]:
-    """Return all pages, those of the table of contents first and in its order."""
     order: list[str] = []
     queue = [env.config.root_doc]
     while queue:
@@ -148,8 +141,6 @@ def write_script(app: Sphinx, exception: Exception | None) -> None:
     (app.outdir / SCRIPT).write_text("var PAGES = [\n" + ",\n".join(pages) + "\n];\n", "utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are written."""
+def setup(app: Sphinx) -> None:
     app.connect("html-page-context", keep_sections)
     app.connect("build-finished", write_script)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -34,8 +34,7 @@ def parts(app: Sphinx) -> list[tuple[str, list[tuple[str, str]]]]:
     return found
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Let the template ask for the parts, which are found once, when the first page is written."""
+def setup(app: Sphinx) -> None:
     found_once = cache(partial(parts, app))
 
     def hand_over(
@@ -44,4 +43,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
         context["book_parts"] = found_once
 
     app.connect("html-page-context", hand_over)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

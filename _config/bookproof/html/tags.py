@@ -14,23 +14,18 @@ class Anchor(nodes.Inline, nodes.Element):
 
 
 def tag(opening: str, *children: nodes.Node) -> Tag:
-    """Make an element of HTML; the first word of what opens it is its name."""
     return Tag("", *children, open=opening)
 
 
 def open_tag(self: HTML5Translator, node: Tag | Anchor) -> None:
-    """Begin an element."""
     self.body.append(f"<{node['open']}>")
 
 
 def close_tag(self: HTML5Translator, node: Tag | Anchor) -> None:
-    """End an element, unless it is one that has no end."""
     name = node["open"].split()[0]
     self.body.append("" if name == "input" else f"</{name}>")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the nodes."""
+def setup(app: Sphinx) -> None:
     app.add_node(Tag, html=(open_tag, close_tag))
     app.add_node(Anchor, html=(open_tag, close_tag))
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

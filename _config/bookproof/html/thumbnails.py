@@ -24,7 +24,6 @@ def key_picture(app: Sphinx, doctree: nodes.document, name: str) -> str:
 
 
 def pictures(around: nodes.Element) -> Iterator[str]:
-    """Yield the SVGs that are written into the page within a node."""
     for node in around.findall(nodes.Element):
         yield from re.findall(r"<svg\b.*?</svg>", node.get("markup", ""), re.DOTALL)
 
@@ -50,5 +49,4 @@ def small(svg: str) -> str:
 
 
 def local(element: ElementTree.Element) -> str:
-    """Return the name of an element without its namespace."""
     return element.tag.rpartition("}")[2]

@@ -23,13 +23,11 @@ def wrong_lines(code: str) -> list[int]:
 
 
 def first_line(statement: ast.stmt) -> int:
-    """Return where a statement begins, decorators included."""
     decorators = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def last_line(statement: ast.stmt) -> int:
-    """Return where a statement ends."""
     return statement.end_lineno or statement.lineno
 
 
@@ -42,12 +40,10 @@ def defined_by(statement: ast.stmt) -> list[str]:
 
 
 def is_broken(name: str) -> bool:
-    """Tell by its name whether something is wrong on purpose."""
     return name.lower().lstrip("_").startswith("broken")
 
 
 def mark_wrong_cells(app: Sphinx, doctree: nodes.document) -> None:
-    """Mark cells that define something broken, on a page that was just read."""
     for cell in list(doctree.findall(nodes.container)):
         if cell.get("nb_element") != "cell_code" or not len(cell):
             continue
@@ -64,7 +60,5 @@ def mark_wrong_cells(app: Sphinx, doctree: nodes.document) -> None:
             cell["classes"].append("wholly" if whole else "partly")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Look at each page that was just read."""
+def setup(app: Sphinx) -> None:
     app.connect("doctree-read", mark_wrong_cells, priority=450)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

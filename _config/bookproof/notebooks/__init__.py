@@ -86,12 +86,10 @@ def ref(version: str) -> str:
 
 
 def place(pagename: str) -> str:
-    """Return where the notebook of a page lies in the site."""
     return f"{FOLDER}/{pagename.rpartition('/')[2]}.ipynb"
 
 
 def links(app: Sphinx, pagename: str, context: dict[str, Any]) -> str:
-    """Return the line that offers a notebook."""
     name = place(pagename)
     offered = [
         f'<a href="{context["pathto"](name, 1)}" download>Download this page as a notebook</a>'
@@ -106,7 +104,6 @@ def links(app: Sphinx, pagename: str, context: dict[str, Any]) -> str:
 
 
 def write(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
-    """Write the notebook of a page, and offer it at the foot of the page."""
     if doctree is None:
         return
     made = notebook(app, pagename, doctree)
@@ -118,8 +115,6 @@ def write(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any)
     context["body"] += links(app, pagename, context)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are written, before their foot is."""
+def setup(app: Sphinx) -> None:
     app.setup_extension(f"{__name__}.quiz")
     app.connect("html-page-context", write, priority=400)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

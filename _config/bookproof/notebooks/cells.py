@@ -25,7 +25,6 @@ def cells_of(page: nodes.Node) -> Iterator[Cell]:
 
 
 def text(source: str) -> Cell:
-    """Make a cell of Markdown."""
     return {"cell_type": "markdown", "metadata": {}, "source": source.strip()}
 
 
@@ -46,7 +45,6 @@ def code(source: str, metadata: dict[str, Any]) -> Cell:
 
 
 def walked(node: nodes.Node, level: int) -> Iterator[Cell]:
-    """Yield a part of a page, piece by piece."""
     if isinstance(node, nodes.section):
         level += 1
     if isinstance(node, nodes.title) and isinstance(node.parent, nodes.section):
@@ -69,23 +67,19 @@ def walked(node: nodes.Node, level: int) -> Iterator[Cell]:
 
 
 def inside(node: nodes.Node, level: int) -> Iterator[Cell]:
-    """Yield what a node holds."""
     for child in node.children:
         yield from walked(child, level)
 
 
 def holds_cells(node: nodes.Node) -> bool:
-    """Tell whether cells stand in a node, or boxes that may hold some."""
     return any(is_cell(part) or isinstance(part, Tag) for part in node.findall())
 
 
 def node_classes(node: nodes.Node) -> list[str]:
-    """Return the classes of a node; a text has none."""
     return list(node["classes"]) if isinstance(node, nodes.Element) else []
 
 
 def is_cell(node: nodes.Node) -> bool:
-    """Tell whether a node is a cell of code."""
     return isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
 
 
@@ -104,7 +98,6 @@ def cell(node: nodes.Element) -> Iterator[Cell]:
 
 
 def box(tag: Tag, level: int) -> Iterator[Cell]:
-    """Yield what a box holds; the place to commit oneself needs a page."""
     if 'class="commit"' in tag["open"] or tag["open"].startswith("summary"):
         return
     yield from inside(tag, level)
