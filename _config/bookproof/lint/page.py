@@ -32,6 +32,7 @@ class Block:
 
     @property
     def start(self) -> int:
+        """The line on which the body begins."""
         return self.body[0][0] if self.body else self.line + 1
 
     @property
@@ -57,7 +58,7 @@ class Block:
 
 @dataclass
 class Page:
-    """A page of MyST Markdown."""
+    """A page of MyST Markdown; ``blocks`` are fenced blocks that are not inside another one."""
 
     path: Path
     text: str
