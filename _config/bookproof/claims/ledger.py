@@ -12,6 +12,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
+from ..html.places import reading_order
 from .binding import WAYS, Check, Page, Target, pages
 
 DRAWS = {"property", "seeds"}
@@ -82,15 +83,6 @@ def ledger_of(app: Sphinx, here: str, doc: str, checks: list[Check]) -> nodes.se
     app.env.toc_secnumbers.get(here, {})[f"#{place}"] = ()
     # A search leads to the claims themselves, on their pages.
     return nodes.section("", title, table(heads, rows), ids=[place], classes=["no-search"])
-
-
-def reading_order(env: BuildEnvironment) -> list[str]:
-    order, queue = [], [env.config.root_doc]
-    while queue:
-        doc = queue.pop(0)
-        order.append(doc)
-        queue = env.toctree_includes.get(doc, []) + queue
-    return order
 
 
 def ledger_row(app: Sphinx, here: str, doc: str, check: Check) -> list[nodes.Node]:

@@ -2,7 +2,7 @@
 
 from sphinx.application import Sphinx
 
-PARTS = ("facts", "objectives", "syllabus", "sheets")
+PARTS = ("facts", "syllabus", "sheets")
 
 
 def setup(app: Sphinx) -> None:

@@ -1,7 +1,6 @@
-"""What a course has to know of a chapter, as the chapter itself says it.
+"""What a course has to know of a chapter: objectives, prerequisites, minutes, exercises.
 
-Objectives and what is needed stand in its opening; minutes are counted; an exercise says in its
-first line what it is, at which level, and how long it takes.
+The first line of an exercise says what it is, at which level, and how long it takes.
 """
 
 import re
@@ -66,11 +65,8 @@ def exercises(doctree: nodes.document) -> Iterator[Exercise]:
         title = exercise.next_node(nodes.title)
         first = exercise.next_node(nodes.paragraph)
         said = KIND.match(prose(first)) if first else None
-        yield Exercise(exercise["label"], said_by(title), said[0] if said else "")
-
-
-def said_by(title: nodes.Element | None) -> str:
-    return prose(title).removeprefix("Exercise").strip() if title else ""
+        name = prose(title).removeprefix("Exercise").strip() if title else ""
+        yield Exercise(exercise["label"], name, said[0] if said else "")
 
 
 def facts_of(env: BuildEnvironment, doc: str) -> Facts | None:
@@ -83,10 +79,6 @@ def chapters(env: BuildEnvironment, part: str | None = None) -> list[str]:
     trees = env.get_doctree(env.config.root_doc).findall(addnodes.toctree)
     chosen = (tree for tree in trees if part is None or tree["caption"] == part)
     return [doc for tree in chosen for doc in tree["includefiles"] if facts_of(env, doc)]
-
-
-def number(env: BuildEnvironment, doc: str) -> str:
-    return ".".join(map(str, env.toc_secnumbers.get(doc, {}).get("", ())))
 
 
 def setup(app: Sphinx) -> None:

@@ -16,7 +16,8 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from ..html.edition import edition
-from .facts import Exercise, Facts, chapters, facts_of, number
+from ..html.places import number, title
+from .facts import Facts, chapters, facts_of
 
 LOGGER = logging.getLogger(__name__)
 FOLDER = "sheets"
@@ -64,13 +65,17 @@ def write(app: Sphinx, exception: Exception | None) -> None:
 def sheet(app: Sphinx, doc: str, facts: Facts, card: str) -> str:
     """Return the sheet of a chapter."""
     page = read(app, doc)
-    needed = ", ".join(number(app.env, other) or titled(app, other) for other in facts.needs)
+    needed = ", ".join(number(app.env, other) or title(app.env, other) for other in facts.needs)
     minutes = f"{facts.minutes['main']} minutes to read, {facts.minutes['exercises']} for exercises"
     asked = map(prediction, page.find_class("predict"))
+    tasks = (
+        f"<li>{escape(task.title)} <span>{escape(task.kind)}</span></li>"
+        for task in facts.exercises
+    )
     return SHEET.format(
         language=app.config.language or "en",
         book=escape(app.config.project),
-        title=titled(app, doc),
+        title=title(app.env, doc),
         number=number(app.env, doc),
         page=f"../{doc}.html",
         takes=f"{minutes}; builds on {needed}" if needed else minutes,
@@ -82,7 +87,7 @@ def sheet(app: Sphinx, doc: str, facts: Facts, card: str) -> str:
                 section("Predict before you look", wrapped("ol", asked)),
                 section("Words", wrapped("dl", terms(app, doc, page))),
                 section("To look up", card),
-                section("Exercises", wrapped("ul", map(task, facts.exercises))),
+                section("Exercises", wrapped("ul", tasks)),
             ]
         ),
         edition=f"{edition(app)}. {escape(app.config.copyright)}",
@@ -98,19 +103,11 @@ def wrapped(tag: str, items: Iterable[str]) -> str:
     return f"<{tag}>{inner}</{tag}>" if inner else ""
 
 
-def task(exercise: Exercise) -> str:
-    return f"<li>{escape(exercise.title)} <span>{escape(exercise.kind)}</span></li>"
-
-
 def read(app: Sphinx, doc: str) -> Page:
     page = html.fromstring(Path(app.outdir, f"{doc}.html").read_text("utf-8"))
     for link in page.find_class("headerlink"):
         link.drop_tree()
     return page
-
-
-def titled(app: Sphinx, doc: str) -> str:
-    return escape(app.env.titles[doc].astext())
 
 
 def question(page: Page) -> Iterator[str]:

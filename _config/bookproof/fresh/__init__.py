@@ -11,9 +11,9 @@ they were: by their contents. The times of files, by which Sphinx goes, decide n
 
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
-from .doctrees import adopt
 from .execution import CORES
 from .freshness import Freshness, check_executed
 from .session import Session
@@ -25,6 +25,16 @@ def write_side_by_side(app: Sphinx, env: Any) -> None:
     """Let as many processes write pages as there are cores, after one has read them all."""
     if len(env.found_docs) > MANY:
         app.parallel = CORES + 1  # Sphinx counts the one that hands pages over
+
+
+def adopt(app: Sphinx, doctree: nodes.document) -> None:
+    """Let every node of a page that was just read belong to the page.
+
+    The nodes of a directive of reStructuredText belong to a document of their own, with which the
+    whole environment would be kept, and read back, with the page.
+    """
+    for node in doctree.findall():
+        node.document = doctree
 
 
 def setup(app: Sphinx) -> None:

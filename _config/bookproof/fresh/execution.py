@@ -42,12 +42,8 @@ install(get_ipython(), {1!r})
 
 def not_executed(notebook: NotebookNode) -> list[int]:
     """Return the indices of the code cells that have not been executed."""
-    return [
-        index
-        for index, cell in enumerate(notebook.cells)
-        if cell.cell_type == "code" and cell.source.strip()
-        if not cell.execution_count
-    ]
+    codes = ((i, c) for i, c in enumerate(notebook.cells) if c.cell_type == "code")
+    return [index for index, cell in codes if cell.source.strip() and not cell.execution_count]
 
 
 @dataclass

@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from .cell_rules import refusals
 from .execution import CORES, Chapter, start_chapters
 from .keys import (
     cells_digest,
@@ -34,10 +35,8 @@ from .keys import (
 )
 from .messages import say, stop
 from .parts import Needs, Sources, cell_parts, keep, key_of
-from .refusals import refusals
 from .results import Results
-from .session import ENGINE, Session
-from .written_pages import as_written
+from .session import ENGINE, Session, as_written
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,9 @@
 from sphinx.application import Sphinx
 
 PARTS = (
-    *("addresses", "boxes", "captions", "changes", "citations", "citing", "cover"),
-    *("edition", "editions", "folds", "lean", "mathematics", "minutes", "needed"),
-    *("numbers", "outward", "past_editions", "pictures", "previews", "punctuation"),
-    *("questions", "redirects", "route", "search", "sidebar", "tables", "tags", "wrong"),
+    *("addresses", "boxes", "captions", "changes", "citing", "cover", "edition", "editions"),
+    *("elements", "folds", "lean", "mathematics", "minutes", "needed", "numbers", "outward"),
+    *("pictures", "previews", "questions", "redirects", "route", "search", "sidebar", "wrong"),
 )
 
 

@@ -18,9 +18,9 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx_exercise.nodes import solution_node
 
+from .elements import Anchor
 from .formulas import prose
 from .redirects import redirects
-from .tags import Anchor
 
 LOGGER = logging.getLogger(__name__)
 WORDS = 6  # of what is asked make a name
@@ -29,6 +29,11 @@ PLACE = re.compile(r'<(?P<tag>\w+)\b(?=[^>]*\bid="(?P<id>[^"]+)")[^>]*>')
 CLASSES = re.compile(r'\bclass="([^"]*)"')
 KINDS = {"exercise", "quiz-question", "claim", "predict", "literal-block-wrapper"}
 COUNTED = re.compile(r"id\d+")
+LOST = (
+    "what was promised to readers must stay where it is; %s lead nowhere."
+    " Give each the name that it had, lead on from it in %s, or take it out of %s"
+    " if it was never published"
+)
 
 
 # -- Names ------------------------------------------------------------------------
@@ -89,12 +94,6 @@ def addresses(page: str, html: str) -> Iterator[str]:
             yield f"{page}#{place['id']}"
 
 
-def all_addresses(app: Sphinx) -> set[str]:
-    files = {page: Path(app.outdir, f"{page}.html") for page in app.env.found_docs}
-    texts = {page: file.read_text("utf-8") for page, file in files.items() if file.is_file()}
-    return {place for page, html in texts.items() for place in addresses(page, html)}
-
-
 def compare(app: Sphinx, error: Exception | None) -> None:
     """Warn of the addresses that are lost, and note those that are new where that is asked for."""
     config = app.config
@@ -104,9 +103,12 @@ def compare(app: Sphinx, error: Exception | None) -> None:
         return  # it lacks the solutions, and so the figures in them
     record = Path(app.confdir, config.bookproof_addresses)
     promised = set(record.read_text("utf-8").split()) if record.is_file() else set()
-    there = all_addresses(app)
+    files = {page: Path(app.outdir, f"{page}.html") for page in app.env.found_docs}
+    texts = {page: file.read_text("utf-8") for page, file in files.items() if file.is_file()}
+    there = {place for page, html in texts.items() for place in addresses(page, html)}
     if lost := sorted(promised - there - moved(app, promised, there)):
-        LOGGER.warning(message(lost), config.bookproof_redirects, record.name)
+        some = ", ".join(lost[:SHOWN]) + (f" and {len(lost) - SHOWN} more" if lost[SHOWN:] else "")
+        LOGGER.warning(LOST, some, config.bookproof_redirects, record.name)
     if config.bookproof_note_addresses:
         text = "\n".join(sorted(there | set(lost))) + "\n"
         record.write_text(text, "utf-8")
@@ -123,17 +125,8 @@ def moved(app: Sphinx, promised: set[str], there: set[str]) -> set[str]:
     return parts
 
 
-def message(lost: list[str]) -> str:
-    some = ", ".join(lost[:SHOWN]) + (f" and {len(lost) - SHOWN} more" if lost[SHOWN:] else "")
-    return (
-        f"what was promised to readers must stay where it is; {some} lead nowhere."
-        " Give each the name that it had, lead on from it in %s, or take it out of %s"
-        " if it was never published"
-    )
-
-
 def setup(app: Sphinx) -> None:
-    for part in ("editions", "redirects", "tags"):
+    for part in ("editions", "elements", "redirects"):
         app.setup_extension(f"{__package__}.{part}")
     app.add_config_value("bookproof_addresses", "", "", str)
     app.add_config_value("bookproof_note_addresses", False, "")

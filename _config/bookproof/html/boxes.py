@@ -23,7 +23,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from .addresses import link_to, name_of
-from .tags import Tag, tag
+from .elements import Tag, tag
 
 LOGGER = logging.getLogger(__name__)
 BOXES = ("predict", "versus")
@@ -154,5 +154,5 @@ def setup(app: Sphinx) -> None:
     for name in BOXES:
         app.add_directive(name, Gate)
         app.add_directive(f"{name}-end", Gate)
-    app.setup_extension(f"{__package__}.tags")
+    app.setup_extension(f"{__package__}.elements")
     app.connect("doctree-read", close_gates, priority=400)

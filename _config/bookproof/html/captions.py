@@ -35,8 +35,11 @@ class Figures(SphinxTransform):
 
     def apply(self, **_: object) -> None:
         for caption in [node for node in self.document.findall(nodes.caption) if "figure" in node]:
-            above = element_above(caption)
-            output, pictures = pictures_of(above) if above is not None else (None, [])
+            place = caption.parent.index(caption)
+            above = caption.parent[place - 1] if place else None
+            output, pictures = (
+                pictures_of(above) if isinstance(above, nodes.Element) else (None, [])
+            )
             caption.parent.remove(caption)
             if output is None or not pictures:
                 LOGGER.warning("this caption follows no cell with a picture", location=caption)
@@ -51,21 +54,11 @@ class Figures(SphinxTransform):
             output.insert(place, figure)
 
 
-def element_above(node: nodes.Element) -> nodes.Element | None:
-    place = node.parent.index(node)
-    above = node.parent[place - 1] if place else None
-    return above if isinstance(above, nodes.Element) else None
-
-
 def pictures_of(cell: nodes.Element) -> tuple[nodes.Element | None, list[nodes.Element]]:
     output = cell[-1] if cell.get("nb_element") == "cell_code" and len(cell) else None
     if not isinstance(output, nodes.Element) or output.get("nb_element") != "cell_code_output":
         return None, []
-    return output, [part for part in output.children if has_picture(part)]
-
-
-def has_picture(node: nodes.Node) -> bool:
-    return next(iter(node.findall(nodes.image)), None) is not None
+    return output, [part for part in output.children if next(part.findall(nodes.image), None)]
 
 
 def miss_captions(app: Sphinx, doctree: nodes.document) -> None:

@@ -20,7 +20,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from .past_editions import written
+from .edition import written
 
 VERSION = re.compile(r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", re.MULTILINE)
 PART = re.compile(r"^### (.+)$", re.MULTILINE)

@@ -10,11 +10,9 @@ from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
-from sphinx_exercise.nodes import (
-    exercise_enumerable_node,
-    exercise_node,
-    solution_node,
-)
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
+
+from .places import around
 
 
 def open_solution(self: HTML5Translator, node: nodes.Element) -> None:
@@ -54,7 +52,7 @@ def tidy(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 def name(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Say of each fold of which cell it is, and let the code of a figure follow the figure."""
     for fold in list(doctree.findall(HideCodeCellNode)):
-        cell = cell_around(fold)
+        cell = next((node for node in around(fold) if "cell_index" in node), None)
         fold["cell"] = cell["cell_index"] + 1 if cell is not None else 0
         if cell is None:
             continue
@@ -64,13 +62,6 @@ def name(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             fold["prompt_show"], fold["kind"] = "Code of this figure", "of-figure"
             cell.remove(fold)
             cell.append(fold)
-
-
-def cell_around(node: nodes.Element) -> nodes.Element | None:
-    around: nodes.Element | None = node
-    while around is not None and "cell_index" not in around:
-        around = around.parent
-    return around
 
 
 def setup(app: Sphinx) -> None:

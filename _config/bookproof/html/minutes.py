@@ -64,8 +64,7 @@ PARTS = {"main": main, "deeper": deeper, "exercises": exercises}
 
 
 def parts_of(doctree: nodes.document) -> list[nodes.Node]:
-    page = next(iter(doctree.findall(nodes.section)), nodes.section())
-    return page.children
+    return next(iter(doctree.findall(nodes.section)), nodes.section()).children
 
 
 def title(part: nodes.Node) -> str:

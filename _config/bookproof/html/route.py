@@ -5,8 +5,8 @@ The list shows the sections' own titles; each passage says that it is one, and l
 """
 
 import re
-from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -14,12 +14,13 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from .places import containers
+
 LOGGER = logging.getLogger(__name__)
 STOP = re.compile(r"(?P<doc>\S+)\.md#(?P<anchor>\S+) (?P<minutes>\d+)")
 
 
-@dataclass(frozen=True)
-class Stop:
+class Stop(NamedTuple):
     """A passage: the page, the section, and how long it takes."""
 
     doc: str
@@ -27,16 +28,11 @@ class Stop:
     minutes: int
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(NamedTuple):
     """The stops in their order, and the page that lists them."""
 
     home: str = ""
     stops: tuple[Stop, ...] = ()
-
-    @property
-    def minutes(self) -> int:
-        return sum(stop.minutes for stop in self.stops)
 
 
 class RouteDirective(SphinxDirective):
@@ -74,6 +70,7 @@ def marked(app: Sphinx, env: BuildEnvironment) -> set[str]:
 
 
 def title(env: BuildEnvironment, stop: Stop) -> str:
+    """Return the title of a section, or nothing where there is no such section."""
     for entry in env.tocs.get(stop.doc, nodes.Element()).findall(nodes.reference):
         if entry["anchorname"] == f"#{stop.anchor}":
             return entry.astext()
@@ -81,8 +78,9 @@ def title(env: BuildEnvironment, stop: Stop) -> str:
 
 
 def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Write the list of stops where it belongs, and mark the passages of a page."""
     route = route_of(app.env)
-    for place in [node for node in doctree.findall(nodes.container) if "route" in node]:
+    for place in containers(doctree, "route"):
         stops = "".join(f"<li>{entry(app, docname, stop)}</li>" for stop in route.stops)
         text = f'<ol class="route" id="route">{stops}</ol>'
         place.replace_self(nodes.raw("", text, format="html"))
@@ -92,16 +90,19 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def entry(app: Sphinx, here: str, stop: Stop) -> str:
+    """Return the title of a passage as a link to it, its chapter and its minutes."""
     chapter = escape(app.env.titles[stop.doc].astext())
+    address = f"{app.builder.get_relative_uri(here, stop.doc)}#{stop.anchor}"
     about = f"<small>{chapter}, {stop.minutes} minutes</small>"
-    return f'<a href="{address(app, here, stop)}">{escape(title(app.env, stop))}</a> {about}'
+    return f'<a href="{address}">{escape(title(app.env, stop))}</a> {about}'
 
 
 def mark(app: Sphinx, doctree: nodes.document, route: Route, index: int) -> None:
     """Say above a passage which stop it is, and behind it where the next one is."""
     stop, following = route.stops[index], route.stops[index + 1 : index + 2]
     home = f"{app.builder.get_relative_uri(stop.doc, route.home)}#route"
-    name = f'<a href="{home}">{route.minutes}-minute route</a>'
+    minutes = sum(stop.minutes for stop in route.stops)
+    name = f'<a href="{home}">{minutes}-minute route</a>'
     for section in doctree.findall(nodes.section):
         if stop.anchor in section["ids"]:
             section.insert(1, line(f"Stop {index + 1} of {len(route.stops)} on the {name}"))
@@ -111,10 +112,6 @@ def mark(app: Sphinx, doctree: nodes.document, route: Route, index: int) -> None
 
 def line(text: str) -> nodes.raw:
     return nodes.raw("", f'<p class="route-stop">{text}</p>', format="html")
-
-
-def address(app: Sphinx, here: str, stop: Stop) -> str:
-    return f"{app.builder.get_relative_uri(here, stop.doc)}#{stop.anchor}"
 
 
 def setup(app: Sphinx) -> None:

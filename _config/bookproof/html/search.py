@@ -1,24 +1,22 @@
-"""Write what the search page looks through: the prose of each section, as one script.
+"""Write what the search page looks through, as one script, which also loads from a folder.
 
-A script also loads from a folder, where no page may fetch another.
-A section knows its heading, the terms that it defines (in bold), its prose, and words that stand
-in no prose: the names of letters and signs in its formulas, and of things in its code.
-Checks, output, solutions and folds that hide an answer are left out, and what is marked `no-search`.
+A section has its heading, the terms that it defines (in bold), its prose, and words beside the prose:
+the names of letters and signs in its formulas, and of things in its code. Left out are checks, output,
+solutions, folds that hide an answer, and what is marked `no-search`.
 """
 
 import json
 import keyword
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 
 from .formulas import names, plain, prose
+from .places import around, reading_order
 
 SCRIPT = "sections.js"
 NAME = re.compile(r"[A-Za-z_]\w{2,}")
@@ -104,40 +102,27 @@ def section(node: nodes.Element) -> list[Any]:
     return [anchor(node), heading(node), defined(node), text, words(node, text)]
 
 
-def kept(app: Sphinx, docname: str) -> Path:
-    return app.doctreedir / f"{docname}.sections"
-
-
 def keep_sections(app: Sphinx, docname: str, template: str, context: Any, tree: Any) -> None:
     if tree is not None:
-        found = [section(node) for node in tree.findall(begins) if not inside_hidden(node)]
+        found = [
+            section(node) for node in tree.findall(begins) if not any(map(hidden, around(node)))
+        ]
         text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-        kept(app, docname).write_text(text, "utf-8")
-
-
-def inside_hidden(node: nodes.Node | None) -> bool:
-    return node is not None and (hidden(node) or inside_hidden(node.parent))
-
-
-def reading_order(env: BuildEnvironment) -> list[str]:
-    order: list[str] = []
-    queue = [env.config.root_doc]
-    while queue:
-        order.append(queue.pop(0))
-        queue = [*env.toctree_includes.get(order[-1], []), *queue]
-    unique = dict.fromkeys([*order, *sorted(env.found_docs)])
-    return [docname for docname in unique if docname in env.found_docs]
+        (app.doctreedir / f"{docname}.sections").write_text(text, "utf-8")
 
 
 def write_script(app: Sphinx, exception: Exception | None) -> None:
     """Join the sections of all pages in one script."""
     if exception or app.builder.format != "html":
         return
-    pages = []
-    for docname in reading_order(app.env):
+    pages, found = [], app.env.found_docs
+    for docname in dict.fromkeys([*reading_order(app.env), *sorted(found)]):
+        if docname not in found:
+            continue
+        kept = (app.doctreedir / f"{docname}.sections").read_text("utf-8")
         title = json.dumps(app.env.titles[docname].astext(), ensure_ascii=False)
         uri = json.dumps(app.builder.get_target_uri(docname))
-        pages.append(f"[{uri},{title},{kept(app, docname).read_text('utf-8')}]")
+        pages.append(f"[{uri},{title},{kept}]")
     (app.outdir / SCRIPT).write_text("var PAGES = [\n" + ",\n".join(pages) + "\n];\n", "utf-8")
 
 

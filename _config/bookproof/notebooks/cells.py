@@ -7,7 +7,8 @@ from typing import Any
 from docutils import nodes
 from sphinx_exercise.nodes import solution_node
 
-from ..html.tags import Tag
+from ..html.elements import Tag
+from ..html.places import is_cell
 from .markdown import block, within, written
 
 Cell = dict[str, Any]
@@ -35,13 +36,8 @@ def code(source: str, metadata: dict[str, Any]) -> Cell:
         source = f"# checks: {name.replace('-', ' ')}\n{source}"
     if name or "hide-input" in metadata.get("tags", ()):
         options = {"jupyter": {"source_hidden": True}}
-    return {
-        "cell_type": "code",
-        "execution_count": None,
-        "metadata": options,
-        "outputs": [],
-        "source": source,
-    }
+    empty: dict[str, Any] = {"execution_count": None, "outputs": []}
+    return {"cell_type": "code", "metadata": options, "source": source, **empty}
 
 
 def walked(node: nodes.Node, level: int) -> Iterator[Cell]:
@@ -56,11 +52,13 @@ def walked(node: nodes.Node, level: int) -> Iterator[Cell]:
     elif isinstance(node, solution_node):
         yield text("**Solution**")
         yield from inside(node, level)
-    elif "sd-dropdown" in node_classes(node):
+    elif isinstance(node, nodes.Element) and "sd-dropdown" in node["classes"]:
         yield text(FOLD.format("Answer", written(node.children[1:])))
     elif "claim" in getattr(node, "attributes", {}):
         yield text(f"> **Claim.** {within(node.children[0])}")
-    elif isinstance(node, (nodes.document, nodes.section)) or holds_cells(node):
+    elif isinstance(node, (nodes.document, nodes.section)) or any(
+        is_cell(part) or isinstance(part, Tag) for part in node.findall()
+    ):
         yield from inside(node, level)
     else:
         yield text(block(node))
@@ -71,24 +69,12 @@ def inside(node: nodes.Node, level: int) -> Iterator[Cell]:
         yield from walked(child, level)
 
 
-def holds_cells(node: nodes.Node) -> bool:
-    return any(is_cell(part) or isinstance(part, Tag) for part in node.findall())
-
-
-def node_classes(node: nodes.Node) -> list[str]:
-    return list(node["classes"]) if isinstance(node, nodes.Element) else []
-
-
-def is_cell(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
-
-
 def cell(node: nodes.Element) -> Iterator[Cell]:
     """Yield the code of a cell, and the captions of the pictures that it draws."""
     sources = (
         block
         for part in node.findall(nodes.container)
-        if part.get("nb_element") == "cell_code_source"
+        if is_cell(part, "cell_code_source")
         for block in part.findall(nodes.literal_block)
     )
     for source in sources:

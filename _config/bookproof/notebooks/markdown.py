@@ -7,7 +7,7 @@ from textwrap import indent
 from docutils import nodes
 from sphinx import addnodes
 
-from ..html.tags import Tag
+from ..html.elements import Tag
 
 Writer = Callable[[nodes.Element], str]
 LETTERS = re.compile(r"([\\`*_{}\[\]$<>])")  # that Markdown would take for its own
