@@ -272,7 +272,7 @@ def portability(session: nox.Session) -> None:
 
     With `-- --quick`, two machines are asked about what takes seconds (minutes).
     """
-    run(session, "python", "tests/elsewhere.py", *session.posargs)
+    run(session, "python", "tests/portability.py", *session.posargs)
 
 
 @nox.session
@@ -281,12 +281,12 @@ def reseed(session: nox.Session) -> None:
 
     With `-- 6000 7000`, the seeds are moved by these numbers.
     """
-    record = ROOT / "_config" / "shifts.json"
+    record = ROOT / "_config" / "reseeded.json"
     for first in session.posargs or ["1000", "2000", "3000", "4000", "5000"]:
         verify = ["-m", "selfattn_book", "verify", "--jobs", "2"]
         moved = ["--first-seed", first, "--record", str(record)]
         run(session, "python", *verify, *moved, codes=(0, 1))
-    run(session, "python", "_config/bookproof", "shifts", record)
+    run(session, "python", "_config/bookproof", "reseeded", record)
 
 
 @nox.session

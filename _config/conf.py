@@ -105,7 +105,7 @@ bookproof_preload = [
     "torch._dynamo",  # what the first step of an optimizer would load
 ]
 bookproof_sheet_card = "chapters/notation.html#table-of-shapes"
-bookproof_shifts = "shifts.json"  # written by `python -m selfattn_book verify --record`
+bookproof_reseeded = "reseeded.json"  # written by `python -m selfattn_book verify --record`
 bookproof_versions = ["torch", "numpy", "matplotlib"]  # named in the ledger
 bookproof_layers = str(CONFIG.parent / "pyproject.toml")  # the contract that {layers} draws
 

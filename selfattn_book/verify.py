@@ -5,8 +5,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent
 ENGINE = PACKAGE.parent / "_config"  # in a checkout; a wheel installs the engine beside the package
-if ENGINE.is_dir() and str(ENGINE) not in sys.path:
-    sys.path.append(str(ENGINE))
+if ENGINE.is_dir():
+    sys.path.insert(0, str(ENGINE))  # before a copy that was installed with the package
 
 from bookproof.verify.cells import book_pages  # noqa: E402
 from bookproof.verify.chapter import Result, verify_chapter  # noqa: E402

@@ -9,7 +9,6 @@ PARTS = ("claims", "fresh", "listing", "layers", "others", "html", "notebooks", 
 
 
 def setup(app: "Sphinx") -> dict[str, bool]:
-    """Set up all parts; each is an extension of its own, too."""
     for part in PARTS:
         app.setup_extension(f"{__name__}.{part}")
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""The commands of the engine: ``python -m bookproof verify | why | lint | shifts``."""
+"""The commands of the engine: ``python -m bookproof verify | why | lint | reseeded``."""
 
 import sys
 from pathlib import Path
@@ -20,9 +20,9 @@ if __name__ == "__main__":
 
             del sys.argv[1]
             sys.exit(lint())
-        case ["shifts"] if len(sys.argv) == 3:
-            from bookproof.verify.shifts import print_table
+        case ["reseeded"] if len(sys.argv) == 3:
+            from bookproof.verify.reseeded import print_table
 
             sys.exit(print_table(Path(sys.argv[2])))
         case _:
-            sys.exit("usage: python -m bookproof {verify,why,lint,shifts} [--help]")
+            sys.exit("usage: python -m bookproof {verify,why,lint,reseeded} [--help]")

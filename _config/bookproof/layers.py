@@ -28,13 +28,11 @@ def read_floors(project: Path) -> tuple[str, list[Floor]]:
 
 
 def file_of(root: Path, name: str) -> Path:
-    """Return the file of a module or of a subpackage."""
     package = root / name / "__init__.py"
     return package if package.exists() else root / f"{name}.py"
 
 
 def purpose(file: Path) -> str:
-    """Return the first line of the docstring of a file."""
     text = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
     return text.partition("\n")[0].replace("``", "")
 
@@ -54,7 +52,6 @@ class Layers(SphinxDirective):
     """Draw the floors of the package, each module with a link to its page in the reference."""
 
     def run(self) -> list[nodes.Node]:
-        """Make a box for each floor."""
         project = Path(self.config.bookproof_layers)
         package, floors = read_floors(project)
         files = [file_of(project.parent / package, name) for floor in floors for name, _ in floor]
@@ -68,7 +65,6 @@ class Layers(SphinxDirective):
         return [house]
 
     def room(self, package: str, name: str, why: str) -> nodes.paragraph:
-        """Make the line of one module."""
         label: nodes.Node = nodes.literal("", name)
         if not name.startswith("__"):
             target = f"{package}.{name}"
@@ -77,8 +73,6 @@ class Layers(SphinxDirective):
         return nodes.paragraph("", "", label, nodes.inline("", f" {why}"))
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive."""
+def setup(app: Sphinx) -> None:
     app.add_config_value("bookproof_layers", "", "env", str)
     app.add_directive("layers", Layers)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -46,7 +46,6 @@ class Listing(SphinxDirective):
     option_spec: ClassVar = {"name": str, "again": directives.flag}
 
     def run(self) -> list[nodes.Node]:
-        """Make a numbered code block whose caption links to the reference."""
         target = self.arguments[0]
         try:
             thing = pkgutil.resolve_name(target)
@@ -68,7 +67,5 @@ class Listing(SphinxDirective):
         return [wrapper]
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive."""
+def setup(app: Sphinx) -> None:
     app.add_directive("listing", Listing)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -45,8 +45,6 @@ def let_stand(app: Sphinx, page: nodes.document) -> None:
             node.replace_self(node.children)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Take part once the settings are known, and whenever a page was read."""
+def setup(app: Sphinx) -> None:
     app.connect("config-inited", leave_unread)
     app.connect("doctree-read", let_stand)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

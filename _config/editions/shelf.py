@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bookproof.html.past_editions import CARD, SHELF, folder, shelf
+from bookproof.html.edition import CARD, LIST, folder, list_editions
 from packaging.version import Version
 
 LISTED = re.compile(r'(?s)<ul class="editions">.*?</ul>')
@@ -31,7 +31,7 @@ def stand(archives: Iterable[Path], into: Path) -> list[str]:
         raise ValueError("a shelf holds at least one edition, as site-1.0.tar.gz; got none")
     shutil.copytree(half / folder(cards[0]["version"]), half, dirs_exist_ok=True)
     for place, root in [(half, ""), *((half / folder(card["version"]), "../") for card in cards)]:
-        list_all(cards, place / f"{SHELF}.html", root)
+        list_all(cards, place / f"{LIST}.html", root)
     shutil.rmtree(into, ignore_errors=True)
     half.rename(into)
     return [card["version"] for card in cards]
@@ -41,7 +41,7 @@ def list_all(cards: list[dict[str, str]], page: Path, root: str) -> None:
     """Let a page list all editions; there is one where it is known where the site lives."""
     if page.is_file():
         html = page.read_text("utf-8")
-        page.write_text(LISTED.sub(lambda _: shelf(cards, root=root), html), "utf-8")
+        page.write_text(LISTED.sub(lambda _: list_editions(cards, root=root), html), "utf-8")
 
 
 # Files outside of their folder are refused by every Python from 3.11.4 on.

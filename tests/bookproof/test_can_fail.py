@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from bookproof.claims.can_fail import fault_of
+from bookproof.fresh.cell_rules import fault_of_check
 from bookproof.verify import recorder
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -219,4 +219,4 @@ def test_a_check_that_cannot_fail_is_refused(verdict, code):
     ],
 )
 def test_options_that_let_a_check_fail_are_refused(options, why):
-    assert fault_of({"check": "id", **options}) == why
+    assert fault_of_check({"check": "id", **options}) == why

@@ -4,7 +4,7 @@ import re
 from datetime import date
 
 import pytest
-from bookproof.html.past_editions import written
+from bookproof.html.edition import written
 
 PAGE = "changes"
 

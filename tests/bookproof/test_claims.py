@@ -68,7 +68,7 @@ def test_the_ledger_says_under_how_many_shifts_a_check_held(built):
     assert [words(row[2]) for row in of_number[1:]] == ["", ""]  # nothing is drawn
     assert words(of_word[1][2]) == "1 of 2"
 
-    built.edit("config/shifts.json", '"digest": "', '"digest": "of other cells ')
+    built.edit("config/reseeded.json", '"digest": "', '"digest": "of other cells ')
     assert built.build().good
     assert words(ledger(built)[1][1][2]) == "–"
 

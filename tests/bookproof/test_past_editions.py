@@ -3,7 +3,7 @@
 import json
 import re
 
-from bookproof.html.past_editions import shelf
+from bookproof.html.edition import list_editions
 
 
 def test_a_site_has_a_card_of_its_edition(built):
@@ -25,7 +25,7 @@ def test_every_foot_leads_to_the_list_of_editions(built):
 
 
 def test_editions_are_listed_as_they_come():
-    html = shelf([{"version": "2.0", "date": "2027-01-02"}, {"version": "1.0", "date": ""}])
+    html = list_editions([{"version": "2.0", "date": "2027-01-02"}, {"version": "1.0", "date": ""}])
     assert re.findall(r"<li>(.*)</li>", html) == [
         '<a href="v2.0/index.html">Version 2.0</a>, 2 January 2027',
         '<a href="v1.0/index.html">Version 1.0</a>',

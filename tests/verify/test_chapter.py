@@ -165,7 +165,7 @@ def test_pages_of_each_kind_hold_one_after_the_other():
     """On the seeds of the page, as a reader begins; every other page is asked elsewhere.
 
     The build runs the same cells on these seeds, in kernels. The gate runs this command on all
-    pages, on other seeds; each week, `elsewhere.py` runs it on these seeds.
+    pages, on other seeds; each week, `portability.py` runs it on these seeds.
     """
     for name in ("chapters/checking", "chapters/masks", "appendix/museum-masks"):
         results = list(verify_chapter(book_folder() / f"{name}.md"))

@@ -9,7 +9,7 @@ import time
 
 import pytest
 import torch
-from bookproof.verify import shifts
+from bookproof.verify import reseeded
 
 from selfattn_book.verify import main
 
@@ -210,8 +210,8 @@ def test_what_held_is_recorded(book, tmp_path, jobs, capsys):
         main(["--first-seed", seed, "--record", str(file), "--jobs", jobs])
     came, never = {"holds": True, "fails": False}, {"never": False}
     texts = {page.stem: page.read_text("utf-8") for page in folder.glob("*/*.md")}
-    digests = {name: shifts.digest(text) for name, text in texts.items()}
-    assert shifts.read(file) == {
+    digests = {name: reseeded.digest(text) for name, text in texts.items()}
+    assert reseeded.read(file) == {
         "a": {"digest": digests["a"], "shifts": {"20": came, "1000": came}},
         "b": {"digest": digests["b"], "shifts": {"20": never, "1000": never}},
     }
@@ -223,10 +223,10 @@ def test_what_was_recorded_of_other_code_is_dropped(book, tmp_path, capsys):
     for text, seed in (("1", "5"), ("1", "6"), ("2", "7")):
         book(a="Words.\n" + cell("one", text))
         main(["--first-seed", seed, "--record", str(file)])
-    assert shifts.read(file)["a"]["shifts"] == {"7": {"one": True}}
+    assert reseeded.read(file)["a"]["shifts"] == {"7": {"one": True}}
     book(a="Other words.\n" + cell("one", "2"))
     main(["--first-seed", "8", "--record", str(file)])
-    assert list(shifts.read(file)["a"]["shifts"]) == ["7", "8"]
+    assert list(reseeded.read(file)["a"]["shifts"]) == ["7", "8"]
 
 
 def test_only_what_is_not_on_record_runs_again(book, tmp_path, capsys):
@@ -260,7 +260,7 @@ def test_an_interrupted_page_is_not_recorded(waiting):
     patiently(begun)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
-    assert list(shifts.read(record)) == ["a"]
+    assert list(reseeded.read(record)) == ["a"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', '{"a": {"digest": "x"}}'])
@@ -282,14 +282,14 @@ def test_a_record_is_of_moved_seeds(tmp_path, capsys):
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     file = tmp_path / "a.json"
-    shifts.write_json(file, [1])
+    reseeded.write_json(file, [1])
 
     def full(*_):
         raise OSError("no space left")
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="no space left"):
-        shifts.write_json(file, [2])
+        reseeded.write_json(file, [2])
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
     assert json.loads(file.read_text("utf-8")) == [1]
 

@@ -15,9 +15,8 @@ from .binding import Claim, collect, compare, forget
 from .ledger import Ledger, fill_ledger, ledgers
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register directives and listeners."""
-    app.add_config_value("bookproof_shifts", "", "", str)
+def setup(app: Sphinx) -> None:
+    app.add_config_value("bookproof_reseeded", "", "", str)
     app.add_config_value("bookproof_versions", [], "", list)
     app.add_directive("claim", Claim)
     app.add_directive("ledger", Ledger)
@@ -27,4 +26,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-get-updated", ledgers)
     app.connect("env-check-consistency", compare)
     app.connect("doctree-resolved", fill_ledger)
-    return {"parallel_read_safe": False, "parallel_write_safe": True}

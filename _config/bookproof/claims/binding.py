@@ -66,7 +66,6 @@ class Claim(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Make a paragraph that can carry a mark."""
         self.assert_has_content()
         name = self.arguments[0]
         node = nodes.container(classes=["claim"], ids=[f"claim-{name}"], claim=name)
@@ -76,7 +75,6 @@ class Claim(SphinxDirective):
 
 
 def pages(env: BuildEnvironment) -> dict[str, Page]:
-    """Return what all pages declare, kept in Sphinx's environment."""
     return vars(env).setdefault("bookproof_claims", {})
 
 
@@ -101,13 +99,11 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def html(text: str, **names: str) -> nodes.raw:
-    """Make a node of HTML."""
     safe = {key: escape(name) for key, name in names.items()}
     return nodes.raw("", text.format(**safe), format="html")
 
 
 def warn_of_id(name: str, node: nodes.Element) -> None:
-    """Warn of an id that could not be part of an address as it is."""
     if not ID.fullmatch(name):
         rule = "letters and digits, with hyphens between them"
         LOGGER.warning("an id must be made of %s; got %r", rule, name, location=node)
@@ -122,7 +118,6 @@ def in_the_ledger(claim: nodes.Element) -> nodes.inline:
 
 
 def add_target(page: Page, name: str, kind: str, node: nodes.Element, text: nodes.inline) -> None:
-    """Note an equation or a claim."""
     warn_of_id(name, node)
     if name in page.targets:
         LOGGER.warning("two equations or claims are called %r", name, location=node)
@@ -172,10 +167,8 @@ def compare(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def warn(docname: str, line: int, message: str) -> None:
-    """Warn at a place."""
     LOGGER.warning(message, location=(docname, line))
 
 
 def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    """Drop what a page declared that is read anew or gone."""
     pages(env).pop(docname, None)

@@ -12,6 +12,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
+from ..html.places import reading_order
 from .binding import WAYS, Check, Page, Target, pages
 
 DRAWS = {"property", "seeds"}
@@ -21,7 +22,6 @@ class Ledger(SphinxDirective):
     """Show the table of every equation and claim of the book with its check."""
 
     def run(self) -> list[nodes.Node]:
-        """Leave the place, to be filled when all pages are read."""
         return [nodes.container(ledger=True)]
 
 
@@ -36,7 +36,6 @@ def ledgers(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def fill_ledger(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Write the versions, and a table of the checks of each page, where a page asks for it."""
     for place in [node for node in doctree.findall(nodes.container) if "ledger" in node]:
         declared = {doc: pages(app.env).get(doc, Page()) for doc in reading_order(app.env)}
         checked = {doc: by_place(page) for doc, page in declared.items() if page.checks}
@@ -55,8 +54,7 @@ def first_sentence(app: Sphinx, checks: int) -> str:
 
 
 def shifts(app: Sphinx) -> dict[str, Any]:
-    """Return, for each page by its name, which checks held under which shifts of all seeds."""
-    file = Path(app.confdir, app.config.bookproof_shifts or "nothing")
+    file = Path(app.confdir, app.config.bookproof_reseeded or "nothing")
     return json.loads(file.read_text("utf-8")) if file.is_file() else {}
 
 
@@ -71,13 +69,11 @@ def on_other_seeds(app: Sphinx, doc: str, check: Check) -> str:
 
 
 def by_place(page: Page) -> list[Check]:
-    """Return the checks of a page in the order of what they check."""
     place = {name: target.line for name, target in page.targets.items()}
     return sorted(page.checks, key=lambda check: place.get(check.name, check.line))
 
 
 def ledger_of(app: Sphinx, here: str, doc: str, checks: list[Check]) -> nodes.section:
-    """Make the part of the ledger that belongs to one page."""
     name = nodes.inline("", app.env.titles[doc].astext())
     title = nodes.title("", "", make_refnode(app.builder, here, doc, "", name))
     rows = [ledger_row(app, here, doc, check) for check in checks]
@@ -89,18 +85,7 @@ def ledger_of(app: Sphinx, here: str, doc: str, checks: list[Check]) -> nodes.se
     return nodes.section("", title, table(heads, rows), ids=[place], classes=["no-search"])
 
 
-def reading_order(env: BuildEnvironment) -> list[str]:
-    """Return all pages in the order of the table of contents."""
-    order, queue = [], [env.config.root_doc]
-    while queue:
-        doc = queue.pop(0)
-        order.append(doc)
-        queue = env.toctree_includes.get(doc, []) + queue
-    return order
-
-
 def ledger_row(app: Sphinx, here: str, doc: str, check: Check) -> list[nodes.Node]:
-    """Make the cells of one row of the ledger."""
     target = pages(app.env)[doc].targets.get(check.name) or Target("claim", 0, nodes.inline())
     text = target.text.deepcopy()
     if target.kind == "equation":
@@ -121,7 +106,6 @@ def ledger_row(app: Sphinx, here: str, doc: str, check: Check) -> list[nodes.Nod
 
 
 def table(heads: list[str], rows: list[list[nodes.Node]]) -> nodes.table:
-    """Make a table node."""
     group = nodes.tgroup(cols=len(heads))
     group += [nodes.colspec(colwidth=1) for _ in heads]
     group += nodes.thead("", table_row([nodes.inline("", head) for head in heads]))
@@ -130,5 +114,4 @@ def table(heads: list[str], rows: list[list[nodes.Node]]) -> nodes.table:
 
 
 def table_row(cells: list[nodes.Node]) -> nodes.row:
-    """Make a row of a table node."""
     return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))

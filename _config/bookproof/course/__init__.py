@@ -2,11 +2,9 @@
 
 from sphinx.application import Sphinx
 
-PARTS = ("facts", "objectives", "syllabus", "sheets")
+PARTS = ("facts", "syllabus", "sheets")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Set up all parts."""
+def setup(app: Sphinx) -> None:
     for part in PARTS:
         app.setup_extension(f"{__name__}.{part}")
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

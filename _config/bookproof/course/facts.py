@@ -1,7 +1,6 @@
-"""What a course has to know of a chapter, as the chapter itself says it.
+"""What a course has to know of a chapter: objectives, prerequisites, minutes, exercises.
 
-Objectives and what is needed stand in its opening; minutes are counted; an exercise says in its
-first line what it is, at which level, and how long it takes.
+The first line of an exercise says what it is, at which level, and how long it takes.
 """
 
 import re
@@ -61,22 +60,16 @@ def needs(doctree: nodes.document) -> Iterator[str]:
 
 
 def exercises(doctree: nodes.document) -> Iterator[Exercise]:
-    """Yield the exercises of a chapter, in their order."""
     found = doctree.findall(lambda n: isinstance(n, exercise_node | exercise_enumerable_node))
     for exercise in found:
         title = exercise.next_node(nodes.title)
         first = exercise.next_node(nodes.paragraph)
         said = KIND.match(prose(first)) if first else None
-        yield Exercise(exercise["label"], said_by(title), said[0] if said else "")
-
-
-def said_by(title: nodes.Element | None) -> str:
-    """Return the words of an exercise's title, without the word that begins them all."""
-    return prose(title).removeprefix("Exercise").strip() if title else ""
+        name = prose(title).removeprefix("Exercise").strip() if title else ""
+        yield Exercise(exercise["label"], name, said[0] if said else "")
 
 
 def facts_of(env: BuildEnvironment, doc: str) -> Facts | None:
-    """Return what is known of a page, or nothing where it is no chapter."""
     known: Facts | None = env.metadata[doc].get("course")
     return known
 
@@ -88,12 +81,5 @@ def chapters(env: BuildEnvironment, part: str | None = None) -> list[str]:
     return [doc for tree in chosen for doc in tree["includefiles"] if facts_of(env, doc)]
 
 
-def number(env: BuildEnvironment, doc: str) -> str:
-    """Return the number of a chapter."""
-    return ".".join(map(str, env.toc_secnumbers.get(doc, {}).get("", ())))
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are read, while exercises and boxes are what they were written as."""
+def setup(app: Sphinx) -> None:
     app.connect("doctree-read", note, priority=COUNTED)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -16,7 +16,8 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from ..html.edition import edition
-from .facts import Exercise, Facts, chapters, facts_of, number
+from ..html.places import number, title
+from .facts import Facts, chapters, facts_of
 
 LOGGER = logging.getLogger(__name__)
 FOLDER = "sheets"
@@ -40,12 +41,10 @@ Page = Any  # an element of lxml, which has no types
 
 
 def place(doc: str) -> str:
-    """Return where the sheet of a page lies in the site."""
     return f"{FOLDER}/{doc.rpartition('/')[2]}.html"
 
 
 def offer(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
-    """Say at the foot of a chapter that it has a sheet."""
     if doctree is not None and facts_of(app.env, pagename):
         address = context["pathto"](place(pagename), 1)
         link = f'<a href="{address}">Reading sheet, one page to print</a>'
@@ -53,7 +52,6 @@ def offer(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any)
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
-    """Write all sheets, after a build that came to its end."""
     if exception or app.builder.format != "html":
         return
     card = common_card(app)
@@ -67,13 +65,17 @@ def write(app: Sphinx, exception: Exception | None) -> None:
 def sheet(app: Sphinx, doc: str, facts: Facts, card: str) -> str:
     """Return the sheet of a chapter."""
     page = read(app, doc)
-    needed = ", ".join(number(app.env, other) or titled(app, other) for other in facts.needs)
+    needed = ", ".join(number(app.env, other) or title(app.env, other) for other in facts.needs)
     minutes = f"{facts.minutes['main']} minutes to read, {facts.minutes['exercises']} for exercises"
     asked = map(prediction, page.find_class("predict"))
+    tasks = (
+        f"<li>{escape(task.title)} <span>{escape(task.kind)}</span></li>"
+        for task in facts.exercises
+    )
     return SHEET.format(
         language=app.config.language or "en",
         book=escape(app.config.project),
-        title=titled(app, doc),
+        title=title(app.env, doc),
         number=number(app.env, doc),
         page=f"../{doc}.html",
         takes=f"{minutes}; builds on {needed}" if needed else minutes,
@@ -85,7 +87,7 @@ def sheet(app: Sphinx, doc: str, facts: Facts, card: str) -> str:
                 section("Predict before you look", wrapped("ol", asked)),
                 section("Words", wrapped("dl", terms(app, doc, page))),
                 section("To look up", card),
-                section("Exercises", wrapped("ul", map(task, facts.exercises))),
+                section("Exercises", wrapped("ul", tasks)),
             ]
         ),
         edition=f"{edition(app)}. {escape(app.config.copyright)}",
@@ -93,32 +95,19 @@ def sheet(app: Sphinx, doc: str, facts: Facts, card: str) -> str:
 
 
 def section(heading: str, content: str) -> str:
-    """Return a section, or nothing where there is nothing to stand in it."""
     return f"<section><h2>{heading}</h2>{content}</section>" if content else ""
 
 
 def wrapped(tag: str, items: Iterable[str]) -> str:
-    """Put items into an element, unless there are none."""
     inner = "".join(items)
     return f"<{tag}>{inner}</{tag}>" if inner else ""
 
 
-def task(exercise: Exercise) -> str:
-    """Return a line for an exercise."""
-    return f"<li>{escape(exercise.title)} <span>{escape(exercise.kind)}</span></li>"
-
-
 def read(app: Sphinx, doc: str) -> Page:
-    """Return a written page without what only a screen needs."""
     page = html.fromstring(Path(app.outdir, f"{doc}.html").read_text("utf-8"))
     for link in page.find_class("headerlink"):
         link.drop_tree()
     return page
-
-
-def titled(app: Sphinx, doc: str) -> str:
-    """Return the title of a page."""
-    return escape(app.env.titles[doc].astext())
 
 
 def question(page: Page) -> Iterator[str]:
@@ -130,7 +119,6 @@ def question(page: Page) -> Iterator[str]:
 
 
 def prediction(box: Page) -> str:
-    """Return a question, with its choices to be ticked or a line to write on."""
     asked = [
         markup(part) for part in box if part.tag == "p" and "predict-title" not in classes(part)
     ]
@@ -156,13 +144,11 @@ def terms(app: Sphinx, doc: str, page: Page) -> Iterator[str]:
 
 
 def first_sentence(said: Page) -> str:
-    """Return the beginning of a definition, up to the end of its first line in the source."""
     first = said.find("p")
     return inside(first).split(".\n")[0].rstrip(".") + "." if first is not None else ""
 
 
 def common_card(app: Sphinx) -> str:
-    """Return what stands on every sheet."""
     path, _, anchor = app.config.bookproof_sheet_card.partition("#")
     if not path:
         return ""
@@ -180,7 +166,6 @@ def pictures(figure: Page | None) -> str:
 
 
 def classes(element: Page) -> list[str]:
-    """Return the classes of an element."""
     return (element.get("class") or "").split()
 
 
@@ -192,15 +177,12 @@ def markup(element: Page) -> str:
 
 
 def inside(element: Page) -> str:
-    """Write what is in an element, without buttons and links."""
     for part in [part for part in element if part.tag == "input"]:
         part.drop_tree()
     return markup(element).partition(">")[2].rpartition("<")[0].strip()
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are written, and to the end of a build."""
+def setup(app: Sphinx) -> None:
     app.add_config_value("bookproof_sheet_card", "", "html")
     app.connect("html-page-context", offer, priority=410)
     app.connect("build-finished", write, priority=800)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

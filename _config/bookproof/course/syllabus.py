@@ -1,18 +1,18 @@
-"""``{syllabus}``: a table of weeks, made of what the chapters say of themselves.
+"""``{objectives}`` and ``{syllabus}``: what the chapters say of themselves, for a course.
 
-Each line of its content is a week and names the pages to be read, as in ``chapters/one chapters/two``.
-Without content, every chapter has a week.
+``{objectives} One`` lists what the chapters promise of the part with that caption. Each line of a
+``{syllabus}`` is a week and names its pages, as in ``chapters/one chapters/two``; without lines, every
+chapter has a week.
 """
-
-from collections.abc import Sequence
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from .facts import Facts, chapters, facts_of, number
-from .objectives import link
+from ..html.places import containers, number
+from .facts import Facts, chapters, facts_of
 
 LOGGER = logging.getLogger(__name__)
 HEADS = ("Week", "Read", "Afterwards you can", "Minutes", "Exercises", "Builds on")
@@ -20,22 +20,60 @@ WIDTHS = (6, 18, 34, 14, 20, 8)
 SAID = {"main": "to read", "deeper": "deeper", "exercises": "for exercises"}
 
 
-class Syllabus(SphinxDirective):
-    """Leave the place for a table, which is made when all pages are read."""
+class Objectives(SphinxDirective):
+    """Leave the place for a list, which is made when all pages are read."""
 
-    has_content = True
+    required_arguments = 1
+    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """Note the weeks."""
+        return self.place(objectives=self.arguments[0])
+
+    def place(self, **asked: object) -> list[nodes.Node]:
         self.env.metadata[self.env.docname]["shows_chapters"] = True
-        place = nodes.container(syllabus=[line.split() for line in self.content if line])
+        place = nodes.container(**asked)
         self.set_source_info(place)
         return [place]
 
 
-def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Write the tables."""
-    for place in [node for node in doctree.findall(nodes.container) if "syllabus" in node]:
+class Syllabus(Objectives):
+    """Leave the place for a table, which is made when all pages are read."""
+
+    required_arguments = 0
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        return self.place(syllabus=[line.split() for line in self.content if line])
+
+
+def showing(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Return the pages that show what others say; they are written at every build."""
+    return [doc for doc, known in env.metadata.items() if "shows_chapters" in known]
+
+
+def list_objectives(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    for place in containers(doctree, "objectives"):
+        docs = chapters(app.env, place["objectives"])
+        if not docs:
+            rule = "objectives: a part with chapters is named by its caption"
+            LOGGER.warning("%s; got %r", rule, place["objectives"], location=place)
+        items = []
+        for doc in docs:
+            facts, title = facts_of(app.env, doc), app.env.titles[doc].astext()
+            promise = nodes.Text(f" you can {facts.objectives if facts else ''}")
+            after = nodes.Text("After ")
+            said = nodes.paragraph("", "", after, link(app, docname, doc, title), promise)
+            items.append(nodes.list_item("", said))
+        place.replace_self(nodes.bullet_list("", *items))
+
+
+def link(app: Sphinx, here: str, doc: str, words: str, anchor: str = "") -> nodes.reference:
+    address = app.builder.get_relative_uri(here, doc) + (f"#{anchor}" if anchor else "")
+    return nodes.reference("", words, refuri=address, internal=True)
+
+
+def tabulate_weeks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    for place in containers(doctree, "syllabus"):
         weeks = place["syllabus"] or [[doc] for doc in chapters(app.env)]
         unknown = {doc for week in weeks for doc in week} - set(chapters(app.env))
         for doc in sorted(unknown):
@@ -58,39 +96,33 @@ def table(app: Sphinx, here: str, weeks: list[list[str]]) -> nodes.table:
 
 
 def row(app: Sphinx, here: str, doc: str, facts: Facts, week: str) -> nodes.row:
-    """Return what a week has to know of a chapter."""
-    title = f"{number(app.env, doc)} {app.env.titles[doc].astext()}".strip()
-    told = facts.objectives[:1].upper() + facts.objectives[1:]
+    titles, env = app.env.titles, app.env
+    title = f"{number(env, doc)} {titles[doc].astext()}".strip()
+    objectives = facts.objectives[:1].upper() + facts.objectives[1:]
     takes = [nodes.Text(f"{count} {SAID[part]}") for part, count in facts.minutes.items()]
     tasks = [link(app, here, doc, each.title, each.label) for each in facts.exercises]
-    needed = [
-        link(app, here, other, number(app.env, other) or app.env.titles[other].astext())
-        for other in facts.needs
-        if other in app.env.titles
-    ]
-    read, can = entry(link(app, here, doc, title)), entry(nodes.Text(told))
-    parts = [entry(nodes.Text(week)), read, can, lines(takes), lines(tasks)]
-    return nodes.row("", *parts, entry(*between(needed)))
+    needed: list[nodes.Node] = []
+    for other in filter(titles.__contains__, facts.needs):
+        words = number(env, other) or titles[other].astext()
+        needed += [nodes.Text(", "), link(app, here, other, words)]
+    cells = [nodes.Text(week)], [link(app, here, doc, title)], [nodes.Text(objectives)]
+    return nodes.row(
+        "", *(entry(*cell) for cell in cells), lines(takes), lines(tasks), entry(*needed[1:])
+    )
 
 
 def entry(*words: nodes.Node) -> nodes.entry:
-    """Return a cell of a table."""
     return nodes.entry("", nodes.paragraph("", "", *words))
 
 
-def lines(words: Sequence[nodes.Node]) -> nodes.entry:
+def lines(words: list[nodes.Text] | list[nodes.reference]) -> nodes.entry:
     """Return a cell with one thing a line."""
     return nodes.entry("", *[nodes.paragraph("", "", word) for word in words])
 
 
-def between(words: list[nodes.reference]) -> list[nodes.Node]:
-    """Return words with commas between them."""
-    parts = [part for word in words for part in (nodes.Text(", "), word)]
-    return parts[1:]
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive and what fills it."""
+def setup(app: Sphinx) -> None:
+    app.add_directive("objectives", Objectives)
     app.add_directive("syllabus", Syllabus)
-    app.connect("doctree-resolved", fill)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("env-updated", showing)
+    app.connect("doctree-resolved", list_objectives)
+    app.connect("doctree-resolved", tabulate_weeks)

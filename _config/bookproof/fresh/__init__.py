@@ -11,9 +11,9 @@ they were: by their contents. The times of files, by which Sphinx goes, decide n
 
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
-from .doctrees import adopt
 from .execution import CORES
 from .freshness import Freshness, check_executed
 from .session import Session
@@ -27,8 +27,17 @@ def write_side_by_side(app: Sphinx, env: Any) -> None:
         app.parallel = CORES + 1  # Sphinx counts the one that hands pages over
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Take part in the build, from its first event to its last."""
+def adopt(app: Sphinx, doctree: nodes.document) -> None:
+    """Let every node of a page that was just read belong to the page.
+
+    The nodes of a directive of reStructuredText belong to a document of their own, with which the
+    whole environment would be kept, and read back, with the page.
+    """
+    for node in doctree.findall():
+        node.document = doctree
+
+
+def setup(app: Sphinx) -> None:
     app.add_config_value("bookproof_anew", False, "", bool)
     app.add_config_value("bookproof_package", "", "", str)
     app.add_config_value("bookproof_outside", [], "", list)
@@ -48,4 +57,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-check-consistency", write_side_by_side)
     app.connect("build-finished", freshness.end, priority=100)
     app.connect("build-finished", session.end)
-    return {"parallel_read_safe": False, "parallel_write_safe": True}

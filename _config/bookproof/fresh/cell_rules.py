@@ -6,10 +6,14 @@ environment nor another program. This guards against oversight, not against mali
 """
 
 import ast
+import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from ..verify.cells import first_line
+from .execution import Chapter
 
 IMPORTING = "import with an import statement, so that the page's key knows of it"
 OUTSIDE = "what another program or machine answers is in no page's key"
@@ -39,6 +43,8 @@ OWN = {
     *("TemporaryDirectory", "TemporaryFile", "NamedTemporaryFile", "mkdtemp"),
     *("BytesIO", "StringIO"),
 }
+CHECK_OPTIONS = {"check", "by", "tags"}
+CHECK_TAGS = {"hide-output", "remove-output", "remove-stderr", "remove-stdout"}
 Found = Iterator[tuple[int, str]]  # a line, counted from 1, and what is wrong with it
 
 
@@ -81,7 +87,6 @@ class Rules:
                 yield getattr(node, "lineno", 1), why
 
     def of_import(self, node: ast.AST) -> Iterator[str]:
-        """Say what is wrong with an import statement."""
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             return
         base = ""
@@ -97,7 +102,6 @@ class Rules:
                 yield f"{top or name} is neither Python's own nor in bookproof_libraries"
 
     def of_file(self, node: ast.AST) -> Iterator[str]:
-        """Say what is wrong with the use of a file."""
         if isinstance(node, ast.Constant) and self.is_file(node.value):
             if node.value not in self.data:
                 yield f"{node.value!r} is a file that data_files must name, and does not"
@@ -120,14 +124,12 @@ class Rules:
             return False
 
     def is_declared(self, node: ast.expr) -> bool:
-        """Tell whether an expression is the name of a declared file, or a path of it."""
         if isinstance(node, ast.Call) and called(node) == "Path" and len(node.args) == 1:
             node = node.args[0]
         return isinstance(node, ast.Constant) and node.value in self.data
 
 
 def of_name(node: ast.AST) -> Iterator[str]:
-    """Say what is wrong with a name, or with names joined by dots."""
     if isinstance(node, (ast.Name, ast.Attribute)):
         name, last = ast.unparse(node), f".{getattr(node, 'attr', '')}"
         if why := first_reason(name, last):
@@ -145,7 +147,6 @@ def module_of(library: str) -> str:
 
 
 def called(node: ast.Call) -> str:
-    """Return the last name of what is called."""
     return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
 
 
@@ -168,3 +169,34 @@ def own_names(tree: ast.Module, known: Iterable[str]) -> set[str]:
             bound = [(item.optional_vars, item.context_expr) for item in node.items]
         own |= {to.id for to, of in bound if isinstance(to, ast.Name) and mentions(of, own)}
     return own
+
+
+# -- A whole chapter ---------------------------------------------------------------
+
+
+def refusals(chapter: Chapter, modules: Sequence[str]) -> Iterator[str]:
+    """Say, with the place, what the cells of a chapter must not do; they may import ``modules``."""
+    lines = chapter.file.read_text("utf-8").splitlines()
+    matter = chapter.notebook.metadata
+    rules = Rules(chapter.file.parent, modules, matter.get("data_files", []))
+    for cell, fence in zip(chapter.notebook.cells, matter["source_map"], strict=True):
+        if cell.cell_type == "code":
+            first = first_line(lines, fence, cell.source.splitlines())
+            found = list(rules.faults(cell.source, cell.metadata))
+            if not found and (why := fault_of_check(cell.metadata)):
+                found = [(1, f"a check that cannot fail: {why}")]
+            for line, why in found:
+                yield f"{chapter}:{first + line - 1}: {why}"
+
+
+def fault_of_check(options: Mapping[str, object]) -> str:
+    """Return the option of a check that would let it fail; an empty string for other cells.
+
+    Whether its assertions can fail is seen when it runs: see :mod:`bookproof.verify.recorder`.
+    """
+    if "check" not in options:
+        return ""
+    if strange := sorted(options.keys() - CHECK_OPTIONS):
+        return f"it must have no option {strange[0]}"
+    tags = set(re.findall(r"[\w-]+", str(options.get("tags", ""))))
+    return f"it must have no tag {min(tags - CHECK_TAGS)}" if tags - CHECK_TAGS else ""

@@ -42,12 +42,8 @@ install(get_ipython(), {1!r})
 
 def not_executed(notebook: NotebookNode) -> list[int]:
     """Return the indices of the code cells that have not been executed."""
-    return [
-        index
-        for index, cell in enumerate(notebook.cells)
-        if cell.cell_type == "code" and cell.source.strip()
-        if not cell.execution_count
-    ]
+    codes = ((i, c) for i, c in enumerate(notebook.cells) if c.cell_type == "code")
+    return [index for index, cell in codes if cell.source.strip() and not cell.execution_count]
 
 
 @dataclass
@@ -65,11 +61,9 @@ class Chapter:
 
     @property
     def length(self) -> int:
-        """Return how long its text is, which says roughly how long it takes."""
         return self.file.stat().st_size
 
     def __str__(self) -> str:
-        """Return the path of the file as one would type it."""
         return os.path.relpath(self.file)
 
     async def run(
@@ -121,7 +115,6 @@ class Chapter:
         self.failure = self.failure or "\n".join(vacuous) or self.trouble(loaded)
 
     def last_cell(self) -> NotebookNode:
-        """Return the last cell that runs."""
         cells = self.notebook.cells
         return next(c for c in reversed(cells) if c.cell_type == "code" and c.source.strip())
 
@@ -136,13 +129,11 @@ class Chapter:
         return "" if self.unchanged() else changed
 
     def code_line(self, index: int) -> str:
-        """Return the file and line on which the code of a cell begins."""
         fence, code = self.notebook.metadata["source_map"][index], self.notebook.cells[index].source
         lines = self.file.read_text("utf-8").splitlines()
         return f"{self}:{first_line(lines, fence, code.splitlines())}"
 
     def place(self, index: int) -> str:
-        """Say where a cell stands."""
         if index < 0:
             return f"{self}: the kernel"
         line = self.notebook.metadata["source_map"][index] + 1

@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from .cell_rules import refusals
 from .execution import CORES, Chapter, start_chapters
 from .keys import (
     cells_digest,
@@ -34,10 +35,8 @@ from .keys import (
 )
 from .messages import say, stop
 from .parts import Needs, Sources, cell_parts, keep, key_of
-from .refusals import refusals
 from .results import Results
-from .session import ENGINE, Session
-from .written_pages import as_written
+from .session import ENGINE, Session, as_written
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,6 @@ class Freshness:
         self.finish: Callable[[], None] = lambda: None  # waits for all that run
 
     def begin(self, app: Sphinx, config: Config) -> None:
-        """Find the package and the libraries that chapters run on."""
         package = config.bookproof_package
         spec = find_spec(package) if package else None
         if package and not (spec and spec.origin):
@@ -113,7 +111,6 @@ class Freshness:
         return digest([], sorted(files))
 
     def note_shown(self, app: Sphinx, page: nodes.document) -> None:
-        """Note what a page shows, after the last that can tell."""
         noted = app.env.metadata[app.env.docname]
         noted["made_from"] = replace(noted["made_from"], shown=self.shown(app.env, app.env.docname))
 
@@ -201,7 +198,6 @@ class Freshness:
             keep(Path(app.doctreedir), self.sources, {k: page for k, page in found.items() if page})
 
     def kept(self, env: Any, docname: str) -> dict[str, Any]:
-        """Return the parts of a chapter's key; nothing for a page without cells."""
         noted, file = env.metadata[docname], Path(env.doc2path(docname))
         if "cell_parts" not in noted or not file.is_file():
             return {}
@@ -237,7 +233,6 @@ def finish(chapters: list[Chapter], outcome: Future[float]) -> None:
 
 
 def in_all(chapters: list[Chapter], wall: float) -> str:
-    """Say how long chapters took, and how long their cells alone."""
     floor = sum(chapter.seconds for chapter in chapters) / CORES
     return (
         f"{len(chapters)} chapters ran: wall {wall:.1f} s, floor {floor:.1f} s"

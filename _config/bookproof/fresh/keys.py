@@ -43,7 +43,6 @@ def imports(source: str, package: str = "") -> frozenset[str]:
 
 
 def code_of(notebook: NotebookNode) -> list[str]:
-    """Return the code of a chapter, cell by cell."""
     return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
 
 
@@ -57,12 +56,10 @@ def names_in_cells(notebook: NotebookNode) -> frozenset[str]:
 
 
 def cells_digest(notebook: NotebookNode) -> str:
-    """Return a short digest of the code of a chapter's cells, and of nothing else."""
     return code_digest(code_of(notebook))
 
 
 def module_name(roots: Roots, file: Path) -> str:
-    """Return the dotted name of a file of one of the packages."""
     root = next(root for root in roots if file.is_relative_to(root))
     parts = file.relative_to(root.parent).with_suffix("").parts
     return ".".join(part for part in parts if part != "__init__")
@@ -134,7 +131,6 @@ def meaning(source: str) -> str:
 
 
 def digest(about: Iterable[str], files: Iterable[Path] = ()) -> str:
-    """Return a short digest of some facts, and of the names and contents of some files."""
     parts = [*about, *(f"{file.name} {fingerprint(file)}" for file in files)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 

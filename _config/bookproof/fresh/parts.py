@@ -62,7 +62,6 @@ class Sources:
 
 
 def key_of(parts: Parts) -> str:
-    """Return the key made of some parts."""
     return digest(f"{name} {value}" for name, value in parts.items())
 
 
@@ -77,7 +76,6 @@ def data_named(root: Path, modules: Iterable[Path]) -> list[Path]:
 
 
 def data_files(root: Path) -> list[Path]:
-    """Return the files of a package that are not code."""
     found = (Path(folder, name) for folder, _, names in os.walk(root) for name in names)
     return sorted(file for file in found if file.suffix not in CODE)
 
@@ -95,7 +93,6 @@ def strings(source: str) -> frozenset[str]:
 
 
 def cell_parts(codes: Iterable[str]) -> Parts:
-    """Return a digest of each cell."""
     return {f"cell {number}": digest([code.strip()]) for number, code in enumerate(codes, 1)}
 
 

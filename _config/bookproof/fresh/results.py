@@ -32,7 +32,6 @@ class Results:
         return not not_executed(executed)
 
     def seconds(self, notebook: NotebookNode) -> list[float]:
-        """Return how long each cell took when it ran."""
         record = self.cache.match_cache_notebook(notebook)
         return (record.data or {}).get("cells", [])
 

@@ -1,5 +1,6 @@
 """One build from its first event to its last: alone, on an empty site if asked, and remembered."""
 
+import json
 import shutil
 from importlib.metadata import distributions
 from pathlib import Path
@@ -8,12 +9,12 @@ from filelock import FileLock, Timeout
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from .keys import digest
+from .keys import digest, fingerprint
 from .messages import say, stop
-from .written_pages import tidy
 
 PATIENCE = 600  # seconds to wait for another build
 TOOLS = {".py", ".bib", ".html", ".txt"}  # with a change in these, every page is read again
+LIST = ".pages"  # of the site: the fingerprints of its pages as they were written
 ENGINE = Path(__file__).parents[1]
 
 
@@ -41,7 +42,6 @@ class Session:
         self.tools = digest(installed, tool_files(Path(app.confdir), ENGINE))
 
     def wait(self, kept: Path) -> None:
-        """Wait for any other build that uses the same results."""
         kept.parent.mkdir(parents=True, exist_ok=True)
         self.lock = FileLock(kept.with_name(f"{kept.name}.lock"))
         try:
@@ -63,7 +63,6 @@ class Session:
 
 
 def empty(app: Sphinx, kept: Path) -> None:
-    """Remove all that earlier builds have left."""
     if any(app.outdir.iterdir()) and not (app.outdir / ".buildinfo").exists():
         stop(f"{app.outdir} holds something else than a site; it is not emptied.")
     for folder in (kept, app.outdir, app.doctreedir):
@@ -72,6 +71,31 @@ def empty(app: Sphinx, kept: Path) -> None:
 
 
 def tool_files(*folders: Path) -> list[Path]:
-    """Return the files that decide how pages are made, besides the installed ones."""
     files = {file for folder in folders for file in folder.rglob("*")}
     return sorted(file for file in files if file.suffix in TOOLS)
+
+
+def as_written(app: Sphinx, docname: str) -> bool:
+    """Return whether a page and its tree are what the last build has written."""
+    page, tree = files(app, docname)
+    return tree.is_file() and pages_written(app.outdir).get(docname) == fingerprint(page)
+
+
+def tidy(app: Sphinx) -> None:
+    """Remove the pages whose source is gone, and note the fingerprints of the others."""
+    for docname in pages_written(app.outdir).keys() - app.env.found_docs:
+        for file in files(app, docname):
+            file.unlink(missing_ok=True)
+    noted = {name: fingerprint(files(app, name)[0]) for name in sorted(app.env.found_docs)}
+    (app.outdir / LIST).write_text(json.dumps(noted, indent=0), "utf-8")
+
+
+def pages_written(site: Path) -> dict[str, str]:
+    try:
+        return dict(json.loads((site / LIST).read_text("utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+def files(app: Sphinx, docname: str) -> tuple[Path, Path]:
+    return app.outdir / f"{docname}.html", app.doctreedir / f"{docname}.doctree"

@@ -68,7 +68,6 @@ class Server(subprocess.Popen[str]):
         )
 
     def fork(self, **request: Any) -> int:
-        """Return the process id of a new kernel."""
         print(json.dumps(request), file=self.stdin, flush=True)
         if self.stdout and (answer := self.stdout.readline()):
             return int(answer)
@@ -84,7 +83,6 @@ class Fork:
         self.pid = pid
 
     def send_signal(self, number: int) -> None:
-        """Send a signal to the process."""
         os.kill(self.pid, number)
 
     def poll(self) -> int | None:
@@ -105,7 +103,6 @@ class ForkingProvisioner(LocalProvisioner):
     process: Any = None
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
-        """Fork; everything else that is done with a kernel stays as it is."""
         request = {key: kwargs.get(key) for key in ("cwd", "env")}
         self.pid = self.pgid = self.server.fork(argv=cmd[2:], **request)
         self.process = Fork(self.pid)

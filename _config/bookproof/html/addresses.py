@@ -18,9 +18,9 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx_exercise.nodes import solution_node
 
+from .elements import Anchor
 from .formulas import prose
 from .redirects import redirects
-from .tags import Anchor
 
 LOGGER = logging.getLogger(__name__)
 WORDS = 6  # of what is asked make a name
@@ -29,6 +29,11 @@ PLACE = re.compile(r'<(?P<tag>\w+)\b(?=[^>]*\bid="(?P<id>[^"]+)")[^>]*>')
 CLASSES = re.compile(r'\bclass="([^"]*)"')
 KINDS = {"exercise", "quiz-question", "claim", "predict", "literal-block-wrapper"}
 COUNTED = re.compile(r"id\d+")
+LOST = (
+    "what was promised to readers must stay where it is; %s lead nowhere."
+    " Give each the name that it had, lead on from it in %s, or take it out of %s"
+    " if it was never published"
+)
 
 
 # -- Names ------------------------------------------------------------------------
@@ -46,31 +51,26 @@ def named(kind: str, asked: str) -> str:
 
 
 def name_of(kind: str, asked: nodes.Element) -> str:
-    """Return the name of a question, in which formulas are plain text."""
     return named(kind, re.sub(r"^\d+\.\s*", "", prose(asked)))
 
 
 def link_to(name: str, what: str) -> Anchor:
-    """Return the link that stands behind the heading of something with a name."""
     return Anchor(open=f'a class="headerlink lasting" href="#{name}" title="Link to this {what}"')
 
 
 def name_solutions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Name each solution after its exercise."""
     for solution in doctree.findall(solution_node):
         if target := solution.get("target_label"):
             solution["ids"] = [f"{target.rpartition('/')[2]}-solution"]
 
 
 def miss_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Warn of two things on a page that have the same name."""
     names = [name for node in asking(doctree) for name in node["ids"]]
     for name in sorted({name for name in names if names.count(name) > 1}):
         LOGGER.warning("two things are called %r; give one of them a name", name, location=docname)
 
 
 def asking(doctree: nodes.document) -> Iterator[nodes.Element]:
-    """Yield the predictions and the questions of a page."""
     for node in doctree.findall(nodes.Element):
         if node.get("asks") or "quiz-question" in node.get("classes", ()):
             yield node
@@ -94,13 +94,6 @@ def addresses(page: str, html: str) -> Iterator[str]:
             yield f"{page}#{place['id']}"
 
 
-def all_addresses(app: Sphinx) -> set[str]:
-    """Return the addresses of all pages as they were written."""
-    files = {page: Path(app.outdir, f"{page}.html") for page in app.env.found_docs}
-    texts = {page: file.read_text("utf-8") for page, file in files.items() if file.is_file()}
-    return {place for page, html in texts.items() for place in addresses(page, html)}
-
-
 def compare(app: Sphinx, error: Exception | None) -> None:
     """Warn of the addresses that are lost, and note those that are new where that is asked for."""
     config = app.config
@@ -110,9 +103,12 @@ def compare(app: Sphinx, error: Exception | None) -> None:
         return  # it lacks the solutions, and so the figures in them
     record = Path(app.confdir, config.bookproof_addresses)
     promised = set(record.read_text("utf-8").split()) if record.is_file() else set()
-    there = all_addresses(app)
+    files = {page: Path(app.outdir, f"{page}.html") for page in app.env.found_docs}
+    texts = {page: file.read_text("utf-8") for page, file in files.items() if file.is_file()}
+    there = {place for page, html in texts.items() for place in addresses(page, html)}
     if lost := sorted(promised - there - moved(app, promised, there)):
-        LOGGER.warning(message(lost), config.bookproof_redirects, record.name)
+        some = ", ".join(lost[:SHOWN]) + (f" and {len(lost) - SHOWN} more" if lost[SHOWN:] else "")
+        LOGGER.warning(LOST, some, config.bookproof_redirects, record.name)
     if config.bookproof_note_addresses:
         text = "\n".join(sorted(there | set(lost))) + "\n"
         record.write_text(text, "utf-8")
@@ -129,23 +125,11 @@ def moved(app: Sphinx, promised: set[str], there: set[str]) -> set[str]:
     return parts
 
 
-def message(lost: list[str]) -> str:
-    """Say which addresses are lost, and what to do."""
-    some = ", ".join(lost[:SHOWN]) + (f" and {len(lost) - SHOWN} more" if lost[SHOWN:] else "")
-    return (
-        f"what was promised to readers must stay where it is; {some} lead nowhere."
-        " Give each the name that it had, lead on from it in %s, or take it out of %s"
-        " if it was never published"
-    )
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Name what asks, and compare what was promised once all pages are written."""
-    for part in ("editions", "redirects", "tags"):
+def setup(app: Sphinx) -> None:
+    for part in ("editions", "elements", "redirects"):
         app.setup_extension(f"{__package__}.{part}")
     app.add_config_value("bookproof_addresses", "", "", str)
     app.add_config_value("bookproof_note_addresses", False, "")
     app.connect("doctree-resolved", name_solutions, priority=850)
     app.connect("doctree-resolved", miss_names, priority=950)
     app.connect("build-finished", compare, priority=410)  # before the build counts its warnings
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

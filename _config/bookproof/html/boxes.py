@@ -23,7 +23,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from .addresses import link_to, name_of
-from .tags import Tag, tag
+from .elements import Tag, tag
 
 LOGGER = logging.getLogger(__name__)
 BOXES = ("predict", "versus")
@@ -39,7 +39,6 @@ class Gate(SphinxDirective):
     }
 
     def run(self) -> list[nodes.Node]:
-        """Leave the place, with the question and the choices that stand in it."""
         asked = "\n".join([*self.content, self.options.get("choices", "")])
         gate = nodes.container(gate=self.name, asked=asked)
         self.set_source_info(gate)
@@ -74,12 +73,10 @@ def close_gates(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def is_gate(node: nodes.Node, *names: str) -> bool:
-    """Tell whether a node is a gate of one of these names."""
     return isinstance(node, nodes.container) and node.get("gate") in names
 
 
 def text(words: str, classes: str) -> nodes.paragraph:
-    """Make a line of its own class."""
     return nodes.paragraph("", words, classes=[classes])
 
 
@@ -140,7 +137,6 @@ def commitment(name: str, choices: list[list[nodes.Node]]) -> Tag:
 
 
 def versus(gate: nodes.container, parts: list[nodes.Node]) -> Tag:
-    """Put what is wrong beside what is right, each with its verdict beneath."""
     if len(parts) != 4:
         rule = "a versus holds four things: wrong, right, and a verdict on each"
         LOGGER.warning("%s; got %d", rule, len(parts), location=gate)
@@ -154,11 +150,9 @@ def versus(gate: nodes.container, parts: list[nodes.Node]) -> Tag:
     )
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directives, and put boxes together before claims and cells are looked at."""
+def setup(app: Sphinx) -> None:
     for name in BOXES:
         app.add_directive(name, Gate)
         app.add_directive(f"{name}-end", Gate)
-    app.setup_extension(f"{__package__}.tags")
+    app.setup_extension(f"{__package__}.elements")
     app.connect("doctree-read", close_gates, priority=400)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

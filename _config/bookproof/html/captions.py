@@ -21,7 +21,6 @@ class Caption(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Leave the words, until the cell above them is found."""
         self.assert_has_content()
         caption = nodes.caption(figure=self.arguments[0])
         caption += [child for part in self.parse_content_to_nodes() for child in part.children]
@@ -35,10 +34,12 @@ class Figures(SphinxTransform):
     default_priority = 300  # before names become the targets of references
 
     def apply(self, **_: object) -> None:
-        """Work on a page that was just parsed."""
         for caption in [node for node in self.document.findall(nodes.caption) if "figure" in node]:
-            above = element_above(caption)
-            output, pictures = pictures_of(above) if above is not None else (None, [])
+            place = caption.parent.index(caption)
+            above = caption.parent[place - 1] if place else None
+            output, pictures = (
+                pictures_of(above) if isinstance(above, nodes.Element) else (None, [])
+            )
             caption.parent.remove(caption)
             if output is None or not pictures:
                 LOGGER.warning("this caption follows no cell with a picture", location=caption)
@@ -53,24 +54,11 @@ class Figures(SphinxTransform):
             output.insert(place, figure)
 
 
-def element_above(node: nodes.Element) -> nodes.Element | None:
-    """Return the node right above another one."""
-    place = node.parent.index(node)
-    above = node.parent[place - 1] if place else None
-    return above if isinstance(above, nodes.Element) else None
-
-
 def pictures_of(cell: nodes.Element) -> tuple[nodes.Element | None, list[nodes.Element]]:
-    """Return the output of a cell, and those of its parts that hold a picture."""
     output = cell[-1] if cell.get("nb_element") == "cell_code" and len(cell) else None
     if not isinstance(output, nodes.Element) or output.get("nb_element") != "cell_code_output":
         return None, []
-    return output, [part for part in output.children if has_picture(part)]
-
-
-def has_picture(node: nodes.Node) -> bool:
-    """Tell whether a node holds an image."""
-    return next(iter(node.findall(nodes.image)), None) is not None
+    return output, [part for part in output.children if next(part.findall(nodes.image), None)]
 
 
 def miss_captions(app: Sphinx, doctree: nodes.document) -> None:
@@ -81,9 +69,7 @@ def miss_captions(app: Sphinx, doctree: nodes.document) -> None:
             LOGGER.warning("the picture of this cell has no caption", location=cell)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive, and look at each page once its figures are made."""
+def setup(app: Sphinx) -> None:
     app.add_directive("caption", Caption)
     app.add_transform(Figures)
     app.connect("doctree-read", miss_captions, priority=300)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

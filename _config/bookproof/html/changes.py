@@ -20,7 +20,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from .past_editions import written
+from .edition import written
 
 VERSION = re.compile(r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", re.MULTILINE)
 PART = re.compile(r"^### (.+)$", re.MULTILINE)
@@ -42,7 +42,6 @@ class Changes(SphinxDirective):
     option_spec: ClassVar = {"part": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        """Make a section for each version that says something to readers."""
         _, name = self.env.relfn2path(self.arguments[0])
         self.env.note_dependency(name)
         if not Path(name).is_file():
@@ -54,7 +53,6 @@ class Changes(SphinxDirective):
         return [self.section(change) for change in found]
 
     def section(self, change: Change) -> nodes.section:
-        """Make a section of a version."""
         day = written(change.published, self.config.language)
         title = f"Version {change.version}, {day}"
         name = nodes.make_id(f"version-{change.version}")
@@ -85,7 +83,5 @@ def in_parts(heading: re.Pattern[str], text: str) -> Iterator[tuple[str, ...]]:
         yield (*head.groups(), text[head.end() : end])
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive."""
+def setup(app: Sphinx) -> None:
     app.add_directive("changes", Changes)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,4 @@
-"""Say at the end of the cover, and of each numbered page, how to cite it: in words and as BibTeX.
-
-Authors, version and date are those of the book, told once, in `author`, `release` and
-`bookproof_book`; the address is that of the edition, where it is known.
-"""
+"""Say at the end of the cover, and of each numbered page, how to cite it: in words and as BibTeX."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -12,10 +8,10 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .edition import lasting
 from .outward import address
-from .past_editions import lasting
 
-MEANT = {
+NAMES = {
     "\\": "backslash",
     "{": "braceleft",
     "}": "braceright",
@@ -23,13 +19,21 @@ MEANT = {
     "^": "asciicircum",
 }
 LATEX = str.maketrans(
-    {sign: rf"\text{name}{{}}" for sign, name in MEANT.items()}
-    | {sign: f"\\{sign}" for sign in "&%$#_"}
+    {sign: rf"\text{name}{{}}" for sign, name in NAMES.items()} | {s: f"\\{s}" for s in "&%$#_"}
 )
-# As BibTeX calls them.
 MONTHS = [
-    *("jan", "feb", "mar", "apr", "may", "jun"),
-    *("jul", "aug", "sep", "oct", "nov", "dec"),
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
 ]
 BOX = """
 <details class="fold cite no-search"><summary>Cite this {what}</summary>
@@ -52,15 +56,9 @@ class Cited:
     title: str = ""
     number: str = ""
 
-    @property
-    def year(self) -> str:
-        """Return the year, if it is known."""
-        return str(self.published.year) if self.published else ""
-
 
 def in_words(cited: Cited) -> str:
-    """Return a citation as HTML."""
-    year = f" ({cited.year})" if cited.year else ""
+    year = f" ({cited.published.year})" if cited.published else ""
     book = f"<em>{escape(cited.book)}</em>, version {escape(cited.version)}."
     if cited.title:
         title = cited.title + ("" if cited.title[-1] in "?!" else ".")
@@ -84,19 +82,19 @@ def in_bibtex(cited: Cited) -> str:
           month = may,
         }
     """
-    kind, names = (
-        ("incollection", ("title", "booktitle")) if cited.title else ("book", ("", "title"))
-    )
-    fields = {"author": braced(cited.author)}
-    fields |= {
-        name: braced(said) for name, said in zip(names, (cited.title, cited.book), strict=True)
+    inside = cited.title != ""
+    fields = {
+        "author": braced(cited.author),
+        "title": braced(cited.title if inside else cited.book),
+        "booktitle": braced(cited.book if inside else ""),
+        "chapter": f"{{{cited.number}}}" if cited.number else "",
+        "edition": f"{{Version {cited.version.translate(LATEX)}}}",
+        "year": f"{{{cited.published.year}}}" if cited.published else "",
+        "month": MONTHS[cited.published.month - 1] if cited.published else "",
+        "url": f"{{{cited.address}}}" if cited.address else "",
     }
-    fields |= {"chapter": f"{{{cited.number}}}" if cited.number else ""}
-    fields |= {"edition": f"{{Version {cited.version.translate(LATEX)}}}"}
-    if day := cited.published:
-        fields |= {"year": f"{{{day.year}}}", "month": MONTHS[day.month - 1]}
-    fields |= {"url": f"{{{cited.address}}}" if cited.address else ""}
-    lines = [f"  {name} = {said},\n" for name, said in fields.items() if name and said]
+    lines = [f"  {name} = {said},\n" for name, said in fields.items() if said]
+    kind = "incollection" if inside else "book"
     return f"@{kind}{{{cited.key},\n{''.join(lines)}}}"
 
 
@@ -127,7 +125,6 @@ def cited(app: Sphinx, pagename: str) -> Cited | None:
 
 
 def add_box(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
-    """Add to a page how to cite it."""
     if doctree is None or (found := cited(app, pagename)) is None:
         return
     what = "book" if not found.title else "page" if found.number.isalpha() else "chapter"
@@ -135,8 +132,6 @@ def add_box(app: Sphinx, pagename: str, template: str, context: Any, doctree: An
     context["body"] += BOX.format(what=what, words=in_words(found), bibtex=bibtex)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are written, before their foot is."""
-    app.setup_extension(f"{__package__}.past_editions")
+def setup(app: Sphinx) -> None:
+    app.setup_extension(f"{__package__}.edition")
     app.connect("html-page-context", add_box, priority=480)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,24 +1,30 @@
 """The cover: ``{begin}`` leads to the first chapter, ``{chapters}`` shows them all.
 
-Nothing is written twice: order, parts and numbers are those of the tables of contents of the page;
-sentence, minutes and picture are what each chapter says and shows first. A chapter opens with an
-admonition of the class ``opening``, in which **You will** and **Time** begin what is shown here.
-Its picture is its first, or the one within the figure that its front matter calls ``key_figure``.
-Another page in a part with chapters shows its first sentence, and minutes that are counted.
+Order, parts and numbers are those of the tables of contents of the page. A chapter shows the promise
+and the minutes of its opening, and a small picture: its first one, or the figure that its front matter
+calls ``key_figure``. Another page in a part with chapters shows its first sentence and its minutes.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
+from xml.etree import ElementTree
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from .minutes import minutes, parts_of
 from .opening import description, opening
-from .thumbnails import key_picture
+from .places import containers, link, number, title
+
+LOGGER = logging.getLogger(__name__)
+SVG = "http://www.w3.org/2000/svg"
+WORDS = {"text", "title", "desc", "metadata"}  # what cannot be read at this size
+DRAWN = {"path", "use", "rect", "circle", "line", "polyline", "polygon", "ellipse", "image"}
 
 
 @dataclass
@@ -32,40 +38,68 @@ class Shown:
 
 
 class Cover(SphinxDirective):
-    """Show a part of the cover, which the name of the directive says."""
+    """Show the part of the cover that the name of the directive names."""
 
     def run(self) -> list[nodes.Node]:
-        """Leave the place, to be filled when all pages are read."""
         return [nodes.container(cover=self.name)]
 
 
-# -- What a page says of itself ----------------------------------------------------
-
-
-def look_inside(app: Sphinx, doctree: nodes.document) -> None:
+def note_shown(app: Sphinx, doctree: nodes.document) -> None:
     """Note what the cover shows of a page that was just read."""
-    metadata = app.env.metadata[app.env.docname]
-    picture = key_picture(app, doctree, metadata.get("key_figure", ""))
-    if said := opening(doctree):
-        shown = Shown(first_sentence(said.promise), said.minutes, picture, is_chapter=True)
-    else:
-        takes = minutes(parts_of(doctree))
-        shown = Shown(first_sentence(description(doctree)), takes, picture)
-    metadata["cover"] = shown
-
-
-def first_sentence(promise: str) -> str:
-    """Return the first sentence of a promise, without the words that begin them all."""
+    metadata, said = app.env.metadata[app.env.docname], opening(doctree)
+    promise = said.promise if said else description(doctree)
+    takes = said.minutes if said else minutes(parts_of(doctree))
     sentence = re.split(r"(?<=[.!?])\s", promise.removeprefix("You will "), maxsplit=1)[0]
-    return sentence[:1].upper() + sentence[1:]
+    picture = key_picture(app, doctree, metadata.get("key_figure", ""))
+    begun = sentence[:1].upper() + sentence[1:]
+    metadata["cover"] = Shown(begun, takes, picture, is_chapter=said is not None)
+
+
+# -- Small pictures ----------------------------------------------------------------
+
+
+def key_picture(app: Sphinx, doctree: nodes.document, name: str) -> str:
+    """Return the picture of a page, made small: of the figure with that name, or its first."""
+    named = [figure for figure in doctree.findall(nodes.figure) if name in figure["names"]]
+    if name and not named:
+        LOGGER.warning("key_figure: no figure is called %r", name, location=app.env.docname)
+    return next(filter(None, map(small, pictures((named or [doctree])[0]))), "")
+
+
+def pictures(around: nodes.Element) -> Iterator[str]:
+    for node in around.findall(nodes.Element):
+        yield from re.findall(r"<svg\b.*?</svg>", node.get("markup", ""), re.DOTALL)
+
+
+def small(svg: str) -> str:
+    """Return a picture without its words and its size; nothing, if it is made of words.
+
+    Example:
+        >>> small('<svg width="9pt" viewBox="0 0 9 9"><text>nine</text><path d="M0 0h9"/></svg>')
+        '<svg viewBox="0 0 9 9"><path d="M0 0h9" /></svg>'
+        >>> small('<svg><text>nine</text></svg>')
+        ''
+    """
+
+    def kind(element: ElementTree.Element) -> str:
+        return element.tag.rpartition("}")[2]
+
+    ElementTree.register_namespace("", SVG)
+    picture = ElementTree.fromstring(svg)
+    for parent in list(picture.iter()):
+        for child in [child for child in parent if kind(child) in WORDS]:
+            parent.remove(child)
+    for name in ("width", "height", "role", "aria-label", "class", "style"):
+        picture.attrib.pop(name, None)
+    drawn = any(kind(element) in DRAWN for element in picture.iter())
+    return ElementTree.tostring(picture, encoding="unicode") if drawn else ""
 
 
 # -- The cover ---------------------------------------------------------------------
 
 
 def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Write what belongs at each place that a directive has left."""
-    for place in [node for node in doctree.findall(nodes.container) if "cover" in node]:
+    for place in containers(doctree, "cover"):
         trees = list(app.env.get_doctree(docname).findall(addnodes.toctree))
         write = {"begin": begin, "chapters": chapters}[place["cover"]]
         place.replace_self(nodes.raw("", write(app, docname, trees), format="html"))
@@ -77,14 +111,13 @@ def begin(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
     first = next((doc for doc in docs if shown_of(app, doc).is_chapter), None)
     if first is None:
         return ""
-    counted = number(app, first)
+    counted = number(app.env, first)
     label = f"<span>{f'Begin with chapter {counted}' if counted else 'Begin with'}</span>"
     address = app.builder.get_relative_uri(here, first)
-    return f'<p class="begin"><a href="{address}">{label} {title(app, first)}</a></p>'
+    return f'<p class="begin"><a href="{address}">{label} {title(app.env, first)}</a></p>'
 
 
 def chapters(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
-    """Return all parts of the book."""
     return f'<div class="chapters">{"".join(part(app, here, tree) for tree in trees)}</div>'
 
 
@@ -99,11 +132,10 @@ def part(app: Sphinx, here: str, tree: addnodes.toctree) -> str:
 
 
 def chapter(app: Sphinx, here: str, doc: str) -> str:
-    """Return number, title, sentence, minutes and picture of a chapter."""
     shown = shown_of(app, doc)
     takes = f"{shown.minutes} minutes" if shown.minutes else ""
     return (
-        f'<span class="number">{number(app, doc)}</span>'
+        f'<span class="number">{number(app.env, doc)}</span>'
         f'<div><p class="title">{link(app, here, doc)}</p>'
         f'<p class="promise">{escape(shown.promise)}</p>'
         f'<p class="takes">{takes} <span class="seen"></span></p></div>'
@@ -112,34 +144,15 @@ def chapter(app: Sphinx, here: str, doc: str) -> str:
 
 
 def page(app: Sphinx, here: str, doc: str) -> str:
-    """Return number and title of a page that promises nothing."""
-    return f'<span class="number">{number(app, doc)}</span> {link(app, here, doc)}'
+    return f'<span class="number">{number(app.env, doc)}</span> {link(app, here, doc)}'
 
 
 def shown_of(app: Sphinx, doc: str) -> Shown:
-    """Return what the cover shows of a page."""
     return app.env.metadata[doc].get("cover", Shown())
 
 
-def link(app: Sphinx, here: str, doc: str) -> str:
-    """Return the title of a page as a link to it."""
-    return f'<a href="{app.builder.get_relative_uri(here, doc)}">{title(app, doc)}</a>'
-
-
-def title(app: Sphinx, doc: str) -> str:
-    """Return the title of a page."""
-    return escape(app.env.titles[doc].astext())
-
-
-def number(app: Sphinx, doc: str) -> str:
-    """Return the number or the letter of a page, or nothing."""
-    return ".".join(map(str, app.env.toc_secnumbers.get(doc, {}).get("", ())))
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register directives and listeners."""
+def setup(app: Sphinx) -> None:
     app.add_directive("begin", Cover)
     app.add_directive("chapters", Cover)
-    app.connect("doctree-read", look_inside, priority=900)  # figures are made by then
+    app.connect("doctree-read", note_shown, priority=900)  # figures are made by then
     app.connect("doctree-resolved", fill)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

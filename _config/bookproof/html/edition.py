@@ -1,18 +1,22 @@
-"""Say at the foot of each page which edition it belongs to, and take reports of errors.
+"""Name the edition of each page at its foot, take reports of errors, and list all editions.
 
 `bookproof_changes` names the page that tells readers what has changed, and the foot leads to it.
-Where it is known where the site lives, the foot leads to all editions, too.
-A report is a new issue at `bookproof_repository`, in which page, section and version are filled in.
-While that is empty, there is none.
+A report is a new issue at `bookproof_repository`, with page, section and version filled in.
+Where it is known where the site lives, by Sphinx's `html_baseurl`, an edition stays at `v1.0/` below it,
+and `editions.html` lists them all. A build knows only its own edition, which
+it writes to `edition.json`; `list_editions` makes the list of several.
 """
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from html import escape
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from babel.dates import format_date
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -20,46 +24,70 @@ from sphinx.util import logging
 
 from .formulas import prose
 from .outward import address
-from .past_editions import SHELF, written
 
 LOGGER = logging.getLogger(__name__)
 LINK_OF_HEADING = re.compile(r'<a class="headerlink" href="#([^"]+)"[^>]*>.*?</a>')
+LIST = "editions"
+CARD = "edition.json"
+
+
+def folder(version: str) -> str:
+    """Return the folder of an edition, below the site."""
+    return f"v{version}/"
+
+
+def lasting(app: Sphinx, address: str) -> str:
+    """Return the address of a page in its edition, or an empty string where it has none."""
+    site = app.config.html_baseurl
+    return f"{site}{folder(app.config.release)}{address.removeprefix(site)}" if address else ""
+
+
+def written(day: date, language: str = "en") -> str:
+    """Return a date in words of the book's language, whatever that of the machine.
+
+    Example:
+        >>> written(date(2026, 5, 4))
+        '4 May 2026'
+    """
+    return format_date(day, "d MMMM yyyy", locale=language)
+
+
+def published(app: Sphinx) -> str:
+    return app.config.bookproof_book.get("datePublished", "")
 
 
 def edition(app: Sphinx) -> str:
     """Return the version, and its date where `bookproof_book` has one: never that of the build."""
-    published = app.config.bookproof_book.get("datePublished", "")
-    if not published:
+    if not (day := published(app)):
         return f"Version {app.config.release}"
-    day = written(date.fromisoformat(published), app.config.language)
-    return f'Version {app.config.release}, <time datetime="{published}">{day}</time>'
+    words = written(date.fromisoformat(day), app.config.language)
+    return f'Version {app.config.release}, <time datetime="{day}">{words}</time>'
+
+
+# -- The foot of a page -----------------------------------------------------------
 
 
 def report(app: Sphinx, pagename: str, page: str, anchor: str = "", section: str = "") -> str:
     """Return the address of a new issue about a page or one of its sections."""
     place = f"{page}, {section}" if section else page
     where = (address(app, pagename) or pagename) + (f"#{anchor}" if anchor else "")
-    published = app.config.bookproof_book.get("datePublished", "")
-    body = f"Where: {where}\nVersion: {app.config.release} {published}\n\nWhat is wrong:\n"
+    version = f"{app.config.release} {published(app)}"
+    body = f"Where: {where}\nVersion: {version}\n\nWhat is wrong:\n"
     asked = urlencode({"title": f"Error in: {place}", "body": body})
     return escape(f"{app.config.bookproof_repository}/issues/new?{asked}")
 
 
-def sections(doctree: nodes.document) -> dict[str, str]:
-    """Return the titles of a page's sections by their ids, but not that of the page itself."""
-    found = [node for node in doctree.findall(nodes.section) if node["ids"]]
-    return {node["ids"][0]: prose(node.next_node(nodes.title) or node) for node in found[1:]}
-
-
-def add_reports(app: Sphinx, pagename: str, body: str, page: str, titles: dict[str, str]) -> str:
-    """Return a page with a link beside the heading of each section."""
+def add_reports(app: Sphinx, pagename: str, body: str, doctree: nodes.document) -> str:
+    """Return a page with a link beside the heading of each section but the page's own."""
+    found = [node for node in doctree.findall(nodes.section) if node["ids"]][1:]
+    titles = {node["ids"][0]: prose(node.next_node(nodes.title) or node) for node in found}
 
     def behind(link: re.Match[str]) -> str:
         title = titles.get(link[1])
         if title is None:  # an equation's, or a figure's
             return link[0]
         name = f"Report an error in the section {title}"
-        target = report(app, pagename, page, link[1], title)
+        target = report(app, pagename, app.env.titles[pagename].astext(), link[1], title)
         attributes = f'class="report" href="{target}" aria-label="{escape(name)}"'
         return f"{link[0]}<a {attributes}>report an error</a>"
 
@@ -67,40 +95,79 @@ def add_reports(app: Sphinx, pagename: str, body: str, page: str, titles: dict[s
 
 
 def add_foot(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
-    """Add to a page its foot, and to its sections the links to report an error."""
     if doctree is None:
         return
-    title, line = app.env.titles[pagename].astext(), edition(app)
+    line = edition(app)
     if app.config.bookproof_repository:
-        titles = sections(doctree)
-        context["body"] = add_reports(app, pagename, context["body"], title, titles)
-        line += f'. <a href="{report(app, pagename, title)}">Report an error on this page</a>'
-    line = ". ".join([line, *links(app, pagename)])
-    context["body"] += f'\n<p class="edition">{line}</p>\n'
+        context["body"] = add_reports(app, pagename, context["body"], doctree)
+        target = report(app, pagename, app.env.titles[pagename].astext())
+        line += f'. <a href="{target}">Report an error on this page</a>'
+    context["body"] += f'\n<p class="edition">{". ".join([line, *links(app, pagename)])}</p>\n'
 
 
 def links(app: Sphinx, pagename: str) -> Iterator[str]:
-    """Yield the links to what has changed, and to all editions."""
     changes = app.config.bookproof_changes
     if changes in app.env.found_docs and pagename != changes:
         href = app.builder.get_relative_uri(pagename, changes)
         yield f'<a href="{href}">What changed for readers</a>'
     if site := app.config.html_baseurl:
-        yield f'<a href="{site}{SHELF}.html">All editions</a>'
+        yield f'<a href="{site}{LIST}.html">All editions</a>'
 
 
 def check(app: Sphinx, env: BuildEnvironment) -> None:
-    """Warn where the page of changes is none of the book."""
     changes = app.config.bookproof_changes
     if changes and changes not in env.found_docs:
         LOGGER.warning("bookproof_changes must name a page of the book; got %r", changes)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are written."""
-    app.setup_extension(f"{__package__}.past_editions")
+# -- All editions -----------------------------------------------------------------
+
+
+def this_edition(app: Sphinx) -> dict[str, str]:
+    return {"version": app.config.release, "date": published(app)}
+
+
+def list_editions(editions: Iterable[dict[str, str]], language: str = "en", root: str = "") -> str:
+    """Return a list of editions, in their order, with links to their folders below the root.
+
+    Example:
+        >>> print(list_editions([{"version": "1.0", "date": ""}]))
+        <ul class="editions">
+        <li><a href="v1.0/index.html">Version 1.0</a></li>
+        </ul>
+    """
+    lines = []
+    for one in editions:
+        version, day = escape(one["version"]), one["date"]
+        when = f", {written(date.fromisoformat(day), language)}" if day else ""
+        link = f"{root}{folder(version)}index.html"
+        lines.append(f'<li><a href="{link}">Version {version}</a>{when}</li>')
+    return "\n".join(['<ul class="editions">', *lines, "</ul>"])
+
+
+def page_of_editions(app: Sphinx) -> list[tuple[str, dict[str, str], str]]:
+    if not app.config.html_baseurl:
+        return []
+    root = app.builder.get_target_uri(app.config.root_doc)
+    body = (
+        "<h1>All editions</h1>\n"
+        f'<p><a href="{root}">The newest edition</a> is the one to read.\n'
+        "Older ones stay where they were, so that what was cited or assigned can be found again.</p>\n"
+        f"{list_editions([this_edition(app)], app.config.language)}"
+    )
+    return [(LIST, {"title": "All editions", "body": body}, "page.html")]
+
+
+def write_card(app: Sphinx, error: Exception | None) -> None:
+    if error is None and app.builder.format == "html":
+        Path(app.outdir, CARD).write_text(json.dumps(this_edition(app)) + "\n", "utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    app.setup_extension(f"{__package__}.outward")
     app.add_config_value("bookproof_repository", "", "html")
     app.add_config_value("bookproof_changes", "", "html", str)
     app.connect("env-check-consistency", check)
     app.connect("html-page-context", add_foot)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("html-collect-pages", page_of_editions)
+    app.connect("build-finished", write_card)

@@ -21,7 +21,6 @@ class Instructors(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Leave the note, to be kept or taken out when the page is written."""
         self.assert_has_content()
         note = nodes.admonition(classes=["instructors", "no-search"], teaches=True)
         note += nodes.title("", "For instructors")
@@ -40,16 +39,13 @@ def take_out(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def check(app: Sphinx, config: Config) -> None:
-    """Refuse an edition that there is not."""
     if config.bookproof_edition not in EDITIONS:
         rule = f"bookproof_edition must be one of {EDITIONS}"
         raise ConfigError(f"{rule}; got {config.bookproof_edition!r}")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive, and take out what is not to be read before anything counts it."""
+def setup(app: Sphinx) -> None:
     app.add_config_value("bookproof_edition", "", "env")
     app.add_directive("instructors", Instructors)
     app.connect("config-inited", check)
     app.connect("doctree-resolved", take_out, priority=100)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,11 +10,9 @@ from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
-from sphinx_exercise.nodes import (
-    exercise_enumerable_node,
-    exercise_node,
-    solution_node,
-)
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
+
+from .places import around
 
 
 def open_solution(self: HTML5Translator, node: nodes.Element) -> None:
@@ -27,7 +25,6 @@ def open_solution(self: HTML5Translator, node: nodes.Element) -> None:
 
 
 def open_output(self: HTML5Translator, node: nodes.Element) -> None:
-    """Begin the fold of a cell's code or output."""
     label = summary(node["prompt_show"], f" of cell {node['cell']}")
     kind = node.get("kind", "")
     kinds = " ".join(filter(None, ("fold", "hidden-cell", kind)))
@@ -41,7 +38,6 @@ def summary(label: str, which: str) -> str:
 
 
 def close_fold(self: HTML5Translator, node: nodes.Element) -> None:
-    """End a fold."""
     self.body.append("</details>\n")
 
 
@@ -56,7 +52,7 @@ def tidy(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 def name(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Say of each fold of which cell it is, and let the code of a figure follow the figure."""
     for fold in list(doctree.findall(HideCodeCellNode)):
-        cell = cell_around(fold)
+        cell = next((node for node in around(fold) if "cell_index" in node), None)
         fold["cell"] = cell["cell_index"] + 1 if cell is not None else 0
         if cell is None:
             continue
@@ -68,18 +64,8 @@ def name(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             cell.append(fold)
 
 
-def cell_around(node: nodes.Element) -> nodes.Element | None:
-    """Return the cell in which a node stands."""
-    around: nodes.Element | None = node
-    while around is not None and "cell_index" not in around:
-        around = around.parent
-    return around
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Replace how the two libraries write their folds."""
+def setup(app: Sphinx) -> None:
     app.add_node(solution_node, override=True, html=(open_solution, close_fold))
     app.add_node(HideCodeCellNode, override=True, html=(open_output, close_fold))
     app.connect("doctree-resolved", tidy, priority=900)
     app.connect("doctree-resolved", name)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

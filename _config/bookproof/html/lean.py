@@ -56,7 +56,6 @@ def make_lean(app: Sphinx, error: Exception | None) -> None:
 
 
 def uses_theme(app: Sphinx) -> bool:
-    """Tell whether a build makes pages with the theme, or with one that stands on it."""
     builder = app.builder
     return isinstance(builder, StandaloneHTMLBuilder) and any(
         Path(folder).name == THEME for folder in builder.theme.get_theme_dirs()
@@ -64,12 +63,10 @@ def uses_theme(app: Sphinx) -> bool:
 
 
 def pages_of(site: Path) -> Iterator[Path]:
-    """Yield the pages of a site; what lies in ``_static`` are templates."""
     return (page for page in site.rglob("*.html") if "_static" not in page.parts)
 
 
 def remove(static: Path, pages: list[str]) -> None:
-    """Delete the theme's heavy files that no page asks for, and the maps to its sources."""
     for name in HEAVY:
         if not any(f"_static/{name}" in page for page in pages):
             shutil.rmtree(static / name, ignore_errors=True)
@@ -93,7 +90,6 @@ def words_of(pages: Iterable[str], scripts: Iterable[Path]) -> set[str]:
 
 
 def rewrite(file: Path, text: str) -> None:
-    """Write a file, unless it says so already."""
     if file.read_text("utf-8") != text:
         file.write_text(text, "utf-8")
 
@@ -143,7 +139,6 @@ def modes(selectors: str) -> list[tuple[str, str]]:
 
 
 def places(css: str) -> Iterator[tuple[int, str]]:
-    """Yield where each rule about a mode stands, and about what."""
     for rule in RULE.finditer(css):
         for _, rest in modes(rule[2]):
             yield rule.start(), rest
@@ -161,11 +156,8 @@ def pairs(sides: dict[str, dict[str, str]]) -> str:
 
 
 def is_colour(name: str) -> bool:
-    """Tell whether a property is one of colour, by its name."""
     return ("color" in name and name != "color-scheme") or name in ("background", "fill")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Work when all files are written, after the theme has written its own."""
+def setup(app: Sphinx) -> None:
     app.connect("build-finished", make_lean, priority=900)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -60,7 +60,6 @@ def start_server(rundir: Path, timeout: float) -> tuple[Popen[bytes], socket.soc
 
 
 def connected(rundir: Path) -> socket.socket:
-    """Return a connection to the server that listens in a folder."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(str(rundir / SOCKET))
@@ -82,8 +81,7 @@ def start_for_all(app: Sphinx, builder: Builder) -> None:
         katex.KaTeXServer.get()
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the renderer; the name is what `html_math_renderer` is set to."""
+def setup(app: Sphinx) -> None:
     app.setup_extension("sphinxcontrib.katex")
     katex.KATEX_DEFAULT_OPTIONS.update(throwOnError=True, strict="error")
     katex.RENDER_TIMEOUT = PATIENCE
@@ -97,4 +95,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
         inline_renderers=(checked(katex.html_visit_math), None),
         block_renderers=(checked(katex.html_visit_displaymath), None),
     )
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

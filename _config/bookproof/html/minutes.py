@@ -27,7 +27,6 @@ class Minutes(SphinxRole):
     """Stand for the minutes of a part of the page, ``main``, ``deeper`` or ``exercises``."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Leave the place, to be filled when the page was read."""
         if self.text not in PARTS:
             rule = f"minutes are of {', '.join(PARTS)}"
             LOGGER.warning("%s; got %r", rule, self.text, location=self.get_location())
@@ -36,13 +35,11 @@ class Minutes(SphinxRole):
 
 
 def fill(app: Sphinx, doctree: nodes.document) -> None:
-    """Write the minutes where they belong."""
     for place in [node for node in doctree.findall(nodes.inline) if "minutes" in node]:
         place.replace_self(nodes.Text(str(PARTS[place["minutes"]](doctree))))
 
 
 def main(doctree: nodes.document) -> int:
-    """Return the minutes of what stands above the summary."""
     read: list[nodes.Node] = []
     for part in parts_of(doctree):
         if title(part) == END:
@@ -52,7 +49,6 @@ def main(doctree: nodes.document) -> int:
 
 
 def deeper(doctree: nodes.document) -> int:
-    """Return the minutes of what can be skipped."""
     return minutes([part for part in parts_of(doctree) if title(part) == DEEPER])
 
 
@@ -68,13 +64,10 @@ PARTS = {"main": main, "deeper": deeper, "exercises": exercises}
 
 
 def parts_of(doctree: nodes.document) -> list[nodes.Node]:
-    """Return what a page consists of, under its title."""
-    page = next(iter(doctree.findall(nodes.section)), nodes.section())
-    return page.children
+    return next(iter(doctree.findall(nodes.section)), nodes.section()).children
 
 
 def title(part: nodes.Node) -> str:
-    """Return the title of a section; what is none has none."""
     is_section = isinstance(part, nodes.section) and len(part)
     return part[0].astext() if is_section else ""
 
@@ -97,7 +90,6 @@ def read_in(node: nodes.Node) -> Iterator[str]:
 
 
 def is_open(cell: nodes.Element) -> bool:
-    """Tell whether the code of a cell is in sight."""
     if cell.get("nb_element") != "cell_code" or "check" in cell["cell_metadata"]:
         return False
     return cell.get("hide_mode") not in FOLDED and any(
@@ -106,8 +98,6 @@ def is_open(cell: nodes.Element) -> bool:
     )
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the role, and count each page before its parts are put together."""
+def setup(app: Sphinx) -> None:
     app.add_role("minutes", Minutes())
     app.connect("doctree-read", fill, priority=BEFORE_FOLDS)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

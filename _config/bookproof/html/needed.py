@@ -26,8 +26,6 @@ def leave_out(
         context[kind] = [file for file in context[kind] if needed(file)]
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Work on each page, after whoever has added files to it."""
+def setup(app: Sphinx) -> None:
     app.add_config_value("bookproof_only_with", {}, "html")
     app.connect("html-page-context", leave_out, priority=950)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -41,8 +41,6 @@ def count_all_parts(self: TocTreeCollector, env: BuildEnvironment) -> list[str]:
     return [doc for doc, numbers in env.toc_secnumbers.items() if numbers != before.get(doc)]
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Replace how chapters are counted."""
+def setup(app: Sphinx) -> None:
     app.add_config_value("bookproof_lettered", None, "env")
     TocTreeCollector.assign_section_numbers = count_all_parts  # type: ignore[method-assign]
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

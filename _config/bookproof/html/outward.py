@@ -33,12 +33,10 @@ def address(app: Sphinx, pagename: str) -> str:
 
 
 def known(facts: Facts) -> Facts:
-    """Return those facts that are not empty."""
     return {name: fact for name, fact in facts.items() if fact}
 
 
 def book_facts(app: Sphinx) -> Facts:
-    """Return what a machine is told of the book."""
     config, site = app.config, app.config.html_baseurl
     told = dict(config.bookproof_book)
     image = told.pop("image", "")
@@ -55,7 +53,6 @@ def book_facts(app: Sphinx) -> Facts:
 
 
 def chapter_facts(app: Sphinx, pagename: str, title: str, begun: Opening) -> Facts:
-    """Return what a machine is told of a chapter."""
     book = book_facts(app)
     shared = ("author", "inLanguage", "version", "license", "educationalLevel", "datePublished")
     facts = {
@@ -72,7 +69,6 @@ def chapter_facts(app: Sphinx, pagename: str, title: str, begun: Opening) -> Fac
 
 
 def facts_of(app: Sphinx, pagename: str, title: str, doctree: nodes.document) -> Facts:
-    """Return what a machine is told of a page: the cover and the chapters have something to tell."""
     if pagename == app.config.root_doc:
         return book_facts(app) | {"description": description(doctree)}
     begun = opening(doctree)
@@ -80,7 +76,6 @@ def facts_of(app: Sphinx, pagename: str, title: str, doctree: nodes.document) ->
 
 
 def preview(app: Sphinx, pagename: str, title: str, said: str) -> dict[str, str]:
-    """Return what is shown where somebody shares a link, by the names of Open Graph."""
     book = book_facts(app)
     cover = pagename == app.config.root_doc
     told = {
@@ -110,7 +105,6 @@ def head(app: Sphinx, pagename: str, title: str, doctree: nodes.document) -> str
 
 
 def add_head(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
-    """Add to a page's head what machines are told of it."""
     context["pageurl"] = address(app, pagename)
     if pagename in UNLISTED:
         context["metatags"] = '\n<meta name="robots" content="noindex" />'
@@ -147,16 +141,13 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
 
 
 def with_slash(app: Sphinx, config: Config) -> None:
-    """End the address of the site with a slash, as that of a folder."""
     if config.html_baseurl:
         config.html_baseurl = config.html_baseurl.rstrip("/") + "/"
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are written."""
+def setup(app: Sphinx) -> None:
     app.add_config_value("bookproof_book", {}, "html")
     app.connect("config-inited", with_slash)
     app.connect("html-page-context", add_head)
     app.connect("html-collect-pages", page_of_nowhere)
     app.connect("build-finished", finish)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

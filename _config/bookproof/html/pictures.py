@@ -1,11 +1,8 @@
 """Write the pictures that cells compute into the page, so that they have its fonts and colours.
 
-A picture in a file of its own has neither, whatever its style sheet says. One that is made of parts,
-SVGs within an SVG, is written as those, side by side, for the page to stack where it is narrow.
-
-The root, or each part, says in ``aria-label`` what it shows; a picture without a text alternative
-fails a strict build, with the page that it stands on. So does one that brings ids, which would meet
-those of other pictures.
+One that is made of parts, SVGs within an SVG, is written as those, side by side, for the page to stack
+where it is narrow. The root, or each part, says in ``aria-label`` what it shows; a picture without a
+text alternative fails a strict build; so does one with ids, which would meet those of other pictures.
 """
 
 from pathlib import Path
@@ -15,6 +12,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
+
+from .places import around, is_cell
 
 LOGGER = logging.getLogger(__name__)
 SVG = "http://www.w3.org/2000/svg"
@@ -38,54 +37,36 @@ def is_silent(part: ElementTree.Element) -> bool:
     return not part.get("aria-label", "").strip() and part.get("aria-hidden") != "true"
 
 
-def has_ids(part: ElementTree.Element) -> bool:
-    """Say whether anything in a part can be referred to."""
-    return any("id" in element.attrib for element in part.iter())
-
-
-def placed(node: nodes.Element) -> nodes.Element:
-    """Return the innermost node around a node that knows its line."""
-    while not node.line and node.parent is not None:
-        node = node.parent
-    return node
-
-
-def is_computed(image: nodes.image) -> bool:
-    """Say whether an image is in the output of a cell."""
-    around: nodes.Node | None = image
-    while around is not None and around.get("nb_element") != "cell_code_output":
-        around = around.parent
-    return around is not None
-
-
 def place_pictures(app: Sphinx, doctree: nodes.document) -> None:
     """Write computed pictures into a page that was just read, and ask all for their texts."""
     for image in list(doctree.findall(nodes.image)):
         file = Path(app.env.relfn2path(image["uri"])[1])
-        if file.suffix == ".svg" and file.is_file() and is_computed(image):
+        is_computed = any(is_cell(node, "cell_code_output") for node in around(image))
+        if file.suffix == ".svg" and file.is_file() and is_computed:
             image.replace_self(inline(image, parts(file)))
         elif not image.get("alt"):
             LOGGER.warning("this picture has no text alternative", location=placed(image))
 
 
 def inline(image: nodes.image, pieces: list[ElementTree.Element]) -> picture:
-    """Return a picture for the page, and warn of what it must not be."""
     if any(map(is_silent, pieces)):
         LOGGER.warning("this picture has no text alternative", location=placed(image))
-    if any(map(has_ids, pieces)):
+    if any("id" in element.attrib for piece in pieces for element in piece.iter()):
         LOGGER.warning("this picture has ids", location=placed(image))
     markup = [ElementTree.tostring(piece, "unicode").strip() for piece in pieces]
     return picture("", markup="".join(markup).replace(f' xmlns="{SVG}"', ""))
 
 
+def placed(node: nodes.Element) -> nodes.Element:
+    """Return the innermost node around a node that knows its line."""
+    return next((holder for holder in around(node) if holder.line), node)
+
+
 def write_picture(writer: HTML5Translator, node: picture) -> None:
-    """Write a picture into the page."""
     writer.body.append(f'<div class="picture">{node["markup"]}</div>\n')
     raise nodes.SkipNode
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are read."""
+def setup(app: Sphinx) -> None:
     app.add_node(picture, html=(write_picture, None))
     app.connect("doctree-read", place_pictures, priority=BEFORE_IMAGES_ARE_COLLECTED)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

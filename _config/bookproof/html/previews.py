@@ -22,7 +22,6 @@ KINDS = re.compile(r'class="(math|claim|literal-block-wrapper|citation)\b|id="te
 
 
 def write_previews(app: Sphinx, exception: Exception | None) -> None:
-    """Write a script for each page that others refer to, after a build that came to its end."""
     if exception or app.builder.format != "html":
         return
     folder = app.outdir / "_static" / "previews"
@@ -55,12 +54,10 @@ def things(text: str, ids: set[str]) -> dict[str, str]:
 
 
 def is_thing(match: re.Match[str]) -> bool:
-    """Tell whether what has an id is of a kind that is shown."""
     return match["tag"] == "figure" or bool(KINDS.search(match["attributes"]))
 
 
 def shown(text: str, match: re.Match[str]) -> str:
-    """Return an element; a term with what is said of it."""
     if match["tag"] == "dt":
         return text[match.start() : end_of(text, text.index("<dd", match.end()), "dd")]
     return text[match.start() : end_of(text, match.start(), match["tag"])]
@@ -88,7 +85,5 @@ def write(file: Path, page: str, found: dict[str, str]) -> None:
     file.write_text(f"bookPreviews[{json.dumps(page)}] = {json.dumps(found)};\n", "utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to the end of a build."""
+def setup(app: Sphinx) -> None:
     app.connect("build-finished", write_previews, priority=900)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

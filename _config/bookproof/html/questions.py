@@ -26,7 +26,6 @@ def head_exercises(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def heading(place: nodes.Element, words: list[nodes.Node], name: str) -> nodes.rubric:
-    """Make a heading for a place, which is no section of its own."""
     level = 1
     while (place := place.parent) is not None:
         level += isinstance(place, nodes.section)
@@ -53,7 +52,6 @@ def is_quiz(found: nodes.definition_list) -> bool:
 
 
 def question(item: nodes.Element) -> list[nodes.Element]:
-    """Make a heading and a list of an item's term and definition."""
     term, definition = item[0], item[-1]
     rubric = heading(item, term.children, "quiz-question")
     rubric["ids"] = [name_of("quiz", term)]
@@ -82,15 +80,12 @@ def pieces(words: list[nodes.Node]) -> Iterator[nodes.Node]:
 
 
 def answer_after(quiz: nodes.Element) -> nodes.Element | None:
-    """Return the label of the fold that follows a question, if one does."""
     after = quiz.next_node(descend=False, siblings=True)
     if after is None or "sd-dropdown" not in after.get("classes", []):
         return None
     return next(iter(after.findall(lambda node: type(node).__name__ == "dropdown_title")), None)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Work on the finished page."""
+def setup(app: Sphinx) -> None:
     app.connect("doctree-resolved", head_exercises, priority=900)
     app.connect("doctree-resolved", head_questions, priority=900)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -22,6 +22,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from .outward import address
+from .places import title
 
 LOGGER = logging.getLogger(__name__)
 LIST = ".redirects"  # lies in the site
@@ -57,29 +58,22 @@ class Redirect:
 
     @property
     def hash(self) -> str:
-        """Return the part of the address that names a place in the new page."""
         return f"#{self.anchor}" if self.anchor else ""
 
 
-def place(app: Sphinx) -> Path | None:
-    """Return the file with the redirects, if there is one."""
-    name = app.config.bookproof_redirects
-    return Path(app.confdir, name) if name else None
+def lines_of(app: Sphinx) -> list[str]:
+    file = Path(app.confdir, app.config.bookproof_redirects)
+    return file.read_text("utf-8").splitlines() if file.is_file() else []
 
 
 def redirects(app: Sphinx) -> list[Redirect]:
     """Return all redirects whose lines can be understood."""
-    file = place(app)
-    lines = file.read_text("utf-8").splitlines() if file and file.is_file() else []
-    found = ((number, LINE.fullmatch(line.strip())) for number, line in enumerate(lines, 1))
+    found = ((number, LINE.fullmatch(line.strip())) for number, line in enumerate(lines_of(app), 1))
     return [
         Redirect(match["old"], match["part"] or "", match["new"], match["anchor"] or "", number)
         for number, match in found
         if match
     ]
-
-
-# -- Parts of pages -----------------------------------------------------------------
 
 
 def add_moved(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
@@ -89,7 +83,7 @@ def add_moved(app: Sphinx, pagename: str, template: str, context: Any, doctree: 
     moved = [
         f'<p id="{escape(one.part)}">This part of the page is now in'
         f' <a href="{app.builder.get_relative_uri(pagename, one.new)}{escape(one.hash)}">'
-        f"{escape(app.env.titles[one.new].astext())}</a>.</p>"
+        f"{title(app.env, one.new)}</a>.</p>"
         for one in redirects(app)
         if one.old == pagename and one.part and one.new in app.env.titles
     ]
@@ -97,45 +91,31 @@ def add_moved(app: Sphinx, pagename: str, template: str, context: Any, doctree: 
         context["body"] += f'\n<div class="moved no-search">{"".join(moved)}</div>\n'
 
 
-# -- Pages --------------------------------------------------------------------------
-
-
 def write_pages(app: Sphinx, error: Exception | None) -> None:
     """Write the pages that lead on, and remove those that nothing asks for any more."""
     if error or app.builder.format != "html":
         return
-    leading = [one for one in redirects(app) if leads(app, one)]
-    site, noted = Path(app.outdir), Path(app.outdir, LIST)
+    docs, site, noted = app.env.found_docs, Path(app.outdir), Path(app.outdir, LIST)
+    moved = [r for r in redirects(app) if not r.part and r.old not in docs and r.new in docs]
     before = json.loads(noted.read_text("utf-8")) if noted.is_file() else []
-    for old in set(before) - {one.old for one in leading} - app.env.found_docs:
-        file_of(site, old).unlink(missing_ok=True)
-    for one in leading:
-        file = file_of(site, one.old)
+    for old in set(before) - {one.old for one in moved} - docs:
+        (site / f"{old}.html").unlink(missing_ok=True)
+    for one in moved:
+        file = site / f"{one.old}.html"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(page(app, one), "utf-8")
-    noted.write_text(json.dumps(sorted(one.old for one in leading)), "utf-8")
-
-
-def leads(app: Sphinx, one: Redirect) -> bool:
-    """Tell whether a page is to be written that leads on."""
-    return not one.part and one.old not in app.env.found_docs and one.new in app.env.found_docs
+    noted.write_text(json.dumps(sorted(one.old for one in moved)), "utf-8")
 
 
 def page(app: Sphinx, one: Redirect) -> str:
-    """Return a page that leads on."""
     page = escape(app.builder.get_relative_uri(one.old, one.new))
     return PAGE.format(
         language=app.config.language,
-        title=escape(app.env.titles[one.new].astext()),
+        title=title(app.env, one.new),
         page=page,
         link=page + escape(one.hash),
         canonical=escape(address(app, one.new)) or page,
     )
-
-
-def file_of(site: Path, page: str) -> Path:
-    """Return the file of a page."""
-    return site / f"{page}.html"
 
 
 # -- What is refused ----------------------------------------------------------------
@@ -143,30 +123,29 @@ def file_of(site: Path, page: str) -> Path:
 
 def check(app: Sphinx, error: Exception | None) -> None:
     """Warn of each line that leads nowhere, once all pages are written."""
-    file = place(app)
-    if error or file is None or app.builder.format != "html":
+    file = Path(app.confdir, app.config.bookproof_redirects)
+    if error or not app.config.bookproof_redirects or app.builder.format != "html":
         return
     if not file.is_file():
         return LOGGER.warning("bookproof_redirects names %s, which is not there", file)
-    for number, why in faults(app, file.read_text("utf-8").splitlines()):
+    for number, why in faults(app):
         LOGGER.warning(why, location=f"{file}:{number}")
 
 
-def faults(app: Sphinx, lines: list[str]) -> Iterator[tuple[int, str]]:
+def faults(app: Sphinx) -> Iterator[tuple[int, str]]:
     """Yield what is wrong with the redirects, by their lines."""
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines_of(app), 1):
         if line.strip() and not line.startswith("#") and not LINE.fullmatch(line.strip()):
             yield number, f"a redirect reads 'old -> new'; got {line!r}"
     seen: set[tuple[str, str]] = set()
     for one in redirects(app):
-        for why in faults_of_old(app, one, seen), faults_of_new(app, one):
+        for why in fault_of_old(app, one, seen), fault_of_new(app, one):
             if why:
                 yield one.line, why
         seen.add((one.old, one.part))
 
 
-def faults_of_old(app: Sphinx, one: Redirect, seen: set[tuple[str, str]]) -> str:
-    """Say what is wrong with the address that was."""
+def fault_of_old(app: Sphinx, one: Redirect, seen: set[tuple[str, str]]) -> str:
     if (one.old, one.part) in seen:
         return "what was leads to one place; got a second one"
     is_there = one.old in app.env.found_docs
@@ -179,12 +158,10 @@ def faults_of_old(app: Sphinx, one: Redirect, seen: set[tuple[str, str]]) -> str
     return ""
 
 
-def faults_of_new(app: Sphinx, one: Redirect) -> str:
-    """Say what is wrong with the address that is; one that moved on itself is no page."""
+def fault_of_new(app: Sphinx, one: Redirect) -> str:
     if one.new not in app.env.found_docs:
         return f"a redirect leads to a page of the book; got {one.new}"
-    places = [(r.old, r.part) for r in redirects(app)]
-    moved_on = bool(one.anchor) and (one.new, one.anchor) in places
+    moved_on = (one.new, one.anchor) in [(r.old, r.part) for r in redirects(app)]
     if one.anchor and (moved_on or one.anchor not in ids(app, one.new)):
         return f"a redirect leads to a part of a page; {one.new} has no {one.anchor}"
     return ""
@@ -192,14 +169,12 @@ def faults_of_new(app: Sphinx, one: Redirect) -> str:
 
 def ids(app: Sphinx, name: str) -> list[str]:
     """Return the ids of a page as it was written."""
-    return re.findall(r'\sid="([^"]+)"', file_of(Path(app.outdir), name).read_text("utf-8"))
+    return re.findall(r'\sid="([^"]+)"', Path(app.outdir, f"{name}.html").read_text("utf-8"))
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Say where parts went as pages are written, and lead on from pages once all are there."""
+def setup(app: Sphinx) -> None:
     app.setup_extension(f"{__package__}.outward")
     app.add_config_value("bookproof_redirects", "", "html", str)
     app.connect("html-page-context", add_moved, priority=300)
     app.connect("build-finished", check, priority=400)  # before the build counts its warnings
     app.connect("build-finished", write_pages, priority=800)  # after old pages are removed
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

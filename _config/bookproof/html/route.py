@@ -5,8 +5,8 @@ The list shows the sections' own titles; each passage says that it is one, and l
 """
 
 import re
-from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -14,12 +14,13 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from .places import containers
+
 LOGGER = logging.getLogger(__name__)
 STOP = re.compile(r"(?P<doc>\S+)\.md#(?P<anchor>\S+) (?P<minutes>\d+)")
 
 
-@dataclass(frozen=True)
-class Stop:
+class Stop(NamedTuple):
     """A passage: the page, the section, and how long it takes."""
 
     doc: str
@@ -27,17 +28,11 @@ class Stop:
     minutes: int
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(NamedTuple):
     """The stops in their order, and the page that lists them."""
 
     home: str = ""
     stops: tuple[Stop, ...] = ()
-
-    @property
-    def minutes(self) -> int:
-        """Return how long all takes."""
-        return sum(stop.minutes for stop in self.stops)
 
 
 class RouteDirective(SphinxDirective):
@@ -46,7 +41,6 @@ class RouteDirective(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Leave the place, to be filled when all pages are read."""
         lines = {line: STOP.fullmatch(line) for line in self.content if line}
         for line in [line for line, found in lines.items() if not found]:
             LOGGER.warning("route: a line is PAGE.md#SECTION MINUTES; got %r", line)
@@ -56,12 +50,10 @@ class RouteDirective(SphinxDirective):
 
 
 def route_of(env: BuildEnvironment) -> Route:
-    """Return the route of the book, which may be empty."""
     return vars(env).get("bookproof_route", Route())
 
 
 def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    """Drop the route with the page that lists it."""
     if route_of(env).home == docname:
         vars(env)["bookproof_route"] = Route()
 
@@ -88,7 +80,7 @@ def title(env: BuildEnvironment, stop: Stop) -> str:
 def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Write the list of stops where it belongs, and mark the passages of a page."""
     route = route_of(app.env)
-    for place in [node for node in doctree.findall(nodes.container) if "route" in node]:
+    for place in containers(doctree, "route"):
         stops = "".join(f"<li>{entry(app, docname, stop)}</li>" for stop in route.stops)
         text = f'<ol class="route" id="route">{stops}</ol>'
         place.replace_self(nodes.raw("", text, format="html"))
@@ -100,15 +92,17 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 def entry(app: Sphinx, here: str, stop: Stop) -> str:
     """Return the title of a passage as a link to it, its chapter and its minutes."""
     chapter = escape(app.env.titles[stop.doc].astext())
+    address = f"{app.builder.get_relative_uri(here, stop.doc)}#{stop.anchor}"
     about = f"<small>{chapter}, {stop.minutes} minutes</small>"
-    return f'<a href="{address(app, here, stop)}">{escape(title(app.env, stop))}</a> {about}'
+    return f'<a href="{address}">{escape(title(app.env, stop))}</a> {about}'
 
 
 def mark(app: Sphinx, doctree: nodes.document, route: Route, index: int) -> None:
     """Say above a passage which stop it is, and behind it where the next one is."""
     stop, following = route.stops[index], route.stops[index + 1 : index + 2]
     home = f"{app.builder.get_relative_uri(stop.doc, route.home)}#route"
-    name = f'<a href="{home}">{route.minutes}-minute route</a>'
+    minutes = sum(stop.minutes for stop in route.stops)
+    name = f'<a href="{home}">{minutes}-minute route</a>'
     for section in doctree.findall(nodes.section):
         if stop.anchor in section["ids"]:
             section.insert(1, line(f"Stop {index + 1} of {len(route.stops)} on the {name}"))
@@ -117,19 +111,11 @@ def mark(app: Sphinx, doctree: nodes.document, route: Route, index: int) -> None
 
 
 def line(text: str) -> nodes.raw:
-    """Make a line of the route."""
     return nodes.raw("", f'<p class="route-stop">{text}</p>', format="html")
 
 
-def address(app: Sphinx, here: str, stop: Stop) -> str:
-    """Return where a passage begins, as seen from a page."""
-    return f"{app.builder.get_relative_uri(here, stop.doc)}#{stop.anchor}"
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive and listeners."""
+def setup(app: Sphinx) -> None:
     app.add_directive("route", RouteDirective)
     app.connect("env-purge-doc", forget)
     app.connect("env-get-updated", marked)
     app.connect("doctree-resolved", fill)
-    return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,24 +1,22 @@
-"""Write what the search page looks through: the prose of each section, as one script.
+"""Write what the search page looks through, as one script, which also loads from a folder.
 
-A script also loads from a folder, where no page may fetch another.
-A section knows its heading, the terms that it defines (in bold), its prose, and words that stand
-in no prose: the names of letters and signs in its formulas, and of things in its code.
-Checks, output, solutions and folds that hide an answer are left out, and what is marked `no-search`.
+A section has its heading, the terms that it defines (in bold), its prose, and words beside the prose:
+the names of letters and signs in its formulas, and of things in its code. Left out are checks, output,
+solutions, folds that hide an answer, and what is marked `no-search`.
 """
 
 import json
 import keyword
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 
 from .formulas import names, plain, prose
+from .places import around, reading_order
 
 SCRIPT = "sections.js"
 NAME = re.compile(r"[A-Za-z_]\w{2,}")
@@ -47,7 +45,6 @@ def begins(node: nodes.Node) -> bool:
 
 
 def anchor(node: nodes.Element) -> str:
-    """Return the id that leads to a place."""
     owner = node if isinstance(node, nodes.section) else node[0]
     return owner["ids"][0] if isinstance(owner, nodes.Element) and owner["ids"] else ""
 
@@ -69,7 +66,6 @@ def unspoken(node: nodes.Node) -> bool:
 
 
 def within(node: nodes.Element) -> Iterator[nodes.Node]:
-    """Return what stands in a section and not in one of its own sections."""
     for child in node.children:
         if not (hidden(child) or begins(child)):
             yield child
@@ -77,7 +73,6 @@ def within(node: nodes.Element) -> Iterator[nodes.Node]:
 
 
 def heading(node: nodes.Element) -> str:
-    """Return what a place is called."""
     if isinstance(node, addnodes.desc):
         return str(node[0].get("fullname") or node[0].astext())
     return prose(node[0])
@@ -107,49 +102,30 @@ def section(node: nodes.Element) -> list[Any]:
     return [anchor(node), heading(node), defined(node), text, words(node, text)]
 
 
-def kept(app: Sphinx, docname: str) -> Path:
-    """Return the file that keeps the sections of a page, beside its tree."""
-    return app.doctreedir / f"{docname}.sections"
-
-
 def keep_sections(app: Sphinx, docname: str, template: str, context: Any, tree: Any) -> None:
-    """Keep the sections of a page that is being written."""
     if tree is not None:
-        found = [section(node) for node in tree.findall(begins) if not inside_hidden(node)]
+        found = [
+            section(node) for node in tree.findall(begins) if not any(map(hidden, around(node)))
+        ]
         text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-        kept(app, docname).write_text(text, "utf-8")
-
-
-def inside_hidden(node: nodes.Node | None) -> bool:
-    """Tell whether a node stands in something that is not searched."""
-    return node is not None and (hidden(node) or inside_hidden(node.parent))
-
-
-def reading_order(env: BuildEnvironment) -> list[str]:
-    """Return all pages, those of the table of contents first and in its order."""
-    order: list[str] = []
-    queue = [env.config.root_doc]
-    while queue:
-        order.append(queue.pop(0))
-        queue = [*env.toctree_includes.get(order[-1], []), *queue]
-    unique = dict.fromkeys([*order, *sorted(env.found_docs)])
-    return [docname for docname in unique if docname in env.found_docs]
+        (app.doctreedir / f"{docname}.sections").write_text(text, "utf-8")
 
 
 def write_script(app: Sphinx, exception: Exception | None) -> None:
     """Join the sections of all pages in one script."""
     if exception or app.builder.format != "html":
         return
-    pages = []
-    for docname in reading_order(app.env):
+    pages, found = [], app.env.found_docs
+    for docname in dict.fromkeys([*reading_order(app.env), *sorted(found)]):
+        if docname not in found:
+            continue
+        kept = (app.doctreedir / f"{docname}.sections").read_text("utf-8")
         title = json.dumps(app.env.titles[docname].astext(), ensure_ascii=False)
         uri = json.dumps(app.builder.get_target_uri(docname))
-        pages.append(f"[{uri},{title},{kept(app, docname).read_text('utf-8')}]")
+        pages.append(f"[{uri},{title},{kept}]")
     (app.outdir / SCRIPT).write_text("var PAGES = [\n" + ",\n".join(pages) + "\n];\n", "utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are written."""
+def setup(app: Sphinx) -> None:
     app.connect("html-page-context", keep_sections)
     app.connect("build-finished", write_script)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,11 +7,10 @@ from functools import cache, partial
 from html import escape
 from typing import Any
 
-from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from .cover import number, title
+from .places import number, title
 
 
 def listed(app: Sphinx, docname: str, label: str | None) -> str | None:
@@ -20,28 +19,25 @@ def listed(app: Sphinx, docname: str, label: str | None) -> str | None:
         return label or "Index"
     if docname not in app.env.titles:
         return None
-    counted = number(app, docname)
-    return f"{counted}. {title(app, docname)}" if counted else title(app, docname)
+    counted = number(app.env, docname)
+    return f"{counted}. {title(app.env, docname)}" if counted else title(app.env, docname)
 
 
 def parts(app: Sphinx) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return the name of each part, with the document and the title of each of its pages."""
-    trees = app.env.get_doctree(app.env.config.root_doc).findall(addnodes.toctree)
     found = []
-    for tree in trees:
+    for tree in app.env.get_doctree(app.env.config.root_doc).findall(addnodes.toctree):
         pages = [(doc, listed(app, doc, label)) for label, doc in tree["entries"]]
         found.append((escape(tree["caption"] or ""), [(doc, name) for doc, name in pages if name]))
     return found
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Let the template ask for the parts, which are found once, when the first page is written."""
-    found_once = cache(partial(parts, app))
+def setup(app: Sphinx) -> None:
+    found_once = cache(partial(parts, app))  # when the first page is written
 
     def hand_over(
-        app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document
+        app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any
     ) -> None:
         context["book_parts"] = found_once
 
     app.connect("html-page-context", hand_over)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,6 +9,8 @@ import ast
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .places import is_cell
+
 WHOLE, PARTLY = "Wrong on purpose", "Wrong on purpose: the marked lines"
 
 
@@ -18,19 +20,13 @@ def wrong_lines(code: str) -> list[int]:
         statements = ast.parse(code).body
     except SyntaxError:  # of a cell that is no Python the other parts speak
         return []
-    wrong = [statement for statement in statements if any(map(is_broken, defined_by(statement)))]
-    return [line for found in wrong for line in range(first_line(found), last_line(found) + 1)]
-
-
-def first_line(statement: ast.stmt) -> int:
-    """Return where a statement begins, decorators included."""
-    decorators = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def last_line(statement: ast.stmt) -> int:
-    """Return where a statement ends."""
-    return statement.end_lineno or statement.lineno
+    wrong: list[int] = []
+    for statement in statements:
+        if any(name.lower().lstrip("_").startswith("broken") for name in defined_by(statement)):
+            decorators = [node.lineno for node in getattr(statement, "decorator_list", [])]
+            first = min([statement.lineno, *decorators])
+            wrong += range(first, (statement.end_lineno or first) + 1)
+    return wrong
 
 
 def defined_by(statement: ast.stmt) -> list[str]:
@@ -41,15 +37,9 @@ def defined_by(statement: ast.stmt) -> list[str]:
     return [node.id for node in stored if isinstance(node.ctx, ast.Store)]
 
 
-def is_broken(name: str) -> bool:
-    """Tell by its name whether something is wrong on purpose."""
-    return name.lower().lstrip("_").startswith("broken")
-
-
 def mark_wrong_cells(app: Sphinx, doctree: nodes.document) -> None:
-    """Mark cells that define something broken, on a page that was just read."""
     for cell in list(doctree.findall(nodes.container)):
-        if cell.get("nb_element") != "cell_code" or not len(cell):
+        if not is_cell(cell) or not len(cell):
             continue
         for code in list(cell[0].findall(nodes.literal_block)):
             if not (lines := wrong_lines(code.astext())):
@@ -64,7 +54,5 @@ def mark_wrong_cells(app: Sphinx, doctree: nodes.document) -> None:
             cell["classes"].append("wholly" if whole else "partly")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Look at each page that was just read."""
+def setup(app: Sphinx) -> None:
     app.connect("doctree-read", mark_wrong_cells, priority=450)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -32,65 +32,55 @@ class Block:
 
     @property
     def start(self) -> int:
-        """The line of the first line of the body."""
+        """The line on which the body begins."""
         return self.body[0][0] if self.body else self.line + 1
 
     @property
     def source(self) -> list[str]:
-        """The lines of the body."""
         return [line for _, line in self.body]
 
     @property
     def code(self) -> str:
-        """The body as one string."""
         return "\n".join(self.source)
 
     @property
     def tags(self) -> str:
-        """The tags of a code cell, as written."""
         return self.options.get("tags", "")
 
     @property
     def is_check(self) -> bool:
-        """Whether the cell is the check of a claim."""
         return "check" in self.options
 
     @property
     def is_open(self) -> bool:
-        """Whether a reader sees the code without opening a fold."""
         return not self.is_check and not HIDDEN.search(self.tags)
 
 
 @dataclass
 class Page:
-    """A page of MyST Markdown."""
+    """A page of MyST Markdown; ``blocks`` are fenced blocks that are not inside another one."""
 
     path: Path
     text: str
 
     @classmethod
     def read(cls, path: Path) -> "Page":
-        """Read a page from its file."""
         return cls(path, path.read_text("utf-8"))
 
     @property
     def name(self) -> str:
-        """The name of the file without its extension."""
         return self.path.stem
 
     @cached_property
     def lines(self) -> list[str]:
-        """All lines of the page."""
         return self.text.splitlines()
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """The fenced blocks that are not inside another block."""
         return list(_blocks(self.lines))
 
     @cached_property
     def cells(self) -> list[Block]:
-        """The code cells."""
         return [block for block in self.blocks if block.kind == "code-cell"]
 
     @cached_property
@@ -140,7 +130,6 @@ class Book:
 
     @classmethod
     def read(cls, docs: Path, settings: Path) -> "Book":
-        """Read the pages of a folder and the settings."""
         book = cls(settings.resolve().parents[1], tomllib.loads(settings.read_text("utf-8")), [])
         skipped = set(book.settings["pages"]["skipped_folders"])
         files = (file for file in sorted(docs.rglob("*.md")) if not skipped & set(file.parts))

@@ -1,11 +1,9 @@
 """Make a notebook of each page whose code a reader can see, beside the site, as it is written.
 
-It has what the page says and the code that the page runs, and needs the book's package and Jupyter
-alone: its first cell installs the edition that it belongs to, from the site, if it is known where that
-lives; a package that is there already is left alone, and one of another edition is named.
-A page of an edition without solutions makes a notebook without them.
-The page says where it can be had: to be downloaded, and, where the repository is known and lies at
-GitHub, to be opened at Colab and Binder, which find it under the tag `notebooks-v1.0` of its version.
+It needs the book's package and Jupyter alone: its first cell installs its edition from the site, where
+the address of that is known; a package that is there is left alone, and one of another edition is named.
+The page offers it to be downloaded and, where the repository is at GitHub, to be opened at Colab and
+Binder, which find it under the tag `notebooks-v1.0` of its version.
 """
 
 import json
@@ -15,8 +13,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from ..html.past_editions import folder
-from .cells import cells_of
+from ..html.edition import folder
+from .cells import cells_of, code
 from .numbering import numbered
 
 FOLDER = "notebooks"
@@ -56,49 +54,26 @@ def install(app: Sphinx) -> dict[str, Any]:
         missing = FROM_SITE.format(address=f"{site}{folder(version)}{wheel(package, version)}")
     else:  # no index has it, and a stranger may call something else so there
         missing = BY_HAND.format(package=package, version=version)
-    return {
-        "cell_type": "code",
-        "execution_count": None,
-        "metadata": {"jupyter": {"source_hidden": True}},
-        "outputs": [],
-        "source": INSTALL.format(package=package, version=version, missing=missing),
-    }
+    source = INSTALL.format(package=package, version=version, missing=missing)
+    return code(source, {"tags": ["hide-input"]})
 
 
 def wheel(package: str, version: str) -> str:
-    """Return the name of a package's wheel, which lies beside its edition of the site.
-
-    Example:
-        >>> wheel("tiny", "1.0")
-        'tiny-1.0-py3-none-any.whl'
-    """
+    """Return the name of a package's wheel, which lies beside its edition of the site."""
     return f"{package}-{version}-py3-none-any.whl"
 
 
-def ref(version: str) -> str:
-    """Return the name under which the repository has the notebooks of an edition.
-
-    Example:
-        >>> ref("1.0")
-        'notebooks-v1.0'
-    """
-    return f"{FOLDER}-v{version}"
-
-
 def place(pagename: str) -> str:
-    """Return where the notebook of a page lies in the site."""
     return f"{FOLDER}/{pagename.rpartition('/')[2]}.ipynb"
 
 
 def links(app: Sphinx, pagename: str, context: dict[str, Any]) -> str:
-    """Return the line that offers a notebook."""
     name = place(pagename)
-    offered = [
-        f'<a href="{context["pathto"](name, 1)}" download>Download this page as a notebook</a>'
-    ]
+    here = context["pathto"](name, 1)
+    offered = [f'<a href="{here}" download>Download this page as a notebook</a>']
     if (repository := app.config.bookproof_repository.rstrip("/")).startswith(GITHUB):
         project, file = repository.removeprefix(GITHUB), Path(name).name
-        where = ref(app.config.release)
+        where = f"{FOLDER}-v{app.config.release}"  # a tag
         colab = f"https://colab.research.google.com/github/{project}/blob/{where}/{file}"
         binder = f"https://mybinder.org/v2/gh/{project}/{where}?labpath={file}"
         offered += [f'<a href="{colab}">open it in Colab</a>', f'<a href="{binder}">in Binder</a>']
@@ -106,11 +81,7 @@ def links(app: Sphinx, pagename: str, context: dict[str, Any]) -> str:
 
 
 def write(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
-    """Write the notebook of a page, and offer it at the foot of the page."""
-    if doctree is None:
-        return
-    made = notebook(app, pagename, doctree)
-    if made is None:
+    if doctree is None or (made := notebook(app, pagename, doctree)) is None:
         return
     file = Path(app.outdir, place(pagename))
     file.parent.mkdir(exist_ok=True)
@@ -118,8 +89,6 @@ def write(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any)
     context["body"] += links(app, pagename, context)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are written, before their foot is."""
+def setup(app: Sphinx) -> None:
     app.setup_extension(f"{__name__}.quiz")
     app.connect("html-page-context", write, priority=400)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,7 +7,8 @@ from typing import Any
 from docutils import nodes
 from sphinx_exercise.nodes import solution_node
 
-from ..html.tags import Tag
+from ..html.elements import Tag
+from ..html.places import is_cell
 from .markdown import block, within, written
 
 Cell = dict[str, Any]
@@ -25,7 +26,6 @@ def cells_of(page: nodes.Node) -> Iterator[Cell]:
 
 
 def text(source: str) -> Cell:
-    """Make a cell of Markdown."""
     return {"cell_type": "markdown", "metadata": {}, "source": source.strip()}
 
 
@@ -36,17 +36,11 @@ def code(source: str, metadata: dict[str, Any]) -> Cell:
         source = f"# checks: {name.replace('-', ' ')}\n{source}"
     if name or "hide-input" in metadata.get("tags", ()):
         options = {"jupyter": {"source_hidden": True}}
-    return {
-        "cell_type": "code",
-        "execution_count": None,
-        "metadata": options,
-        "outputs": [],
-        "source": source,
-    }
+    empty: dict[str, Any] = {"execution_count": None, "outputs": []}
+    return {"cell_type": "code", "metadata": options, "source": source, **empty}
 
 
 def walked(node: nodes.Node, level: int) -> Iterator[Cell]:
-    """Yield a part of a page, piece by piece."""
     if isinstance(node, nodes.section):
         level += 1
     if isinstance(node, nodes.title) and isinstance(node.parent, nodes.section):
@@ -58,35 +52,21 @@ def walked(node: nodes.Node, level: int) -> Iterator[Cell]:
     elif isinstance(node, solution_node):
         yield text("**Solution**")
         yield from inside(node, level)
-    elif "sd-dropdown" in node_classes(node):
+    elif isinstance(node, nodes.Element) and "sd-dropdown" in node["classes"]:
         yield text(FOLD.format("Answer", written(node.children[1:])))
     elif "claim" in getattr(node, "attributes", {}):
         yield text(f"> **Claim.** {within(node.children[0])}")
-    elif isinstance(node, (nodes.document, nodes.section)) or holds_cells(node):
+    elif isinstance(node, (nodes.document, nodes.section)) or any(
+        is_cell(part) or isinstance(part, Tag) for part in node.findall()
+    ):
         yield from inside(node, level)
     else:
         yield text(block(node))
 
 
 def inside(node: nodes.Node, level: int) -> Iterator[Cell]:
-    """Yield what a node holds."""
     for child in node.children:
         yield from walked(child, level)
-
-
-def holds_cells(node: nodes.Node) -> bool:
-    """Tell whether cells stand in a node, or boxes that may hold some."""
-    return any(is_cell(part) or isinstance(part, Tag) for part in node.findall())
-
-
-def node_classes(node: nodes.Node) -> list[str]:
-    """Return the classes of a node; a text has none."""
-    return list(node["classes"]) if isinstance(node, nodes.Element) else []
-
-
-def is_cell(node: nodes.Node) -> bool:
-    """Tell whether a node is a cell of code."""
-    return isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
 
 
 def cell(node: nodes.Element) -> Iterator[Cell]:
@@ -94,7 +74,7 @@ def cell(node: nodes.Element) -> Iterator[Cell]:
     sources = (
         block
         for part in node.findall(nodes.container)
-        if part.get("nb_element") == "cell_code_source"
+        if is_cell(part, "cell_code_source")
         for block in part.findall(nodes.literal_block)
     )
     for source in sources:
@@ -104,7 +84,6 @@ def cell(node: nodes.Element) -> Iterator[Cell]:
 
 
 def box(tag: Tag, level: int) -> Iterator[Cell]:
-    """Yield what a box holds; the place to commit oneself needs a page."""
     if 'class="commit"' in tag["open"] or tag["open"].startswith("summary"):
         return
     yield from inside(tag, level)

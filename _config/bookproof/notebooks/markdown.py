@@ -7,7 +7,7 @@ from textwrap import indent
 from docutils import nodes
 from sphinx import addnodes
 
-from ..html.tags import Tag
+from ..html.elements import Tag
 
 Writer = Callable[[nodes.Element], str]
 LETTERS = re.compile(r"([\\`*_{}\[\]$<>])")  # that Markdown would take for its own
@@ -37,7 +37,6 @@ def line(node: nodes.Node) -> str:
 
 
 def within(node: nodes.Node) -> str:
-    """Write what a node of a line holds."""
     return "".join(map(line, node.children))
 
 
@@ -45,19 +44,16 @@ def within(node: nodes.Node) -> str:
 
 
 def formula(node: nodes.math_block) -> str:
-    """Write a formula, with its number if it has one."""
     tag = f" \\tag{{{node['number']}}}" if isinstance(node.get("number"), str) else ""
     return f"$$\n{node.astext()}{tag}\n$$"
 
 
 def code(node: nodes.literal_block) -> str:
-    """Write code that is shown and not run."""
     language = "python" if "python" in node.get("language", "") else ""
     return f"```{language}\n{node.astext()}\n```"
 
 
 def listed(node: nodes.Element) -> str:
-    """Write a list."""
     numbered = isinstance(node, nodes.enumerated_list)
     items = []
     for number, item in enumerate(node.children, 1):
@@ -67,7 +63,6 @@ def listed(node: nodes.Element) -> str:
 
 
 def defined(node: nodes.definition_list) -> str:
-    """Write terms with what they mean."""
     pairs = [(within(item[0]), written(item[-1].children)) for item in node.children]
     return "\n\n".join(f"**{term}**\n\n{meaning}" for term, meaning in pairs)
 
@@ -80,12 +75,10 @@ def table(node: nodes.table) -> str:
 
 
 def cell(entry: nodes.Node) -> str:
-    """Write a cell of a table."""
     return " ".join(within(part) for part in entry.children).replace("|", "\\|")
 
 
 def quoted(node: nodes.Element) -> str:
-    """Write a box as a quotation, under its title."""
     title, *rest = [part for part in node.children if not isinstance(part, nodes.raw)]
     named = isinstance(title, (nodes.title, nodes.rubric))
     parts = [f"**{within(title)}**", written(rest)] if named else [written(node.children)]
@@ -93,7 +86,6 @@ def quoted(node: nodes.Element) -> str:
 
 
 def paragraph(node: nodes.Element) -> str:
-    """Write a paragraph, or the line that heads a box."""
     return f"**{within(node)}**" if "predict-title" in node["classes"] else within(node)
 
 
@@ -120,13 +112,11 @@ BLOCKS: dict[type[nodes.Node], Writer] = {
 
 
 def link(node: nodes.reference) -> str:
-    """Write a link with a whole address, and of others what they say."""
     words, address = within(node), node.get("refuri", "")
     return f"[{words}]({address})" if address.startswith("http") else words
 
 
 def literal(node: nodes.Element) -> str:
-    """Write code within a line."""
     text = node.astext()
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 

@@ -33,10 +33,4 @@ def complete_links(app: Sphinx, pagename: str, page: nodes.document) -> None:
 
 
 def dotted(number: tuple[int, ...]) -> str:
-    """Write a number of parts.
-
-    Example:
-        >>> dotted((3, 1))
-        '3.1'
-    """
     return ".".join(map(str, number))

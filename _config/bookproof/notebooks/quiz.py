@@ -48,7 +48,6 @@ def questions(page: nodes.document, pagename: str) -> Iterator[Question]:
 
 
 def is_answered(rubric: nodes.rubric) -> bool:
-    """Tell whether a heading is a question of a quiz, with options and the fold of an answer."""
     place = rubric.parent.index(rubric)
     after = rubric.parent[place + 1 : place + 3]
     is_question = "quiz-question" in rubric["classes"] and len(after) == 2
@@ -56,7 +55,6 @@ def is_answered(rubric: nodes.rubric) -> bool:
 
 
 def lines(answer: nodes.Element) -> list[str]:
-    """Return an answer line by line, as it was written."""
     paragraphs = answer.findall(nodes.paragraph)
     return [part for text in paragraphs for part in re.split(r" (?=\([a-z]\) )", within(text))]
 
@@ -76,7 +74,6 @@ def told(parts: list[str], count: int) -> tuple[int, list[str]]:
 
 
 def write(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
-    """Write the questions of a page beside the site."""
     if doctree is None:
         return
     page = numbered(app, pagename, doctree)
@@ -89,7 +86,5 @@ def write(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any)
         file.write_text(text + "\n", "utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen to pages as they are written."""
+def setup(app: Sphinx) -> None:
     app.connect("html-page-context", write, priority=400)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

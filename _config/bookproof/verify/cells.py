@@ -34,12 +34,7 @@ def read_notebook(text: str) -> NotebookNode:
 
 
 def read_cells(text: str) -> list[Cell]:
-    r"""Return the code cells of a page, in order.
-
-    Example:
-        >>> read_cells("A page.\n\n```{code-cell}\n:check: sum\nassert 1 + 1 == 2\n```\n")
-        [Cell(line=5, code='assert 1 + 1 == 2', options={'check': 'sum'})]
-    """
+    """Return the code cells of a page, in order."""
     notebook, lines = read_notebook(text), text.splitlines()
     found = zip(notebook.cells, notebook.metadata["source_map"], strict=True)
     return [

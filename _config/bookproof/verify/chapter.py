@@ -17,6 +17,7 @@ from contextlib import (
     nullcontext,
     redirect_stderr,
     redirect_stdout,
+    suppress,
 )
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,11 +34,7 @@ _Namespace = dict[str, Any]
 
 @dataclass
 class Result:
-    """The result of one check.
-
-    ``margin`` is the share of its tolerance that is left, where it has one:
-    see :mod:`bookproof.verify.margins`.
-    """
+    """The result of one check; for ``margin``, see :mod:`bookproof.verify.margins`."""
 
     chapter: str
     check: str
@@ -54,15 +51,15 @@ def verify_chapter(
     """Run a chapter, and yield the result of each check as it finishes.
 
     A failing cell that is no check ends the chapter with a result under its line number.
-
-    Args:
-        page: Markdown file of the chapter.
-        threads: number of threads for PyTorch.
-        disturbed: draw of :class:`~bookproof.verify.disturbed.DisturbedRounding`;
-            none for this machine's own rounding.
+    ``disturbed`` is the draw of :class:`~bookproof.verify.disturbed.DisturbedRounding`.
     """
     namespace: _Namespace = {"__name__": "__main__", NAME: Watch()}
-    cells = [cell for cell in read_cells(page.read_text("utf-8")) if _in_sight(cell)]
+    removed = {"remove-cell", "remove-input"}
+    cells = [
+        cell
+        for cell in read_cells(page.read_text("utf-8"))
+        if removed.isdisjoint(cell.options.get("tags", []))
+    ]
     with _reader_session(threads, namespace[NAME]), chdir(page.parent):
         for cell in cells:
             machine = nullcontext() if disturbed is None else DisturbedRounding(disturbed)
@@ -75,10 +72,7 @@ def verify_chapter(
 
 
 def _run(
-    cell: Cell,
-    namespace: _Namespace,
-    page: Path,
-    machine: AbstractContextManager[Any],
+    cell: Cell, namespace: _Namespace, page: Path, machine: AbstractContextManager[Any]
 ) -> Result:
     name = cell.options.get("check", f"the cell in line {cell.line}")
     result = Result(page.stem, name, cell.options.get("by", "exact"), True, 0.0)
@@ -97,12 +91,6 @@ def _run(
     return result
 
 
-def _in_sight(cell: Cell) -> bool:
-    """Return whether a reader can copy a cell, from a fold or not."""
-    tags = cell.options.get("tags", [])
-    return "remove-cell" not in tags and "remove-input" not in tags
-
-
 def _placed(cell: Cell) -> str:
     """Return the code of a cell, shifted to its lines on the page."""
     return "\n" * (cell.line - 1) + cell.code
@@ -110,11 +98,10 @@ def _placed(cell: Cell) -> str:
 
 def _message(error: BaseException, cell: Cell, namespace: _Namespace) -> str:
     """Explain a failure, or quote the exception."""
-    plain = " ".join(f"{type(error).__name__}: {error}".split())
-    try:
-        return _explain(error, cell, namespace) or plain
-    except Exception:
-        return plain
+    with suppress(Exception):
+        if explained := _explain(error, cell, namespace):
+            return explained
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def _explain(error: BaseException, cell: Cell, namespace: _Namespace) -> str:
@@ -134,10 +121,7 @@ def _explain(error: BaseException, cell: Cell, namespace: _Namespace) -> str:
 
 def _both_numbers(actual: Any, expected: Any) -> str:
     """Show the two entries that differ most."""
-    left, right = (
-        torch.as_tensor(actual).double(),
-        torch.as_tensor(expected).double(),
-    )
+    left, right = torch.as_tensor(actual).double(), torch.as_tensor(expected).double()
     if left.shape != right.shape:
         return f"got shape {tuple(left.shape)}, expected {tuple(right.shape)}"
     gap = (left - right).abs().nan_to_num(torch.inf).flatten()
@@ -165,11 +149,7 @@ def _reader_session(threads: int, watch: Watch) -> Iterator[None]:
     dtype, before = torch.get_default_dtype(), torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        with (
-            torch.random.fork_rng(devices=[]),
-            torch.enable_grad(),
-            watch.watching_assert_close(),
-        ):
+        with torch.random.fork_rng(devices=[]), torch.enable_grad(), watch.watching_assert_close():
             yield
     finally:
         if plt := sys.modules.get("matplotlib.pyplot"):

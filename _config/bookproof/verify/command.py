@@ -7,20 +7,18 @@ import argparse
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from bookproof.verify.cells import book_pages, read_cells
-from bookproof.verify.chapter import Result
-from bookproof.verify.pages import Page, Setting, one_by_one, side_by_side
-
-from . import shifts
+from . import reseeded
+from .cells import book_pages, read_cells
+from .chapter import Result
+from .pages import Setting, one_by_one, side_by_side
 
 # Least value, largest value, default and help text of each number.
 _NUMBERS: dict[str, tuple[int, int, int | None, str]] = {
@@ -30,7 +28,6 @@ _NUMBERS: dict[str, tuple[int, int, int | None, str]] = {
     "--threads": (1, 1024, 1, "how many threads a page may use"),
     "--jobs": (1, 1024, 1, "how many pages run at a time"),
 }
-_MARGINS = "also print what each check has left of its tolerance, the thinnest first"
 _FILES = {
     "--json": "also write the results here",
     "--record": "note here which checks held with the seeds moved by --first-seed",
@@ -71,8 +68,8 @@ def run(arguments: list[str], book: Book) -> int:
     """
     if not __debug__:
         sys.exit("verify must run with assertions; Python's -O has removed them")
-    options = _options(arguments, book)
-    report = Report(options, _not_recorded(options, _chosen(options.chapter, book.folder)), book)
+    options = _options(arguments, book.program)
+    report = Report(options, _chosen(options, book.folder), book)
     try:
         code = report.run()
     except KeyboardInterrupt:
@@ -94,65 +91,60 @@ class Report:
     """
 
     def __init__(self, options: argparse.Namespace, pages: list[Path], book: Book) -> None:
-        self.options, self.pages, self.book = options, pages, book
+        self.options, self.pages = options, pages
+        numbers = options.first_seed, options.threads, options.disturbed
+        self.setting = Setting(*numbers, book.seed_hook)
         self.results: list[Result] = []
         self.finished = 0
 
     def run(self) -> int:
         """Verify the pages, and return the exit code."""
-        for page, results in self._verified():
-            print(f"\n[{self.finished + 1}/{len(self.pages)}] {page.stem}", flush=True)
-            width = max(map(len, _checks(page)), default=0)
-            of_page = []
+        jobs = self.options.jobs
+        alone = jobs == 1
+        pages, setting = self.pages, self.setting
+        verified = one_by_one(pages, setting) if alone else side_by_side(pages, setting, jobs)
+        for page, results in verified:
+            print(f"\n[{self.finished + 1}/{len(pages)}] {page.stem}", flush=True)
+            width, before = max(map(len, _checks(page)), default=0), len(self.results)
             for result in results:
                 self.results.append(result)
-                of_page.append(result)
                 print(_line(result, width), flush=True)
+            of_page = self.results[before:]
             if not of_page:
                 print("  This page has no checks.", flush=True)
             self.finished += 1
-            self._record(page, of_page)
+            if self.options.record:
+                held = [result.check for result in of_page if result.holds]
+                reseeded.record(self.options.record, page, setting.first_seed, held)
         return 0 if all(result.holds for result in self.results) else 1
 
     def end(self, *, cut_short: bool) -> None:
         """Print the counts, and write the report."""
         if self.options.json:
-            shifts.write_json(self.options.json, self.as_data())
+            self.write_json(self.options.json)
         if self.options.margins:
-            print(_thinnest_first(self.results))
+            known = [(r.margin, r.chapter, r.check) for r in self.results if r.margin is not None]
+            print("\nThe margins, the thinnest first")
+            print(*(f"  {m:<8.2g}  {page}  {check}" for m, page, check in sorted(known)), sep="\n")
         wrong = sum(not result.holds for result in self.results)
-        holding = len(self.results) - wrong
         if cut_short:
             print(f"\nInterrupted after {self.finished} of {len(self.pages)} pages.")
-        print(f"\n{len(self.results)} checks: {holding} hold, {wrong} differ.")
+        count = len(self.results)
+        print(f"\n{count} checks: {count - wrong} hold, {wrong} differ.")
 
-    def as_data(self) -> dict[str, Any]:
-        """Return the report as JSON data."""
-        setting = asdict(self._setting())
+    def write_json(self, file: Path) -> None:
+        """Write the results with the versions and the setting."""
+        setting = asdict(self.setting)
         del setting["seed_hook"]
         libraries = {name: version(name) for name in LIBRARIES if find_spec(name)}
-        return {
+        data = {
             "versions": {"python": platform.python_version(), **libraries},
             "arithmetic": torch.backends.cpu.get_cpu_capability(),
             "setting": setting,
             "pages": {"finished": self.finished, "asked": len(self.pages)},
             "results": [asdict(result) for result in self.results],
         }
-
-    def _setting(self) -> Setting:
-        options = self.options
-        hook = self.book.seed_hook
-        return Setting(options.first_seed, options.threads, options.disturbed, hook)
-
-    def _verified(self) -> Iterator[Page]:
-        if self.options.jobs == 1:
-            return one_by_one(self.pages, self._setting())
-        return side_by_side(self.pages, self._setting(), self.options.jobs)
-
-    def _record(self, page: Path, results: list[Result]) -> None:
-        if self.options.record:
-            held = [result.check for result in results if result.holds]
-            shifts.record(self.options.record, page, self.options.first_seed, held)
+        reseeded.write_json(file, data)
 
 
 def _line(result: Result, width: int) -> str:
@@ -162,55 +154,34 @@ def _line(result: Result, width: int) -> str:
     return f"{line}  {margin:14}  {result.message}".rstrip()
 
 
-def _thinnest_first(results: list[Result]) -> str:
-    known = [(r.margin, f"{r.chapter}  {r.check}") for r in results if r.margin is not None]
-    lines = [f"  {margin:<8.2g}  {name}" for margin, name in sorted(known)]
-    return "\n".join(["\nThe margins, the thinnest first", *lines])
-
-
 def _checks(page: Path) -> list[str]:
     cells = read_cells(page.read_text("utf-8"))
     return [cell.options["check"] for cell in cells if "check" in cell.options]
 
 
-def _options(arguments: list[str], book: Book) -> argparse.Namespace:
-    parser = _parser(book.program)
-    options = parser.parse_args(arguments)
-    for name in ("json", "record"):
-        file = getattr(options, name)
-        if file and not file.absolute().parent.is_dir():
-            parser.error(f"--{name}: there is no folder {file.absolute().parent}")
-    for name in ("record", "not_in"):
-        if wrong := _wrong_with(getattr(options, name), options.first_seed):
-            parser.error(f"--{name.replace('_', '-')}: {wrong}")
-    return options
-
-
-def _wrong_with(record: Path | None, first_seed: int) -> str:
-    """Return the fault of a record, or an empty string."""
-    if record and first_seed == 0:
-        return "a record is of moved seeds; give a --first-seed"
-    try:
-        if record:
-            shifts.read(record)
-    except ValueError as error:
-        return str(error)
-    return ""
-
-
-def _parser(program: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description="Run the checks of every equation and claim of the book on this machine.",
-    )
+def _options(arguments: list[str], program: str) -> argparse.Namespace:
+    about = "Run the checks of every equation and claim of the book on this machine."
+    parser = argparse.ArgumentParser(prog=program, description=about)
     parser.add_argument("chapter", nargs="*", help="a chapter's name; all when left out")
     for name, (least, most, usual, about) in _NUMBERS.items():
         kind = _whole(least, most)
         parser.add_argument(name, type=kind, default=usual, metavar="N", help=about)
-    parser.add_argument("--margins", action="store_true", help=_MARGINS)
+    about = "also print what each check has left of its tolerance, the thinnest first"
+    parser.add_argument("--margins", action="store_true", help=about)
     for name, about in _FILES.items():
         parser.add_argument(name, type=Path, metavar="FILE", help=about)
-    return parser
+    options = parser.parse_args(arguments)
+    for file in filter(None, (options.json, options.record)):
+        if not file.absolute().parent.is_dir():
+            parser.error(f"there is no folder {file.absolute().parent}")
+    for record in filter(None, (options.record, options.not_in)):
+        if options.first_seed == 0:
+            parser.error("a record is of moved seeds; give a --first-seed")
+        try:
+            reseeded.read(record)
+        except ValueError as error:
+            parser.error(str(error))
+    return options
 
 
 def _whole(least: int, most: int) -> Callable[[str], int]:
@@ -225,19 +196,15 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
     return read
 
 
-def _not_recorded(options: argparse.Namespace, pages: list[Path]) -> list[Path]:
-    """Leave out the pages whose checks are on record with these seeds, and print their number."""
-    if not options.not_in:
-        return pages
-    record, first = shifts.read(options.not_in), options.first_seed
-    left = [page for page in pages if _checks(page) and not shifts.holds(record, page, first)]
-    print(f"On record, or without checks: {len(pages) - len(left)} of {len(pages)}.")
-    return left
-
-
-def _chosen(names: list[str], folder: Path) -> list[Path]:
+def _chosen(options: argparse.Namespace, folder: Path) -> list[Path]:
+    """Return the named pages, or all, without those whose checks are on record with these seeds."""
     pages = {page.stem: page for page in book_pages(folder)}
-    unknown = [name for name in names if name not in pages]
-    if unknown:
+    if unknown := [name for name in options.chapter if name not in pages]:
         sys.exit(f"there is no chapter {', '.join(unknown)}; there are {', '.join(pages)}")
-    return [pages[name] for name in names or pages]
+    chosen = [pages[name] for name in options.chapter or pages]
+    if not options.not_in:
+        return chosen
+    known, seed = reseeded.read(options.not_in), options.first_seed
+    left = [page for page in chosen if _checks(page) and not reseeded.holds(known, page, seed)]
+    print(f"On record, or without checks: {len(chosen) - len(left)} of {len(chosen)}.")
+    return left

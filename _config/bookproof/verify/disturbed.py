@@ -1,8 +1,7 @@
-"""Another machine, tried on this one: rounding that differs in the last places.
+"""Simulate another machine: rounding that differs in the last places.
 
-Two machines add the terms of a sum in another order and approximate an exponential by other
-polynomials, so that their results differ by a few units in the last place.
-A claim that holds only with one machine's last digits is not a fact.
+Two machines sum in different orders and approximate exponentials by different polynomials, so that
+their results differ by a few units in the last place.
 """
 
 from typing import Any
@@ -12,8 +11,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
-# What comes out differently elsewhere: sums, products of matrices, approximations, factorizations.
-# One sum, product, quotient or root does not: the standard leaves no choice.
+# Sums, matrix products, approximations and factorizations differ between machines; a single sum,
+# product, quotient or root does not, by the standard.
 _NAMES = """
     mm bmm addmm baddbmm addbmm dot vdot mv addmv addr convolution
     sum mean var var_mean std std_mean prod cumsum cumprod logsumexp logcumsumexp norm trace
@@ -30,21 +29,16 @@ _BITS = {torch.float32: (torch.int32, 23), torch.float64: (torch.int64, 52)}
 
 
 class DisturbedRounding(TorchDispatchMode):
-    """Move each rounded result by a few units in the last place, while this is entered.
+    """Move each rounded result by a few units in the last place, the same result by the same amount.
 
-    It is another machine, not noise: the same result always moves by the same amount.
-    What is exact stays: a number with half of its digits zero, such as 0, 1 or 0.25, has come
-    about without rounding. No result crosses a power of two, so that probabilities stay below 1.
-    It works below automatic differentiation and ``vmap``, which call the same operations.
-
-    It does not reach operations in place, compiled code, what happens inside one fused operation
-    (its result is moved, once), complex numbers, half precision, or the numbers of NumPy and Python.
-    It does not know that some sums have but one term: a product with an identity matrix moves,
-    where every machine gives the same.
+    A number with half of its digits zero, such as 0, 1 or 0.25, is taken as exact and stays. No result
+    crosses a power of two. Gradients and ``vmap`` are reached, since they call the same operations.
+    Operations in place, compiled code, the inside of fused operations, complex numbers, half precision
+    and NumPy are not reached.
 
     Args:
-        draw: which machine; another number is another one.
-        units: how far a result moves at most, in units in the last place.
+        draw: number of the simulated machine.
+        units: largest move, in units in the last place.
 
     Example:
         >>> thirds = torch.tensor([1.0, 2.0], dtype=torch.float64) / 3
@@ -86,7 +80,7 @@ class DisturbedRounding(TorchDispatchMode):
         return torch.where(crosses, bits, moved).view(x.dtype)
 
     def _steps(self, bits: Tensor) -> Tensor:
-        """Return by how many units each result moves: a number that looks drawn, but is its own."""
+        """Return by how many units each result moves: a hash of its bits."""
         mixed = (bits ^ (self.draw * 0x9E3779B97F4A7C1 + 1)) * 0x2545F4914F6CDD1D
         mixed = (mixed ^ (mixed >> 32)) * 0x2545F4914F6CDD1D
         return (mixed >> 40).remainder(2 * self.units + 1) - self.units
@@ -99,5 +93,4 @@ def _is_rounded(name: str) -> bool:
 
 
 def _is_exact(bits: Tensor, digits: int) -> Tensor:
-    """Tell which numbers have nothing in the last half of their digits."""
     return (bits & ((1 << digits // 2) - 1)) == 0

@@ -35,7 +35,6 @@ class Setting:
     seed_hook: str = ""
 
     def moved_seeds(self) -> AbstractContextManager[None]:
-        """Return the context in which the seeds are moved."""
         if not self.seed_hook:
             return nullcontext()
         moved: AbstractContextManager[None] = resolve_name(self.seed_hook)(self.first_seed)
@@ -43,25 +42,15 @@ class Setting:
 
 
 def one_by_one(pages: list[Path], setting: Setting) -> Iterator[Page]:
-    """Yield each page with an iterator that verifies it.
-
-    Args:
-        pages: Markdown files, in order.
-        setting: seeds, threads and rounding.
-    """
+    """Yield each page with an iterator that verifies it."""
     for page in pages:
         yield page, _verified(page, setting)
 
 
 def side_by_side(pages: list[Path], setting: Setting, jobs: int) -> Iterator[Page]:
-    """Yield each page with its results as it finishes; the longest pages start first.
+    """Yield each page with its results as it finishes, from ``jobs`` processes, the longest first.
 
     A page that ends its process has one more result, which reports the exit code.
-
-    Args:
-        pages: Markdown files.
-        setting: seeds, threads and rounding.
-        jobs: number of pages that run at a time.
     """
     waiting = sorted(pages, key=lambda page: page.stat().st_size)
     context = _context()

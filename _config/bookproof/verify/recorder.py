@@ -59,7 +59,6 @@ class Recorder:
         self.start()
 
     def start(self) -> None:
-        """Begin a cell."""
         self.live, self.muted, self.forks = False, False, 0
         self.reasons: list[str] = []
         self.open: list[list[str]] = []  # for each assertion being evaluated, its operands' faults
@@ -89,7 +88,6 @@ class Recorder:
         return value
 
     def leaf(self, value: Any) -> Any:
-        """Record the truth value of an operand that is not a comparison."""
         self.note(fault_of_value(value))
         return value
 
@@ -243,7 +241,6 @@ def fault_of_closeness(function: Any, sides: Iterable[Any], limits: dict[str, An
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether an array has no entries."""
     return 0 in tuple(getattr(value, "shape", ()))
 
 

@@ -35,7 +35,6 @@ class Transformer(ast.NodeTransformer):
     """Transform cells, one after another."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        """Note the constants of the cell, and transform it."""
         self.constants = constants(node)
         for block in blocks(node):
             for place, statement in enumerate(block):
@@ -75,7 +74,6 @@ class Transformer(ast.NodeTransformer):
 
 
 def blocks(tree: ast.AST) -> list[list[ast.stmt]]:
-    """Return all blocks of statements."""
     found = (
         getattr(node, name, None)
         for node in ast.walk(tree)
@@ -164,7 +162,6 @@ def same_twice(sides: Sequence[ast.expr]) -> bool:
 
 
 def last_name(node: ast.expr | None) -> str:
-    """Return a name, or the last one after dots."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
@@ -218,7 +215,6 @@ def called(node: ast.Call, line: int, wanted: bool) -> ast.expr:
 
 
 def compared(node: ast.Compare, line: int, wanted: bool) -> ast.expr:
-    """Report a comparison."""
     sides = [node.left, *node.comparators]
     how = []
     for op, left, right in zip(node.ops, sides, sides[1:], strict=False):
@@ -241,11 +237,9 @@ def added(side: ast.expr) -> float:
 def reporting(
     method: str, arguments: list[ast.expr], named: list[ast.keyword] | None = None
 ) -> ast.Call:
-    """Return a call of the recorder."""
     watch = ast.Name(NAME, ast.Load())
     return ast.Call(ast.Attribute(watch, method, ast.Load()), arguments, named or [])
 
 
 def typed(value: Any) -> ast.expr:
-    """Return a literal."""
     return ast.parse(repr(value), mode="eval").body

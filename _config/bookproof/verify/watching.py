@@ -1,8 +1,6 @@
 """A recorder that also keeps the margins of comparisons, and the operands of those that fail.
 
-An assertion that fails can then report both of its operands, and one that passes its
-:mod:`margin <bookproof.verify.margins>`. Each operand is evaluated once.
-The comparisons of other modules are not seen.
+Each operand is evaluated once; the comparisons of other modules are not seen.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,15 +19,7 @@ _NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 class Watch(Recorder):
-    r"""Record the smallest margin of a cell, and the operands of a failed assertion.
-
-    Example:
-        >>> watch = Watch()
-        >>> code = "assert abs(1.25 - 1) < 0.5\nassert not 3 >= 4"
-        >>> exec(compile(watched(code), "page", "exec"), {NAME: watch})
-        >>> watch.margin
-        0.25
-    """
+    """Record the smallest margin of a cell, and the operands of a failed assertion."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +30,8 @@ class Watch(Recorder):
         """Keep the margin of a comparison, and its operands if it failed."""
         typed, left, right, result = rest
         sign = sign if wanted else _NEGATED.get(sign, "")
-        self._keep(_none_on_error(_ordered, sign, left, right, typed))
+        if sign in _NEGATED:
+            self._keep(_none_on_error(margins.ordered, sign, left, right, typed))
         self.sides.pop(line, None)
         if wrong := _none_on_error(_wrong, left, right, result, wanted):
             self.sides[line] = wrong
@@ -75,10 +66,6 @@ class Watch(Recorder):
         if shares is not None and np.size(shares) and 0 <= np.min(shares) <= 1:
             known = 1.0 if self.margin is None else self.margin
             self.margin = min(known, float(np.min(shares)))
-
-
-def _ordered(sign: str, left: Any, right: Any, typed: float) -> Any:
-    return margins.ordered(sign, left, right, typed) if sign in _NEGATED else None
 
 
 def _wrong(left: Any, right: Any, result: Any, wanted: bool) -> tuple[Any, Any] | None:

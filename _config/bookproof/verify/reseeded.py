@@ -1,8 +1,4 @@
-"""A record of the checks that held with every seed shifted, for each shift.
-
-The ledger of the book reads it: a claim about chance was worded on some seeds,
-and the record lists the other seeds on which it was verified.
-"""
+"""The record of checks that held with every seed shifted; the ledger of the book reads it."""
 
 import json
 import os
@@ -15,29 +11,14 @@ from .cells import code_digest, read_cells
 
 
 def digest(page: str) -> str:
-    r"""Return a digest of the code of a page; a record is valid for this code only.
-
-    Args:
-        page: text of the page.
-
-    Example:
-        >>> page = "Words.\n```{code-cell}\n:check: sum\nassert 1 + 1 == 2\n```\n"
-        >>> digest(page), digest("Other words. " + page)
-        ('d841fe91eb2839fc', 'd841fe91eb2839fc')
-    """
+    """Return a digest of the code of a page; a record is valid for this code only."""
     return code_digest(cell.code for cell in read_cells(page))
 
 
 def record(file: Path, page: Path, first_seed: int, held: Iterable[str]) -> None:
-    """Record the checks of a page that held with its seeds shifted.
+    """Record which checks of a page held with its seeds shifted; entries for older code are dropped.
 
-    A check that was not reached did not hold. Entries for older code of the page are dropped.
-
-    Args:
-        file: record; created if missing.
-        page: Markdown file of the chapter.
-        first_seed: shift of the seeds.
-        held: names of the checks that held.
+    A check that was not reached did not hold.
     """
     text, held = page.read_text("utf-8"), set(held)
     pages = read(file)
@@ -71,13 +52,7 @@ def read(file: Path) -> dict[str, Any]:
 
 
 def holds(pages: dict[str, Any], page: Path, first_seed: int) -> bool:
-    """Return whether all checks of a page, with its present code, are on record as holding.
-
-    Args:
-        pages: record.
-        page: Markdown file of the chapter.
-        first_seed: shift of the seeds.
-    """
+    """Return whether all checks of a page, with its present code, are on record as holding."""
     text = page.read_text("utf-8")
     known = pages.get(page.stem, {"digest": "", "shifts": {}})
     came = known["shifts"].get(str(first_seed), {})
@@ -86,9 +61,6 @@ def holds(pages: dict[str, Any], page: Path, first_seed: int) -> bool:
 
 def table(pages: dict[str, Any]) -> str:
     """Return a table of the number of shifts in which each check held; failures first.
-
-    Args:
-        pages: record.
 
     Example:
         >>> shifts = {"1000": {"a": True, "b": True}, "2000": {"a": True, "b": False}}
@@ -108,31 +80,19 @@ def table(pages: dict[str, Any]) -> str:
 
 
 def write_json(file: Path, data: Any) -> None:
-    """Write a JSON file atomically.
-
-    Example:
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     write_json(Path(folder, "a.json"), {"b": 1})
-        ...     [json.loads(file.read_text()) for file in Path(folder).iterdir()]
-        [{'b': 1}]
-    """
+    """Write a JSON file atomically."""
     text = json.dumps(data, indent=1, sort_keys=True) + "\n"
     handle, name = tempfile.mkstemp(dir=file.absolute().parent, suffix=".json")
     try:
         with open(handle, "w", encoding="utf-8") as being_written:
             being_written.write(text)
-        Path(name).chmod(0o666 & ~_umask())
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(name).chmod(0o666 & ~mask)
         os.replace(name, file)
     except BaseException:
         Path(name).unlink()
         raise
-
-
-def _umask() -> int:
-    """Return the permissions that this process withholds from a new file."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def print_table(file: Path) -> int:

@@ -1,17 +1,18 @@
-"""Ask the book's checks and the package's tests as other machines would compute them.
+"""Run the book's checks and the package's tests in the arithmetic of other machines.
 
-A machine is an arithmetic of PyTorch and one of MKL, a number of threads, or rounding that is
-disturbed in the last places, since no machine has every arithmetic. What differs on one of them is
-printed, then what each check has left of its tolerance where it has least, the thinnest first.
+A machine is an arithmetic of PyTorch and one of MKL, a number of threads, or disturbed rounding.
+Failures are printed for each machine, then the smallest margin of each check over all machines.
 
-Run as: python tests/elsewhere.py [--quick] [--draws N]. With --quick, the oldest arithmetic and one
-draw are asked, about the pages that take seconds and the tests of what the book teaches.
-As a plugin of pytest, `-p elsewhere`, it disturbs the rounding of each test.
+Run as: python tests/portability.py [--quick] [--draws N]. With --quick: the oldest arithmetic and one
+draw, on the pages that take seconds and the tests of the taught modules.
+As a plugin of pytest, `-p portability`, it disturbs the rounding of each test.
 """
 
 import argparse
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,28 +32,11 @@ ROOT = TESTS.parent
 # PyTorch's kernels and MKL's, from the oldest. Only these pairs: a processor that lacks
 # instructions lacks them for both. What MKL lacks it replaces silently, so PyTorch is asked.
 ARITHMETIC = {"default": "COMPATIBLE", "avx2": "AVX2", "avx512": "AVX512"}
-# Pages of more than ten seconds, and tests of more than a few, or of no numbers.
-SLOW_PAGES = {
-    "block", "case-study", "language-model", "many-heads", "museum-sequences", "order",
-    "query-key-value", "reading-maps", "squares", "stuck-softmax", "transformer",
-    "what-a-mean-forgets",
-}  # fmt: skip
-TAUGHT = [
-    "attention", "certificates", "encoder_decoder", "floors", "sensitivity", "lookup", "masks",
-    "multi_head",
-    "positions", "of_attention", "pytorch_attention", "pytorch_layers", "softmax",
-    "symmetry", "blocks", "words",
-]  # fmt: skip
-NO_NUMBERS = {
-    "book",
-    "bookproof",
-    "browser",
-    "editions",
-    "verify",
-    "test_assignments.py",
-    "test_benchmarks.py",
-    "test_elsewhere.py",
-}
+# A page that trains many models takes more than ten seconds.
+TRAINS = re.compile(r"selfattn_book\.experiments\.(many_seeds|fit_\w+)")
+NUMBERS = re.compile(r"(selfattn_book|torch)\b")
+# What a test of anything else imports: the engine, the pages, the site.
+OTHERS = re.compile(r"(benchmarks|bookproof|editions|portability|small_books|tests\.browser)\b")
 DRAW = "BOOK_DISTURBED"
 # Tests of equality to the last bit that hold on every machine: their sums have but one term
 # that is not zero, which the disturbance cannot know.
@@ -61,7 +45,7 @@ EXACT = {"test_the_block_starts_by_doubling_what_is_positive"}
 
 @dataclass(frozen=True)
 class Machine:
-    """How it computes."""
+    """An arithmetic, a number of threads, or a draw of disturbed rounding."""
 
     name: str
     variables: dict[str, str] = field(default_factory=dict)
@@ -71,7 +55,7 @@ class Machine:
 
 @dataclass
 class Answers:
-    """What differs on a machine, and the margins there."""
+    """The failures on a machine, and the margins of its checks."""
 
     differs: list[str] = field(default_factory=list)
     margins: dict[str, float] = field(default_factory=dict)
@@ -96,7 +80,7 @@ def arithmetic() -> dict[str, dict[str, str]]:
 
 
 def machines(known: dict[str, dict[str, str]], draws: int) -> list[Machine]:
-    """Return whom to ask: every arithmetic, the newest with two threads too, and draws."""
+    """Return the machines: every arithmetic, the newest also with two threads, and the draws."""
     found = [Machine(name, variables) for name, variables in known.items()]
     newest = list(known.values())[-1] if known else {}
     found.append(Machine("two threads", newest, threads=2))
@@ -116,7 +100,7 @@ def ask(machine: Machine, pages: list[str], tests: list[str]) -> Answers:
     paths = [str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
     variables |= {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     draw = [] if machine.draw is None else ["--disturbed", str(machine.draw)]
-    plugin = [] if machine.draw is None else ["-p", "elsewhere"]
+    plugin = [] if machine.draw is None else ["-p", "portability"]
     with tempfile.TemporaryDirectory() as folder:
         report, log = Path(folder, "report.json"), Path(folder, "tests.xml")
         verify = ["selfattn_book", "verify", *pages, "--threads", threads, *draw]
@@ -173,15 +157,39 @@ def thinnest(answers: dict[str, Answers]) -> list[tuple[float, str, str]]:
     return sorted((margin, check, name) for check, (margin, name) in least.items())
 
 
+def imported(file: Path) -> set[str]:
+    """Return the modules that a file imports."""
+    nodes = list(ast.walk(ast.parse(file.read_text("utf-8")))) if file.exists() else []
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    whole = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return plain | whole
+
+
+def is_numeric(file: Path) -> bool:
+    """Return whether a test computes with the package, by what it and its folder import."""
+    names = imported(file) | imported(file.with_name("conftest.py"))
+    return any(map(NUMBERS.match, names)) and not any(map(OTHERS.match, names))
+
+
+def is_taught(file: Path) -> bool:
+    """Return whether a test is of a module that the book teaches, or of what it measures there."""
+    name = file.stem.removeprefix("test_")
+    modules = [module.stem for module in (ROOT / "selfattn_book").glob("[!_]*.py")]
+    of_module = any(name == module or name.startswith(f"{module}_") for module in modules)
+    return of_module if file.parent == TESTS else file.parent.name in ("measure", "properties")
+
+
 def pages_and_tests(is_quick: bool) -> tuple[list[str], list[str]]:
-    """Return what is asked."""
-    slow = SLOW_PAGES if is_quick else set()
-    pages = {page.stem for page in book_pages(book_folder())} - slow
-    files = sorted(path.relative_to(ROOT) for path in TESTS.rglob("test_*.py"))
-    files = [file for file in files if NO_NUMBERS.isdisjoint(file.parts)]
-    if is_quick:
-        files = [file for file in files if file.stem.removeprefix("test_") in TAUGHT]
-    return sorted(pages), [*map(str, files), "selfattn_book"]
+    """Return the names of the pages and the paths of the tests to run."""
+    pages = [
+        p for p in book_pages(book_folder()) if not is_quick or not TRAINS.search(p.read_text())
+    ]
+    tests = [test for test in sorted(TESTS.rglob("test_*.py")) if is_numeric(test)]
+    tests = [test for test in tests if is_taught(test)] if is_quick else tests
+    return sorted(p.stem for p in pages), [
+        *(str(t.relative_to(ROOT)) for t in tests),
+        "selfattn_book",
+    ]
 
 
 def main(arguments: list[str]) -> int:

@@ -1,0 +1,51 @@
+"""Where pages are in the book: their numbers, titles, links and order, and what is in them."""
+
+from collections.abc import Iterator
+from html import escape
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+
+def number(env: BuildEnvironment, doc: str) -> str:
+    """Return the number or the letter of a page, or an empty string."""
+    return ".".join(map(str, env.toc_secnumbers.get(doc, {}).get("", ())))
+
+
+def title(env: BuildEnvironment, doc: str) -> str:
+    """Return the title of a page as HTML."""
+    return escape(env.titles[doc].astext())
+
+
+def link(app: Sphinx, here: str, doc: str) -> str:
+    """Return the title of a page as a link to it, as HTML."""
+    return f'<a href="{app.builder.get_relative_uri(here, doc)}">{title(app.env, doc)}</a>'
+
+
+def reading_order(env: BuildEnvironment) -> list[str]:
+    """Return the pages in the order of the table of contents."""
+    order, queue = [], [env.config.root_doc]
+    while queue:
+        doc = queue.pop(0)
+        order.append(doc)
+        queue = env.toctree_includes.get(doc, []) + queue
+    return order
+
+
+def containers(doctree: nodes.document, attribute: str) -> list[nodes.container]:
+    """Return the places that a directive has left under an attribute, to be replaced."""
+    return [node for node in doctree.findall(nodes.container) if attribute in node]
+
+
+def around(node: nodes.Node) -> Iterator[nodes.Element]:
+    """Yield a node and those that hold it, from the innermost."""
+    holder = node if isinstance(node, nodes.Element) else node.parent
+    while holder is not None:
+        yield holder
+        holder = holder.parent
+
+
+def is_cell(node: nodes.Node, part: str = "cell_code") -> bool:
+    """Return whether a node is a code cell of myst-nb, or the part of one that is named."""
+    return isinstance(node, nodes.container) and node.get("nb_element") == part
