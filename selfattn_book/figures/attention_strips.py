@@ -3,29 +3,23 @@
 from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
-    box,
+    Canvas,
     canvas,
-    column,
     for_desk_and_phone,
-    line,
     number,
-    say,
-    tell,
 )
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import as_vector
 
 HIGH, TOP, BOX, STEP = 64, 40, 28, 152  # pixels; of a share of 1, and of the rest
 MOST = 12  # letters that a phone shows
 
 
-def attention_strips(text: str, rows: Mapping[str, Tensor], message: Tensor) -> Axes:
+def attention_strips(text: str, rows: Mapping[str, Tensor], message: Tensor) -> Canvas:
     """Draw rows of shares as columns over a text, of which the last letter asks.
 
     Args:
@@ -44,32 +38,32 @@ def attention_strips(text: str, rows: Mapping[str, Tensor], message: Tensor) -> 
     shares = {name: as_vector(name, row) for name, row in rows.items()}
     marked = [bool(cell) for cell in message]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         ax = canvas(width, STEP * len(shares) + 4)
         for i, (name, row) in enumerate(shares.items()):
-            say(ax, (8, STEP * i + 14), name, align="left", bold=True)
+            ax.say((8, STEP * i + 14), name, align="left", bold=True)
             _strip(ax, STEP * i + TOP + HIGH, text, row, marked)
-        return tell(ax, *_said(text, shares, marked))
+        return ax.describe(*_said(text, shares, marked))
 
     return for_desk_and_phone(draw)
 
 
-def _strip(ax: Axes, ground: float, text: str, row: np.ndarray, marked: list[bool]) -> None:
+def _strip(ax: Canvas, ground: float, text: str, row: np.ndarray, marked: list[bool]) -> None:
     """Draw the columns of a row of weights, and the letters below them."""
     width = ax.get_xlim()[1]
     pitch = (width - 16) / len(text)
-    line(ax, [(8, ground), (width - 8, ground)], "muted")
+    ax.line([(8, ground), (width - 8, ground)], "muted")
     for j, letter in enumerate(text):
         middle, last = 8 + pitch * (j + 0.5), j == len(text) - 1
-        column(ax, (middle, ground), HIGH * row[j], "weights", thick=0.55 * pitch)
+        ax.vbar((middle, ground), HIGH * row[j], "weights", thick=0.55 * pitch)
         if width > NARROW or row[j] > 0.3:
             place = (middle, ground - HIGH * row[j] - 9)
-            say(ax, place, number(row[j]), "muted", size=SMALL)
+            ax.note(place, number(row[j]), "muted")
         role = "query" if last else "context" if marked[j] else "muted"
         size = (min(pitch - 3, 34), BOX)
         look = {"filled": last or marked[j], "bold": marked[j]}
         wide = BOLD_LINE if marked[j] else 1
-        box(ax, (middle, ground + 4 + BOX / 2), size, role, letter, width=wide, **look)
+        ax.box((middle, ground + 4 + BOX / 2), size, role, letter, width=wide, **look)
 
 
 def _said(text: str, rows: Mapping[str, np.ndarray], marked: list[bool]) -> list[str]:

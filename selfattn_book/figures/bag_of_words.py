@@ -3,25 +3,17 @@
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
+    Canvas,
     Point,
-    box,
     canvas,
-    disc,
     for_desk_and_phone,
-    line,
     number,
-    say,
-    tell,
-    titles,
-    wire,
 )
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import as_matrix
 
 WORD = (62, 32)  # pixels of a word's box
@@ -31,7 +23,7 @@ LETTERS = 7  # of the longest word
 PLANE = 150  # pixels of the plane, across or up
 
 
-def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Sequence[str]) -> Axes:
+def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Sequence[str]) -> Canvas:
     r"""Draw two sentences that have the same words, their bag, and the mean of its vectors.
 
     .. math:: \frac1T \sum_t e_{x_t}
@@ -57,11 +49,10 @@ def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Seque
     said = [" ".join(words[word] for word in sentence) for sentence in sentences]
     places = [f"{name} {_entries(p)}" for name, p in zip(names, points, strict=True)]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         place = _on_phone if width == NARROW else _on_desk
         ax = place(sentences, bag, points, words)
-        return tell(
-            ax,
+        return ax.describe(
             f"Two sentences, {said[0]} and {said[1]}, have one bag: {', '.join(names)}",
             f"The vectors of the bag are {', '.join(places)}",
             f"Their mean is one point for both sentences, {_entries(mean)}",
@@ -72,48 +63,48 @@ def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Seque
 
 def _on_desk(
     sentences: Sequence[Sequence[int]], bag: Sequence[int], points: np.ndarray, words: Sequence[str]
-) -> Axes:
+) -> Canvas:
     ax, middle = canvas(640, 236), 130
     left, end = 32, 32 + STEP * (len(bag) - 1) + WORD[0] / 2
     inside = end + 96  # the middle of the bag
     heads = [((end + 1) / 2, "two sentences"), (inside, "one bag")]
     corner = (inside + 128, middle - PLANE / 2 + 8)
-    titles(ax, [*heads, (corner[0] + PLANE / 2, "one point")], 16)
+    ax.titles([*heads, (corner[0] + PLANE / 2, "one point")], 16)
     for y, sentence in zip((middle - 50, middle + 50), sentences, strict=True):
         _words(ax, (left, y), sentence, bag, words)
-        wire(ax, [(end + 4, y), (inside - 42, middle)], curved=True)
-    box(ax, (inside, middle), (80, CHIP * len(bag) + 10), "muted", filled=False)
+        ax.wire([(end + 4, y), (inside - 42, middle)], curved=True)
+    ax.box((inside, middle), (80, CHIP * len(bag) + 10), "muted", filled=False)
     top = middle - CHIP * (len(bag) - 1) / 2
     _words(ax, (inside, top), _mixed(bag), bag, words, step=(0, CHIP))
     _plane(ax, corner, points, bag, words)
-    wire(ax, [(inside + 42, middle), (inside + 86, middle)])
-    say(ax, (inside + 62, middle - 14), "mean", size=SMALL)
+    ax.wire([(inside + 42, middle), (inside + 86, middle)])
+    ax.note((inside + 62, middle - 14), "mean")
     return ax
 
 
 def _on_phone(
     sentences: Sequence[Sequence[int]], bag: Sequence[int], points: np.ndarray, words: Sequence[str]
-) -> Axes:
+) -> Canvas:
     ax = canvas(NARROW, 444)
     left = 138 - STEP * (len(bag) - 1) / 2
     end, trunk = left + STEP * (len(bag) - 1) + WORD[0] / 2, 296
-    titles(ax, [(138, "two sentences")], 14)
+    ax.titles([(138, "two sentences")], 14)
     for y, sentence in zip((46, 88), sentences, strict=True):
         _words(ax, (left, y), sentence, bag, words)
-        wire(ax, [(end + 2, y), (trunk, y)], head=False)
-    titles(ax, [(138, "one bag")], 132)
-    wire(ax, [(trunk, 46), (trunk, 168), (end + 8, 168)])
-    box(ax, (138, 168), (end - left + WORD[0] / 2 + 12, 44), "muted", filled=False)
+        ax.wire([(end + 2, y), (trunk, y)], head=False)
+    ax.titles([(138, "one bag")], 132)
+    ax.wire([(trunk, 46), (trunk, 168), (end + 8, 168)])
+    ax.box((138, 168), (end - left + WORD[0] / 2 + 12, 44), "muted", filled=False)
     _words(ax, (left, 168), _mixed(bag), bag, words)
-    wire(ax, [(138, 192), (138, 232)])
-    say(ax, (146, 210), "mean", size=SMALL, align="left")
-    titles(ax, [(40, "one point")], 246)
+    ax.wire([(138, 192), (138, 232)])
+    ax.note((146, 210), "mean", align="left")
+    ax.titles([(40, "one point")], 246)
     _plane(ax, (82, 264), points, bag, words)
     return ax
 
 
 def _words(
-    ax: Axes,
+    ax: Canvas,
     first: Point,
     some: Sequence[int],
     bag: Sequence[int],
@@ -124,7 +115,7 @@ def _words(
     """Draw words one after the other, each on its own ground."""
     for i, word in enumerate(some):
         at = (first[0] + step[0] * i, first[1] + step[1] * i)
-        box(ax, at, WORD, _role(word, bag), words[word])
+        ax.box(at, WORD, _role(word, bag), words[word])
 
 
 def _role(word: int, bag: Sequence[int]) -> str:
@@ -137,26 +128,26 @@ def _mixed(bag: Sequence[int]) -> Sequence[int]:
 
 
 def _plane(
-    ax: Axes, corner: Point, points: np.ndarray, bag: Sequence[int], words: Sequence[str]
+    ax: Canvas, corner: Point, points: np.ndarray, bag: Sequence[int], words: Sequence[str]
 ) -> None:
     """Draw the words as points, and their mean in the midst of them."""
     low, span = points.min(axis=0), max(float(np.ptp(points, axis=0).max()), 1e-9)
     scaled = (np.vstack([points, points.mean(axis=0)]) - low) * PLANE / span
     *places, middle = [(corner[0] + x, corner[1] + PLANE - y) for x, y in scaled]
-    line(ax, [(corner[0], corner[1] + PLANE), (corner[0], corner[1])], "road")
+    ax.line([(corner[0], corner[1] + PLANE), (corner[0], corner[1])], "residual")
     ends = [(corner[0], corner[1] + PLANE), (corner[0] + PLANE, corner[1] + PLANE)]
-    line(ax, ends, "road")
+    ax.line(ends, "residual")
     for place, word in zip(places, bag, strict=True):
-        wire(ax, [place, middle], "road", head=False, dashed=True)
-        disc(ax, place, 6, _role(word, bag))
+        ax.wire([place, middle], "residual", head=False, dashed=True)
+        ax.disc(place, 6, _role(word, bag))
         side = int(np.sign(round((place[0] - middle[0]) / PLANE, 1)))  # away from the mean
         at = (place[0] + 11 * side, place[1] - 15 * (side == 0))
         align = ("right", "center", "left")[side + 1]
-        say(ax, at, words[word], size=SMALL, align=align)
-    box(ax, middle, (11, 11), "context", width=BOLD_LINE, order=5)
+        ax.note(at, words[word], align=align)
+    ax.box(middle, (11, 11), "context", width=BOLD_LINE, order=5)
     mean = f"mean {_entries(points.mean(axis=0))}"
     at = (middle[0] + 14, middle[1] - 2)
-    say(ax, at, mean, "context", size=SMALL, align="left", bold=True)
+    ax.note(at, mean, "context", align="left", bold=True)
 
 
 def _entries(point: np.ndarray) -> str:

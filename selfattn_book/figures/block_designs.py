@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
 from torch import nn
 
 from selfattn_book.blocks import EncoderBlock, PreNormBlock
-from selfattn_book.draw.canvas import Point, box, canvas, for_desk_and_phone, say, tell
+from selfattn_book.draw.canvas import Canvas, Point, canvas, for_desk_and_phone
 from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.sheet import SMALL
 from selfattn_book.positions import PositionalEncoding
 
 Named = Mapping[str, tuple[nn.Module, nn.Module | None]]
@@ -23,7 +21,7 @@ NETWORKS = {
 CELL, STEP, TOP = 40, 52, 26
 
 
-def block_designs(named: Named) -> Axes:
+def block_designs(named: Named) -> Canvas:
     """Draw a column for each block, with what its parts are; what is new in a column stands out.
 
     Args:
@@ -42,25 +40,25 @@ def block_designs(named: Named) -> Axes:
     """
     columns = {name: _parts(*modules) for name, modules in named.items()}
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         on_desk = width == WIDE
         left, step = (100, STEP) if on_desk else (0, STEP + 18)
         ax = canvas(width, TOP + 6 + step * len(ROWS))
         room = (width - left) / len(columns)
         for c, name in enumerate(columns):
-            say(ax, (left + (c + 0.5) * room, 12), name, bold=True)
+            ax.say((left + (c + 0.5) * room, 12), name, bold=True)
         for r, row in enumerate(ROWS):
             y = TOP + (r + 1) * step - STEP / 2  # the middle of the cells
             at, side = ((92, y), "right") if on_desk else ((4, y - 35), "left")
-            say(ax, at, row, "muted", align=side, size=SMALL)
+            ax.note(at, row, "muted", align=side)
             cells = [parts[r] for parts in columns.values()]
             _row(ax, (left, y), room, cells)
-        return tell(ax, *_told(columns))
+        return ax.describe(*_told(columns))
 
     return for_desk_and_phone(draw)
 
 
-def _row(ax: Axes, at: Point, room: float, cells: Sequence[Sequence[str]]) -> None:
+def _row(ax: Canvas, at: Point, room: float, cells: Sequence[Sequence[str]]) -> None:
     """Draw one part in all blocks."""
     for c, lines in enumerate(cells):
         new = c > 0 and cells[c - 1] != lines
@@ -68,12 +66,12 @@ def _row(ax: Axes, at: Point, room: float, cells: Sequence[Sequence[str]]) -> No
         _cell(ax, middle, room - 8, lines, new=new)
 
 
-def _cell(ax: Axes, at: Point, width: float, lines: Sequence[str], *, new: bool) -> None:
+def _cell(ax: Canvas, at: Point, width: float, lines: Sequence[str], *, new: bool) -> None:
     """Draw what a part is, in one line or two; a part that is new is filled."""
-    box(ax, at, (width, CELL), "context" if new else "muted", filled=new)
+    ax.box(at, (width, CELL), "context" if new else "muted", filled=new)
     for i, line in enumerate(lines):
         y = at[1] + 16 * (i - (len(lines) - 1) / 2)
-        say(ax, (at[0], y), line, bold=new, size=SMALL)
+        ax.note((at[0], y), line, bold=new)
 
 
 def _parts(block: nn.Module, positions: nn.Module | None) -> list[tuple[str, ...]]:

@@ -3,21 +3,20 @@
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from selfattn_book._arguments import check_integer
-from selfattn_book.draw.canvas import Point, canvas, for_desk_and_phone, say, tell
+from selfattn_book.draw.canvas import Canvas, Point, canvas, for_desk_and_phone
 from selfattn_book.draw.colors import light
 from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.sheet import POINT, SMALL
+from selfattn_book.draw.sheet import POINT
 
 MOST = 10  # lengths, in times of the width; more would not fit on a page
 PARTS = (("Q", "query"), ("K", "key"), ("V", "value"), ("O", "context"))
 GAP = 20  # pixels between lengths
 
 
-def cost_areas(lengths: Sequence[int], d_model: int) -> Axes:
+def cost_areas(lengths: Sequence[int], d_model: int) -> Canvas:
     """Draw the multiply-adds of a layer at several lengths, all to one scale.
 
     Four projections take ``T D²``, the scores and the weighted sums ``T² D``. Divided by ``D``, these
@@ -43,12 +42,12 @@ def cost_areas(lengths: Sequence[int], d_model: int) -> Axes:
         for strips, squares in [_millions(length, width)]
     ]
 
-    def draw(sheet: float) -> Axes:
+    def draw(sheet: float) -> Canvas:
         ratios = [length / width for length in lengths]
         lines = [_lines(length, width) for length in lengths]
         ax = (_on_desk if sheet == WIDE else _on_phone)(ratios, lines)
         opening = f"Multiply-adds of one layer of width {width}, as areas"
-        return tell(ax, opening, *message)
+        return ax.describe(opening, *message)
 
     return for_desk_and_phone(draw)
 
@@ -65,7 +64,7 @@ def _lines(length: int, width: int) -> tuple[str, str, str]:
     return (f"T = {length:,} = {times}", f"strips: {strips} M", f"squares: {squares} M")
 
 
-def _on_desk(ratios: list[float], lines: list[tuple[str, str, str]]) -> Axes:
+def _on_desk(ratios: list[float], lines: list[tuple[str, str, str]]) -> Canvas:
     """Side by side, on one base line."""
     wide = [4 + 2 * ratio for ratio in ratios]
     # A narrow one still needs room for its words.
@@ -78,7 +77,7 @@ def _on_desk(ratios: list[float], lines: list[tuple[str, str, str]]) -> Axes:
         _layer(ax, (x, base), ratio, unit)
         for i, line in enumerate(text):
             role = ("ink", "muted", "weights")[i]
-            say(ax, (x, base + 18 + 20 * i), line, role, align="left", bold=i == 0)
+            ax.say((x, base + 18 + 20 * i), line, role, align="left", bold=i == 0)
         x += max(across * unit, ROOM) + GAP
     return ax
 
@@ -90,7 +89,7 @@ def _width(wide: list[float], unit: float) -> float:
     return sum(max(w * unit, ROOM) for w in wide) + GAP * (len(wide) - 1)
 
 
-def _on_phone(ratios: list[float], lines: list[tuple[str, str, str]]) -> Axes:
+def _on_phone(ratios: list[float], lines: list[tuple[str, str, str]]) -> Canvas:
     """One below the other."""
     unit = 312 / max(4 + 2 * ratio for ratio in ratios)
     heights = [unit * ratio for ratio in ratios]
@@ -100,27 +99,27 @@ def _on_phone(ratios: list[float], lines: list[tuple[str, str, str]]) -> Axes:
         for i, line in enumerate(text):
             role = ("ink", "muted", "weights")[i]
             at = (0, y + height + 18 + 19 * i)
-            say(ax, at, line, role, align="left", bold=i == 0)
+            ax.say(at, line, role, align="left", bold=i == 0)
         y += height + 84
     return ax
 
 
-def _layer(ax: Axes, corner: Point, ratio: float, unit: float) -> None:
+def _layer(ax: Canvas, corner: Point, ratio: float, unit: float) -> None:
     """Draw the strips and the squares of one length, up from a lower left corner."""
     (x, base), high = corner, ratio * unit
     for i, (letter, role) in enumerate(PARTS):
         _area(ax, (x + i * unit, base - high), (unit, high), role)
         if unit >= 12 and high >= 12:
             middle = (x + (i + 0.5) * unit, base - high / 2)
-            say(ax, middle, letter, size=SMALL)
+            ax.note(middle, letter)
     for i, name in enumerate(("scores", "weighted sums")):
         left = x + 4 * unit + i * high
         _area(ax, (left, base - high), (high, high), "weights")
         if high >= 110:
-            say(ax, (left + high / 2, base - high / 2 - 9), name, size=SMALL)
-            say(ax, (left + high / 2, base - high / 2 + 9), "T × T", size=SMALL)
+            ax.note((left + high / 2, base - high / 2 - 9), name)
+            ax.note((left + high / 2, base - high / 2 + 9), "T × T")
 
 
-def _area(ax: Axes, corner: Point, size: Point, role: str) -> None:
+def _area(ax: Canvas, corner: Point, size: Point, role: str) -> None:
     look: Any = {"facecolor": light(f"{role}-tint"), "edgecolor": light(role)}
     ax.add_patch(Rectangle(corner, *size, linewidth=1 / POINT, zorder=3, **look))

@@ -1,23 +1,16 @@
 """Prediction as a film: each output goes in at the next step, and the cache grows by one column."""
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
+    Canvas,
     Point,
-    bar,
-    box,
     canvas,
-    disc,
     for_desk_and_phone,
     listed,
     number,
-    say,
-    tell,
-    titles,
-    wire,
 )
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.sheet import SMALL
@@ -29,7 +22,7 @@ TOP = 74  # to the middle of the first
 
 def decoding_steps(
     points: Tensor | np.ndarray, weights: Tensor | np.ndarray, *, given: int = 1
-) -> Axes:
+) -> Canvas:
     """Draw prediction step by step, with what is kept of the steps before.
 
     Keys and values that are computed at a step are filled, and those that are kept are not.
@@ -61,11 +54,11 @@ def decoding_steps(
             f"({listed(chain[t + 1])}) comes out"
         )
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         ax = canvas(width, TOP + PITCH * len(message) - 56)
         _Strip(ax, chain, shares, given, width == NARROW).draw()
         opening = "Prediction as a film; each output goes in at the next step"
-        return tell(ax, opening, *message)
+        return ax.describe(opening, *message)
 
     return for_desk_and_phone(draw)
 
@@ -74,7 +67,7 @@ class _Strip:
     """Where things stand on the sheet."""
 
     def __init__(
-        self, ax: Axes, points: np.ndarray, weights: np.ndarray, given: int, narrow: bool
+        self, ax: Canvas, points: np.ndarray, weights: np.ndarray, given: int, narrow: bool
     ) -> None:
         self.ax, self.points, self.weights = ax, points, weights
         self.given, self.narrow, self.steps = given, narrow, len(weights)
@@ -88,7 +81,7 @@ class _Strip:
         heads = [(self.left, "goes in"), (cache, "cache"), (self.right, "comes out")]
         if self.narrow:
             heads = [(self.left + 2, "in"), (cache, "cache"), (self.right, "out")]
-        titles(self.ax, heads, 16)
+        self.ax.titles(heads, 16)
         for step, t in enumerate(range(self.given - 1, self.steps)):
             y, new = TOP + PITCH * step, self.given if step == 0 else 1
             self._paper((self.left, y), t + 1 - new, t + 1, "query")
@@ -98,17 +91,17 @@ class _Strip:
             self._paper((self.right, y), 0, t + 2, "context")
         free = self.first + self.given * self.column, TOP - 26
         if not self.narrow and self.given < self.steps:
-            say(self.ax, free, "weights", "weights", size=SMALL, align="left")
+            self.ax.note(free, "weights", "weights", align="left")
 
     def _wires(self, y: float, *, last: bool) -> None:
         half = self.size / 2
         cache = self.first, self.first + self.steps * self.column - 6
-        wire(self.ax, [(self.left + half, y), (cache[0], y)], "query", width=2)
-        wire(self.ax, [(cache[1], y), (self.right - half, y)], "context", width=2)
+        self.ax.wire([(self.left + half, y), (cache[0], y)], "query", width=2)
+        self.ax.wire([(cache[1], y), (self.right - half, y)], "context", width=2)
         if not last:
             turn = y + 44
             back = [(self.right, y + half), (self.right, turn), (self.left, turn)]
-            wire(self.ax, [*back, (self.left, y + PITCH - half)], "context", width=2)
+            self.ax.wire([*back, (self.left, y + PITCH - half)], "context", width=2)
 
     def _column(self, s: int, y: float, weight: float, t: int, new: int) -> None:
         """Draw a key and a value, and the weight on them."""
@@ -117,21 +110,20 @@ class _Strip:
         if s > t:  # it is not there yet
             for lower in (0, 24):
                 at = (x, y - 8 + lower)
-                box(ax, at, (wide, 20), "road", filled=False, dashed=True, width=1)
+                ax.box(at, (wide, 20), "residual", filled=False, dashed=True, width=1)
             return
         self._kept(s, (x, y - 8), wide, fresh=s > t - new)
         left = x - wide / 2
         length = (wide if self.narrow else wide - 34) * weight
-        bar(ax, (left, y - 26), length, "weights", thick=7)
+        ax.hbar((left, y - 26), length, "weights", thick=7)
         at = (left, y - 38) if self.narrow else (left + length + 4, y - 26)
-        say(ax, at, number(weight), "weights", size=SMALL, align="left")
+        ax.note(at, number(weight), "weights", align="left")
 
     def _kept(self, s: int, at: Point, wide: float, *, fresh: bool) -> None:
         """Draw the key and the value of a point, bold where they are computed now."""
         for lower, role in ((0, "key"), (24, "value")):
             name = f"{role[0] if self.narrow else role + ' '}{s + 1}"
-            box(
-                self.ax,
+            self.ax.box(
                 (at[0], at[1] + lower),
                 (wide, 20),
                 role,
@@ -147,9 +139,9 @@ class _Strip:
         most = float(np.abs(self.points).max()) or 1.0
         scale = 0.36 * self.size / most
         places = [(at[0] + scale * x, at[1] - scale * y) for x, y in self.points[:end]]
-        box(self.ax, at, (self.size, self.size), "road", filled=False, width=1)
+        self.ax.box(at, (self.size, self.size), "residual", filled=False, width=1)
         if len(places[first:]) > 1:
-            wire(self.ax, places[first:], "muted", head=False)
+            self.ax.wire(places[first:], "muted", head=False)
         for place in places[first:-1]:
-            disc(self.ax, place, 3, "muted" if role == "context" else role)
-        disc(self.ax, places[-1], 5, role)
+            self.ax.disc(place, 3, "muted" if role == "context" else role)
+        self.ax.disc(places[-1], 5, role)

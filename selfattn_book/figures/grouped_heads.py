@@ -2,18 +2,15 @@
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
-
-from selfattn_book.draw.canvas import box, canvas, for_desk_and_phone, say, tell, wire
+from selfattn_book.draw.canvas import Canvas, canvas, for_desk_and_phone
 from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.sheet import SMALL
 from selfattn_book.multi_head import MultiHeadAttention
 
 PANEL = 196  # pixels: how high one attention is drawn
 HEAD = 26
 
 
-def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Axes:
+def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Canvas:
     """Draw for each attention its heads of queries, above the heads of keys and values that they share.
 
     Args:
@@ -27,20 +24,20 @@ def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Axes:
     """
     sizes = [attention.num_heads for attention in attentions]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         across = len(sizes) if width == WIDE else 1
         room = width / across
         ax = canvas(width, PANEL * (len(sizes) // across))
         for i, attention in enumerate(attentions):
             column, row = (i, 0) if across > 1 or len(sizes) == 1 else (0, i)
             _panel(ax, (column * room, row * PANEL), room, attention)
-        return tell(ax, *(part for one in attentions for part in _told(one)))
+        return ax.describe(*(part for one in attentions for part in _told(one)))
 
     return for_desk_and_phone(draw)
 
 
 def _panel(
-    ax: Axes, corner: tuple[float, float], room: float, attention: MultiHeadAttention
+    ax: Canvas, corner: tuple[float, float], room: float, attention: MultiHeadAttention
 ) -> None:
     """Draw one attention: queries above, keys and values below, and who looks at whom."""
     (left, top), heads = corner, attention.num_heads
@@ -48,17 +45,17 @@ def _panel(
     size = (min(HEAD, step - 5), HEAD)
     middle = left + room / 2
     places = [middle + step * (h - (heads - 1) / 2) for h in range(heads)]
-    say(ax, (middle, top + 14), _name(attention), bold=True)
-    say(ax, (middle, top + 36), f"{heads} of queries", "muted", size=SMALL)
+    ax.say((middle, top + 14), _name(attention), bold=True)
+    ax.note((middle, top + 36), f"{heads} of queries", "muted")
     for group in _groups(attention):
         x = sum(places[h] for h in group) / len(group)
         for h in group:
-            box(ax, (places[h], top + 60), size, "query", "q")
-            wire(ax, [(places[h], top + 74), (x, top + 112)], "query", head=False)
-        box(ax, (x, top + 124), size, "key", "k")
-        box(ax, (x, top + 124 + HEAD), size, "value", "v")
+            ax.box((places[h], top + 60), size, "query", "q")
+            ax.wire([(places[h], top + 74), (x, top + 112)], "query", head=False)
+        ax.box((x, top + 124), size, "key", "k")
+        ax.box((x, top + 124 + HEAD), size, "value", "v")
     keys = f"{attention.num_kv_heads} of keys, {attention.num_kv_heads} of values"
-    say(ax, (middle, top + 178), keys, "muted", size=SMALL)
+    ax.note((middle, top + 178), keys, "muted")
 
 
 def _name(attention: MultiHeadAttention) -> str:

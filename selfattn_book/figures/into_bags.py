@@ -3,23 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
     LINE,
+    Canvas,
     Point,
-    box,
     canvas,
     for_desk_and_phone,
-    say,
-    tell,
-    titles,
-    wire,
 )
 from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.sheet import SMALL
 
 TILE = 26  # pixels of a word
 ROW = 40  # pixels from a sentence to the next
@@ -39,7 +33,7 @@ DESK = _Places(210, 470)
 PHONE = _Places(66, 250)
 
 
-def into_bags(tokens: Tensor, labels: Tensor) -> Axes:
+def into_bags(tokens: Tensor, labels: Tensor) -> Canvas:
     """Draw each sentence, and the bag that is left of it when the order of its words is gone.
 
     A bag into which sentences with different labels fall has a bold edge, and says so.
@@ -58,10 +52,10 @@ def into_bags(tokens: Tensor, labels: Tensor) -> Axes:
     """
     bags = _gather(tokens, labels)
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         at = DESK if width == WIDE else PHONE
         ax = canvas(width, TOP + ROW * len(tokens))
-        titles(ax, [(at.sentence, "sentence, label"), (at.bag, "its bag")], 16)
+        ax.titles([(at.sentence, "sentence, label"), (at.bag, "its bag")], 16)
         top = TOP
         for bag in bags:  # its sentences stand one below the other
             rows = [top + ROW * i for i in range(len(bag.fallen))]
@@ -69,7 +63,7 @@ def into_bags(tokens: Tensor, labels: Tensor) -> Axes:
             _bag(ax, at, bag, rows)
             top += ROW * len(rows)
         opening = f"{len(tokens)} sentences and their bags of words"
-        return tell(ax, opening, *map(_told, bags))
+        return ax.describe(opening, *map(_told, bags))
 
     return for_desk_and_phone(draw)
 
@@ -108,28 +102,28 @@ def _spaced(words: Sequence[int]) -> str:
     return " ".join(map(str, words))
 
 
-def _sentences(ax: Axes, at: _Places, bag: _Bag, rows: Sequence[float]) -> None:
+def _sentences(ax: Canvas, at: _Places, bag: _Bag, rows: Sequence[float]) -> None:
     """Draw the sentences that fall into one bag, each with its label."""
     for y, (sentence, label) in zip(rows, bag.fallen, strict=True):
         _tiles(ax, (at.sentence - 18, y), sentence)
-        say(ax, (at.sentence + 38, y), str(label), bold=True)
+        ax.say((at.sentence + 38, y), str(label), bold=True)
 
 
-def _tiles(ax: Axes, at: Point, words: Sequence[int]) -> None:
+def _tiles(ax: Canvas, at: Point, words: Sequence[int]) -> None:
     for i, word in enumerate(words):
         middle = (at[0] + TILE * (i - 1), at[1])
-        box(ax, middle, (TILE - 2, TILE - 2), GROUNDS[word], str(word))
+        ax.box(middle, (TILE - 2, TILE - 2), GROUNDS[word], str(word))
 
 
-def _bag(ax: Axes, at: _Places, bag: _Bag, rows: Sequence[float]) -> None:
+def _bag(ax: Canvas, at: _Places, bag: _Bag, rows: Sequence[float]) -> None:
     """Draw a bag, and a wire from each sentence that falls into it."""
     y, wide = sum(rows) / len(rows), 3 * TILE + 12
     for row, (_, label) in zip(rows, bag.fallen, strict=True):
         ends = [(at.sentence + 52, row), (at.bag - wide / 2 - 1, y)]
-        wire(ax, ends, "ink" if label else "muted", curved=True, dashed=not label)
-    role, edge = ("ink", BOLD_LINE) if bag.is_torn else ("road", LINE)
-    box(ax, (at.bag, y), (wide, TILE + 7), role, filled=False, width=edge)
+        ax.wire(ends, "ink" if label else "muted", curved=True, dashed=not label)
+    role, edge = ("ink", BOLD_LINE) if bag.is_torn else ("residual", LINE)
+    ax.box((at.bag, y), (wide, TILE + 7), role, filled=False, width=edge)
     _tiles(ax, (at.bag, y), bag.words)
     if bag.is_torn:
         below = (at.bag, y + TILE / 2 + 16)
-        say(ax, below, "both labels", size=SMALL, bold=True)
+        ax.note(below, "both labels", bold=True)

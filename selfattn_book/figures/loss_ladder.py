@@ -3,22 +3,16 @@
 from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 from torch import Tensor
 
 from selfattn_book.draw.canvas import (
+    Canvas,
     canvas,
-    disc,
     for_desk_and_phone,
-    line,
     number,
-    say,
-    tell,
-    wire,
 )
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import as_vector
 
 HIGH = 400  # pixels from the highest loss to the lowest
@@ -30,7 +24,7 @@ def loss_ladder(
     heights: Mapping[str, float],
     *,
     below: tuple[str, float] | None = None,
-) -> Axes:
+) -> Canvas:
     """Draw the losses at which runs have ended beside a ladder of named losses, in powers of ten.
 
     The runs of one model stand side by side, sorted, the best one first.
@@ -54,14 +48,14 @@ def loss_ladder(
     least_and_most = _range(losses, heights)
     message = _told(losses, heights, below)
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         lines = max(len(name.split()) for name in losses) if width == NARROW else 1
         ax = canvas(width, HIGH + 56 + 16 * lines)
         ladder = _Ladder(ax, least_and_most, width)
         ladder.draw(losses, heights)
         if below:
             ladder.dash(*below)
-        return tell(ax, *message)
+        return ax.describe(*message)
 
     return for_desk_and_phone(draw)
 
@@ -102,7 +96,7 @@ def _told_of_the_line(below: tuple[str, float], losses: Mapping[str, np.ndarray]
 class _Ladder:
     """Where things stand on the sheet."""
 
-    def __init__(self, ax: Axes, ends: tuple[float, float], width: float) -> None:
+    def __init__(self, ax: Canvas, ends: tuple[float, float], width: float) -> None:
         self.ax, self.narrow = ax, width == NARROW
         self.least, self.most = np.log(ends[0]), np.log(ends[1])
         self.rails = (8, width - 8) if self.narrow else (176, width - 16)
@@ -114,34 +108,34 @@ class _Ladder:
 
     def dash(self, name: str, limit: float) -> None:
         y, (left, right) = self.y(limit), self.rails
-        line(self.ax, [(left, y), (right, y)], "ink", width=1.4, dashed=True)
+        self.ax.line([(left, y), (right, y)], "ink", width=1.4, dashed=True)
         at = (left + 8, y - 10) if self.narrow else (left - 12, y)
         align = "left" if self.narrow else "right"
         text = f"{name} below {number(limit)}"
-        say(self.ax, at, text, size=SMALL, align=align)
+        self.ax.note(at, text, align=align)
 
     def draw(self, losses: Mapping[str, np.ndarray], heights: Mapping[str, float]) -> None:
         ax, (left, right) = self.ax, self.rails
         for x in self.rails:
-            wire(ax, [(x, 26), (x, HIGH + 38)], "road", width=4, head=False)
+            ax.wire([(x, 26), (x, HIGH + 38)], "residual", width=4, head=False)
         for name, loss in heights.items():
             y = self.y(loss)
-            wire(ax, [(left, y), (right, y)], "road", width=3, head=False)
+            ax.wire([(left, y), (right, y)], "residual", width=3, head=False)
             at = (left + 8, y - 10) if self.narrow else (left - 12, y)
             align = "left" if self.narrow else "right"
-            say(ax, at, f"{name}, {number(loss)}", size=SMALL, align=align)
-        say(ax, (left, 10), "loss", "muted", size=SMALL, align="left")
+            ax.note(at, f"{name}, {number(loss)}", align=align)
+        ax.note((left, 10), "loss", "muted", align="left")
         first, end = self.runs
         wide = (end - first) / len(losses)
         for i, (name, values) in enumerate(losses.items()):
             middle = first + (i + 0.5) * wide
             for j, part in enumerate(name.split() if self.narrow else [name]):
                 under = middle, HIGH + 54 + 16 * j
-                say(ax, under, part, ROLES[i], size=SMALL, bold=True)
+                ax.note(under, part, ROLES[i], bold=True)
             spread = np.linspace(-0.42, 0.42, len(values)) * wide
             for x, loss in zip(middle + spread, values, strict=True):
-                disc(ax, (float(x), self.y(loss)), 5, ROLES[i])
+                ax.disc((float(x), self.y(loss)), 5, ROLES[i])
         if len(losses) > 1:
             for i in range(1, len(losses)):
                 x = first + i * wide
-                line(ax, [(x, 30), (x, HIGH + 38)], "muted", width=0.8, dashed=True)
+                ax.line([(x, 30), (x, HIGH + 38)], "muted", width=0.8, dashed=True)

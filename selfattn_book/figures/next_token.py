@@ -3,20 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import (
-    bar,
-    box,
+    Canvas,
     canvas,
-    column,
     for_desk_and_phone,
-    line,
     number,
-    say,
-    tell,
-    wire,
 )
 from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.sheet import SMALL
@@ -24,7 +17,7 @@ from selfattn_book.draw.style import as_array, as_vector
 from selfattn_book.figures.token_figures import visible
 
 
-def shifted_targets(pieces: Sequence[str], shares: Tensor | np.ndarray) -> Axes:
+def shifted_targets(pieces: Sequence[str], shares: Tensor | np.ndarray) -> Canvas:
     """Draw what each position of a text predicts: the next token, and how much of it was foreseen.
 
     Args:
@@ -46,51 +39,51 @@ def shifted_targets(pieces: Sequence[str], shares: Tensor | np.ndarray) -> Axes:
         for now, then, share in steps
     ]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         ax = _down(steps) if width == NARROW else _across(steps)
-        return tell(ax, "Each position predicts the next token", *message)
+        return ax.describe("Each position predicts the next token", *message)
 
     return for_desk_and_phone(draw)
 
 
-def _across(steps: Sequence[tuple[str, str, float]]) -> Axes:
+def _across(steps: Sequence[tuple[str, str, float]]) -> Canvas:
     """Columns, from left to right."""
     ax, left = canvas(WIDE, 236), 78
     pitch = (WIDE - left) / len(steps)
     for y, name in ((20, "reads"), (100, "answers"), (180, "probability"), (222, "nats")):
-        say(ax, (0, y), name, "muted", align="left", size=SMALL)
-    line(ax, [(left, 200), (WIDE, 200)])
+        ax.note((0, y), name, "muted", align="left")
+    ax.line([(left, 200), (WIDE, 200)])
     for i, (now, then, share) in enumerate(steps):
         x = left + (i + 0.5) * pitch
-        box(ax, (x, 20), (pitch - 8, 28), "query", visible(now))
-        wire(ax, [(x, 36), (x, 84)], "context", width=2)
-        box(ax, (x, 100), (pitch - 8, 28), "context", visible(then))
+        ax.box((x, 20), (pitch - 8, 28), "query", visible(now))
+        ax.wire([(x, 36), (x, 84)], "context", width=2)
+        ax.box((x, 100), (pitch - 8, 28), "context", visible(then))
         if i + 1 < len(steps):  # what has been answered is read next
             points = [(x + 12, 84), (x + pitch - 12, 36)]
-            wire(ax, points, "muted", width=1, dashed=True, head=False)
-        column(ax, (x, 200), 52 * share, "context", thick=24)
-        say(ax, (x, 190 - 52 * share), number(share), size=SMALL)
-        say(ax, (x, 222), number(-np.log(share)), size=SMALL)
+            ax.wire(points, "muted", width=1, dashed=True, head=False)
+        ax.vbar((x, 200), 52 * share, "context", thick=24)
+        ax.note((x, 190 - 52 * share), number(share))
+        ax.note((x, 222), number(-np.log(share)))
     return ax
 
 
-def _down(steps: Sequence[tuple[str, str, float]]) -> Axes:
+def _down(steps: Sequence[tuple[str, str, float]]) -> Canvas:
     """Rows, from top to bottom."""
     ax = canvas(NARROW, 30 + 36 * len(steps))
     for x, name in ((40, "reads"), (140, "answers"), (226, "probability"), (294, "nats")):
-        say(ax, (x, 10), name, "muted", size=SMALL)
+        ax.note((x, 10), name, "muted")
     for i, (now, then, share) in enumerate(steps):
         y = 44 + 36 * i
-        box(ax, (40, y), (76, 26), "query", visible(now), text_size=SMALL)
-        wire(ax, [(80, y), (98, y)], "context", width=2)
-        box(ax, (140, y), (80, 26), "context", visible(then), text_size=SMALL)
-        bar(ax, (190, y), 44 * share, "context", thick=14)
-        say(ax, (194 + 44 * share, y), number(share), size=SMALL, align="left")
-        say(ax, (294, y), number(-np.log(share)), size=SMALL)
+        ax.box((40, y), (76, 26), "query", visible(now), text_size=SMALL)
+        ax.wire([(80, y), (98, y)], "context", width=2)
+        ax.box((140, y), (80, 26), "context", visible(then), text_size=SMALL)
+        ax.hbar((190, y), 44 * share, "context", thick=14)
+        ax.note((194 + 44 * share, y), number(share), align="left")
+        ax.note((294, y), number(-np.log(share)))
     return ax
 
 
-def next_tokens(names: Sequence[str], distributions: Mapping[str, Tensor | np.ndarray]) -> Axes:
+def next_tokens(names: Sequence[str], distributions: Mapping[str, Tensor | np.ndarray]) -> Canvas:
     """Draw distributions of the next token side by side, each as a column of bars.
 
     Args:
@@ -105,32 +98,32 @@ def next_tokens(names: Sequence[str], distributions: Mapping[str, Tensor | np.nd
     shares = {name: as_vector(name, values) for name, values in distributions.items()}
     message = [f"{name}: {_said(names, values)}" for name, values in shares.items()]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         columns = 1 if width == NARROW else 3
         rows = -(-len(shares) // columns)
         height = 24 * len(names) + 52
         ax = canvas(width, rows * height)
         for i, (name, values) in enumerate(shares.items()):
             x, y = width / columns * (i % columns), height * (i // columns) + 12
-            say(ax, (x, y), name, align="left", bold=True)
+            ax.say((x, y), name, align="left", bold=True)
             _bars(ax, (x, y + 28), width / columns, names, values)
-        return tell(ax, "The next token", *message)
+        return ax.describe("The next token", *message)
 
     return for_desk_and_phone(draw)
 
 
 def _bars(
-    ax: Axes, at: tuple[float, float], width: float, names: Sequence[str], shares: np.ndarray
+    ax: Canvas, at: tuple[float, float], width: float, names: Sequence[str], shares: np.ndarray
 ) -> None:
     """Draw one distribution; what is left out has no bar."""
     (x, y), left = at, 72
     for i, (name, share) in enumerate(zip(names, shares, strict=True)):
         role, line_at = ("ink" if share > 0 else "muted"), y + 24 * i
-        say(ax, (x + left - 8, line_at), visible(name), role, align="right", size=SMALL)
+        ax.note((x + left - 8, line_at), visible(name), role, align="right")
         length = (width - left - 56) * float(share)
-        bar(ax, (x + left, line_at), length, "context", thick=14)
+        ax.hbar((x + left, line_at), length, "context", thick=14)
         value = number(share) if share > 0 else "–"
-        say(ax, (x + left + length + 5, line_at), value, role, align="left", size=SMALL)
+        ax.note((x + left + length + 5, line_at), value, role, align="left")
 
 
 def _said(names: Sequence[str], shares: np.ndarray) -> str:

@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import bar, canvas, for_desk_and_phone, number, say, tell
+from selfattn_book.draw.canvas import Canvas, canvas, for_desk_and_phone, number
 from selfattn_book.draw.layout import NARROW, WIDE
-from selfattn_book.draw.sheet import SMALL
 
 BAR = 20  # pixels from bar to bar
 
 
-def next_words(fed: Sequence[str], chances: Tensor, words: Sequence[str], most: int = 3) -> Axes:
+def next_words(fed: Sequence[str], chances: Tensor, words: Sequence[str], most: int = 3) -> Canvas:
     """Draw for each step what has been written so far, and bars of the likeliest next words.
 
     Args:
@@ -38,9 +36,9 @@ def next_words(fed: Sequence[str], chances: Tensor, words: Sequence[str], most: 
         for so_far, expected in steps
     ]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         ax = _all_steps(steps, most, width == WIDE)
-        return tell(ax, "What comes next, step by step", *message)
+        return ax.describe("What comes next, step by step", *message)
 
     return for_desk_and_phone(draw)
 
@@ -55,32 +53,32 @@ def _likeliest(row: Tensor, words: Sequence[str], most: int) -> list[tuple[str, 
     return [(words[place], chance) for place, chance in pairs][:most]
 
 
-def _all_steps(steps: Sequence[Step], most: int, on_desk: bool) -> Axes:
+def _all_steps(steps: Sequence[Step], most: int, on_desk: bool) -> Canvas:
     head, below = (30, 14) if on_desk else (6, 38)
     high = most * BAR + below
     ax = canvas(WIDE if on_desk else NARROW, head + len(steps) * high)
     if on_desk:
         for x, title, align in ((230, "so far", "right"), (262, "next", "left")):
-            say(ax, (x, 12), title, "muted", align=align, bold=True)
+            ax.say((x, 12), title, "muted", align=align, bold=True)
     for i, (so_far, expected) in enumerate(steps):
         _step(ax, head + i * high, on_desk, so_far, expected)
     return ax
 
 
 def _step(
-    ax: Axes, top: float, on_desk: bool, so_far: str, expected: Sequence[tuple[str, float]]
+    ax: Canvas, top: float, on_desk: bool, so_far: str, expected: Sequence[tuple[str, float]]
 ) -> None:
     """Draw one step: the words so far, and a bar for each word that may come next."""
     if on_desk:
         middle = top + len(expected) * BAR / 2
-        say(ax, (230, middle), so_far, align="right")
+        ax.say((230, middle), so_far, align="right")
     else:
-        say(ax, (4, top + 10), so_far, align="left", bold=True)
+        ax.say((4, top + 10), so_far, align="left", bold=True)
         top += 24
     start, length = (330, 240) if on_desk else (92, 160)
     for i, (word, chance) in enumerate(expected):
         y = top + (i + 0.5) * BAR
-        say(ax, (start - 8, y), word, align="right")
-        bar(ax, (start, y), length * chance, "weights", thick=BAR - 6)
+        ax.say((start - 8, y), word, align="right")
+        ax.hbar((start, y), length * chance, "weights", thick=BAR - 6)
         at = (start + length * chance + 6, y)
-        say(ax, at, number(chance), size=SMALL, align="left")
+        ax.note(at, number(chance), align="left")

@@ -4,25 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 from torch import Tensor
 
 from selfattn_book.draw.canvas import (
+    Canvas,
     Point,
-    box,
     canvas,
-    disc,
     for_desk_and_phone,
-    line,
     number,
-    say,
-    tell,
-    wire,
 )
 from selfattn_book.draw.colors import light
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import POINT, SMALL
+from selfattn_book.draw.sheet import POINT
 from selfattn_book.draw.style import line_names
 
 # Two directions of the plane that (1, 1, 1) stands on.
@@ -32,7 +26,7 @@ RADIUS = np.sqrt(3)  # of the circle that the outputs of a norm lie on
 ROOM = 26  # pixels around the outermost point
 
 
-def norm_circle(x: Tensor, normed: Tensor, names: Sequence[str]) -> Axes:
+def norm_circle(x: Tensor, normed: Tensor, names: Sequence[str]) -> Canvas:
     r"""Draw where a norm moves points of three numbers, looked at along (1, 1, 1).
 
     In this view two points that differ by one number, added to all entries, are one; and the norm's
@@ -55,8 +49,8 @@ def norm_circle(x: Tensor, normed: Tensor, names: Sequence[str]) -> Axes:
     """
     drawn = _project(x, normed, names)
 
-    def draw(width: float) -> Axes:
-        return tell(_draw(width, drawn), *_told(drawn))
+    def draw(width: float) -> Canvas:
+        return _draw(width, drawn).describe(*_told(drawn))
 
     return for_desk_and_phone(draw)
 
@@ -104,7 +98,7 @@ def _told(drawn: _Drawn) -> list[str]:
     ]
 
 
-def _draw(width: float, drawn: _Drawn) -> Axes:
+def _draw(width: float, drawn: _Drawn) -> Canvas:
     largest = np.abs(np.vstack([drawn.before, drawn.after])).max(axis=0)
     unit = min((width / 2 - ROOM) / largest[0], 52 if width > NARROW else 40)
     high = 2 * (unit * max(largest[1], RADIUS) + ROOM)
@@ -118,13 +112,13 @@ def _draw(width: float, drawn: _Drawn) -> Axes:
     return ax
 
 
-def _circle(ax: Axes, view: _View) -> None:
+def _circle(ax: Canvas, view: _View) -> None:
     look = {"facecolor": "none", "edgecolor": light("muted"), "zorder": 1}
     width = 1.6 / POINT
     ax.add_patch(Circle(view.middle, view.unit * RADIUS, linewidth=width, **look))
 
 
-def _radius(ax: Axes, view: _View, after: np.ndarray) -> None:
+def _radius(ax: Canvas, view: _View, after: np.ndarray) -> None:
     """Draw the radius where it is furthest from all points."""
     turns = np.arange(0, 2 * np.pi, np.pi / 36)
     taken = np.arctan2(after[:, 1], after[:, 0])
@@ -132,30 +126,30 @@ def _radius(ax: Axes, view: _View, after: np.ndarray) -> None:
     turn = turns[np.abs(around).min(axis=1).argmax()]
     way = np.array([np.cos(turn), -np.sin(turn)])
     tip = np.array(view.middle) + view.unit * RADIUS * way
-    line(ax, [view.middle, (tip[0], tip[1])], "muted", dashed=True)
+    ax.line([view.middle, (tip[0], tip[1])], "muted", dashed=True)
     aside = 13 * np.array([-way[1], way[0]])
     beside = np.array(view.middle) + 0.55 * view.unit * RADIUS * way + aside
-    say(ax, (beside[0], beside[1]), "√3", "muted")
-    disc(ax, view.middle, 2.5, "muted")
+    ax.say((beside[0], beside[1]), "√3", "muted")
+    ax.disc(view.middle, 2.5, "muted")
 
 
-def _point(ax: Axes, name: str, start: Point, end: Point) -> None:
+def _point(ax: Canvas, name: str, start: Point, end: Point) -> None:
     """Draw the way of a point, and write its name where it comes from."""
     way = np.subtract(end, start)
     step = way / max(float(np.hypot(*way)), 1e-9)
     if np.hypot(*way) > 14:
         tail = np.add(start, 6 * step)
         tip = np.subtract(end, 6 * step)
-        wire(ax, [(tail[0], tail[1]), (tip[0], tip[1])], "muted")
-    disc(ax, start, 5, "ink")
-    box(ax, end, (9, 9), order=4)
+        ax.wire([(tail[0], tail[1]), (tip[0], tip[1])], "muted")
+    ax.disc(start, 5, "ink")
+    ax.box(end, (9, 9), order=4)
     behind = np.subtract(start, 14 * step)
-    say(ax, (behind[0], behind[1]), name, bold=True)
+    ax.say((behind[0], behind[1]), name, bold=True)
 
 
-def _legend(ax: Axes, middle: float, y: float) -> None:
+def _legend(ax: Canvas, middle: float, y: float) -> None:
     """Say which mark is which, below the points."""
-    disc(ax, (middle - 104, y), 5, "ink")
-    say(ax, (middle - 94, y), "before the norm", align="left", size=SMALL)
-    box(ax, (middle + 40, y), (9, 9), order=4)
-    say(ax, (middle + 50, y), "after it", align="left", size=SMALL)
+    ax.disc((middle - 104, y), 5, "ink")
+    ax.note((middle - 94, y), "before the norm", align="left")
+    ax.box((middle + 40, y), (9, 9), order=4)
+    ax.note((middle + 50, y), "after it", align="left")

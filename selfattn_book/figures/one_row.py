@@ -5,29 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
+    Canvas,
     Point,
-    bar,
-    box,
     canvas,
     for_desk_and_phone,
-    line,
     listed,
-    node,
     number,
-    say,
-    tell,
-    titles,
-    vector,
-    wire,
 )
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import line_names
 
 UNIT = 24  # pixels of a bar for a score of 1
@@ -35,7 +25,7 @@ SHARE = 84  # pixels of a bar for a weight of 1
 PLANE = 92  # pixels of the weighted sum, across or up
 
 
-def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Axes:
+def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Canvas:
     r"""Draw what one row of attention without weights does.
 
     .. math:: y_i = \sum_j w_j x_j, \qquad w = \operatorname{softmax}(X x_i / \sqrt{2})
@@ -55,9 +45,9 @@ def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Axes:
     """
     drawn = _compute(x, names, row)
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         ax = _on_phone(drawn) if width == NARROW else _on_desk(drawn)
-        return tell(ax, *_told(drawn))
+        return ax.describe(*_told(drawn))
 
     return for_desk_and_phone(draw)
 
@@ -97,81 +87,81 @@ def _told(drawn: _Drawn) -> list[str]:
     ]
 
 
-def _on_desk(drawn: _Drawn) -> Axes:
+def _on_desk(drawn: _Drawn) -> Canvas:
     count = len(drawn.x)
     ax = canvas(640, 106 + 50 * count)
     rows = [108 + 50 * i for i in range(count)]
     heads = ["compare", "scores", "softmax", "weights", "weighted sum"]
-    titles(ax, zip((112, 262, 356, 424, 548), heads, strict=True), 16)
+    ax.titles(zip((112, 262, 356, 424, 548), heads, strict=True), 16)
     _compare(ax, drawn, rows)
     _scores(ax, drawn.scores, rows, 262)
     middle, high = (rows[0] + rows[-1]) / 2, rows[-1] - rows[0] + 44
-    box(ax, (356, middle), (32, high))
-    say(ax, (356, middle), "÷ √2,  exp,  ÷ sum", turned=True)
+    ax.box((356, middle), (32, high))
+    ax.say((356, middle), "÷ √2,  exp,  ÷ sum", turned=True)
     for y, score in zip(rows, drawn.scores.clamp(min=0), strict=True):
-        wire(ax, [(272 + UNIT * float(score) + 34 * bool(score > 0), y), (340, y)])
-        wire(ax, [(372, y), (394, y)])
+        ax.wire([(272 + UNIT * float(score) + 34 * bool(score > 0), y), (340, y)])
+        ax.wire([(372, y), (394, y)])
     _shares(ax, drawn.weights, rows, 398)
     _tip_to_tail(ax, (478, 92), drawn)
     _result(ax, (528, rows[-1]), drawn)
     return ax
 
 
-def _on_phone(drawn: _Drawn) -> Axes:
+def _on_phone(drawn: _Drawn) -> Canvas:
     count = len(drawn.x)
     low = 100 + 38 * count  # where the first half ends
     ax = canvas(NARROW, low + 296)
     rows = [96 + 38 * i for i in range(count)]
-    titles(ax, [(112, "compare"), (254, "scores")], 14)
+    ax.titles([(112, "compare"), (254, "scores")], 14)
     _compare(ax, drawn, rows)
     _scores(ax, drawn.scores, rows, 252)
-    wire(ax, [(252, rows[-1] + 20), (252, low + 26)])
-    box(ax, (156, low + 44), (300, 34), text="softmax:  ÷ √2,  exp,  ÷ sum")
-    wire(ax, [(108, low + 61), (108, low + 84)])
-    titles(ax, [(100, "weights"), (226, "weighted sum")], low + 98)
+    ax.wire([(252, rows[-1] + 20), (252, low + 26)])
+    ax.box((156, low + 44), (300, 34), text="softmax:  ÷ √2,  exp,  ÷ sum")
+    ax.wire([(108, low + 61), (108, low + 84)])
+    ax.titles([(100, "weights"), (226, "weighted sum")], low + 98)
     shares = [low + 136 + 38 * i for i in range(count)]
     for y, name in zip(shares, drawn.names, strict=True):
-        say(ax, (70, y), name, align="right", size=SMALL)
+        ax.note((70, y), name, align="right")
     _shares(ax, drawn.weights, shares, 78)
     _tip_to_tail(ax, (152, low + 150), drawn)
     _result(ax, (196, low + 274), drawn)
     return ax
 
 
-def _compare(ax: Axes, drawn: _Drawn, rows: Sequence[float]) -> None:
+def _compare(ax: Canvas, drawn: _Drawn, rows: Sequence[float]) -> None:
     """The query stands above the keys, column over column, and its line touches each of them."""
     top, left, trunk = rows[0] - 52, 78, 178
     asks = drawn.names[drawn.row]
-    say(ax, (left - 8, top), asks, "query", align="right", bold=True)
-    vector(ax, (left, top), drawn.x[drawn.row], "query", width=BOLD_LINE)
+    ax.say((left - 8, top), asks, "query", align="right", bold=True)
+    ax.vector((left, top), drawn.x[drawn.row], "query", width=BOLD_LINE)
     for y, name, key in zip(rows, drawn.names, drawn.x, strict=True):
-        say(ax, (left - 8, y), name, align="right", size=SMALL)
-        vector(ax, (left, y), key, "key")
-        wire(ax, [(left + 84, y), (trunk, y)], "key", head=False)
+        ax.note((left - 8, y), name, align="right")
+        ax.vector((left, y), key, "key")
+        ax.wire([(left + 84, y), (trunk, y)], "key", head=False)
     line_of_query = [(left + 84, top), (trunk, top), (trunk, rows[-1])]
-    wire(ax, line_of_query, "query", width=BOLD_LINE, head=False)
+    ax.wire(line_of_query, "query", width=BOLD_LINE, head=False)
     for y in rows:
-        node(ax, (trunk, y), "·")
+        ax.node((trunk, y), "·")
 
 
-def _scores(ax: Axes, scores: Tensor, rows: Sequence[float], zero: float) -> None:
+def _scores(ax: Canvas, scores: Tensor, rows: Sequence[float], zero: float) -> None:
     for y, score in zip(rows, scores, strict=True):
         length, side = UNIT * float(score), 1 if score >= 0 else -1
-        bar(ax, (zero, y), length, "ink")
+        ax.hbar((zero, y), length, "ink")
         at, align = (zero + length + 6 * side, y), "left" if side > 0 else "right"
-        say(ax, at, number(float(score)), align=align)
-    line(ax, [(zero, rows[0] - 16), (zero, rows[-1] + 16)])
+        ax.say(at, number(float(score)), align=align)
+    ax.line([(zero, rows[0] - 16), (zero, rows[-1] + 16)])
 
 
-def _shares(ax: Axes, weights: Tensor, rows: Sequence[float], zero: float) -> None:
+def _shares(ax: Canvas, weights: Tensor, rows: Sequence[float], zero: float) -> None:
     for y, weight in zip(rows, weights, strict=True):
-        bar(ax, (zero, y), SHARE * float(weight), "weights")
+        ax.hbar((zero, y), SHARE * float(weight), "weights")
         at = (zero + SHARE * float(weight) + 6, y)
-        say(ax, at, number(float(weight)), "weights", align="left")
-    line(ax, [(zero, rows[0] - 16), (zero, rows[-1] + 16)])
+        ax.say(at, number(float(weight)), "weights", align="left")
+    ax.line([(zero, rows[0] - 16), (zero, rows[-1] + 16)])
 
 
-def _tip_to_tail(ax: Axes, corner: Point, drawn: _Drawn) -> None:
+def _tip_to_tail(ax: Canvas, corner: Point, drawn: _Drawn) -> None:
     """Each vector, as short as its share, begins where the last one ended; the sum leads across."""
     steps = (drawn.weights[:, None] * drawn.x).detach().cpu().numpy()
     tips = np.vstack([np.zeros(2), steps.cumsum(0)])
@@ -181,21 +171,21 @@ def _tip_to_tail(ax: Axes, corner: Point, drawn: _Drawn) -> None:
     for start, end, name, weight in zip(
         places, places[1:], drawn.names, drawn.weights, strict=False
     ):
-        wire(ax, [start, end], "value", width=2)
+        ax.wire([start, end], "value", width=2)
         part = f"{number(float(weight))} {name}"
         if np.hypot(end[0] - start[0], end[1] - start[1]) > 40:
             at = ((start[0] + end[0]) / 2 + 7, (start[1] + end[1]) / 2 + 7)
-            say(ax, at, part, "value", size=SMALL, align="left")
+            ax.note(at, part, "value", align="left")
         else:
             short.append(part)
     for number_of, part in enumerate(reversed(short)):
         at = (corner[0] + PLANE / 2, corner[1] - 12 - 16 * number_of)
-        say(ax, at, part, "value", size=SMALL)
-    wire(ax, [places[0], places[-1]], "context", width=3.6)
+        ax.note(at, part, "value")
+    ax.wire([places[0], places[-1]], "context", width=3.6)
 
 
-def _result(ax: Axes, at: Point, drawn: _Drawn) -> None:
+def _result(ax: Canvas, at: Point, drawn: _Drawn) -> None:
     text = f"new {drawn.names[drawn.row]}"
-    say(ax, (at[0] - 8, at[1]), text, "context", align="right", bold=True)
+    ax.say((at[0] - 8, at[1]), text, "context", align="right", bold=True)
     look: dict[str, Any] = {"cell": (48, 28), "bold": True, "width": BOLD_LINE}
-    vector(ax, at, drawn.context, "context", **look)
+    ax.vector(at, drawn.context, "context", **look)

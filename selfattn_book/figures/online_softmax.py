@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 from torch import Tensor
 
@@ -11,17 +10,12 @@ from selfattn_book._arguments import check_integer
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
     TEXT,
+    Canvas,
     Point,
-    box,
     canvas,
-    column,
     for_desk_and_phone,
-    line,
     listed,
     number,
-    say,
-    tell,
-    titles,
 )
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.sheet import SMALL
@@ -53,7 +47,7 @@ class _Frame:
         return f"After {self.seen} keys: shares {listed(self.shares)}; {kept}, {means}"
 
 
-def online_softmax(scores: ArrayLike | Tensor, values: ArrayLike | Tensor, block: int) -> Axes:
+def online_softmax(scores: ArrayLike | Tensor, values: ArrayLike | Tensor, block: int) -> Canvas:
     r"""Draw how one query meets its keys block by block.
 
     After each block, with the highest score so far :math:`m`: the shares :math:`e^{s_j - m}`, their
@@ -77,12 +71,12 @@ def online_softmax(scores: ArrayLike | Tensor, values: ArrayLike | Tensor, block
     frames = _frames(asked, given, block)
     message = [frame.message() for frame in frames]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         ax = canvas(width, 62 + PITCH * len(frames))
         _Film(ax, (asked, given), width == NARROW).draw(frames)
         opening = f"The softmax in one pass over {len(asked)} keys, in blocks of {block}"
         values = f"The values are {listed(given, 0)}"
-        return tell(ax, opening, values, *message)
+        return ax.describe(opening, values, *message)
 
     return for_desk_and_phone(draw)
 
@@ -103,7 +97,7 @@ def _frames(scores: np.ndarray, values: np.ndarray, block: int) -> list[_Frame]:
 class _Film:
     """Where things stand on the sheet."""
 
-    def __init__(self, ax: Axes, row: tuple[np.ndarray, np.ndarray], narrow: bool) -> None:
+    def __init__(self, ax: Canvas, row: tuple[np.ndarray, np.ndarray], narrow: bool) -> None:
         self.ax, (self.scores, self.values), self.narrow = ax, row, narrow
         scores = self.scores
         self.slot = (176 if narrow else 340) / len(scores)
@@ -117,7 +111,7 @@ class _Film:
         else:
             names = ("highest m", "total ℓ", "mixture u", "u / ℓ")
             heads += [(self.kept + 30 + 67 * i, n) for i, n in enumerate(names)]
-        titles(self.ax, heads, 14)
+        self.ax.titles(heads, 14)
         for i, frame in enumerate(frames):
             self._frame(frame, 36 + PITCH * i + BAR + 18)
         self._name_values(42 + PITCH * len(frames))
@@ -126,36 +120,36 @@ class _Film:
         for j, value in enumerate(self.values):
             name = f"{value:g}" if self.narrow else f"v = {value:g}"
             at = ((j + 0.5) * self.slot, low)
-            say(self.ax, at, name, "value", size=SMALL)
+            self.ax.note(at, name, "value")
         end = (self.kept + 4, low)
-        say(self.ax, end, "values", "value", size=SMALL, align="left")
+        self.ax.note(end, "values", "value", align="left")
 
     def _frame(self, frame: _Frame, base: float) -> None:
         across = len(self.scores) * self.slot
-        line(self.ax, [(0, base), (across, base)])
+        self.ax.line([(0, base), (across, base)])
         for j, score in enumerate(self.scores):
             x = (j + 0.5) * self.slot
             if j >= frame.seen:
                 size = (0.62 * self.slot, 20)
                 at = (x, base - 12)
-                box(self.ax, at, size, "road", filled=False, dashed=True, width=1)
+                self.ax.box(at, size, "residual", filled=False, dashed=True, width=1)
                 continue
             self._share((x, base), float(frame.shares[j]), fresh=j >= frame.fresh)
             name = f"s = {score:g}" if not self.narrow else f"s={score:g}"
             role = "ink" if j >= frame.fresh else "muted"
             bold = j >= frame.fresh
-            say(self.ax, (x, base + 14), name, role, size=SMALL, bold=bold)
+            self.ax.note((x, base + 14), name, role, bold=bold)
         self._keep(frame, base)
 
     def _share(self, at: Point, share: float, *, fresh: bool) -> None:
         x, base = at
         thick, high = 0.5 * self.slot, BAR * share
         if fresh:
-            column(self.ax, at, high, "weights", thick=thick)
+            self.ax.vbar(at, high, "weights", thick=thick)
         elif high >= 1:
-            box(self.ax, (x, base - high / 2), (thick, high), "weights", width=1)
+            self.ax.box((x, base - high / 2), (thick, high), "weights", width=1)
         above = (x, base - high - 9)
-        say(self.ax, above, number(share), "weights", size=SMALL)
+        self.ax.note(above, number(share), "weights")
 
     def _keep(self, frame: _Frame, base: float) -> None:
         kept = (
@@ -173,4 +167,4 @@ class _Film:
                 at = (self.kept + 62, base - 52 + 24 * i)
             width = BOLD_LINE if solid and not self.narrow else 1
             letters = SMALL if self.narrow else TEXT
-            box(self.ax, at, size, role, text, width=width, filled=solid, text_size=letters)
+            self.ax.box(at, size, role, text, width=width, filled=solid, text_size=letters)

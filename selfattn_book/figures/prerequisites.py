@@ -3,11 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
-
-from selfattn_book.draw.canvas import box, canvas, disc, for_desk_and_phone, say, tell, wire
+from selfattn_book.draw.canvas import Canvas, canvas, for_desk_and_phone
 from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.sheet import SMALL
 
 ROW, PART = 32, 28  # pixels from chapter to chapter, and more above a new part
 BOX = 280  # pixels, the width of a box where there is room
@@ -20,7 +17,7 @@ Trunk = tuple[int, list[int]]  # a chapter, and those that need it
 
 def prerequisites(
     chapters: Sequence[str], builds_on: Sequence[Collection[int]], parts: Mapping[str, int]
-) -> Axes:
+) -> Canvas:
     """Draw which chapter builds on which.
 
     What a chapter needs by way of another one that it needs has no line of its own, but is told.
@@ -38,14 +35,14 @@ def prerequisites(
     """
     drawn = _Drawn(chapters, builds_on, parts)
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         step = 22 if width == WIDE else 11  # from line to line
         left = max(step * (drawn.last_lane + 1.5), (width - BOX) / 2)
         ax = canvas(width, drawn.rows[-1] + ROW / 2)
         _parts(ax, left, drawn)
         _chapters(ax, left, min(BOX, width - left - 1), drawn)
         _lines(ax, left, step, drawn)
-        return tell(ax, *_told(drawn))
+        return ax.describe(*_told(drawn))
 
     return for_desk_and_phone(draw)
 
@@ -156,32 +153,32 @@ def _rows(count: int, parts: Mapping[str, int]) -> list[float]:
     return rows
 
 
-def _parts(ax: Axes, left: float, drawn: _Drawn) -> None:
+def _parts(ax: Canvas, left: float, drawn: _Drawn) -> None:
     """Write the name of each part above its first chapter."""
     for name, first in drawn.parts.items():
         at = (left, drawn.rows[first - 1] - 25)
-        say(ax, at, name, "muted", size=SMALL, align="left", bold=True)
+        ax.note(at, name, "muted", align="left", bold=True)
 
 
-def _chapters(ax: Axes, left: float, wide: float, drawn: _Drawn) -> None:
+def _chapters(ax: Canvas, left: float, wide: float, drawn: _Drawn) -> None:
     """Draw a box for each chapter, with its number and its title."""
     for number, (title, y) in enumerate(zip(drawn.chapters, drawn.rows, strict=True), 1):
-        box(ax, (left + wide / 2, y), (wide, HIGH))
-        say(ax, (left + 24, y), str(number), "muted", align="right")
-        say(ax, (left + 32, y), title, align="left")
+        ax.box((left + wide / 2, y), (wide, HIGH))
+        ax.say((left + 24, y), str(number), "muted", align="right")
+        ax.say((left + 32, y), title, align="left")
 
 
-def _lines(ax: Axes, left: float, step: float, drawn: _Drawn) -> None:
+def _lines(ax: Canvas, left: float, step: float, drawn: _Drawn) -> None:
     """Lead a line down from each chapter; a dot where another one takes from it."""
     rows, lanes = drawn.rows, drawn.lanes
     across = {number: left - step * (lane + 1.5) for number, lane in lanes.items()}
     for y, needed in zip(rows, drawn.direct, strict=True):
         if needed:
             far = min(across[other] for other in needed)
-            wire(ax, [(far, y - HALF), (left, y - HALF)])
+            ax.wire([(far, y - HALF), (left, y - HALF)])
     for number, others in _trunks(drawn.direct):
         x, start = across[number], rows[number - 1] + HALF
         ends = [rows[other - 1] - HALF for other in others]
-        wire(ax, [(left, start), (x, start), (x, ends[-1])], head=False)
+        ax.wire([(left, start), (x, start), (x, ends[-1])], head=False)
         for y in ends:
-            disc(ax, (x, y), 3, "ink")
+            ax.disc((x, y), 3, "ink")

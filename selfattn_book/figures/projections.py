@@ -4,26 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
     TEXT,
-    bar,
-    box,
+    Canvas,
     canvas,
     for_desk_and_phone,
     listed,
-    node,
     number,
-    say,
     shape,
-    tell,
-    titles,
-    vector,
-    wire,
 )
 from selfattn_book.draw.layout import WIDE
 from selfattn_book.draw.sheet import SMALL
@@ -54,7 +46,7 @@ PHONE = _Places(4, 16, 106, 70, 152, 176, 190, 22, 224, 284)
 
 def projections(
     x: Tensor, projections: Sequence[Tensor], names: Sequence[str], row: int = 0
-) -> Axes:
+) -> Canvas:
     r"""Draw the query, key and value of each word, and the attention of one query.
 
     .. math:: y_i = \sum_j w_{ij} v_j, \qquad
@@ -78,7 +70,7 @@ def projections(
     """
     drawn = _compute(x, projections, names, row)
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         at = DESK if width == WIDE else PHONE
         ax = canvas(width, 62 + ROW * len(x))
         rows = [104 + ROW * i for i in range(len(x))]
@@ -91,7 +83,7 @@ def projections(
             _flow_back(ax, at, y, rows, float(weight))
         _result(ax, at, (rows[0] + rows[-1]) / 2 + STEP, drawn)
         _heads(ax, at, drawn)
-        return tell(ax, *_sentences(drawn))
+        return ax.describe(*_sentences(drawn))
 
     return for_desk_and_phone(draw)
 
@@ -141,77 +133,77 @@ def _sentences(drawn: _Drawn) -> list[str]:
     ]
 
 
-def _three_roles(ax: Axes, at: _Places, y: float, drawn: _Drawn, i: int) -> None:
+def _three_roles(ax: Canvas, at: _Places, y: float, drawn: _Drawn, i: int) -> None:
     """Draw a word and its three projections; only one word has its query used."""
-    say(ax, (at.word, y - 25), drawn.names[i], align="left", bold=i == drawn.row)
-    vector(ax, (at.word, y), drawn.words[i], "ink", cell=(at.cell, 26), digits=0)
+    ax.say((at.word, y - 25), drawn.names[i], align="left", bold=i == drawn.row)
+    ax.vector((at.word, y), drawn.words[i], "ink", cell=(at.cell, 26), digits=0)
     end = at.word + drawn.words.size(1) * at.cell
     roles = {"query": drawn.query, "key": drawn.key, "value": drawn.value}
     for step, (role, entries) in zip((-STEP, 0, STEP), roles.items(), strict=True):
         idle = role == "query" and i != drawn.row
         color = "muted" if idle else role
         way = [(end, y), (at.role - at.size / 2, y + step)]
-        wire(ax, way, color, curved=True, width=1 if idle else 2, dashed=idle)
+        ax.wire(way, color, curved=True, width=1 if idle else 2, dashed=idle)
         place, size = (at.role, y + step), (at.size, 26)
         look: dict[str, Any] = {"dashed": idle, "filled": not idle, "text_size": _size(at)}
-        box(ax, place, size, color, f"{role} {listed(entries[i])}", **look)
+        ax.box(place, size, color, f"{role} {listed(entries[i])}", **look)
     way = [(at.role + at.size / 2, y + STEP), (at.times, y + STEP)]
-    wire(ax, way, "value", width=2, head=False, over=True)
+    ax.wire(way, "value", width=2, head=False, over=True)
 
 
-def _softmax(ax: Axes, at: _Places, rows: Sequence[float]) -> None:
+def _softmax(ax: Canvas, at: _Places, rows: Sequence[float]) -> None:
     """Draw the softmax over all rows, since every weight depends on all scores."""
     high = rows[-1] - rows[0] + 36
-    box(ax, (at.softmax, (rows[0] + rows[-1]) / 2), (26 if at is DESK else 20, high), order=1)
-    say(ax, (at.softmax, (rows[0] + rows[1]) / 2 + 16), "softmax", turned=True)
+    ax.box((at.softmax, (rows[0] + rows[-1]) / 2), (26 if at is DESK else 20, high), order=1)
+    ax.say((at.softmax, (rows[0] + rows[1]) / 2 + 16), "softmax", turned=True)
 
 
-def _follow_query(ax: Axes, at: _Places, rows: Sequence[float], row: int) -> None:
+def _follow_query(ax: Canvas, at: _Places, rows: Sequence[float], row: int) -> None:
     start = (at.role + at.size / 2, rows[row] - STEP)
     trunk = (at.trunk, rows[row] - STEP)
     for end in {rows[0], rows[-1]}:
         way = [start, trunk, (at.trunk, end)]
-        wire(ax, way, "query", width=BOLD_LINE, head=False, over=True)
+        ax.wire(way, "query", width=BOLD_LINE, head=False, over=True)
 
 
-def _compare(ax: Axes, at: _Places, y: float, score: float, weight: float) -> None:
+def _compare(ax: Canvas, at: _Places, y: float, score: float, weight: float) -> None:
     """Draw the dot product of a key and the query, and the weight after the softmax."""
     left = (at.role + at.size / 2, y)
-    wire(ax, [left, (at.trunk, y)], "key", width=2, head=False)
-    node(ax, (at.trunk, y), "·")
+    ax.wire([left, (at.trunk, y)], "key", width=2, head=False)
+    ax.node((at.trunk, y), "·")
     half, is_desk = (13, True) if at is DESK else (10, False)
     if is_desk:
-        say(ax, (at.trunk + 13, y), number(score), align="left")
-    wire(ax, [(at.trunk + (52 if is_desk else 8), y), (at.softmax - half, y)])
-    wire(ax, [(at.softmax + half, y), (at.weight - 2, y)], head=is_desk)
-    bar(ax, (at.weight, y), at.unit * weight, "weights")
+        ax.say((at.trunk + 13, y), number(score), align="left")
+    ax.wire([(at.trunk + (52 if is_desk else 8), y), (at.softmax - half, y)])
+    ax.wire([(at.softmax + half, y), (at.weight - 2, y)], head=is_desk)
+    ax.hbar((at.weight, y), at.unit * weight, "weights")
     end = at.weight + at.unit * weight
     text = (end + 5, y) if is_desk else (at.weight, y - 18)
-    say(ax, text, number(weight), "weights", align="left", size=_size(at))
+    ax.say(text, number(weight), "weights", align="left", size=_size(at))
     way = [(end + (38 if is_desk else 2), y), (at.times, y), (at.times, y + STEP - 8)]
-    wire(ax, way, "weights")
+    ax.wire(way, "weights")
 
 
-def _flow_back(ax: Axes, at: _Places, y: float, rows: Sequence[float], weight: float) -> None:
+def _flow_back(ax: Canvas, at: _Places, y: float, rows: Sequence[float], weight: float) -> None:
     """Lead a value to the context, as thick as its weight."""
     middle = (rows[0] + rows[-1]) / 2
     edge = at.context - (50 if at is DESK else 28)
     end = (edge, middle + STEP + 0.1 * (y - middle))
     way = [(at.times + 8, y + STEP), end]
-    wire(ax, way, "value", width=1 + 14 * weight, head=False, curved=True)
-    node(ax, (at.times, y + STEP), "×")
+    ax.wire(way, "value", width=1 + 14 * weight, head=False, curved=True)
+    ax.node((at.times, y + STEP), "×")
 
 
-def _result(ax: Axes, at: _Places, y: float, drawn: _Drawn) -> None:
+def _result(ax: Canvas, at: _Places, y: float, drawn: _Drawn) -> None:
     size = (100, 46) if at is DESK else (56, 46)
     context, name = drawn.context[drawn.row], drawn.names[drawn.row]
-    box(ax, (at.context, y), size, "context", width=BOLD_LINE)
-    say(ax, (at.context, y - 10), "context", bold=True, size=_size(at))
-    say(ax, (at.context, y + 10), listed(context), bold=True, size=_size(at))
-    say(ax, (at.context, y - 36), f"of {name}", "context", size=_size(at))
+    ax.box((at.context, y), size, "context", width=BOLD_LINE)
+    ax.say((at.context, y - 10), "context", bold=True, size=_size(at))
+    ax.say((at.context, y + 10), listed(context), bold=True, size=_size(at))
+    ax.say((at.context, y - 36), f"of {name}", "context", size=_size(at))
 
 
-def _heads(ax: Axes, at: _Places, drawn: _Drawn) -> None:
+def _heads(ax: Canvas, at: _Places, drawn: _Drawn) -> None:
     """Write the titles and shapes of the columns."""
     middle = at.word + drawn.words.size(1) * at.cell / 2
     row_of = "row of" if at is DESK else "1 of"  # a phone has no room
@@ -224,9 +216,9 @@ def _heads(ax: Axes, at: _Places, drawn: _Drawn) -> None:
     ]
     if at is DESK:
         columns += [(at.trunk + 32, "scores", one_of)]
-    titles(ax, [(x, title) for x, title, _ in columns], 14)
+    ax.titles([(x, title) for x, title, _ in columns], 14)
     for x, _, text in columns:
-        say(ax, (x, 33), text, "muted", size=SMALL)
+        ax.note((x, 33), text, "muted")
 
 
 def _size(at: _Places) -> float:

@@ -3,25 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
+    Canvas,
     Point,
-    bar,
-    box,
     canvas,
     for_desk_and_phone,
     listed,
     number,
-    say,
-    tell,
-    titles,
-    wire,
 )
 from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.sheet import SMALL
 
 GROUNDS = ("word-0", "word-1", "word-2")  # one for each rank
 ROW, GAP, TOP = 32, 18, 62  # pixels: an example, between ranks, above the first one
@@ -44,7 +37,7 @@ DESK = _Columns(62, 230, 396, 558, 74, ("gradients", "own mean", "mean over rank
 PHONE = _Columns(34, 118, 200, 277, 54, ("gradients", "own mean", "mean", "step with"))
 
 
-def shared_batch(parts: Sequence[Tensor]) -> Axes:
+def shared_batch(parts: Sequence[Tensor]) -> Canvas:
     r"""Draw how ranks, each with its part of a batch, come to one gradient.
 
     .. math:: \bar g = \frac1R \sum_r \frac1{n_r} \sum_{i \in r} g_i
@@ -67,16 +60,16 @@ def shared_batch(parts: Sequence[Tensor]) -> Axes:
     mean = sum(means) / len(means)
     whole = sum(float(part.sum()) for part in parts) / sum(sizes)
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         at = DESK if width == WIDE else PHONE
         ax = canvas(width, TOP + ROW * sum(sizes) + GAP * len(sizes) + 16)
         xs = (at.example, at.own, at.mean, at.step)
-        titles(ax, list(zip(xs, at.heads, strict=True)), 14)
+        ax.titles(list(zip(xs, at.heads, strict=True)), 14)
         _flow(ax, at, parts, mean)
         bottom = TOP + ROW * sum(sizes) + GAP * len(sizes) + 2
         note = f"mean of all examples: {number(whole)}"
-        say(ax, (at.example - at.wide / 2, bottom), note, size=SMALL, align="left")
-        return tell(ax, *_told(parts, means, mean, whole))
+        ax.note((at.example - at.wide / 2, bottom), note, align="left")
+        return ax.describe(*_told(parts, means, mean, whole))
 
     return for_desk_and_phone(draw)
 
@@ -94,7 +87,7 @@ def _told(parts: Sequence[Tensor], means: Sequence[float], mean: float, whole: f
     return [f"A batch shared by {len(parts)} ranks", *each, last]
 
 
-def _flow(ax: Axes, at: _Columns, parts: Sequence[Tensor], mean: float) -> None:
+def _flow(ax: Canvas, at: _Columns, parts: Sequence[Tensor], mean: float) -> None:
     """Draw the parts, and what flows from them to the mean and back to the ranks."""
     tops = [TOP + ROW * sum(map(len, parts[:r])) + GAP * r for r in range(len(parts))]
     places = [top + ROW * (len(part) - 1) / 2 for top, part in zip(tops, parts, strict=True)]
@@ -103,20 +96,20 @@ def _flow(ax: Axes, at: _Columns, parts: Sequence[Tensor], mean: float) -> None:
         ground = GROUNDS[rank]
         for i, slope in enumerate(part.tolist()):
             place = (at.example, top + ROW * i)
-            wire(ax, [(place[0] + half, place[1]), (at.own - half, y)], ground)
-            box(ax, place, (at.wide, ROW - 8), ground, number(slope))
-        wire(ax, [(at.own + half, y), (at.mean - half, middle)], ground, width=2.5)
-        wire(ax, [(at.mean + half, middle), (at.step - half, y)], width=2.5)
+            ax.wire([(place[0] + half, place[1]), (at.own - half, y)], ground)
+            ax.box(place, (at.wide, ROW - 8), ground, number(slope))
+        ax.wire([(at.own + half, y), (at.mean - half, middle)], ground, width=2.5)
+        ax.wire([(at.mean + half, middle), (at.step - half, y)], width=2.5)
         own = (at.wide, ROW - 4)
-        box(ax, (at.own, y), own, ground, number(float(part.mean())), bold=True)
-        box(ax, (at.step, y), own, ground, number(mean), bold=True)
+        ax.box((at.own, y), own, ground, number(float(part.mean())), bold=True)
+        ax.box((at.step, y), own, ground, number(mean), bold=True)
         for x in (at.own, at.step):
-            say(ax, (x, y - ROW / 2 - 7), f"rank {rank}", size=SMALL)
+            ax.note((x, y - ROW / 2 - 7), f"rank {rank}")
     size = (at.wide, ROW + 4)
-    box(ax, (at.mean, middle), size, "ink", number(mean), bold=True, width=BOLD_LINE)
+    ax.box((at.mean, middle), size, "ink", number(mean), bold=True, width=BOLD_LINE)
 
 
-def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Axes:
+def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Canvas:
     """Draw what each of two ranks holds of a batch and of a model, for several ways to cut them.
 
     Args:
@@ -132,7 +125,7 @@ def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Axes:
         data: rank 0 holds 2 of 4 places of the batch and 4 of 4 of the model, rank 1 2 of 4 and 4 of 4.
     """
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         across = min(len(ways), 5 if width == WIDE else 2)
         wide, high = width / across, 178
         ax = canvas(width, high * -(-len(ways) // across))
@@ -140,7 +133,7 @@ def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Axes:
             left, top = wide * (i % across), high * (i // across)
             _way(ax, (left + wide / 2, top), name, pair)
         message = (f"{name}: {_held(*pair)}" for name, pair in ways.items())
-        return tell(ax, "What each of two ranks holds", *message)
+        return ax.describe("What each of two ranks holds", *message)
 
     return for_desk_and_phone(draw)
 
@@ -156,27 +149,27 @@ def _held(batch: Tensor, model: Tensor) -> str:
     return f"{first}, rank 1 {c} and {d}"
 
 
-def _way(ax: Axes, at: Point, name: str, pair: tuple[Tensor, Tensor]) -> None:
+def _way(ax: Canvas, at: Point, name: str, pair: tuple[Tensor, Tensor]) -> None:
     """Draw two ranks side by side, each with its tiles of the batch above those of the model."""
     x, top = at
-    say(ax, (x, top + 14), name, bold=True)
+    ax.say((x, top + 14), name, bold=True)
     rows = ((top + 66, "batch", pair[0]), (top + 130, "model", pair[1]))
     for y, what, table in rows:
-        say(ax, (x, y + 31), what, "muted", size=SMALL)
+        ax.note((x, y + 31), what, "muted")
         for rank in (0, 1):
             middle = x + (rank - 0.5) * 62
             _tiles(ax, (middle, y), table[rank], GROUNDS[rank])
-            say(ax, (middle, top + 36), f"rank {rank}", size=SMALL)
+            ax.note((middle, top + 36), f"rank {rank}")
 
 
-def _tiles(ax: Axes, at: Point, held: Tensor, ground: str) -> None:
+def _tiles(ax: Canvas, at: Point, held: Tensor, ground: str) -> None:
     """Fill what is held, and leave open what is not."""
     rows, columns = held.shape
     size = (columns * TILE + PAD, rows * TILE + PAD)
-    box(ax, at, size, "road", filled=False, width=0.8)
+    ax.box(at, size, "residual", filled=False, width=0.8)
     for i in range(rows):
         for j in range(columns):
             x = at[0] + (j - columns / 2) * TILE + 0.5
             y = at[1] + (i - (rows - 1) / 2) * TILE
             if held[i, j]:
-                bar(ax, (x, y), TILE - 1, ground, thick=TILE - 1)
+                ax.hbar((x, y), TILE - 1, ground, thick=TILE - 1)

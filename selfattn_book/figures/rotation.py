@@ -6,20 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
-    box,
+    Canvas,
     canvas,
-    disc,
     for_desk_and_phone,
-    line,
-    node,
     number,
-    say,
-    tell,
 )
 from selfattn_book.draw.layout import WIDE
 from selfattn_book.draw.sheet import SMALL
@@ -43,7 +37,7 @@ class _Turned:
 
 def rotation(
     query: Tensor, key: Tensor, places: Sequence[tuple[int, int]], base: float = 10000.0
-) -> Axes:
+) -> Canvas:
     """Draw a query and a key of two numbers, turned by their positions, on a clock for each pair.
 
     Args:
@@ -61,42 +55,42 @@ def rotation(
     pair = torch.stack([query, key])
     drawn = [_Turned(at, *rotate(pair, torch.tensor(at), base)) for at in places]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         across = len(drawn) if width == WIDE else 1
         room = width / across
         ax = canvas(width, PANEL * (len(drawn) if across == 1 else 1))
         for i, turned in enumerate(drawn):
             column, row = (i, 0) if across > 1 else (0, i)
             _clock(ax, (room * (column + 0.5), PANEL * row), turned)
-        return tell(ax, *map(_told, drawn))
+        return ax.describe(*map(_told, drawn))
 
     return for_desk_and_phone(draw)
 
 
-def _clock(ax: Axes, top: tuple[float, float], turned: _Turned) -> None:
+def _clock(ax: Canvas, top: tuple[float, float], turned: _Turned) -> None:
     """Draw both hands on one face, the angle between them, and the score."""
     x, y = top[0], top[1] + 40 + FACE
     sides = (("query", x - 8, "right"), ("key", x + 8, "left"))
     for (role, left, side), place in zip(sides, turned.places, strict=True):
         at = (left, top[1] + 14)
-        say(ax, at, f"{role} at {place}", role, align=side, bold=True)
-    node(ax, (x, y), "", "road", radius=FACE)
+        ax.say(at, f"{role} at {place}", role, align=side, bold=True)
+    ax.node((x, y), "", "residual", radius=FACE)
     _arc(ax, (x, y), turned)
     _hands(ax, (x, y), turned)
     score = f"score {number(turned.score)}"
-    box(ax, (x, y + FACE + 24), (112, 26), "weights", score)
+    ax.box((x, y + FACE + 24), (112, 26), "weights", score)
 
 
-def _hands(ax: Axes, at: tuple[float, float], turned: _Turned) -> None:
+def _hands(ax: Canvas, at: tuple[float, float], turned: _Turned) -> None:
     longest = max(float(v.norm()) for v in (turned.query, turned.key))
     for vector, role in ((turned.key, "key"), (turned.query, "query")):
         along = vector / longest * (FACE - 5)
         tip = (at[0] + float(along[0]), at[1] - float(along[1]))
-        line(ax, [at, tip], role, width=BOLD_LINE + 0.6)
-        disc(ax, tip, 5, role)
+        ax.line([at, tip], role, width=BOLD_LINE + 0.6)
+        ax.disc(tip, 5, role)
 
 
-def _arc(ax: Axes, at: tuple[float, float], turned: _Turned) -> None:
+def _arc(ax: Canvas, at: tuple[float, float], turned: _Turned) -> None:
     """Draw the way from the hand of the key to that of the query, the shorter one."""
     start, end = _angle(turned.key), _angle(turned.query)
     way = math.remainder(end - start, 2 * math.pi)
@@ -104,10 +98,9 @@ def _arc(ax: Axes, at: tuple[float, float], turned: _Turned) -> None:
     points = [
         (at[0] + 0.42 * FACE * math.cos(a), at[1] - 0.42 * FACE * math.sin(a)) for a in angles
     ]
-    line(ax, points, "ink", width=BOLD_LINE)
+    ax.line(points, "ink", width=BOLD_LINE)
     middle = angles[20]
-    say(
-        ax,
+    ax.say(
         (at[0] + 0.66 * FACE * math.cos(middle), at[1] - 0.66 * FACE * math.sin(middle)),
         number(abs(way)),
         size=SMALL,

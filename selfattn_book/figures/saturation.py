@@ -3,23 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import (
+    Canvas,
     Point,
-    box,
     canvas,
-    column,
     for_desk_and_phone,
-    line,
     listed,
     number,
-    say,
-    tell,
 )
 from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.sheet import SMALL
 
 MOST_KEYS = 8
 
@@ -33,7 +27,7 @@ class _Row:
     weights: Tensor
 
 
-def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Axes:
+def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Canvas:
     r"""Draw the weights that queries of several widths give to their keys, undivided and divided.
 
     .. math:: \operatorname{softmax}(q K^{\mathsf T}) \quad\text{and}\quad
@@ -65,11 +59,11 @@ def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Axes:
         for query, (plain, divided) in zip(queries, pairs, strict=True)
     ]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         ax = _on_desk(pairs) if width == WIDE else _on_phone(pairs)
         count = len(pairs[0][0].weights)
         opening = f"The weights of {count} keys, from the largest to the smallest"
-        return tell(ax, opening, *message)
+        return ax.describe(opening, *message)
 
     return for_desk_and_phone(draw)
 
@@ -91,33 +85,33 @@ def _extent(row: _Row) -> str:
     return f"scores from {number(least, 1)} to {number(greatest, 1)}"
 
 
-def _on_desk(pairs: Sequence[tuple[_Row, _Row]]) -> Axes:
+def _on_desk(pairs: Sequence[tuple[_Row, _Row]]) -> Canvas:
     """A column for each width, a line for each divisor."""
     ax = canvas(92 + 182 * len(pairs), 318)
-    say(ax, (0, 100), "softmax of", "muted", align="left", bold=True)
-    say(ax, (0, 120), "q · k", "muted", align="left", bold=True)
-    say(ax, (0, 244), "softmax of", "muted", align="left", bold=True)
-    say(ax, (0, 264), "q · k ÷ √D", "muted", align="left", bold=True)
+    ax.say((0, 100), "softmax of", "muted", align="left", bold=True)
+    ax.say((0, 120), "q · k", "muted", align="left", bold=True)
+    ax.say((0, 244), "softmax of", "muted", align="left", bold=True)
+    ax.say((0, 264), "q · k ÷ √D", "muted", align="left", bold=True)
     for i, (plain, divided) in enumerate(pairs):
         x = 92 + 182 * i
-        say(ax, (x + 82, 12), plain.name, "muted", bold=True)
+        ax.say((x + 82, 12), plain.name, "muted", bold=True)
         _bars(ax, (x, 62), (164, 86), plain)
         _bars(ax, (x, 206), (164, 86), divided)
-    say(ax, (92 + 91 * len(pairs) - 9, 308), _order(pairs), "muted", size=SMALL)
+    ax.note((92 + 91 * len(pairs) - 9, 308), _order(pairs), "muted")
     return ax
 
 
-def _on_phone(pairs: Sequence[tuple[_Row, _Row]]) -> Axes:
+def _on_phone(pairs: Sequence[tuple[_Row, _Row]]) -> Canvas:
     """A line for each width, a column for each divisor."""
     ax = canvas(312, 52 + 134 * len(pairs))
-    say(ax, (74, 12), "softmax of q · k", "muted", bold=True, size=SMALL)
-    say(ax, (236, 12), "softmax of q · k ÷ √D", "muted", bold=True, size=SMALL)
+    ax.note((74, 12), "softmax of q · k", "muted", bold=True)
+    ax.note((236, 12), "softmax of q · k ÷ √D", "muted", bold=True)
     for i, (plain, divided) in enumerate(pairs):
         y = 84 + 134 * i
-        say(ax, (155, y - 44), plain.name, "muted", bold=True)
+        ax.say((155, y - 44), plain.name, "muted", bold=True)
         _bars(ax, (4, y), (140, 62), plain)
         _bars(ax, (166, y), (140, 62), divided)
-    say(ax, (155, 42 + 134 * len(pairs)), _order(pairs), "muted", size=SMALL)
+    ax.note((155, 42 + 134 * len(pairs)), _order(pairs), "muted")
     return ax
 
 
@@ -126,17 +120,17 @@ def _order(pairs: Sequence[tuple[_Row, _Row]]) -> str:
     return f"bars: the weights of {count} keys, the largest first"
 
 
-def _bars(ax: Axes, corner: Point, size: Point, row: _Row) -> None:
+def _bars(ax: Canvas, corner: Point, size: Point, row: _Row) -> None:
     """Draw the weights in the box that all of them together would fill."""
     (x, y), (w, h) = corner, size
     step = w / len(row.weights)
-    say(ax, (x + w / 2, y - 23), _extent(row), "muted", size=SMALL)
-    box(ax, (x + w / 2, y + h / 2), size, "weights", width=1, order=1)
-    line(ax, [(x, y + h), (x + w, y + h)])
+    ax.note((x + w / 2, y - 23), _extent(row), "muted")
+    ax.box((x + w / 2, y + h / 2), size, "weights", width=1, order=1)
+    ax.line([(x, y + h), (x + w, y + h)])
     for i, weight in enumerate(row.weights):
         place = (x + (i + 0.5) * step, y + h)
-        column(ax, place, h * float(weight), "weights", thick=0.7 * step)
+        ax.vbar(place, h * float(weight), "weights", thick=0.7 * step)
     largest = float(row.weights[0])
     top = max(y + h * (1 - largest) - 9, y + 10)
     side = x + step + 4
-    say(ax, (side, top), number(largest), "weights", align="left")
+    ax.say((side, top), number(largest), "weights", align="left")

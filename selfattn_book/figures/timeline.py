@@ -1,17 +1,15 @@
 """Who works on what, tick by tick, and who waits."""
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import box, canvas, for_desk_and_phone, hatch, say, tell
+from selfattn_book.draw.canvas import Canvas, canvas, for_desk_and_phone
 from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.sheet import SMALL
 
 GROUNDS = ("word-0", "word-1", "word-2", "word-3")  # one for each rank
 ROW, TOP = 40, 36  # pixels: a rank, and above the first one
 
 
-def timeline(work: Tensor) -> Axes:
+def timeline(work: Tensor) -> Canvas:
     """Draw on which batch each rank works at each tick, and hatch where it waits.
 
     Args:
@@ -27,23 +25,23 @@ def timeline(work: Tensor) -> Axes:
     shape = tuple(work.shape)
     ranks, ticks = shape
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         left = 64 if width == WIDE else 50
         cell = min(52, (width - left - 8) / ticks)
         ax = canvas(width, TOP + ROW * ranks - 6)
-        say(ax, (left, 12), "time →", "muted", size=SMALL, align="left")
+        ax.note((left, 12), "time →", "muted", align="left")
         for rank, row in enumerate(work.tolist()):
             y = TOP + ROW * rank + 8
-            say(ax, (left - 10, y), f"rank {rank}", size=SMALL, align="right")
+            ax.note((left - 10, y), f"rank {rank}", align="right")
             for tick, batch in enumerate(row):
                 middle, size = (left + cell * (tick + 0.5), y), (cell - 3, ROW - 10)
                 if batch < 0:
-                    box(ax, middle, size, "mask", dashed=True)
-                    hatch(ax, middle, size)
+                    ax.box(middle, size, "mask", dashed=True)
+                    ax.hatch(middle, size)
                 else:
-                    box(ax, middle, size, GROUNDS[rank], str(int(batch)))
+                    ax.box(middle, size, GROUNDS[rank], str(int(batch)))
         message = (_told(rank, row) for rank, row in enumerate(work.tolist()))
-        return tell(ax, f"{ranks} ranks over {ticks} ticks", *message)
+        return ax.describe(f"{ranks} ranks over {ticks} ticks", *message)
 
     return for_desk_and_phone(draw)
 

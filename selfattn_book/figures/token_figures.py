@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import box, canvas, column, for_desk_and_phone, number, say, tell
+from selfattn_book.draw.canvas import (
+    Canvas,
+    canvas,
+    for_desk_and_phone,
+    number,
+)
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import as_vector
 
 LINE = 22  # pixels from one line of text to the next, without bars
@@ -18,7 +21,7 @@ BAR = 9  # one width for all, because wide tokens have no more weight
 NARROW_LETTERS, WIDE_LETTERS = "iljtfrI.,:;'()!· ", "mwMWOGQNDHU"
 
 
-def writers(prompt: str, written: Mapping[str, str]) -> Axes:
+def writers(prompt: str, written: Mapping[str, str]) -> Canvas:
     r"""Draw the continuations of a prompt by several models.
 
     Args:
@@ -35,25 +38,25 @@ def writers(prompt: str, written: Mapping[str, str]) -> Axes:
     shown = {name: text.replace("\n", " ⏎ ") for name, text in written.items()}
     message = [f"{name}: “{text}”" for name, text in shown.items()]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         left = 0 if width == NARROW else 150
         texts = {name: wrapped(text.strip(" "), width - left) for name, text in shown.items()}
         above = LINE if width == NARROW else 0
         heights = [LINE * len(text) + above + 12 for text in texts.values()]
         ax, y = canvas(width, 34 + sum(heights)), 12.0
-        say(ax, (left, y), f"{prompt}", "query", align="left", bold=True)
+        ax.say((left, y), f"{prompt}", "query", align="left", bold=True)
         y += 30
         for (name, text), height in zip(texts.items(), heights, strict=True):
-            say(ax, (0, y), name, "muted", align="left", bold=True)
+            ax.say((0, y), name, "muted", align="left", bold=True)
             for i, part in enumerate(text):
-                say(ax, (left, y + above + LINE * i), part, align="left")
+                ax.say((left, y + above + LINE * i), part, align="left")
             y += height
-        return tell(ax, f"“{prompt}” continued", *message)
+        return ax.describe(f"“{prompt}” continued", *message)
 
     return for_desk_and_phone(draw)
 
 
-def cuts(cut: Mapping[str, Sequence[str]]) -> Axes:
+def cuts(cut: Mapping[str, Sequence[str]]) -> Canvas:
     """Draw the tokens of a text, for one tokenizer or several.
 
     A space is drawn as a middle dot, and the end of a line as an arrow.
@@ -71,21 +74,21 @@ def cuts(cut: Mapping[str, Sequence[str]]) -> Axes:
         for name, pieces in cut.items()
     ]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         rows = {name: in_rows(pieces, width) for name, pieces in cut.items()}
         heights = [30 * len(row) + 34 for row in rows.values()]
         ax, y = canvas(width, sum(heights)), 12.0
         for (name, row), height in zip(rows.items(), heights, strict=True):
             title = f"{name}: {len(cut[name])} tokens"
-            say(ax, (0, y), title, "muted", align="left", bold=True)
+            ax.say((0, y), title, "muted", align="left", bold=True)
             _boxes(ax, y, row)
             y += height
-        return tell(ax, "A text cut into tokens", *message)
+        return ax.describe("A text cut into tokens", *message)
 
     return for_desk_and_phone(draw)
 
 
-def _boxes(ax: Axes, y: float, rows: list[list[str]]) -> None:
+def _boxes(ax: Canvas, y: float, rows: list[list[str]]) -> None:
     """Draw tokens in rows, each in a different color than its neighbors."""
     count = 0
     for i, pieces in enumerate(rows):
@@ -93,11 +96,11 @@ def _boxes(ax: Axes, y: float, rows: list[list[str]]) -> None:
         for piece in pieces:
             wide, role = size(piece), f"word-{count % GROUNDS}"
             at = (x + wide / 2, y + 26 + 30 * i)
-            box(ax, at, (wide - 2, 24), role, visible(piece), width=1)
+            ax.box(at, (wide - 2, 24), role, visible(piece), width=1)
             x, count = x + wide, count + 1
 
 
-def looked_at(pieces: Sequence[str], weights: Mapping[str, Tensor | np.ndarray]) -> Axes:
+def looked_at(pieces: Sequence[str], weights: Mapping[str, Tensor | np.ndarray]) -> Canvas:
     """Draw the attention of the last token to every token, in several heads.
 
     The bars of all heads have one scale. A bar of at least half of its head's largest has its number.
@@ -115,20 +118,22 @@ def looked_at(pieces: Sequence[str], weights: Mapping[str, Tensor | np.ndarray])
     most = max(float(values.max()) for values in shares.values())
     message = [f"{name}: {_most(pieces, values)}" for name, values in shares.items()]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         rows = in_rows(pieces, width)
         height = TALL * len(rows) + 30
         ax = canvas(width, height * len(shares))
         for i, (name, values) in enumerate(shares.items()):
             y = 12.0 + height * i
-            say(ax, (0, y), name, "muted", align="left", bold=True)
+            ax.say((0, y), name, "muted", align="left", bold=True)
             _bars_above(ax, y, rows, values, most)
-        return tell(ax, f"What “{pieces[-1]}” attends to, from the largest weight", *message)
+        return ax.describe(f"What “{pieces[-1]}” attends to, from the largest weight", *message)
 
     return for_desk_and_phone(draw)
 
 
-def _bars_above(ax: Axes, y: float, rows: list[list[str]], shares: np.ndarray, most: float) -> None:
+def _bars_above(
+    ax: Canvas, y: float, rows: list[list[str]], shares: np.ndarray, most: float
+) -> None:
     """Draw tokens in rows, each with its bar above it."""
     values, largest = iter(shares.tolist()), float(shares.max())
     for i, pieces in enumerate(rows):
@@ -137,11 +142,11 @@ def _bars_above(ax: Axes, y: float, rows: list[list[str]], shares: np.ndarray, m
             wide, share = size(piece), next(values)
             middle = x + wide / 2
             tall = (TALL - 44) * share / most
-            column(ax, (middle, floor), tall, "weights", thick=BAR)
-            box(ax, (middle, floor + 13), (wide - 2, 22), "key", visible(piece), width=1)
+            ax.vbar((middle, floor), tall, "weights", thick=BAR)
+            ax.box((middle, floor + 13), (wide - 2, 22), "key", visible(piece), width=1)
             if share >= largest / 2:
                 at = (middle, floor - tall - 9)
-                say(ax, at, number(share), "weights", size=SMALL)
+                ax.note(at, number(share), "weights")
             x += wide
 
 
