@@ -230,10 +230,10 @@ class Canvas(Axes):
         """Draw a dot."""
         self.add_patch(Circle(at, radius, facecolor=light(role), zorder=4))
 
-    def ring(self, at: Point, radius: float, role: str, *, width: float = LINE) -> None:
+    def ring(self, at: Point, radius: float, role: str, *, order: float = 5) -> None:
         """Draw an open circle."""
-        look: Any = {"fill": False, "edgecolor": light(role), "linewidth": width / POINT}
-        self.add_patch(Circle(at, radius, zorder=5, **look))
+        look: Any = {"fill": False, "edgecolor": light(role), "linewidth": LINE / POINT}
+        self.add_patch(Circle(at, radius, zorder=order, **look))
 
     def hatch(self, at: Point, size: Point) -> None:
         """Hatch a rectangle around its middle; an SVG pattern would need an id on the page."""

@@ -20,7 +20,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from selfattn_book.draw.canvas import TEXT, Canvas, Point, canvas, for_desk_and_phone
+from selfattn_book.draw.canvas import LINE, TEXT, Canvas, Point, canvas, for_desk_and_phone
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.sheet import SMALL, text_width
 from selfattn_book.draw.style import as_vector
@@ -69,6 +69,7 @@ class Node:
         role: str = "ink",
         *,
         below: float = 0,
+        around: float = 0,
         ends: tuple[Point, Point] | None = None,
         text: str = "",
         **look: Any,
@@ -80,11 +81,13 @@ class Node:
             end: last node.
             role: color.
             below: pixels below the last node where the wire runs, see ``between``.
+            around: pixels beyond the right sides of both nodes where the wire runs; if negative,
+                beyond their left sides.
             ends: points relative to both nodes, as in ``at``, for a straight wire.
             text: label, on the right of a vertical wire, and above or below a horizontal one.
             look: arguments of ``wire``.
         """
-        self.links.append(Link(start, end, role, below, ends, text, look))
+        self.links.append(Link(start, end, role, below, around, ends, text, look))
 
     def draw(self, ax: Canvas) -> None:
         """Draw the node, its wires, and the nodes within it."""
@@ -108,6 +111,7 @@ class Link:
     end: Node
     role: str
     below: float
+    around: float
     ends: tuple[Point, Point] | None
     text: str
     look: Look
@@ -117,6 +121,11 @@ class Link:
         points = between(self.start, self.end, self.below)
         if self.ends:
             points = [self.start.at(*self.ends[0]), self.end.at(*self.ends[1])]
+        if self.around:
+            side = float(self.around > 0)
+            first, last = self.start.at(side, 0.5), self.end.at(side, 0.5)
+            x = (max if side else min)(first[0], last[0]) + self.around
+            points = [first, (x, first[1]), (x, last[1]), last]
         ax.wire(points, self.role, **self.look)
         (x, y), (across, down) = points[0], points[-1]
         role = "muted" if self.role == "ink" else self.role
@@ -174,6 +183,12 @@ def row(*nodes: Node, gap: float = 8, align: float = 0.5, alt: str = "") -> Line
 def column(*nodes: Node, gap: float = 8, align: float = 0.5, alt: str = "") -> Line:
     """Arrange nodes from top to bottom."""
     return Line(nodes, vertical=True, gap=gap, align=align, alt=alt)
+
+
+def grid(nodes: Sequence[Node], across: int, *, gap: float = 0) -> Line:
+    """Arrange nodes in rows of some number of nodes."""
+    rows = [row(*nodes[i : i + across], gap=gap) for i in range(0, len(nodes), across)]
+    return column(*rows, gap=gap, align=0)
 
 
 class Step(Node):
@@ -238,13 +253,17 @@ def part(
     *,
     width: float = 0,
     height: float = 28,
+    edge: float = LINE,
     alt: str = "",
     **look: Any,
 ) -> Node:
     """Draw a box with a line of text; ``look`` is passed on to ``box``."""
     wide = width or text_width(text, look.get("text_size", TEXT), bold=look.get("bold", False)) + 16
-    size = (wide, height)
-    return Node(wide, height, lambda ax, middle: ax.box(middle, size, role, text, **look), alt)
+
+    def paint(ax: Canvas, middle: Point) -> None:
+        ax.box(middle, (wide, height), role, text, width=edge, **look)
+
+    return Node(wide, height, paint, alt)
 
 
 def cells(

@@ -7,13 +7,7 @@ from typing import Any
 from matplotlib.patches import Circle
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    LINE,
-    Canvas,
-    Point,
-    listed,
-    number,
-)
+from selfattn_book.draw.canvas import LINE, Canvas, Point, listed, number
 from selfattn_book.draw.colors import light
 from selfattn_book.draw.scene import Node, column, label, note, row, show, space
 from selfattn_book.draw.sheet import POINT

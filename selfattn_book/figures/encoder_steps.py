@@ -7,15 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    LINE,
-    Canvas,
-    Point,
-    listed,
-    number,
-    shape,
-)
+from selfattn_book.draw.canvas import BOLD_LINE, LINE, Canvas, Point, listed, number, shape
 from selfattn_book.draw.scene import Node, column, note, row, show, space, step, title
 from selfattn_book.draw.sheet import SMALL
 from selfattn_book.encoder_decoder import Encoder

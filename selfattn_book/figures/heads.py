@@ -6,16 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    LINE,
-    TEXT,
-    Canvas,
-    Point,
-    listed,
-    number,
-    shape,
-)
+from selfattn_book.draw.canvas import BOLD_LINE, LINE, TEXT, Canvas, Point, listed, number, shape
 from selfattn_book.draw.scene import (
     Node,
     cells,

@@ -3,12 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    Canvas,
-    canvas,
-    for_desk_and_phone,
-)
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, canvas, for_desk_and_phone
 
 LEVELS = (48, 156, 262)  # pixels: the middles of letters, notes and answer
 BOX, NOTE = 30, 48  # pixels: the heights of a letter, and of a letter with its note

@@ -3,14 +3,7 @@
 import numpy as np
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    Canvas,
-    Point,
-    canvas,
-    for_desk_and_phone,
-    number,
-)
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, canvas, for_desk_and_phone, number
 from selfattn_book.draw.colors import shades
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.style import as_array, as_vector

@@ -17,16 +17,7 @@ from selfattn_book.draw.canvas import (
     shape,
 )
 from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.scene import (
-    Node,
-    column,
-    note,
-    row,
-    show,
-    step,
-    table,
-    title,
-)
+from selfattn_book.draw.scene import Node, column, note, row, show, step, table, title
 
 HEIGHT = 38  # pixels of a row of numbers
 PAIR = (22, 22)  # pixels of a pair without a number

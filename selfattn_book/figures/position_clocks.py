@@ -7,12 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    LINE,
-    Canvas,
-    Point,
-    listed,
-)
+from selfattn_book.draw.canvas import LINE, Canvas, Point, listed
 from selfattn_book.draw.scene import Node, column, label, note, show, slot, space
 from selfattn_book.draw.scene import row as in_row
 from selfattn_book.draw.sheet import SMALL
