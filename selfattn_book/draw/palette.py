@@ -13,8 +13,8 @@ COLORS = {
     "ink-tint": ("#f4f2ec", "#1e2228"),
     "muted": ("#5a5f66", "#a8adb4"),
     "muted-tint": ("#f1efe8", "#20242a"),
-    "road": ("#7c8797", "#8a96a8"),  # the residual stream; frames; never text
-    "road-tint": ("#e9ebef", "#262b33"),
+    "residual": ("#7c8797", "#8a96a8"),  # the residual stream; frames; never text
+    "residual-tint": ("#e9ebef", "#262b33"),
     "query": ("#0a70bd", "#5fb0f2"),
     "query-tint": ("#dcebf7", "#17334a"),
     "key": ("#bd4a00", "#f08a48"),

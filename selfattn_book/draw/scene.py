@@ -17,28 +17,16 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    TEXT,
-    Point,
-    box,
-    canvas,
-    for_desk_and_phone,
-    hatch,
-    say,
-    tell,
-    vector,
-    wire,
-)
+from selfattn_book.draw.canvas import LINE, TEXT, Canvas, Point, canvas, for_desk_and_phone
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.sheet import SMALL, text_width
 from selfattn_book.draw.style import as_vector
 
 MARGIN = 4  # pixels around a scene
-Paint = Callable[[Axes, Point], None]
+Paint = Callable[[Canvas, Point], None]
 Look = dict[str, Any]
 
 
@@ -81,6 +69,7 @@ class Node:
         role: str = "ink",
         *,
         below: float = 0,
+        around: float = 0,
         ends: tuple[Point, Point] | None = None,
         text: str = "",
         **look: Any,
@@ -92,13 +81,15 @@ class Node:
             end: last node.
             role: color.
             below: pixels below the last node where the wire runs, see ``between``.
+            around: pixels beyond the right sides of both nodes where the wire runs; if negative,
+                beyond their left sides.
             ends: points relative to both nodes, as in ``at``, for a straight wire.
             text: label, on the right of a vertical wire, and above or below a horizontal one.
             look: arguments of ``wire``.
         """
-        self.links.append(Link(start, end, role, below, ends, text, look))
+        self.links.append(Link(start, end, role, below, around, ends, text, look))
 
-    def draw(self, ax: Axes) -> None:
+    def draw(self, ax: Canvas) -> None:
         """Draw the node, its wires, and the nodes within it."""
         if self.paint:
             self.paint(ax, self.at(0.5, 0.5))
@@ -120,24 +111,30 @@ class Link:
     end: Node
     role: str
     below: float
+    around: float
     ends: tuple[Point, Point] | None
     text: str
     look: Look
 
-    def draw(self, ax: Axes) -> None:
+    def draw(self, ax: Canvas) -> None:
         """Draw the wire and its label."""
         points = between(self.start, self.end, self.below)
         if self.ends:
             points = [self.start.at(*self.ends[0]), self.end.at(*self.ends[1])]
-        wire(ax, points, self.role, **self.look)
+        if self.around:
+            side = float(self.around > 0)
+            first, last = self.start.at(side, 0.5), self.end.at(side, 0.5)
+            x = (max if side else min)(first[0], last[0]) + self.around
+            points = [first, (x, first[1]), (x, last[1]), last]
+        ax.wire(points, self.role, **self.look)
         (x, y), (across, down) = points[0], points[-1]
         role = "muted" if self.role == "ink" else self.role
         if abs(x - across) < abs(y - down):
             at = ((x + across) / 2 + 10, max((y + down) / 2 - 1, down - 17))
-            say(ax, at, self.text, role, size=SMALL, align="left")
+            ax.note(at, self.text, role, align="left")
         else:
             away = 12 if self.ends and self.ends[0][1] > 0.5 else -12
-            say(ax, ((x + across) / 2 - 3, y + away), self.text, role, size=SMALL)
+            ax.note(((x + across) / 2 - 3, y + away), self.text, role)
 
 
 class Line(Node):
@@ -188,6 +185,12 @@ def column(*nodes: Node, gap: float = 8, align: float = 0.5, alt: str = "") -> L
     return Line(nodes, vertical=True, gap=gap, align=align, alt=alt)
 
 
+def grid(nodes: Sequence[Node], across: int, *, gap: float = 0) -> Line:
+    """Arrange nodes in rows of some number of nodes."""
+    rows = [row(*nodes[i : i + across], gap=gap) for i in range(0, len(nodes), across)]
+    return column(*rows, gap=gap, align=0)
+
+
 class Step(Node):
     """An arrow to the next node, in the direction of its parent, with its name beside it."""
 
@@ -204,16 +207,16 @@ class Step(Node):
         self.width = side if vertical else max(self.length, wide + 8)
         self.height = max(28, self.length / 2) if vertical else 36
 
-    def draw(self, ax: Axes) -> None:
+    def draw(self, ax: Canvas) -> None:
         """Draw the arrow."""
         if self.vertical:
-            wire(ax, [self.at(0.5, 0), self.at(0.5, 1)], self.role, **self.look)
+            ax.wire([self.at(0.5, 0), self.at(0.5, 1)], self.role, **self.look)
             x, y = self.at(0.5, 0.5)
-            say(ax, (x + 12, y), self.text, size=SMALL, align="left", bold=True)
+            ax.note((x + 12, y), self.text, align="left", bold=True)
         else:
-            wire(ax, [self.at(0, 0.5), self.at(1, 0.5)], self.role, **self.look)
+            ax.wire([self.at(0, 0.5), self.at(1, 0.5)], self.role, **self.look)
             x, y = self.at(0.5, 0.5)
-            say(ax, (x, y - 14), self.text, size=SMALL, bold=True)
+            ax.note((x, y - 14), self.text, bold=True)
 
 
 def step(text: str = "", role: str = "ink", *, length: float = 48, **look: Any) -> Step:
@@ -228,10 +231,15 @@ def label(text: str, role: str = "ink", *, width: float = 0, alt: str = "", **lo
     align = look.get("align", "center")
     shift = {"left": -wide / 2, "center": 0.0, "right": wide / 2}[align]
 
-    def paint(ax: Axes, middle: Point) -> None:
-        say(ax, (middle[0] + shift, middle[1]), text, role, **look)
+    def paint(ax: Canvas, middle: Point) -> None:
+        ax.say((middle[0] + shift, middle[1]), text, role, **look)
 
     return Node(wide, size + 4, paint, alt)
+
+
+def note(text: str, role: str = "ink", **look: Any) -> Node:
+    """Write a line of small text; ``look`` is passed on to ``label``."""
+    return label(text, role, size=SMALL, **look)
 
 
 def title(text: str, alt: str = "") -> Node:
@@ -245,13 +253,17 @@ def part(
     *,
     width: float = 0,
     height: float = 28,
+    edge: float = LINE,
     alt: str = "",
     **look: Any,
 ) -> Node:
     """Draw a box with a line of text; ``look`` is passed on to ``box``."""
     wide = width or text_width(text, look.get("text_size", TEXT), bold=look.get("bold", False)) + 16
-    size = (wide, height)
-    return Node(wide, height, lambda ax, middle: box(ax, middle, size, role, text, **look), alt)
+
+    def paint(ax: Canvas, middle: Point) -> None:
+        ax.box(middle, (wide, height), role, text, width=edge, **look)
+
+    return Node(wide, height, paint, alt)
 
 
 def cells(
@@ -260,8 +272,8 @@ def cells(
     """Draw a vector as a row of cells; ``look`` is passed on to ``vector``."""
     wide = cell[0] * len(as_vector("values", values))
 
-    def paint(ax: Axes, middle: Point) -> None:
-        vector(ax, (middle[0] - wide / 2, middle[1]), values, role, cell=cell, **look)
+    def paint(ax: Canvas, middle: Point) -> None:
+        ax.vector((middle[0] - wide / 2, middle[1]), values, role, cell=cell, **look)
 
     return Node(wide, cell[1], paint, alt)
 
@@ -279,7 +291,7 @@ def slot(node: Node, width: float) -> Node:
 def table(
     shape: tuple[int, int],
     cell: Point,
-    entry: Callable[[Axes, Point, int, int], None],
+    entry: Callable[[Canvas, Point, int, int], None],
     *,
     rows: Sequence[str] = (),
     columns: Sequence[str] = (),
@@ -307,29 +319,21 @@ def table(
     top, foot = (size + 8 if columns else 0), (20 if axes[1] and not columns else 0)
     width, height = left + n * w, top + m * h + foot
 
-    def paint(ax: Axes, middle: Point) -> None:
+    def paint(ax: Canvas, middle: Point) -> None:
         x, y = middle[0] - width / 2 + left, middle[1] - height / 2 + top
         for j, name in enumerate(columns):
-            say(ax, (x + (j + 0.5) * w, y - size / 2 - 3), name, roles[1], size=size)
+            ax.say((x + (j + 0.5) * w, y - size / 2 - 3), name, roles[1], size=size)
         for i, name in enumerate(rows):
-            say(ax, (x - 8, y + (i + 0.5) * h), name, roles[0], size=size, align="right")
+            ax.say((x - 8, y + (i + 0.5) * h), name, roles[0], size=size, align="right")
         for i, j in product(range(m), range(n)):
             entry(ax, (x + (j + 0.5) * w, y + (i + 0.5) * h), i, j)
-        say(ax, (x - left + 8, y + m * h / 2), axes[0], roles[0], size=SMALL, turned=True)
+        ax.note((x - left + 8, y + m * h / 2), axes[0], roles[0], turned=True)
         if foot:
-            say(ax, (x + n * w / 2, y + m * h + 10), axes[1], roles[1], size=SMALL)
+            ax.note((x + n * w / 2, y + m * h + 10), axes[1], roles[1])
         else:
-            say(ax, (x - 8, y - size / 2 - 3), axes[1], roles[1], size=SMALL, align="right")
+            ax.note((x - 8, y - size / 2 - 3), axes[1], roles[1], align="right")
 
     return Node(width, height, paint, alt)
-
-
-def masked(ax: Axes, at: Point, size: Point, text: str = "") -> None:
-    """Draw a masked cell: hatched, with a text on clear ground."""
-    box(ax, at, size, "mask", width=1)
-    hatch(ax, at, size)
-    if text:
-        box(ax, at, (24, 20), "mask", text, width=0, order=5.5)
 
 
 def between(start: Node, end: Node, below: float = 0) -> list[Point]:
@@ -379,19 +383,19 @@ class Frame(Node):
         super().place(left, top)
         self.nodes[0].place(left + self.pad, top + self.pad)
 
-    def draw(self, ax: Axes) -> None:
+    def draw(self, ax: Canvas) -> None:
         """Draw the frame, and the node over it."""
         look: Look = {"filled": False, "order": 1} | self.look
-        box(ax, self.at(0.5, 0.5), (self.width, self.height), self.role, **look)
+        ax.box(self.at(0.5, 0.5), (self.width, self.height), self.role, **look)
         super().draw(ax)
 
 
-def frame(node: Node, role: str = "road", *, pad: float = 6, **look: Any) -> Frame:
+def frame(node: Node, role: str = "residual", *, pad: float = 6, **look: Any) -> Frame:
     """Draw a frame around a node; ``look`` is passed on to ``box``."""
     return Frame(node, role, pad, look)
 
 
-def show(build: Callable[[bool], Node], *opening: str) -> Axes:
+def show(build: Callable[[bool], Node], *opening: str) -> Canvas:
     """Draw a scene for a page and for a phone.
 
     Args:
@@ -399,12 +403,12 @@ def show(build: Callable[[bool], Node], *opening: str) -> Axes:
         opening: first sentences of the text alternative.
     """
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         root = build(width == NARROW)
         root.fit(width - 2 * MARGIN)
         root.place((width - root.width) / 2, MARGIN)
         ax = canvas(width, root.height + 2 * MARGIN)
         root.draw(ax)
-        return tell(ax, *opening, *root.sentences())
+        return ax.describe(*opening, *root.sentences())
 
     return for_desk_and_phone(draw)

@@ -19,7 +19,7 @@ from selfattn_book.draw.colors import light
 from selfattn_book.draw.layout import WIDE, picture, sheets
 from selfattn_book.draw.sheet import INCH, POINT, SMALL
 
-INK, GREY = light("ink"), light("road")
+INK, GREY = light("ink"), light("residual")
 BLUE, ORANGE, GREEN, PURPLE = map(light, ("query", "key", "value", "weights"))
 COLORS = [BLUE, ORANGE, GREEN, PURPLE]
 DASHES = ["-", "--", "-.", ":"]

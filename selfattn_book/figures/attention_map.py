@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import Point, box, disc, hatch, number
+from selfattn_book.draw.canvas import Canvas, Point, number
 from selfattn_book.draw.scene import Node, table
 from selfattn_book.draw.sheet import SMALL
 
@@ -16,12 +15,12 @@ ENTRY = (20, 20)  # pixels of an attention weight
 def attention_map(weights: Tensor, rows: Sequence[str] = (), columns: Sequence[str] = ()) -> Node:
     """Draw weights as discs with their areas; a weight of exactly zero is masked."""
 
-    def entry(ax: Axes, at: Point, i: int, j: int) -> None:
-        box(ax, at, ENTRY, "road", filled=False, width=0.8)
+    def entry(ax: Canvas, at: Point, i: int, j: int) -> None:
+        ax.box(at, ENTRY, "residual", filled=False, width=0.8)
         weight = float(weights[i, j])
         if weight == 0:
-            hatch(ax, at, (18, 18))
-        disc(ax, at, 9 * weight**0.5, "weights")
+            ax.hatch(at, (18, 18))
+        ax.disc(at, 9 * weight**0.5, "weights")
 
     size = (weights.size(0), weights.size(1))
     ink: Any = {"roles": ("ink", "ink"), "size": SMALL}

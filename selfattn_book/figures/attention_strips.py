@@ -1,4 +1,4 @@
-"""One text and several rows of shares above it: where a letter looks, or what an answer hangs on."""
+"""Rows of weights as bars above one text: where a letter attends, or what an output depends on."""
 
 from collections.abc import Mapping
 
@@ -6,79 +6,61 @@ import numpy as np
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    box,
-    canvas,
-    column,
-    for_desk_and_phone,
-    line,
-    number,
-    say,
-    tell,
-)
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, canvas, for_desk_and_phone, number
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import as_vector
 
-HIGH, TOP, BOX, STEP = 64, 40, 28, 152  # pixels; of a share of 1, and of the rest
-MOST = 12  # letters that a phone shows
+HIGH, TOP, BOX, STEP = 64, 40, 28, 152  # pixels; of a weight of 1, and of the rest
 
 
-def attention_strips(text: str, rows: Mapping[str, Tensor], message: Tensor) -> Axes:
-    """Draw rows of shares as columns over a text, of which the last letter asks.
+def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> Axes:
+    """Draw rows of weights as bars over a text, whose last letter is the query.
 
     Args:
-        text: one letter a key; the last one asks.
-        rows: what a row shows, and its shares ``(T,)``, from 0 to 1.
-        message: ``(T,)``, boolean: where a letter stands that is the answer.
+        text: one letter a key; the last one is the query.
+        rows: weights ``(T,)`` from 0 to 1, by name.
+        answer: ``(T,)``, boolean: positions of the answer.
 
     Example:
         >>> import torch
-        >>> shares = {"One": torch.tensor([0.1, 0.8, 0.1]), "Two": torch.tensor([0.5, 0.0, 0.5])}
-        >>> message = torch.tensor([False, True, False])
-        >>> print(attention_strips("aba", shares, message).get_label())
+        >>> rows = {"One": torch.tensor([0.1, 0.8, 0.1]), "Two": torch.tensor([0.5, 0.0, 0.5])}
+        >>> answer = torch.tensor([False, True, False])
+        >>> print(attention_strips("aba", rows, answer).get_label())
         The last letter of a b a is the query; the answer is at position 1.
         One: 0.10, 0.80, 0.10; on the answer 0.80. Two: 0.50, 0.00, 0.50; on the answer 0.00.
     """
-    shares = {name: as_vector(name, row) for name, row in rows.items()}
-    marked = [bool(cell) for cell in message]
+    weights = {name: as_vector(name, row) for name, row in rows.items()}
+    marked = answer.tolist()
+    positions = ", ".join(str(j) for j, is_answer in enumerate(marked) if is_answer)
+    message = [
+        f"The last letter of {' '.join(text)} is the query; the answer is at position {positions}"
+    ]
+    for name, row in weights.items():
+        on = number(float(row[marked].sum()))
+        message.append(f"{name}: {', '.join(map(number, row))}; on the answer {on}")
 
-    def draw(width: float) -> Axes:
-        ax = canvas(width, STEP * len(shares) + 4)
-        for i, (name, row) in enumerate(shares.items()):
-            say(ax, (8, STEP * i + 14), name, align="left", bold=True)
-            _strip(ax, STEP * i + TOP + HIGH, text, row, marked)
-        return tell(ax, *_said(text, shares, marked))
+    def draw(width: float) -> Canvas:
+        ax = canvas(width, STEP * len(weights) + 4)
+        for i, (name, row) in enumerate(weights.items()):
+            ax.say((8, STEP * i + 14), name, align="left", bold=True)
+            _strip(ax, width, STEP * i + TOP + HIGH, text, row, marked)
+        return ax.describe(*message)
 
     return for_desk_and_phone(draw)
 
 
-def _strip(ax: Axes, ground: float, text: str, row: np.ndarray, marked: list[bool]) -> None:
-    """Draw the columns of a row of weights, and the letters below them."""
-    width = ax.get_xlim()[1]
+def _strip(
+    ax: Canvas, width: float, y: float, text: str, row: np.ndarray, marked: list[bool]
+) -> None:
+    """Draw the bars of a row of weights, and the letters below them."""
     pitch = (width - 16) / len(text)
-    line(ax, [(8, ground), (width - 8, ground)], "muted")
-    for j, letter in enumerate(text):
-        middle, last = 8 + pitch * (j + 0.5), j == len(text) - 1
-        column(ax, (middle, ground), HIGH * row[j], "weights", thick=0.55 * pitch)
+    ax.line([(8, y), (width - 8, y)], "muted")
+    for j, (letter, is_answer) in enumerate(zip(text, marked, strict=True)):
+        x, last = 8 + pitch * (j + 0.5), j == len(text) - 1
+        ax.vbar((x, y), HIGH * row[j], "weights", thick=0.55 * pitch)
         if width > NARROW or row[j] > 0.3:
-            place = (middle, ground - HIGH * row[j] - 9)
-            say(ax, place, number(row[j]), "muted", size=SMALL)
-        role = "query" if last else "context" if marked[j] else "muted"
-        size = (min(pitch - 3, 34), BOX)
-        look = {"filled": last or marked[j], "bold": marked[j]}
-        wide = BOLD_LINE if marked[j] else 1
-        box(ax, (middle, ground + 4 + BOX / 2), size, role, letter, width=wide, **look)
-
-
-def _said(text: str, rows: Mapping[str, np.ndarray], marked: list[bool]) -> list[str]:
-    """Say what is drawn."""
-    places = ", ".join(str(j) for j, cell in enumerate(marked) if cell)
-    place = f"the answer is at position {places}"
-    message = [f"The last letter of {' '.join(text)} is the query; {place}"]
-    for name, row in rows.items():
-        on = number(float(row[marked].sum()))
-        shares = ", ".join(number(share) for share in row)
-        message.append(f"{name}: {shares}; on the answer {on}")
-    return message
+            ax.note((x, y - HIGH * row[j] - 9), number(row[j]), "muted")
+        role = "query" if last else "context" if is_answer else "muted"
+        size, edge = (min(pitch - 3, 34), BOX), BOLD_LINE if is_answer else 1
+        look = {"filled": last or is_answer, "bold": is_answer}
+        ax.box((x, y + 4 + BOX / 2), size, role, letter, width=edge, **look)

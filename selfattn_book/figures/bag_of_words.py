@@ -1,33 +1,16 @@
 """Two sentences with the same words: one bag, and one point that is the mean of their vectors."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    Point,
-    box,
-    canvas,
-    disc,
-    for_desk_and_phone,
-    line,
-    number,
-    say,
-    tell,
-    titles,
-    wire,
-)
-from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, number
+from selfattn_book.draw.scene import Node, column, frame, part, row, show, space, title
 from selfattn_book.draw.style import as_matrix
 
-WORD = (62, 32)  # pixels of a word's box
-STEP = 66  # from one word of a sentence to the next
-CHIP = 38  # from one word in the bag to the next
-LETTERS = 7  # of the longest word
 PLANE = 150  # pixels of the plane, across or up
 
 
@@ -37,9 +20,9 @@ def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Seque
     .. math:: \frac1T \sum_t e_{x_t}
 
     Args:
-        sentences: two, each of T words by their numbers; T is 2 to 4.
+        sentences: two, each of T word numbers; T is 2 to 4.
         table: ``(N, 2)``, one vector per word.
-        words: their names, each of at most seven letters.
+        words: names of at most seven letters.
 
     Example:
         >>> import torch
@@ -51,116 +34,64 @@ def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Seque
         Their mean is one point for both sentences, (3, 3).
     """
     bag = sorted(sentences[0])
+    names, roles = [words[i] for i in bag], {word: f"word-{i}" for i, word in enumerate(bag)}
     points = as_matrix(table)[bag]
-    mean = points.mean(axis=0)
-    names = [words[word] for word in bag]
-    said = [" ".join(words[word] for word in sentence) for sentence in sentences]
-    places = [f"{name} {_entries(p)}" for name, p in zip(names, points, strict=True)]
+    one, other = (" ".join(words[word] for word in sentence) for sentence in sentences)
+    each = [f"{name} {_entries(p)}" for name, p in zip(names, points, strict=True)]
+    plane = partial(_plane, points, names, list(roles.values()))
 
-    def draw(width: float) -> Axes:
-        place = _on_phone if width == NARROW else _on_desk
-        ax = place(sentences, bag, points, words)
-        return tell(
-            ax,
-            f"Two sentences, {said[0]} and {said[1]}, have one bag: {', '.join(names)}",
-            f"The vectors of the bag are {', '.join(places)}",
-            f"Their mean is one point for both sentences, {_entries(mean)}",
-        )
+    def build(narrow: bool) -> Node:
+        def parts(some: Sequence[int]) -> list[Node]:
+            return [part(words[word], roles[word], width=62, height=32) for word in some]
 
-    return for_desk_and_phone(draw)
+        rows = [row(*parts(sentence), gap=4) for sentence in sentences]
+        mixed = parts([*bag[1:], *bag[:1]])  # an order that is not to be read
+        inside = row(*mixed, gap=4) if narrow else column(*mixed, gap=6)
+        sack = frame(inside, "muted", pad=8, filled=False)
+        point = space(PLANE + 124, PLANE + 30, plane)
+        heads = title("two sentences"), title("one bag"), title("one point")
+        both = column(*rows, gap=10 if narrow else 68)
+        bodies = [row(node, space(0, 0 if narrow else 180)) for node in (both, sack, point)]
+        nodes = [column(*pair) for pair in zip(heads, bodies, strict=True)]
+        root = column(*nodes, gap=34) if narrow else row(*nodes, gap=30)
+        for sentence in rows:
+            if narrow:
+                root.link(sentence, sack, around=16)
+            else:
+                root.link(sentence, sack, ends=((1, 0.5), (0, 0.5)), curved=True)
+        root.link(sack, heads[2] if narrow else point, text="mean")
+        return root
 
-
-def _on_desk(
-    sentences: Sequence[Sequence[int]], bag: Sequence[int], points: np.ndarray, words: Sequence[str]
-) -> Axes:
-    ax, middle = canvas(640, 236), 130
-    left, end = 32, 32 + STEP * (len(bag) - 1) + WORD[0] / 2
-    inside = end + 96  # the middle of the bag
-    heads = [((end + 1) / 2, "two sentences"), (inside, "one bag")]
-    corner = (inside + 128, middle - PLANE / 2 + 8)
-    titles(ax, [*heads, (corner[0] + PLANE / 2, "one point")], 16)
-    for y, sentence in zip((middle - 50, middle + 50), sentences, strict=True):
-        _words(ax, (left, y), sentence, bag, words)
-        wire(ax, [(end + 4, y), (inside - 42, middle)], curved=True)
-    box(ax, (inside, middle), (80, CHIP * len(bag) + 10), "muted", filled=False)
-    top = middle - CHIP * (len(bag) - 1) / 2
-    _words(ax, (inside, top), _mixed(bag), bag, words, step=(0, CHIP))
-    _plane(ax, corner, points, bag, words)
-    wire(ax, [(inside + 42, middle), (inside + 86, middle)])
-    say(ax, (inside + 62, middle - 14), "mean", size=SMALL)
-    return ax
-
-
-def _on_phone(
-    sentences: Sequence[Sequence[int]], bag: Sequence[int], points: np.ndarray, words: Sequence[str]
-) -> Axes:
-    ax = canvas(NARROW, 444)
-    left = 138 - STEP * (len(bag) - 1) / 2
-    end, trunk = left + STEP * (len(bag) - 1) + WORD[0] / 2, 296
-    titles(ax, [(138, "two sentences")], 14)
-    for y, sentence in zip((46, 88), sentences, strict=True):
-        _words(ax, (left, y), sentence, bag, words)
-        wire(ax, [(end + 2, y), (trunk, y)], head=False)
-    titles(ax, [(138, "one bag")], 132)
-    wire(ax, [(trunk, 46), (trunk, 168), (end + 8, 168)])
-    box(ax, (138, 168), (end - left + WORD[0] / 2 + 12, 44), "muted", filled=False)
-    _words(ax, (left, 168), _mixed(bag), bag, words)
-    wire(ax, [(138, 192), (138, 232)])
-    say(ax, (146, 210), "mean", size=SMALL, align="left")
-    titles(ax, [(40, "one point")], 246)
-    _plane(ax, (82, 264), points, bag, words)
-    return ax
-
-
-def _words(
-    ax: Axes,
-    first: Point,
-    some: Sequence[int],
-    bag: Sequence[int],
-    words: Sequence[str],
-    *,
-    step: Point = (STEP, 0),
-) -> None:
-    """Draw words one after the other, each on its own ground."""
-    for i, word in enumerate(some):
-        at = (first[0] + step[0] * i, first[1] + step[1] * i)
-        box(ax, at, WORD, _role(word, bag), words[word])
-
-
-def _role(word: int, bag: Sequence[int]) -> str:
-    return f"word-{sorted(set(bag)).index(word)}"
-
-
-def _mixed(bag: Sequence[int]) -> Sequence[int]:
-    """Return the words in an order that is not to be read."""
-    return [*bag[1:], *bag[:1]]
+    return show(
+        build,
+        f"Two sentences, {one} and {other}, have one bag: {', '.join(names)}",
+        f"The vectors of the bag are {', '.join(each)}",
+        f"Their mean is one point for both sentences, {_entries(points.mean(axis=0))}",
+    )
 
 
 def _plane(
-    ax: Axes, corner: Point, points: np.ndarray, bag: Sequence[int], words: Sequence[str]
+    points: np.ndarray, names: Sequence[str], roles: Sequence[str], ax: Canvas, at: Point
 ) -> None:
-    """Draw the words as points, and their mean in the midst of them."""
-    low, span = points.min(axis=0), max(float(np.ptp(points, axis=0).max()), 1e-9)
-    scaled = (np.vstack([points, points.mean(axis=0)]) - low) * PLANE / span
-    *places, middle = [(corner[0] + x, corner[1] + PLANE - y) for x, y in scaled]
-    line(ax, [(corner[0], corner[1] + PLANE), (corner[0], corner[1])], "road")
-    ends = [(corner[0], corner[1] + PLANE), (corner[0] + PLANE, corner[1] + PLANE)]
-    line(ax, ends, "road")
-    for place, word in zip(places, bag, strict=True):
-        wire(ax, [place, middle], "road", head=False, dashed=True)
-        disc(ax, place, 6, _role(word, bag))
+    """Draw the words as points, and their mean."""
+    x, y = at[0] - PLANE / 2 - 12, at[1] + PLANE / 2 + 10
+    span = max(float(np.ptp(points, axis=0).max()), 1e-9)
+    scaled = (np.vstack([points, points.mean(axis=0)]) - points.min(axis=0)) * PLANE / span
+    *places, middle = [(x + across, y - up) for across, up in scaled.tolist()]
+    ax.line([(x, y - PLANE), (x, y), (x + PLANE, y)], "residual")
+    for place, name, role in zip(places, names, roles, strict=True):
+        ax.wire([place, middle], "residual", head=False, dashed=True)
+        ax.disc(place, 6, role)
         side = int(np.sign(round((place[0] - middle[0]) / PLANE, 1)))  # away from the mean
         at = (place[0] + 11 * side, place[1] - 15 * (side == 0))
-        align = ("right", "center", "left")[side + 1]
-        say(ax, at, words[word], size=SMALL, align=align)
-    box(ax, middle, (11, 11), "context", width=BOLD_LINE, order=5)
-    mean = f"mean {_entries(points.mean(axis=0))}"
-    at = (middle[0] + 14, middle[1] - 2)
-    say(ax, at, mean, "context", size=SMALL, align="left", bold=True)
+        ax.note(at, name, align=("right", "center", "left")[side + 1])
+    ax.box(middle, (11, 11), "context", width=BOLD_LINE, order=5)
+    text = f"mean {_entries(points.mean(axis=0))}"
+    ax.note((middle[0] + 14, middle[1] - 2), text, "context", align="left", bold=True)
 
 
 def _entries(point: np.ndarray) -> str:
-    """Write a point, without digits where there are none to write.
+    """Write a point, without decimals if they are zero.
 
     >>> _entries(np.array([6.0, -1.0])), _entries(np.array([0.5, 1.0]))
     ('(6, -1)', '(0.50, 1.00)')

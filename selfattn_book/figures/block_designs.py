@@ -1,15 +1,15 @@
-"""The parts of several blocks side by side, read off the modules themselves."""
+"""The parts of several blocks side by side, read from the modules themselves."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from matplotlib.axes import Axes
 from torch import nn
 
-from selfattn_book.blocks import EncoderBlock, PreNormBlock
-from selfattn_book.draw.canvas import Point, box, canvas, for_desk_and_phone, say, tell
-from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.sheet import SMALL
+from selfattn_book.blocks import EncoderBlock
+from selfattn_book.draw.canvas import Canvas, Point
+from selfattn_book.draw.scene import Node, column, label, note, row, show, slot, space
 from selfattn_book.positions import PositionalEncoding
 
 Named = Mapping[str, tuple[nn.Module, nn.Module | None]]
@@ -19,20 +19,19 @@ NETWORKS = {
     ("gelu_tanh", False): ("gelu",),
     ("silu", True): ("silu,", "gated"),
 }
-# Pixels: how high a cell is, from row to row, and above all rows.
-CELL, STEP, TOP = 40, 52, 26
 
 
 def block_designs(named: Named) -> Axes:
-    """Draw a column for each block, with what its parts are; what is new in a column stands out.
+    """Draw a column of parts for each block; a part that is new in a column is filled.
 
     Args:
-        named: by name, a block, and the module that adds positions to what it reads, if any does.
+        named: by name, a block, and the module that adds positions to its input, if any.
 
     Example:
+        >>> from selfattn_book.blocks import PreNormBlock
+        >>> from selfattn_book.feed_forward import FeedForward
         >>> from selfattn_book.multi_head import MultiHeadAttention
         >>> norms = nn.RMSNorm(4), nn.RMSNorm(4)
-        >>> from selfattn_book.feed_forward import FeedForward
         >>> network = FeedForward(4, 5, activation="silu", gated=True)
         >>> gpt = PreNormBlock(MultiHeadAttention(4, 2), network, norms)
         >>> old = EncoderBlock(4, 2), PositionalEncoding(4, max_len=9)
@@ -40,82 +39,53 @@ def block_designs(named: Named) -> Axes:
         2017: positions, added, sines; norm, LayerNorm; norm position, after the sum; network, relu;
         heads, 2 of queries, 2 of keys; biases, yes. new: positions, added, learned; norm, RMSNorm; ...
     """
-    columns = {name: _parts(*modules) for name, modules in named.items()}
+    parts = {name: _parts(*modules) for name, modules in named.items()}
+    message = []
+    for name, cells in parts.items():
+        each = [f"{row_}, {' '.join(cell)}" for row_, cell in zip(ROWS, cells, strict=True)]
+        message.append(f"{name}: {'; '.join(each)}")
 
-    def draw(width: float) -> Axes:
-        on_desk = width == WIDE
-        left, step = (100, STEP) if on_desk else (0, STEP + 18)
-        ax = canvas(width, TOP + 6 + step * len(ROWS))
-        room = (width - left) / len(columns)
-        for c, name in enumerate(columns):
-            say(ax, (left + (c + 0.5) * room, 12), name, bold=True)
-        for r, row in enumerate(ROWS):
-            y = TOP + (r + 1) * step - STEP / 2  # the middle of the cells
-            at, side = ((92, y), "right") if on_desk else ((4, y - 35), "left")
-            say(ax, at, row, "muted", align=side, size=SMALL)
-            cells = [parts[r] for parts in columns.values()]
-            _row(ax, (left, y), room, cells)
-        return tell(ax, *_told(columns))
+    def build(narrow: bool) -> Node:
+        wide = ((304 if narrow else 532) - 8 * len(parts)) / len(parts)
+        heads = row(space(-8 if narrow else 92), *(slot(label(n, bold=True), wide) for n in parts))
+        lines: list[Node] = [heads]
+        for name, *cells in zip(ROWS, *parts.values(), strict=True):
+            is_new = [False, *(one != other for one, other in pairwise(cells))]
+            boxes = [_cell(c, wide, filled=new) for c, new in zip(cells, is_new, strict=True)]
+            if narrow:
+                lines.append(column(note(name, "muted"), row(*boxes), gap=2, align=0))
+            else:
+                lines.append(row(note(name, "muted", width=92, align="right"), *boxes))
+        return column(*lines, gap=8 if narrow else 12)
 
-    return for_desk_and_phone(draw)
-
-
-def _row(ax: Axes, at: Point, room: float, cells: Sequence[Sequence[str]]) -> None:
-    """Draw one part in all blocks."""
-    for c, lines in enumerate(cells):
-        new = c > 0 and cells[c - 1] != lines
-        middle = (at[0] + (c + 0.5) * room, at[1])
-        _cell(ax, middle, room - 8, lines, new=new)
+    return show(build, *message)
 
 
-def _cell(ax: Axes, at: Point, width: float, lines: Sequence[str], *, new: bool) -> None:
-    """Draw what a part is, in one line or two; a part that is new is filled."""
-    box(ax, at, (width, CELL), "context" if new else "muted", filled=new)
-    for i, line in enumerate(lines):
-        y = at[1] + 16 * (i - (len(lines) - 1) / 2)
-        say(ax, (at[0], y), line, bold=new, size=SMALL)
+def _cell(lines: Sequence[str], wide: float, *, filled: bool) -> Node:
+    """Draw a part in one line of text or two."""
+
+    def paint(ax: Canvas, at: Point) -> None:
+        ax.box(at, (wide, 40), "context" if filled else "muted", filled=filled)
+        for i, text in enumerate(lines):
+            y = at[1] + 16 * (i - (len(lines) - 1) / 2)
+            ax.note((at[0], y), text, bold=filled)
+
+    return space(wide, 40, paint)
 
 
-def _parts(block: nn.Module, positions: nn.Module | None) -> list[tuple[str, ...]]:
-    """Say of each part of a block what it is."""
-    norm: nn.Module
-    if isinstance(block, EncoderBlock):
-        norm, before = block.attention_residual.norm, block.attention_residual.norm_first
-    elif isinstance(block, PreNormBlock):
-        norm, before = block.attention_norm, True
-    else:
-        rule = "a block must be an EncoderBlock or a PreNormBlock"
-        raise TypeError(f"{rule}; got {type(block).__name__}")
-    attention: Any = block.attention
-    network: Any = block.feed_forward
-    heads = int(attention.num_heads)
-    keys = int(attention.num_kv_heads)
+def _parts(block: Any, positions: nn.Module | None) -> list[tuple[str, ...]]:
+    """Return a text for each row."""
+    is_first = isinstance(block, EncoderBlock)
+    norm = block.attention_residual.norm if is_first else block.attention_norm
+    before = block.attention_residual.norm_first if is_first else True
+    network, attention = block.feed_forward, block.attention
     biased = any(isinstance(part, nn.Linear) and part.bias is not None for part in block.modules())
+    added = "sines" if isinstance(positions, PositionalEncoding) else "learned"
     return [
-        _positions(block, positions),
+        ("added,", added) if positions is not None else ("queries and", "keys rotated"),
         (type(norm).__name__,),
         ("before", "the part") if before else ("after", "the sum"),
         NETWORKS[network.activation, network.gate is not None],
-        (f"{heads} of queries,", f"{keys} of keys"),
+        (f"{attention.num_heads} of queries,", f"{attention.num_kv_heads} of keys"),
         ("yes",) if biased else ("none",),
-    ]
-
-
-def _positions(block: nn.Module, positions: nn.Module | None) -> tuple[str, ...]:
-    if isinstance(positions, PositionalEncoding):
-        return "added,", "sines"
-    if isinstance(positions, nn.Embedding):
-        return "added,", "learned"
-    if getattr(block.attention, "rotary_base", None) is not None:
-        return "queries and", "keys turned"
-    rule = "positions must be sines, learned, or those of a rotation"
-    raise TypeError(f"{rule}; got {type(positions).__name__}")
-
-
-def _told(columns: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
-    """Say what is drawn."""
-    return [
-        f"{name}: "
-        + "; ".join(f"{row}, {' '.join(lines)}" for row, lines in zip(ROWS, parts, strict=True))
-        for name, parts in columns.items()
     ]

@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 from torch import Tensor
 
-from selfattn_book.draw.canvas import LINE, Point, bar, box, disc, hatch, listed, number, say, wire
+from selfattn_book.draw.canvas import LINE, Canvas, Point, listed, number
 from selfattn_book.draw.colors import light
-from selfattn_book.draw.scene import Node, column, label, row, show, space
-from selfattn_book.draw.sheet import POINT, SMALL
+from selfattn_book.draw.scene import Node, column, label, note, row, show, space
+from selfattn_book.draw.sheet import POINT
 from selfattn_book.figures.attention_map import numbered
 
 PEEK = (300, 286)  # pixels of one way to attend to two points
@@ -19,7 +18,7 @@ PEEK_ROWS = (76, 206)  # pixels down to the decoder's input, and to its output
 PEEK_SIDES = (-66, 66)  # pixels from the middle to the two points
 
 
-def shift_by_one(source: Tensor, target: Tensor) -> Axes:
+def shift_by_one(source: Tensor, target: Tensor) -> Canvas:
     """Draw the decoder's input in training, and below it its target.
 
     Args:
@@ -43,7 +42,7 @@ def shift_by_one(source: Tensor, target: Tensor) -> Axes:
         for i, (top, low) in enumerate(zip(tops, lows, strict=True)):
             (f, x), (a, y) = fed[i], asked[i]
             alt = f"Position {i + 1}: input {f}, ({listed(x)}), target {a}, ({listed(y)})"
-            place = label(f"position {i + 1}", "muted", size=SMALL)
+            place = note(f"position {i + 1}", "muted")
             columns.append(column(top, column(low, place, gap=4), gap=72, alt=alt))
         body = row(*columns, gap=12 if narrow else 64)
         words: list[Node] = [label("decoder input", bold=True), label("target", bold=True)]
@@ -61,7 +60,7 @@ def shift_by_one(source: Tensor, target: Tensor) -> Axes:
     return show(build, "The target, shifted by one")
 
 
-def peeking(fed: Tensor, tables: Mapping[str, Tensor], names: Sequence[str] = ("b", "c")) -> Axes:
+def peeking(fed: Tensor, tables: Mapping[str, Tensor], names: Sequence[str] = ("b", "c")) -> Canvas:
     """Draw what position 1 receives of two decoder inputs, the second of which is its target.
 
     Args:
@@ -83,7 +82,7 @@ def peeking(fed: Tensor, tables: Mapping[str, Tensor], names: Sequence[str] = ("
     opening = f"Position 1 has the input {names[0]} and the target {names[1]}"
 
     def node(way: _Way) -> Node:
-        def paint(ax: Axes, middle: Point) -> None:
+        def paint(ax: Canvas, middle: Point) -> None:
             _peek(ax, (middle[0], middle[1] - PEEK[1] / 2), way)
 
         return space(*PEEK, paint, alt=way.message())
@@ -123,15 +122,15 @@ class _Way:
         )
 
 
-def _peek(ax: Axes, at: Point, way: _Way) -> None:
+def _peek(ax: Canvas, at: Point, way: _Way) -> None:
     """Draw one way to attend: what is fed above, and below it what position 1 receives of it."""
     x, top = at
-    say(ax, (x, top + 12), way.title, bold=True)
+    ax.say((x, top + 12), way.title, bold=True)
     high, low = (top + row for row in PEEK_ROWS)
     for i, (dx, name) in enumerate(zip(PEEK_SIDES, way.names, strict=True)):
         _point(ax, (x + dx, high), f"word-{i}", name, way.fed[i])
         place = (x + dx, high - 38)
-        say(ax, place, f"input at position {i + 1}", "muted", size=SMALL)
+        ax.note(place, f"input at position {i + 1}", "muted")
     for i, weight in enumerate(way.weights.tolist()):
         _take(ax, at, i, weight)
     own = x + PEEK_SIDES[0]
@@ -139,21 +138,21 @@ def _peek(ax: Axes, at: Point, way: _Way) -> None:
     _mark(ax, (own, low), way.fed[1], 7, hollow=True)
     answer = f"its target is {way.names[1]}"
     for down, text in ((44, way.blend()), (64, answer)):
-        say(ax, (own - 30, low + down), text, size=SMALL, align="left")
-    disc(ax, (own - 40, low + 44), 4, "ink")
+        ax.note((own - 30, low + down), text, align="left")
+    ax.disc((own - 40, low + 44), 4, "ink")
     _ring(ax, (own - 40, low + 64), 5)
 
 
-def _blend(ax: Axes, at: Point, way: _Way) -> None:
+def _blend(ax: Canvas, at: Point, way: _Way) -> None:
     """Draw what position 1 receives, on the grounds of the points, each as wide as its weight."""
     left = at[0] - 44
     for i, weight in enumerate(way.weights.tolist()):
-        bar(ax, (left, at[1]), 88 * weight, f"word-{i}-tint", thick=52)
+        ax.hbar((left, at[1]), 88 * weight, f"word-{i}-tint", thick=52)
         left += 88 * weight
     _point(ax, at, "context", "y₁", way.received, filled=False)
 
 
-def _take(ax: Axes, at: Point, i: int, weight: float) -> None:
+def _take(ax: Canvas, at: Point, i: int, weight: float) -> None:
     """Lead point i to position 1, as broad as its weight; where it is masked, stop it on its way."""
     x, (high, low) = at[0], (at[1] + row for row in PEEK_ROWS)
     start = (x + PEEK_SIDES[i], high + 27)
@@ -162,14 +161,14 @@ def _take(ax: Axes, at: Point, i: int, weight: float) -> None:
     if weight:
         # Both ways end at the first position; the one from the second is slanted.
         end = (x + PEEK_SIDES[0] + 28 * i, low - 28)
-        wire(ax, [start, end], "weights", width=1 + 6 * weight)
-        say(ax, mark, number(weight), "weights", align=align, bold=True)
+        ax.wire([start, end], "weights", width=1 + 6 * weight)
+        ax.say(mark, number(weight), "weights", align=align, bold=True)
     else:
         stop = (x + 24, high + 62)
-        wire(ax, [start, stop], "mask", head=False)
-        box(ax, stop, (26, 26), "mask")
-        hatch(ax, stop, (24, 24))
-        say(ax, (x + 42, mark[1]), "masked", "muted", align=align, size=SMALL)
+        ax.wire([start, stop], "mask", head=False)
+        ax.box(stop, (26, 26), "mask")
+        ax.hatch(stop, (24, 24))
+        ax.note((x + 42, mark[1]), "masked", "muted", align=align)
 
 
 def _corner(role: str, name: str, point: Tensor) -> Node:
@@ -178,26 +177,26 @@ def _corner(role: str, name: str, point: Tensor) -> Node:
 
 
 def _point(
-    ax: Axes, at: Point, role: str, name: str, point: Tensor, *, filled: bool = True
+    ax: Canvas, at: Point, role: str, name: str, point: Tensor, *, filled: bool = True
 ) -> None:
     x, y = at
-    box(ax, at, (88, 52), role, filled=filled)
-    say(ax, (x - 22, y), name, bold=True)
-    box(ax, (x + 18, y), (28, 28), "ink", filled=False, width=1)
+    ax.box(at, (88, 52), role, filled=filled)
+    ax.say((x - 22, y), name, bold=True)
+    ax.box((x + 18, y), (28, 28), "ink", filled=False, width=1)
     _mark(ax, at, point, 5)
 
 
-def _mark(ax: Axes, at: Point, point: Tensor, radius: float, *, hollow: bool = False) -> None:
+def _mark(ax: Canvas, at: Point, point: Tensor, radius: float, *, hollow: bool = False) -> None:
     """Mark a point in the small square of its box with a disc, or with a ring."""
     across, up = point.clamp(-1.3, 1.3).tolist()
     middle = (at[0] + 18 + 14 * across, at[1] - 14 * up)
     if hollow:
         _ring(ax, middle, radius)
     else:
-        disc(ax, middle, radius, "ink")
+        ax.disc(middle, radius, "ink")
 
 
-def _ring(ax: Axes, at: Point, radius: float) -> None:
+def _ring(ax: Canvas, at: Point, radius: float) -> None:
     """Mark the target, over the disc of the received point."""
     look: Any = {"fill": False, "edgecolor": light("ink"), "linewidth": LINE / POINT}
     ax.add_patch(Circle(at, radius, zorder=5, **look))

@@ -1,4 +1,4 @@
-"""Prediction as a film: each output goes in at the next step, and the cache grows by one column."""
+"""Autoregressive decoding as a film: each output is the next input, and the cache grows by a column."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -6,39 +6,29 @@ from torch import Tensor
 
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
+    Canvas,
     Point,
-    bar,
-    box,
     canvas,
-    disc,
     for_desk_and_phone,
     listed,
     number,
-    say,
-    tell,
-    titles,
-    wire,
 )
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import as_array
 
-PITCH = 96  # pixels from one step to the next
-TOP = 74  # to the middle of the first
+PITCH, TOP = 96, 74  # pixels from one step to the next, and to the middle of the first
 
 
 def decoding_steps(
     points: Tensor | np.ndarray, weights: Tensor | np.ndarray, *, given: int = 1
 ) -> Axes:
-    """Draw prediction step by step, with what is kept of the steps before.
-
-    Keys and values that are computed at a step are filled, and those that are kept are not.
+    """Draw decoding step by step, with the KV cache; new keys and values are filled.
 
     Args:
-        points: ``(T + 1, 2)``, those that were given, then those that were predicted.
+        points: ``(T + 1, 2)``, the given points, then the predicted ones.
         weights: ``(T, T)``, of the query of each point but the last on the keys up to its own; T is
             at most 6.
-        given: how many points there were to begin with; they go in at the first step.
+        given: number of given points, the inputs of the first step.
 
     Example:
         >>> points = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
@@ -50,106 +40,79 @@ def decoding_steps(
         Step 2: (1.00, 1.00) goes in, the cache holds 3 keys with weights 0.00, 0.00, 1.00,
         and (1.00, -1.00) comes out.
     """
-    chain, shares = as_array(points), as_array(weights)
-    message = []
-    for step, t in enumerate(range(given - 1, len(shares)), start=1):
+    chain, table = as_array(points), as_array(weights)
+    unit = float(np.abs(chain).max()) or 1.0
+    steps, message = range(given - 1, len(table)), []
+    for step, t in enumerate(steps, start=1):
         new = chain[:given] if step == 1 else chain[t : t + 1]
-        goes = "go" if len(new) > 1 else "goes"
         message.append(
-            f"Step {step}: {', '.join(f'({listed(p)})' for p in new)} {goes} in, the cache "
-            f"holds {t + 1} keys with weights {listed(shares[t, : t + 1])}, and "
-            f"({listed(chain[t + 1])}) comes out"
+            f"Step {step}: {', '.join(f'({listed(p)})' for p in new)} "
+            f"{'go' if len(new) > 1 else 'goes'} in, the cache holds {t + 1} keys with weights "
+            f"{listed(table[t, : t + 1])}, and ({listed(chain[t + 1])}) comes out"
         )
 
-    def draw(width: float) -> Axes:
-        ax = canvas(width, TOP + PITCH * len(message) - 56)
-        _Strip(ax, chain, shares, given, width == NARROW).draw()
-        opening = "Prediction as a film; each output goes in at the next step"
-        return tell(ax, opening, *message)
+    def draw(width: float) -> Canvas:
+        narrow = width == NARROW
+        half, left, right = (22, 24, 288) if narrow else (32, 44, 594)
+        first, end = (54, 256) if narrow else (104, 532)
+        wide = (end - first) / len(table)
+        ax = canvas(width, TOP + PITCH * len(steps) - 56)
+        heads = ("in", "cache", "out") if narrow else ("goes in", "cache", "comes out")
+        middles = left + 2 * narrow, (first + right - half - 10) / 2, right
+        for x, text in zip(middles, heads, strict=True):
+            ax.say((x, 16), text, "muted", bold=True)
+        for step, t in enumerate(steps):
+            y, new = TOP + PITCH * step, 1 if step else given
+            _paper(ax, (left, y), half, chain[: t + 1] / unit, new, "query")
+            ax.wire([(left + half, y), (first, y)], "query", width=2)
+            ax.wire([(end - 6, y), (right - half, y)], "context", width=2)
+            for s in range(len(table)):
+                fresh = None if s > t else s > t - new
+                corner = (first + s * wide, y)
+                _column(ax, corner, wide - 6, s + 1, float(table[t, s]), fresh, narrow=narrow)
+            _paper(ax, (right, y), half, chain[: t + 2] / unit, t + 2, "context")
+            if t + 1 < len(table):
+                back = [(right, y + half), (right, y + 44), (left, y + 44)]
+                ax.wire([*back, (left, y + PITCH - half)], "context", width=2)
+        if not narrow and given < len(table):
+            ax.note((first + given * wide, TOP - 26), "weights", "weights", align="left")
+        return ax.describe("Prediction as a film; each output goes in at the next step", *message)
 
     return for_desk_and_phone(draw)
 
 
-class _Strip:
-    """Where things stand on the sheet."""
+def _column(
+    ax: Canvas,
+    corner: Point,
+    wide: float,
+    s: int,
+    weight: float,
+    fresh: bool | None,
+    *,
+    narrow: bool,
+) -> None:
+    """Draw a key and a value, fresh or kept or not there yet, and the weight on them."""
+    left, y = corner
+    for down, role in ((-8, "key"), (16, "value")):
+        at = (left + wide / 2, y + down)
+        if fresh is None:
+            ax.box(at, (wide, 20), "residual", filled=False, dashed=True, width=1)
+            continue
+        text, edge = f"{role[0] if narrow else role + ' '}{s}", BOLD_LINE if fresh else 1
+        ax.box(at, (wide, 20), role, text, filled=fresh, bold=fresh, text_size=13, width=edge)
+    if fresh is not None:
+        length = (wide if narrow else wide - 34) * weight
+        ax.hbar((left, y - 26), length, "weights", thick=7)
+        at = (left, y - 38) if narrow else (left + length + 4, y - 26)
+        ax.note(at, number(weight), "weights", align="left")
 
-    def __init__(
-        self, ax: Axes, points: np.ndarray, weights: np.ndarray, given: int, narrow: bool
-    ) -> None:
-        self.ax, self.points, self.weights = ax, points, weights
-        self.given, self.narrow, self.steps = given, narrow, len(weights)
-        self.size = 44 if narrow else 64  # of a piece of paper
-        self.left, self.right = (24, 288) if narrow else (44, 594)
-        self.first, end = (54, 256) if narrow else (104, 532)
-        self.column = (end - self.first) / self.steps
 
-    def draw(self) -> None:
-        cache = (self.first + self.right - self.size / 2 - 10) / 2
-        heads = [(self.left, "goes in"), (cache, "cache"), (self.right, "comes out")]
-        if self.narrow:
-            heads = [(self.left + 2, "in"), (cache, "cache"), (self.right, "out")]
-        titles(self.ax, heads, 16)
-        for step, t in enumerate(range(self.given - 1, self.steps)):
-            y, new = TOP + PITCH * step, self.given if step == 0 else 1
-            self._paper((self.left, y), t + 1 - new, t + 1, "query")
-            self._wires(y, last=t + 1 == self.steps)
-            for s in range(self.steps):
-                self._column(s, y, float(self.weights[t, s]), t, new)
-            self._paper((self.right, y), 0, t + 2, "context")
-        free = self.first + self.given * self.column, TOP - 26
-        if not self.narrow and self.given < self.steps:
-            say(self.ax, free, "weights", "weights", size=SMALL, align="left")
-
-    def _wires(self, y: float, *, last: bool) -> None:
-        half = self.size / 2
-        cache = self.first, self.first + self.steps * self.column - 6
-        wire(self.ax, [(self.left + half, y), (cache[0], y)], "query", width=2)
-        wire(self.ax, [(cache[1], y), (self.right - half, y)], "context", width=2)
-        if not last:
-            turn = y + 44
-            back = [(self.right, y + half), (self.right, turn), (self.left, turn)]
-            wire(self.ax, [*back, (self.left, y + PITCH - half)], "context", width=2)
-
-    def _column(self, s: int, y: float, weight: float, t: int, new: int) -> None:
-        """Draw a key and a value, and the weight on them."""
-        ax, wide = self.ax, self.column - 6
-        x = self.first + s * self.column + wide / 2
-        if s > t:  # it is not there yet
-            for lower in (0, 24):
-                at = (x, y - 8 + lower)
-                box(ax, at, (wide, 20), "road", filled=False, dashed=True, width=1)
-            return
-        self._kept(s, (x, y - 8), wide, fresh=s > t - new)
-        left = x - wide / 2
-        length = (wide if self.narrow else wide - 34) * weight
-        bar(ax, (left, y - 26), length, "weights", thick=7)
-        at = (left, y - 38) if self.narrow else (left + length + 4, y - 26)
-        say(ax, at, number(weight), "weights", size=SMALL, align="left")
-
-    def _kept(self, s: int, at: Point, wide: float, *, fresh: bool) -> None:
-        """Draw the key and the value of a point, bold where they are computed now."""
-        for lower, role in ((0, "key"), (24, "value")):
-            name = f"{role[0] if self.narrow else role + ' '}{s + 1}"
-            box(
-                self.ax,
-                (at[0], at[1] + lower),
-                (wide, 20),
-                role,
-                name,
-                filled=fresh,
-                bold=fresh,
-                text_size=SMALL,
-                width=BOLD_LINE if fresh else 1.0,
-            )
-
-    def _paper(self, at: Point, first: int, end: int, role: str) -> None:
-        """Draw some of the points on a piece of paper, the last one in the colour of its role."""
-        most = float(np.abs(self.points).max()) or 1.0
-        scale = 0.36 * self.size / most
-        places = [(at[0] + scale * x, at[1] - scale * y) for x, y in self.points[:end]]
-        box(self.ax, at, (self.size, self.size), "road", filled=False, width=1)
-        if len(places[first:]) > 1:
-            wire(self.ax, places[first:], "muted", head=False)
-        for place in places[first:-1]:
-            disc(self.ax, place, 3, "muted" if role == "context" else role)
-        disc(self.ax, places[-1], 5, role)
+def _paper(ax: Canvas, at: Point, half: float, points: np.ndarray, new: int, role: str) -> None:
+    """Draw the last points in a square around the origin, the very last in the color of its role."""
+    ax.box(at, (2 * half, 2 * half), "residual", filled=False, width=1)
+    places = [(at[0] + 0.72 * half * x, at[1] - 0.72 * half * y) for x, y in points[-new:]]
+    if len(places) > 1:
+        ax.wire(places, "muted", head=False)
+    for place in places[:-1]:
+        ax.disc(place, 3, "muted" if role == "context" else role)
+    ax.disc(places[-1], 5, role)

@@ -97,7 +97,7 @@ def _whole(
     )
     small: Any = {"text_size": SMALL} if narrow else {}
     first, last = (part("feed-forward network", width=wide, height=32, **small) for _ in range(2))
-    memory = part("memory", "road", width=wide, height=32, bold=True)
+    memory = part("memory", "residual", width=wide, height=32, bold=True)
     result = label(f"next points {shape(steps[-1])}", bold=True, width=wide)
     drawn = [attention_map(*given) for given in maps] or [space(0)] * 3
     empty = space(wide)

@@ -5,22 +5,10 @@ from itertools import pairwise
 from typing import Any
 
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    LINE,
-    Point,
-    box,
-    line,
-    listed,
-    number,
-    shape,
-    vector,
-)
-from selfattn_book.draw.canvas import column as upright
-from selfattn_book.draw.scene import Node, column, label, row, show, space, step, title
+from selfattn_book.draw.canvas import BOLD_LINE, LINE, Canvas, Point, listed, number, shape
+from selfattn_book.draw.scene import Node, column, note, row, show, space, step, title
 from selfattn_book.draw.sheet import SMALL
 from selfattn_book.encoder_decoder import Encoder
 from selfattn_book.figures.attention_map import attended, attention_map
@@ -28,7 +16,7 @@ from selfattn_book.figures.attention_map import attended, attention_map
 STEPS = ["points", "contexts of the heads", "output layer", "feed-forward", "states"]
 
 
-def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0", "1")) -> Axes:
+def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0", "1")) -> Canvas:
     """Draw two points on their way through an encoder, with their numbers.
 
     Args:
@@ -69,14 +57,14 @@ def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0",
         for i, (x, pair, name, alt) in enumerate(zip(steps, pairs, STEPS, alts, strict=True)):
             said = [n if i == 0 else "" for n in names]
             rows = column(*pair, gap=4) if narrow else _named(said, pair)
-            parts: list[Node] = [title(name), rows, label(shape(x), "muted", size=SMALL)]
+            parts: list[Node] = [title(name), rows, note(shape(x), "muted")]
             if i == 0 and narrow:
-                parts[1] = row(column(*(label(n, size=SMALL) for n in names), gap=13), rows)
+                parts[1] = row(column(*(note(n) for n in names), gap=13), rows)
             if i == 1:
                 parts.insert(1, row(*_maps(weights), gap=pair[0].width / len(weights) - 40))
             far = _distance(x) if i in (0, 4) else ""
             if far or not narrow:
-                parts.append(label(far, size=SMALL, bold=True))
+                parts.append(note(far, bold=True))
             groups.append(column(*parts, gap=4, alt=alt))
         if narrow:
             return column(*[n for g in groups for n in (step(), g)][1:], gap=4)
@@ -91,11 +79,11 @@ def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0",
 
 def _named(names: Sequence[str], rows: Sequence[Node]) -> Node:
     """Write a name above each of two rows."""
-    labels = [label(name, size=SMALL) for name in names]
+    labels = [note(name) for name in names]
     return column(labels[0], rows[0], labels[1], rows[1], gap=3)
 
 
-def _append(ax: Axes, sentence: str) -> Axes:
+def _append(ax: Canvas, sentence: str) -> Canvas:
     ax.set_label(f"{ax.get_label()} {sentence}.")
     return ax
 
@@ -117,22 +105,22 @@ def _pair(x: Tensor, i: int, cell: float, unit: float) -> list[Node]:
     wide = x.size(1) * (unit if i == 3 else cell)
 
     def numbers(entries: Tensor) -> Node:
-        def paint(ax: Axes, middle: Point) -> None:
+        def paint(ax: Canvas, middle: Point) -> None:
             left, y = middle[0] - wide / 2, middle[1]
             role, width = "context" if i == 1 else "ink", LINE + (i == 4)
-            vector(ax, (left, y), entries, role, cell=(cell, 26), text_size=SMALL, width=width)
+            ax.vector((left, y), entries, role, cell=(cell, 26), text_size=SMALL, width=width)
             for head in range(1, len(entries) // 2 if i == 1 else 0):
                 cut = left + 2 * cell * head
-                line(ax, [(cut, y - 13), (cut, y + 13)], role, width=BOLD_LINE)
+                ax.line([(cut, y - 13), (cut, y + 13)], role, width=BOLD_LINE)
 
         return space(wide, 26, paint)
 
     def units(entries: Tensor) -> Node:
-        def paint(ax: Axes, middle: Point) -> None:
-            box(ax, middle, (wide, 26))
+        def paint(ax: Canvas, middle: Point) -> None:
+            ax.box(middle, (wide, 26))
             for n, entry in enumerate(entries.tolist()):
                 foot = (middle[0] - wide / 2 + (n + 0.5) * unit, middle[1] + 12)
-                upright(ax, foot, 22 * entry / largest, "ink", thick=unit - 3)
+                ax.vbar(foot, 22 * entry / largest, "ink", thick=unit - 3)
 
         return space(wide, 26, paint)
 
@@ -142,8 +130,7 @@ def _pair(x: Tensor, i: int, cell: float, unit: float) -> list[Node]:
 def _maps(weights: Tensor) -> list[Node]:
     """Draw the weights of each head."""
     return [
-        column(label(f"head {h + 1}", size=SMALL), attention_map(head), gap=2)
-        for h, head in enumerate(weights)
+        column(note(f"head {h + 1}"), attention_map(head), gap=2) for h, head in enumerate(weights)
     ]
 
 

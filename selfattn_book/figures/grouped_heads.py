@@ -1,20 +1,19 @@
-"""Which heads of queries look at which heads of keys and values."""
+"""Which query heads attend with which key-value heads."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from matplotlib.axes import Axes
 
-from selfattn_book.draw.canvas import box, canvas, for_desk_and_phone, say, tell, wire
-from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.canvas import Canvas, Point
+from selfattn_book.draw.scene import row, show, space
 from selfattn_book.multi_head import MultiHeadAttention
 
-PANEL = 196  # pixels: how high one attention is drawn
-HEAD = 26
+HEAD, PANEL = 26, 184  # pixels: a head, and the height of a panel
 
 
 def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Axes:
-    """Draw for each attention its heads of queries, above the heads of keys and values that they share.
+    """Draw for each attention its query heads, above the key-value heads that they share.
 
     Args:
         attentions: one to three, each with at most 8 heads.
@@ -25,62 +24,40 @@ def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Axes:
         4 heads of queries, 2 of keys and values: queries 0, 1 look at keys 0; queries 2, 3 look at
         keys 1. 8 numbers are kept for each word.
     """
-    sizes = [attention.num_heads for attention in attentions]
+    panels = []
+    for attention in attentions:
+        heads, keys = attention.num_heads, attention.num_kv_heads
+        times = heads // keys
+        groups = [list(range(g * times, (g + 1) * times)) for g in range(keys)]
+        looks = [
+            f"queries {', '.join(map(str, group))} look at keys {g}"
+            for g, group in enumerate(groups)
+        ]
+        kept = f"{2 * keys * attention.d_head} numbers are kept for each word"
+        opening = f"{heads} heads of queries, {keys} of keys and values"
+        panels.append((partial(_panel, groups), f"{opening}: {'; '.join(looks)}. {kept}"))
+    wide = 632 / len(panels)
+    return show(
+        lambda narrow: row(
+            *(space(304 if narrow else wide, PANEL, draw, alt=alt) for draw, alt in panels), gap=0
+        )
+    )
 
-    def draw(width: float) -> Axes:
-        across = len(sizes) if width == WIDE else 1
-        room = width / across
-        ax = canvas(width, PANEL * (len(sizes) // across))
-        for i, attention in enumerate(attentions):
-            column, row = (i, 0) if across > 1 or len(sizes) == 1 else (0, i)
-            _panel(ax, (column * room, row * PANEL), room, attention)
-        return tell(ax, *(part for one in attentions for part in _told(one)))
 
-    return for_desk_and_phone(draw)
-
-
-def _panel(
-    ax: Axes, corner: tuple[float, float], room: float, attention: MultiHeadAttention
-) -> None:
-    """Draw one attention: queries above, keys and values below, and who looks at whom."""
-    (left, top), heads = corner, attention.num_heads
-    step = min(34.0, (room - 24) / heads)
+def _panel(groups: Sequence[Sequence[int]], ax: Canvas, at: Point) -> None:
+    """Draw the heads of one attention."""
+    (middle, top), keys, heads = (at[0], at[1] - PANEL / 2), len(groups), sum(map(len, groups))
+    name = "multi-head" if keys == heads else "multi-query" if keys == 1 else "grouped"
+    ax.say((middle, top + 10), name, bold=True)
+    ax.note((middle, top + 32), f"{heads} of queries", "muted")
+    step = min(34, 280 / heads)
     size = (min(HEAD, step - 5), HEAD)
-    middle = left + room / 2
-    places = [middle + step * (h - (heads - 1) / 2) for h in range(heads)]
-    say(ax, (middle, top + 14), _name(attention), bold=True)
-    say(ax, (middle, top + 36), f"{heads} of queries", "muted", size=SMALL)
-    for group in _groups(attention):
-        x = sum(places[h] for h in group) / len(group)
-        for h in group:
-            box(ax, (places[h], top + 60), size, "query", "q")
-            wire(ax, [(places[h], top + 74), (x, top + 112)], "query", head=False)
-        box(ax, (x, top + 124), size, "key", "k")
-        box(ax, (x, top + 124 + HEAD), size, "value", "v")
-    keys = f"{attention.num_kv_heads} of keys, {attention.num_kv_heads} of values"
-    say(ax, (middle, top + 178), keys, "muted", size=SMALL)
-
-
-def _name(attention: MultiHeadAttention) -> str:
-    if attention.num_kv_heads == attention.num_heads:
-        return "multi-head"
-    return "multi-query" if attention.num_kv_heads == 1 else "grouped"
-
-
-def _groups(attention: MultiHeadAttention) -> list[list[int]]:
-    """Return which heads of queries share each head of keys."""
-    times = attention.num_heads // attention.num_kv_heads
-    return [list(range(g * times, (g + 1) * times)) for g in range(attention.num_kv_heads)]
-
-
-def _told(attention: MultiHeadAttention) -> tuple[str, str]:
-    heads, keys = attention.num_heads, attention.num_kv_heads
-    looks = "; ".join(
-        f"queries {', '.join(map(str, group))} look at keys {g}"
-        for g, group in enumerate(_groups(attention))
-    )
-    kept = 2 * keys * attention.d_head
-    return (
-        f"{heads} heads of queries, {keys} of keys and values: {looks}",
-        f"{kept} numbers are kept for each word",
-    )
+    for group in groups:
+        xs = [middle + step * (h - (heads - 1) / 2) for h in group]
+        x = sum(xs) / len(xs)
+        for place in xs:
+            ax.box((place, top + 56), size, "query", "q")
+            ax.wire([(place, top + 70), (x, top + 108)], "query", head=False)
+        ax.box((x, top + 120), size, "key", "k")
+        ax.box((x, top + 120 + HEAD), size, "value", "v")
+    ax.note((middle, top + 174), f"{keys} of keys, {keys} of values", "muted")

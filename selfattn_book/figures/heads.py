@@ -3,25 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    LINE,
-    TEXT,
-    Point,
-    bar,
-    box,
-    line,
-    listed,
-    number,
-    say,
-    shape,
-    vector,
+from selfattn_book.draw.canvas import BOLD_LINE, LINE, TEXT, Canvas, Point, listed, number, shape
+from selfattn_book.draw.scene import (
+    Node,
+    cells,
+    column,
+    frame,
+    label,
+    note,
+    show,
+    space,
+    table,
+    title,
 )
-from selfattn_book.draw.scene import Node, cells, column, frame, label, show, space, table, title
 from selfattn_book.draw.scene import row as in_row
 from selfattn_book.draw.sheet import SMALL
 
@@ -36,7 +33,7 @@ def looks_twice(
     questions: Mapping[str, str],
     *,
     row: int = 0,
-) -> Axes:
+) -> Canvas:
     r"""Draw a word that attends to all words with two heads, each of which compares one column.
 
     .. math:: c_h = \sum_j w_{hj}\,v_j, \qquad w_{hj} \propto e^{x_{ih}\,x_{jh}}
@@ -80,14 +77,14 @@ def looks_twice(
                 f"weights {each}; average {number(averages[h])}"
             )
             bars = _bars(weights[h], values, names if narrow else (), high)
-            parts = title(f"head {h + 1}: by {by}"), label(question, size=SMALL), bars
+            parts = title(f"head {h + 1}: by {by}"), note(question), bars
             sides.append(column(*parts, alt=alt))
         both = in_row(*sides, gap=8 if narrow else 24)
         words = _words(x, values, names, columns, row, high)
         result = cells(
             averages, "context", width=BOLD_LINE, alt=f"Concatenated: {listed(averages)}"
         )
-        caption = label("two averages", "context", size=SMALL, bold=True)
+        caption = note("two averages", "context", bold=True)
         root = in_row(words, column(both, caption, result), gap=20, align=0)
         for side in sides:
             root.link(side, result, "context")
@@ -107,17 +104,17 @@ def _words(
     """Draw the words with their two columns and their value; the one that attends is bold."""
     wide = 60
 
-    def paint(ax: Axes, middle: Point) -> None:
+    def paint(ax: Canvas, middle: Point) -> None:
         left, top = middle[0] - 1.5 * wide + 24, middle[1] - len(names) * high / 2 + 25
         for c, column_name in enumerate(columns):
             at = (left + (c + 0.5) * wide + 8 * (c == 2), top - 12)
-            say(ax, at, column_name, "value" if c == 2 else "ink", size=SMALL)
+            ax.note(at, column_name, "value" if c == 2 else "ink")
         for i, name in enumerate(names):
             y, role = top + (i + 0.5) * high, "query" if i == row else "key"
             look: Any = {"cell": (wide, 24), "digits": 0}
-            say(ax, (left - 8, y), name, role, align="right", size=SMALL, bold=i == row)
-            vector(ax, (left, y), x[i], role, width=BOLD_LINE if i == row else 1, **look)
-            vector(ax, (left + 2 * wide + 8, y), [values[i]], "value", width=1, **look)
+            ax.note((left - 8, y), name, role, align="right", bold=i == row)
+            ax.vector((left, y), x[i], role, width=BOLD_LINE if i == row else 1, **look)
+            ax.vector((left + 2 * wide + 8, y), [values[i]], "value", width=1, **look)
 
     return space(3 * wide + 56, len(names) * high + 51, paint)
 
@@ -128,18 +125,18 @@ def _bars(
     """Draw the weights of a head as bars, and the value that each weight multiplies."""
     long, wide = (48, 140) if names else (108, 176)
 
-    def paint(ax: Axes, middle: Point) -> None:
+    def paint(ax: Canvas, middle: Point) -> None:
         zero, top = middle[0] - wide / 2 + (46 if names else 2), middle[1] - len(weights) * high / 2
         for i, (weight, value) in enumerate(zip(weights, values, strict=True)):
             y = top + (i + 0.5) * high
-            bar(ax, (zero, y), long * weight, "weights")
+            ax.hbar((zero, y), long * weight, "weights")
             text, size = _times(weight, value), SMALL if names else TEXT
-            say(ax, (zero + long * weight + 6, y), text, "weights", align="left", size=size)
+            ax.say((zero + long * weight + 6, y), text, "weights", align="left", size=size)
             if names:
-                say(ax, (zero - 6, y), names[i], align="right", size=SMALL)
+                ax.note((zero - 6, y), names[i], align="right")
         bottom = top + len(weights) * high
-        line(ax, [(zero, top + 2), (zero, bottom - 2)])
-        line(ax, [(zero, bottom), (middle[0] + wide / 2, bottom)], "context", width=LINE)
+        ax.line([(zero, top + 2), (zero, bottom - 2)])
+        ax.line([(zero, bottom), (middle[0] + wide / 2, bottom)], "context", width=LINE)
 
     return space(wide, len(weights) * high, paint)
 
@@ -153,7 +150,7 @@ def _times(weight: float, value: float) -> str:
 Head = list[list[tuple[int, int]]]  # for each entry of a head: its word, and its column
 
 
-def cut_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequence[str]) -> Axes:
+def cut_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequence[str]) -> Canvas:
     r"""Draw a matrix beside the heads into which it is split, rightly and wrongly.
 
     Each entry has the color of its word, and is named by the word's first letter and its column;
@@ -182,9 +179,9 @@ def cut_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequence[
     whole = [[(t, c) for c in range(total)] for t in range(count)]
 
     def entries(head: Head, rows: Sequence[str], size: tuple[int, int]) -> Node:
-        def entry(ax: Axes, at: Point, i: int, j: int) -> None:
+        def entry(ax: Canvas, at: Point, i: int, j: int) -> None:
             word, c = head[i][j]
-            box(ax, at, CELL, f"word-{word}", f"{names[word][0]}{c + 1}", width=1)
+            ax.box(at, CELL, f"word-{word}", f"{names[word][0]}{c + 1}", width=1)
 
         return table(size, CELL, entry, rows=rows, roles=("ink", "ink"), size=SMALL)
 
@@ -192,7 +189,7 @@ def cut_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequence[
         parts = [label(words[0], words[1], bold=True), label(words[2]), _shape(given)]
         for h, head in enumerate(given.tolist()):
             held = [[places[int(e)] for e in line_] for line_ in head]
-            text = label(f"head {h + 1}: {_held(held, names)}", size=SMALL)
+            text = note(f"head {h + 1}: {_held(held, names)}")
             alt = f"{how}: head {h + 1} holds {_columns(held, total)} of {_held(held, names)}"
             parts.append(column(text, entries(held, rows, (count, d)), gap=4, alt=alt))
         return column(*parts, gap=6)
@@ -220,21 +217,21 @@ def cut_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequence[
 
 
 def _shape(heads: Tensor) -> Node:
-    return label(shape(heads), size=SMALL)
+    return note(shape(heads))
 
 
 def _cuts(heads: int, d: int, count: int) -> Node:
     """Name the heads above their columns, and cut the columns below between them."""
     wide, high = d * CELL[0], count * CELL[1]
 
-    def paint(ax: Axes, middle: Point) -> None:
+    def paint(ax: Canvas, middle: Point) -> None:
         left = middle[0] - heads * wide / 2 + 20
         for h in range(heads):
             x = left + h * wide
-            say(ax, (x + wide / 2, middle[1]), f"head {h + 1}", size=SMALL)
+            ax.note((x + wide / 2, middle[1]), f"head {h + 1}")
             if h:
                 ends = [(x, middle[1] - 8), (x, middle[1] + high + 24)]
-                line(ax, ends, "ink", width=BOLD_LINE, dashed=True)
+                ax.line(ends, "ink", width=BOLD_LINE, dashed=True)
 
     return space(heads * wide, 16, paint)
 

@@ -1,24 +1,14 @@
 """Where training runs end, on a ladder: each rung is the least loss of a model that knows less."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    canvas,
-    disc,
-    for_desk_and_phone,
-    line,
-    number,
-    say,
-    tell,
-    wire,
-)
+from selfattn_book.draw.canvas import Canvas, canvas, for_desk_and_phone, number
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import as_vector
 
 HIGH = 400  # pixels from the highest loss to the lowest
@@ -31,117 +21,82 @@ def loss_ladder(
     *,
     below: tuple[str, float] | None = None,
 ) -> Axes:
-    """Draw the losses at which runs have ended beside a ladder of named losses, in powers of ten.
+    """Draw the final losses of runs beside a ladder of named losses, in powers of ten.
 
-    The runs of one model stand side by side, sorted, the best one first.
+    The runs of one model are side by side, sorted, the best one first.
 
     Args:
         ends: one to three names of models, and ``(seeds,)`` losses each.
         heights: names of rungs, and the loss of each.
-        below: the name of a dashed line, and its loss.
+        below: name of a dashed line, and its loss.
 
     Example:
-        >>> ax = loss_ladder({"plain": [0.3, 0.02]}, {"lost": 1.0, "floor": 0.01})
-        >>> print(ax.get_label())
-        A ladder, in powers of ten. Rungs: lost at 1.00, floor at 0.01.
-        plain, 2 runs: 0.02, 0.30.
         >>> ax = loss_ladder({"plain": [0.3, 0.02]}, {"floor": 0.01}, below=("arrived", 0.05))
         >>> print(ax.get_label())
         A ladder, in powers of ten. Rungs: floor at 0.01.
         Dashed line: arrived below 0.05; of the runs, plain 1 of 2. plain, 2 runs: 0.02, 0.30.
     """
     losses = {name: np.sort(as_vector(name, values)) for name, values in ends.items()}
-    least_and_most = _range(losses, heights)
-    message = _told(losses, heights, below)
+    seen = np.log(np.concatenate([*losses.values(), list(heights.values())]))
+    least, most = seen.min(), seen.max()
 
-    def draw(width: float) -> Axes:
-        lines = max(len(name.split()) for name in losses) if width == NARROW else 1
-        ax = canvas(width, HIGH + 56 + 16 * lines)
-        ladder = _Ladder(ax, least_and_most, width)
-        ladder.draw(losses, heights)
+    def y(loss: float) -> float:
+        return 44 + (HIGH - 24) * float((most - np.log(loss)) / max(most - least, 1e-9))
+
+    def draw(width: float) -> Canvas:
+        narrow = width == NARROW
+        left, right = (8, width - 8) if narrow else (176, width - 16)
+        names = [name.split() if narrow else [name] for name in losses]
+        ax = canvas(width, HIGH + 56 + 16 * max(map(len, names)))
+
+        def rung(loss: float, text: str) -> None:
+            at = (left + 8, y(loss) - 10) if narrow else (left - 12, y(loss))
+            ax.note(at, text, align="left" if narrow else "right")
+
+        for x in (left, right):
+            ax.wire([(x, 26), (x, HIGH + 38)], "residual", width=4, head=False)
+        for name, loss in heights.items():
+            ax.wire([(left, y(loss)), (right, y(loss))], "residual", width=3, head=False)
+            rung(loss, f"{name}, {number(loss)}")
+        ax.note((left, 10), "loss", "muted", align="left")
+        spots = {name: [y(loss) for loss in values] for name, values in losses.items()}
+        _runs(ax, 136 if narrow else 200, right - 12, names, spots.values())
         if below:
-            ladder.dash(*below)
-        return tell(ax, *message)
+            ax.line([(left, y(below[1])), (right, y(below[1]))], "ink", width=1.4, dashed=True)
+            rung(below[1], f"{below[0]} below {number(below[1])}")
+        return ax.describe(*_sentences(losses, heights, below))
 
     return for_desk_and_phone(draw)
 
 
-def _range(losses: Mapping[str, np.ndarray], heights: Mapping[str, float]) -> tuple[float, float]:
-    """Return the least loss and the greatest, of runs and rungs; refuse what fits on no ladder."""
-    seen = np.concatenate([*losses.values(), list(heights.values())])
-    least, most = float(seen.min()), float(seen.max())
-    return least, most
+def _runs(
+    ax: Canvas,
+    left: float,
+    right: float,
+    names: Sequence[Sequence[str]],
+    heights: Iterable[Sequence[float]],
+) -> None:
+    """Draw the runs of each model as dots, over its name."""
+    wide = (right - left) / len(names)
+    for i, (words, ys, role) in enumerate(zip(names, heights, ROLES, strict=False)):
+        x = left + i * wide
+        for j, word in enumerate(words):
+            ax.note((x + wide / 2, HIGH + 54 + 16 * j), word, role, bold=True)
+        for across, y in zip(np.linspace(0.08, 0.92, len(ys)) * wide, ys, strict=True):
+            ax.disc((x + float(across), y), 5, role)
+        if i:
+            ax.line([(x, 30), (x, HIGH + 38)], "muted", width=0.8, dashed=True)
 
 
-def _told(
+def _sentences(
     losses: Mapping[str, np.ndarray], heights: Mapping[str, float], below: tuple[str, float] | None
 ) -> list[str]:
-    """Say where the rungs are, the dashed line if there is one, and the runs."""
-    ladder = ", ".join(f"{name} at {number(y)}" for name, y in heights.items())
-    runs = [
-        f"{name}, {len(values)} runs: {', '.join(map(number, values))}"
-        for name, values in losses.items()
-    ]
-    return [
-        "A ladder, in powers of ten",
-        f"Rungs: {ladder}",
-        *([_told_of_the_line(below, losses)] if below else []),
-        *runs,
-    ]
-
-
-def _told_of_the_line(below: tuple[str, float], losses: Mapping[str, np.ndarray]) -> str:
-    name, limit = below
-    counts = [
-        f"{model} {int((values < limit).sum())} of {len(values)}"
-        for model, values in losses.items()
-    ]
-    return f"Dashed line: {name} below {number(limit)}; of the runs, {', '.join(counts)}"
-
-
-class _Ladder:
-    """Where things stand on the sheet."""
-
-    def __init__(self, ax: Axes, ends: tuple[float, float], width: float) -> None:
-        self.ax, self.narrow = ax, width == NARROW
-        self.least, self.most = np.log(ends[0]), np.log(ends[1])
-        self.rails = (8, width - 8) if self.narrow else (176, width - 16)
-        self.runs = (136 if self.narrow else 200, self.rails[1] - 12)
-
-    def y(self, loss: float) -> float:
-        share = (self.most - np.log(loss)) / max(self.most - self.least, 1e-9)
-        return 44 + (HIGH - 24) * float(share)
-
-    def dash(self, name: str, limit: float) -> None:
-        y, (left, right) = self.y(limit), self.rails
-        line(self.ax, [(left, y), (right, y)], "ink", width=1.4, dashed=True)
-        at = (left + 8, y - 10) if self.narrow else (left - 12, y)
-        align = "left" if self.narrow else "right"
-        text = f"{name} below {number(limit)}"
-        say(self.ax, at, text, size=SMALL, align=align)
-
-    def draw(self, losses: Mapping[str, np.ndarray], heights: Mapping[str, float]) -> None:
-        ax, (left, right) = self.ax, self.rails
-        for x in self.rails:
-            wire(ax, [(x, 26), (x, HIGH + 38)], "road", width=4, head=False)
-        for name, loss in heights.items():
-            y = self.y(loss)
-            wire(ax, [(left, y), (right, y)], "road", width=3, head=False)
-            at = (left + 8, y - 10) if self.narrow else (left - 12, y)
-            align = "left" if self.narrow else "right"
-            say(ax, at, f"{name}, {number(loss)}", size=SMALL, align=align)
-        say(ax, (left, 10), "loss", "muted", size=SMALL, align="left")
-        first, end = self.runs
-        wide = (end - first) / len(losses)
-        for i, (name, values) in enumerate(losses.items()):
-            middle = first + (i + 0.5) * wide
-            for j, part in enumerate(name.split() if self.narrow else [name]):
-                under = middle, HIGH + 54 + 16 * j
-                say(ax, under, part, ROLES[i], size=SMALL, bold=True)
-            spread = np.linspace(-0.42, 0.42, len(values)) * wide
-            for x, loss in zip(middle + spread, values, strict=True):
-                disc(ax, (float(x), self.y(loss)), 5, ROLES[i])
-        if len(losses) > 1:
-            for i in range(1, len(losses)):
-                x = first + i * wide
-                line(ax, [(x, 30), (x, HIGH + 38)], "muted", width=0.8, dashed=True)
+    rungs = ", ".join(f"{name} at {number(y)}" for name, y in heights.items())
+    message = ["A ladder, in powers of ten", f"Rungs: {rungs}"]
+    if below:
+        counts = [f"{n} {int((v < below[1]).sum())} of {len(v)}" for n, v in losses.items()]
+        line = f"Dashed line: {below[0]} below {number(below[1])}"
+        message.append(f"{line}; of the runs, {', '.join(counts)}")
+    for name, values in losses.items():
+        message.append(f"{name}, {len(values)} runs: {', '.join(map(number, values))}")
+    return message

@@ -1,22 +1,11 @@
 """The maps of many models side by side, in order of a score."""
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    Point,
-    box,
-    canvas,
-    for_desk_and_phone,
-    number,
-    say,
-    tell,
-)
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, canvas, for_desk_and_phone, number
 from selfattn_book.draw.colors import shades
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import as_array, as_vector
 
 DESK, PHONE = 8, 4  # maps in a row
@@ -25,7 +14,7 @@ FOOT = 24  # pixels for the score of a map
 
 def map_grid(
     maps: Tensor | np.ndarray, scores: Tensor | np.ndarray, *, bright: float = 0.5
-) -> Axes:
+) -> Canvas:
     """Draw maps as small squares from the highest score to the lowest, framed where it is high.
 
     Args:
@@ -46,7 +35,7 @@ def map_grid(
     listed = ", ".join(number(marks[i]) for i in order)
     framed = int((marks >= bright).sum())
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         across = PHONE if width == NARROW else DESK
         step = width / across
         ax = canvas(width, -(-len(tables) // across) * (step + FOOT))
@@ -54,15 +43,15 @@ def map_grid(
             corner = (place % across * step, place // across * (step + FOOT))
             _map(ax, corner, step, tables[i], is_bright=marks[i] >= bright)
             below = (corner[0] + step / 2, corner[1] + step + 8)
-            say(ax, below, number(marks[i]), size=SMALL, bold=marks[i] >= bright)
+            ax.note(below, number(marks[i]), bold=marks[i] >= bright)
         heading = f"{len(tables)} maps, in order of their scores: {listed}"
         frames = f"Framed, with a score of {number(bright)} or more: {framed}"
-        return tell(ax, heading, frames)
+        return ax.describe(heading, frames)
 
     return for_desk_and_phone(draw)
 
 
-def _map(ax: Axes, corner: Point, step: float, table: np.ndarray, *, is_bright: bool) -> None:
+def _map(ax: Canvas, corner: Point, step: float, table: np.ndarray, *, is_bright: bool) -> None:
     """Draw a map into a square of so many pixels."""
     side = step - 14
     x, y = corner[0] + 7, corner[1] + 7
@@ -71,6 +60,6 @@ def _map(ax: Axes, corner: Point, step: float, table: np.ndarray, *, is_bright: 
     cmap = shades(signed=False)
     ax.pcolormesh(x + across, y + down, table, cmap=cmap, vmin=0, vmax=1, zorder=3)
     ax.set(xlim=limits[0], ylim=limits[1])
-    role, width = ("context", BOLD_LINE + 1) if is_bright else ("road", 1)
+    role, width = ("context", BOLD_LINE + 1) if is_bright else ("residual", 1)
     middle = (x + side / 2, y + side / 2)
-    box(ax, middle, (side + 4, side + 4), role, filled=False, width=width)
+    ax.box(middle, (side + 4, side + 4), role, filled=False, width=width)

@@ -3,33 +3,27 @@
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import masked_softmax
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
+    Canvas,
     Point,
-    bar,
-    box,
     canvas,
     for_desk_and_phone,
     listed,
     number,
-    say,
     shape,
-    tell,
-    wire,
 )
 from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.scene import Node, column, label, masked, row, show, step, table, title
-from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.scene import Node, column, note, row, show, step, table, title
 
 HEIGHT = 38  # pixels of a row of numbers
 PAIR = (22, 22)  # pixels of a pair without a number
 
 
-def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
+def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Canvas:
     r"""Draw scores, the mask laid over them, and the weights that are left, with the sum of each row.
 
     .. math:: w_{ij} = \frac{m_{ij}\,e^{s_{ij}}}{\sum_k m_{ik}\,e^{s_{ik}}}
@@ -58,13 +52,13 @@ def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
     def matrix(heading: str, wide: float, *, rows: bool = False) -> Node:
         size = (wide / count - 3, HEIGHT - 3)
 
-        def entry(ax: Axes, at: Point, i: int, j: int) -> None:
+        def entry(ax: Canvas, at: Point, i: int, j: int) -> None:
             if heading != "scores" and not mask[i, j]:
-                masked(ax, at, size, "−∞" if heading == "masked" else "0")
+                ax.masked(at, size, "−∞" if heading == "masked" else "0")
             elif heading == "weights":
                 _weight(ax, at, size, float(weights[i, j]))
             else:
-                box(ax, at, size, "ink", number(float(scores[i, j])), width=1)
+                ax.box(at, size, "ink", number(float(scores[i, j])), width=1)
 
         grid = table(
             *((count, count), (wide / count, HEIGHT), entry),
@@ -78,22 +72,22 @@ def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
         wide = 98 if narrow else 122
         tables = matrix("scores", wide, rows=True), matrix("masked", wide)
         first = row(tables[0], step("mask", length=28), tables[1], gap=3)
-        sums = column(*(label(text, "weights", size=SMALL) for text in totals), gap=HEIGHT - 17)
+        sums = column(*(note(text, "weights") for text in totals), gap=HEIGHT - 17)
         last = matrix("weights", 144 if narrow else 122, rows=narrow)
         return row(first, step("softmax", length=56), row(last, sums, align=0.85))
 
     return show(build, "A mask laid over scores", *message)
 
 
-def _weight(ax: Axes, at: Point, size: Point, weight: float) -> None:
+def _weight(ax: Canvas, at: Point, size: Point, weight: float) -> None:
     """Draw a weight as a number and as a bar."""
-    box(ax, at, size, "weights", width=1)
+    ax.box(at, size, "weights", width=1)
     (x, y), long = at, size[0] - 11
-    say(ax, (x, y - 6), number(weight))
-    bar(ax, (x - long / 2, y + 10), long * weight, "weights", thick=6)
+    ax.say((x, y - 6), number(weight))
+    ax.hbar((x - long / 2, y + 10), long * weight, "weights", thick=6)
 
 
-def repeated_mask(mask: Tensor, heads: int, queries: int) -> Axes:
+def repeated_mask(mask: Tensor, heads: int, queries: int) -> Canvas:
     """Draw a padding mask for each sequence, and how broadcasting repeats it over heads and queries.
 
     Args:
@@ -119,12 +113,12 @@ def repeated_mask(mask: Tensor, heads: int, queries: int) -> Axes:
     ]
 
     def build(narrow: bool) -> Node:
-        lines = [column(title("the mask"), label(shape(mask), size=SMALL), gap=2)]
-        spread = [column(title("broadcast to the scores"), label(shape(whole), size=SMALL), gap=2)]
+        lines = [column(title("the mask"), note(shape(mask)), gap=2)]
+        spread = [column(title("broadcast to the scores"), note(shape(whole)), gap=2)]
         for b in range(len(mask)):
-            strip = column(label(f"sentence {b}", size=SMALL, bold=True), _pairs(mask[b, 0]), gap=4)
+            strip = column(note(f"sentence {b}", bold=True), _pairs(mask[b, 0]), gap=4)
             tables = [
-                column(label(f"head {h}", size=SMALL), _pairs(whole[b, h], named=not h), gap=4)
+                column(note(f"head {h}"), _pairs(whole[b, h], named=not h), gap=4)
                 for h in range(heads)
             ]
             lines.append(strip)
@@ -148,17 +142,17 @@ def _pairs(mask: Tensor, *, named: bool = False) -> Node:
     """Draw a mask: a tick where a query may attend, and a hatched cell elsewhere."""
     size = (PAIR[0] - 2, PAIR[1] - 2)
 
-    def entry(ax: Axes, at: Point, i: int, j: int) -> None:
+    def entry(ax: Canvas, at: Point, i: int, j: int) -> None:
         if mask[i, j]:
-            box(ax, at, size, "ink", "✓", width=1)
+            ax.box(at, size, "ink", "✓", width=1)
         else:
-            masked(ax, at, size)
+            ax.masked(at, size)
 
     axes = ("queries", "keys") if named else ("", "")
     return table((mask.size(0), mask.size(1)), PAIR, entry, axes=axes)
 
 
-def what_reaches(flows: Sequence[Tensor], names: Sequence[str], output: int = -1) -> Axes:
+def what_reaches(flows: Sequence[Tensor], names: Sequence[str], output: int = -1) -> Canvas:
     """Draw the inputs that one output depends on through several layers, from the inputs upwards.
 
     Args:
@@ -180,7 +174,7 @@ def what_reaches(flows: Sequence[Tensor], names: Sequence[str], output: int = -1
         for level in reversed(range(depth))
     ]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         left, size = (88.0, (58.0, 30.0)) if width == WIDE else (56.0, (36.0, 28.0))
         pitch = min((width - left) / len(names), 1.6 * size[0])
         bottom = 24 + 74 * depth
@@ -193,13 +187,13 @@ def what_reaches(flows: Sequence[Tensor], names: Sequence[str], output: int = -1
             _layer(ax, flow, used[level + 1], at[level : level + 2], size[1] / 2)
         for level, places in enumerate(at):
             name = f"layer {level}" if level else "inputs"
-            say(ax, (4, places[0][1]), name, "muted", size=SMALL, align="left", bold=True)
+            ax.note((4, places[0][1]), name, "muted", align="left", bold=True)
             for i, place in enumerate(places):
                 role, look = _look(reaches=i in used[level], last=level == depth)
-                box(ax, place, size, role, names[i], **look)
+                ax.box(place, size, role, names[i], **look)
         layers = f"{depth} layer{'s' * (depth > 1)}"
         opening = f"What reaches the output {names[output]} through {layers}"
-        return tell(ax, opening, *message, "Nothing else does")
+        return ax.describe(opening, *message, "Nothing else does")
 
     return for_desk_and_phone(draw)
 
@@ -219,7 +213,7 @@ def _used(flows: Sequence[Tensor], output: int) -> list[list[int]]:
 
 
 def _layer(
-    ax: Axes, flow: Tensor, used: Sequence[int], at: Sequence[Sequence[Point]], half: float
+    ax: Canvas, flow: Tensor, used: Sequence[int], at: Sequence[Sequence[Point]], half: float
 ) -> None:
     """Draw the dependencies of one layer; those of the output are thick, and drawn last."""
     below, above = at
@@ -227,9 +221,9 @@ def _layer(
     for i, j in sorted(pairs, key=lambda pair: pair[0] in used):
         way = [(below[j][0], below[j][1] - half), (above[i][0], above[i][1] + half)]
         if i in used:
-            wire(ax, way, "value", width=BOLD_LINE)
+            ax.wire(way, "value", width=BOLD_LINE)
         else:
-            wire(ax, way, "muted", width=1, dashed=True, head=False)
+            ax.wire(way, "muted", width=1, dashed=True, head=False)
 
 
 def _look(*, reaches: bool, last: bool) -> tuple[str, dict[str, Any]]:

@@ -1,142 +1,125 @@
 """What each position of a text predicts: the next token, and how probable it was."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    bar,
-    box,
-    canvas,
-    column,
-    for_desk_and_phone,
-    line,
-    number,
-    say,
-    tell,
-    wire,
-)
+from selfattn_book.draw.canvas import Canvas, Point, canvas, for_desk_and_phone, number
 from selfattn_book.draw.layout import NARROW, WIDE
-from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.scene import Node, grid, show, space
 from selfattn_book.draw.style import as_array, as_vector
 from selfattn_book.figures.token_figures import visible
 
+HEADS = ("reads", "answers", "probability", "nats")
+Step = tuple[str, str, float, str]  # a token, the next one, its probability, and its surprisal
 
-def shifted_targets(pieces: Sequence[str], shares: Tensor | np.ndarray) -> Axes:
-    """Draw what each position of a text predicts: the next token, and how much of it was foreseen.
+
+def shifted_targets(tokens: Sequence[str], probabilities: Tensor | np.ndarray) -> Axes:
+    """Draw what each position of a text predicts: the next token, with its probability.
 
     Args:
-        pieces: the T + 1 tokens of a text, as texts; T is 1 to 8.
-        shares: ``(T,)``, the probability given to each token but the first, by those before it.
+        tokens: T + 1 tokens as texts; T is 1 to 8.
+        probabilities: ``(T,)``, of each token but the first, given those before it.
 
     Example:
         >>> ax = shifted_targets(["And", " God", " said"], np.array([0.1, 0.5]))
         >>> print(ax.get_label())
         Each position predicts the next token. “And” is followed by “ God”, with probability 0.10,
-        a surprise of 2.30 nats. “ God” is followed by “ said”, with probability 0.50, a surprise
+        a surprisal of 2.30 nats. “ God” is followed by “ said”, with probability 0.50, a surprisal
         of 0.69 nats.
     """
-    foreseen = as_array(shares)
-    steps = list(zip(pieces, pieces[1:], foreseen.tolist(), strict=False))
+    steps = [
+        (now, then, p, number(-np.log(p)))
+        for now, then, p in zip(tokens, tokens[1:], as_array(probabilities).tolist(), strict=False)
+    ]
     message = [
-        f"“{now}” is followed by “{then}”, with probability {number(share)}, a surprise "
-        f"of {number(-np.log(share))} nats"
-        for now, then, share in steps
+        f"“{now}” is followed by “{then}”, with probability {number(p)}, a surprisal of {nats} nats"
+        for now, then, p, nats in steps
     ]
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         ax = _down(steps) if width == NARROW else _across(steps)
-        return tell(ax, "Each position predicts the next token", *message)
+        return ax.describe("Each position predicts the next token", *message)
 
     return for_desk_and_phone(draw)
 
 
-def _across(steps: Sequence[tuple[str, str, float]]) -> Axes:
-    """Columns, from left to right."""
+def _across(steps: Sequence[Step]) -> Canvas:
+    """Draw columns, from left to right."""
     ax, left = canvas(WIDE, 236), 78
     pitch = (WIDE - left) / len(steps)
-    for y, name in ((20, "reads"), (100, "answers"), (180, "probability"), (222, "nats")):
-        say(ax, (0, y), name, "muted", align="left", size=SMALL)
-    line(ax, [(left, 200), (WIDE, 200)])
-    for i, (now, then, share) in enumerate(steps):
+    for y, name in zip((20, 100, 180, 222), HEADS, strict=True):
+        ax.note((0, y), name, "muted", align="left")
+    ax.line([(left, 200), (WIDE, 200)])
+    for i, (now, then, p, nats) in enumerate(steps):
         x = left + (i + 0.5) * pitch
-        box(ax, (x, 20), (pitch - 8, 28), "query", visible(now))
-        wire(ax, [(x, 36), (x, 84)], "context", width=2)
-        box(ax, (x, 100), (pitch - 8, 28), "context", visible(then))
-        if i + 1 < len(steps):  # what has been answered is read next
+        ax.box((x, 20), (pitch - 8, 28), "query", visible(now))
+        ax.wire([(x, 36), (x, 84)], "context", width=2)
+        ax.box((x, 100), (pitch - 8, 28), "context", visible(then))
+        if i + 1 < len(steps):  # the answer is read next
             points = [(x + 12, 84), (x + pitch - 12, 36)]
-            wire(ax, points, "muted", width=1, dashed=True, head=False)
-        column(ax, (x, 200), 52 * share, "context", thick=24)
-        say(ax, (x, 190 - 52 * share), number(share), size=SMALL)
-        say(ax, (x, 222), number(-np.log(share)), size=SMALL)
+            ax.wire(points, "muted", width=1, dashed=True, head=False)
+        ax.vbar((x, 200), 52 * p, "context", thick=24)
+        ax.note((x, 190 - 52 * p), number(p))
+        ax.note((x, 222), nats)
     return ax
 
 
-def _down(steps: Sequence[tuple[str, str, float]]) -> Axes:
-    """Rows, from top to bottom."""
+def _down(steps: Sequence[Step]) -> Canvas:
+    """Draw rows, from top to bottom."""
     ax = canvas(NARROW, 30 + 36 * len(steps))
-    for x, name in ((40, "reads"), (140, "answers"), (226, "probability"), (294, "nats")):
-        say(ax, (x, 10), name, "muted", size=SMALL)
-    for i, (now, then, share) in enumerate(steps):
+    for x, name in zip((40, 140, 226, 294), HEADS, strict=True):
+        ax.note((x, 10), name, "muted")
+    for i, (now, then, p, nats) in enumerate(steps):
         y = 44 + 36 * i
-        box(ax, (40, y), (76, 26), "query", visible(now), text_size=SMALL)
-        wire(ax, [(80, y), (98, y)], "context", width=2)
-        box(ax, (140, y), (80, 26), "context", visible(then), text_size=SMALL)
-        bar(ax, (190, y), 44 * share, "context", thick=14)
-        say(ax, (194 + 44 * share, y), number(share), size=SMALL, align="left")
-        say(ax, (294, y), number(-np.log(share)), size=SMALL)
+        ax.box((40, y), (76, 26), "query", visible(now), text_size=13)
+        ax.wire([(80, y), (98, y)], "context", width=2)
+        ax.box((140, y), (80, 26), "context", visible(then), text_size=13)
+        ax.hbar((190, y), 44 * p, "context", thick=14)
+        ax.note((194 + 44 * p, y), number(p), align="left")
+        ax.note((294, y), nats)
     return ax
 
 
-def next_tokens(names: Sequence[str], distributions: Mapping[str, Tensor | np.ndarray]) -> Axes:
+def next_tokens(tokens: Sequence[str], distributions: Mapping[str, Tensor | np.ndarray]) -> Axes:
     """Draw distributions of the next token side by side, each as a column of bars.
 
     Args:
-        names: of the tokens that are drawn; V at most 10.
-        distributions: for each setting the probabilities of these, ``(V,)``.
+        tokens: the tokens that are drawn; V is at most 10.
+        distributions: for each setting their probabilities, ``(V,)``.
 
     Example:
         >>> ax = next_tokens(["a", "b"], {"plain": [0.5, 0.25], "top-k 1": [1.0, 0.0]})
         >>> print(ax.get_label())
         The next token. plain: “a” 0.50, “b” 0.25, others 0.25. top-k 1: “a” 1.00, “b” none.
     """
-    shares = {name: as_vector(name, values) for name, values in distributions.items()}
-    message = [f"{name}: {_said(names, values)}" for name, values in shares.items()]
+    bars = []
+    for name, values in distributions.items():
+        pairs = list(zip(tokens, as_vector(name, values).tolist(), strict=True))
+        each = [f"“{token}” {number(p) if p > 0 else 'none'}" for token, p in pairs]
+        rest = 1 - sum(p for _, p in pairs)
+        each += [f"others {number(rest)}"] * (rest > 0.005)
+        bars.append((name, pairs, f"{name}: {', '.join(each)}"))
 
-    def draw(width: float) -> Axes:
-        columns = 1 if width == NARROW else 3
-        rows = -(-len(shares) // columns)
-        height = 24 * len(names) + 52
-        ax = canvas(width, rows * height)
-        for i, (name, values) in enumerate(shares.items()):
-            x, y = width / columns * (i % columns), height * (i // columns) + 12
-            say(ax, (x, y), name, align="left", bold=True)
-            _bars(ax, (x, y + 28), width / columns, names, values)
-        return tell(ax, "The next token", *message)
+    def build(narrow: bool) -> Node:
+        size = (304 if narrow else 210, 24 * len(tokens) + 44)
+        panels = [space(*size, partial(_bars, *args, size), alt=alt) for *args, alt in bars]
+        return grid(panels, 1 if narrow else 3)
 
-    return for_desk_and_phone(draw)
+    return show(build, "The next token")
 
 
 def _bars(
-    ax: Axes, at: tuple[float, float], width: float, names: Sequence[str], shares: np.ndarray
+    name: str, pairs: Sequence[tuple[str, float]], size: Point, ax: Canvas, middle: Point
 ) -> None:
-    """Draw one distribution; what is left out has no bar."""
-    (x, y), left = at, 72
-    for i, (name, share) in enumerate(zip(names, shares, strict=True)):
-        role, line_at = ("ink" if share > 0 else "muted"), y + 24 * i
-        say(ax, (x + left - 8, line_at), visible(name), role, align="right", size=SMALL)
-        length = (width - left - 56) * float(share)
-        bar(ax, (x + left, line_at), length, "context", thick=14)
-        value = number(share) if share > 0 else "–"
-        say(ax, (x + left + length + 5, line_at), value, role, align="left", size=SMALL)
-
-
-def _said(names: Sequence[str], shares: np.ndarray) -> str:
-    parts = [
-        f"“{name}” {number(share) if share > 0 else 'none'}"
-        for name, share in zip(names, shares, strict=True)
-    ]
-    rest = 1 - float(shares.sum())
-    return ", ".join(parts + [f"others {number(rest)}"] * (rest > 0.005))
+    """Draw one distribution; a probability of zero has no bar."""
+    x, y = middle[0] - size[0] / 2, middle[1] - size[1] / 2 + 8
+    ax.say((x, y), name, align="left", bold=True)
+    for i, (token, p) in enumerate(pairs, 1):
+        role, end = "ink" if p > 0 else "muted", x + 72 + (size[0] - 128) * p
+        ax.note((x + 64, y + 4 + 24 * i), visible(token), role, align="right")
+        ax.hbar((x + 72, y + 4 + 24 * i), end - x - 72, "context", thick=14)
+        ax.note((end + 5, y + 4 + 24 * i), number(p) if p > 0 else "–", role, align="left")

@@ -1,86 +1,70 @@
-"""What a model expects next, step by step, while it writes."""
+"""The most likely next words of a model at each step of decoding."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import bar, canvas, for_desk_and_phone, number, say, tell
-from selfattn_book.draw.layout import NARROW, WIDE
-from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.canvas import Canvas, Point, number
+from selfattn_book.draw.scene import Node, column, label, row, show, space
 
 BAR = 20  # pixels from bar to bar
 
 
-def next_words(fed: Sequence[str], chances: Tensor, words: Sequence[str], most: int = 3) -> Axes:
-    """Draw for each step what has been written so far, and bars of the likeliest next words.
+def next_words(
+    decoder_input: Sequence[str], probabilities: Tensor, words: Sequence[str], most: int = 3
+) -> Axes:
+    """Draw for each step the decoder input so far, and bars of the most likely next words.
 
     Args:
-        fed: the words that have been fed, one for each step.
-        chances: ``(T, V)``, at each step the probability of each word.
-        words: the vocabulary.
-        most: how many bars at each step.
+        decoder_input: a word for each step.
+        probabilities: ``(T, V)``, at each step the probability of each word.
+        words: vocabulary.
+        most: number of bars at each step.
 
     Example:
         >>> import torch
-        >>> chances = torch.tensor([[0.25, 0.75, 0.0], [0.1, 0.0, 0.9]])
-        >>> ax = next_words(["start", "half"], chances, ["quarter", "half", "past"], most=2)
-        >>> print(ax.get_label())
+        >>> probabilities = torch.tensor([[0.25, 0.75, 0.0], [0.1, 0.0, 0.9]])
+        >>> vocabulary = ["quarter", "half", "past"]
+        >>> print(next_words(["start", "half"], probabilities, vocabulary, most=2).get_label())
         What comes next, step by step. After start: half 0.75, quarter 0.25.
         After start half: past 0.90, quarter 0.10.
     """
-    steps = [
-        (" ".join(fed[: step + 1]), _likeliest(row, words, most))
-        for step, row in enumerate(chances.detach())
-    ]
-    message = [
-        f"After {so_far}: {', '.join(f'{word} {number(p)}' for word, p in expected)}"
-        for so_far, expected in steps
-    ]
 
-    def draw(width: float) -> Axes:
-        ax = _all_steps(steps, most, width == WIDE)
-        return tell(ax, "What comes next, step by step", *message)
+    def build(narrow: bool) -> Node:
+        start, long = (92, 160) if narrow else (68, 240)
+        head = label("next", "muted", bold=True, width=start + long + 40, align="left")
+        lines = [_beside("so far", head, muted=True)] if not narrow else []
+        for step, given in enumerate(probabilities.detach()):
+            best = given.sort(descending=True, stable=True)
+            pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+            likely = [(words[i], p) for i, p in pairs][:most]
+            so_far = " ".join(decoder_input[: step + 1])
+            bars = space(start + long + 40, BAR * most, partial(_bars, likely, start, long))
+            alt = f"After {so_far}: {', '.join(f'{word} {number(p)}' for word, p in likely)}"
+            if narrow:
+                text = label(so_far, bold=True)
+                lines.append(column(text, bars, gap=4, align=0, alt=alt))
+            else:
+                lines.append(_beside(so_far, bars, alt=alt))
+        return column(*lines, gap=14, align=0)
 
-    return for_desk_and_phone(draw)
-
-
-Step = tuple[str, list[tuple[str, float]]]
-
-
-def _likeliest(row: Tensor, words: Sequence[str], most: int) -> list[tuple[str, float]]:
-    """Return so many words with the highest probabilities; of equal ones the first."""
-    best = row.sort(descending=True, stable=True)
-    pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    return [(words[place], chance) for place, chance in pairs][:most]
+    return show(build, "What comes next, step by step")
 
 
-def _all_steps(steps: Sequence[Step], most: int, on_desk: bool) -> Axes:
-    head, below = (30, 14) if on_desk else (6, 38)
-    high = most * BAR + below
-    ax = canvas(WIDE if on_desk else NARROW, head + len(steps) * high)
-    if on_desk:
-        for x, title, align in ((230, "so far", "right"), (262, "next", "left")):
-            say(ax, (x, 12), title, "muted", align=align, bold=True)
-    for i, (so_far, expected) in enumerate(steps):
-        _step(ax, head + i * high, on_desk, so_far, expected)
-    return ax
+def _beside(text: str, node: Node, *, muted: bool = False, alt: str = "") -> Node:
+    role = "muted" if muted else "ink"
+    return row(label(text, role, bold=muted, width=220, align="right"), node, gap=32, alt=alt)
 
 
-def _step(
-    ax: Axes, top: float, on_desk: bool, so_far: str, expected: Sequence[tuple[str, float]]
+def _bars(
+    likely: Sequence[tuple[str, float]], start: float, long: float, ax: Canvas, middle: Point
 ) -> None:
-    """Draw one step: the words so far, and a bar for each word that may come next."""
-    if on_desk:
-        middle = top + len(expected) * BAR / 2
-        say(ax, (230, middle), so_far, align="right")
-    else:
-        say(ax, (4, top + 10), so_far, align="left", bold=True)
-        top += 24
-    start, length = (330, 240) if on_desk else (92, 160)
-    for i, (word, chance) in enumerate(expected):
+    """Draw a bar for each word."""
+    x, top = middle[0] - (start + long + 40) / 2 + start, middle[1] - BAR * len(likely) / 2
+    for i, (word, p) in enumerate(likely):
         y = top + (i + 0.5) * BAR
-        say(ax, (start - 8, y), word, align="right")
-        bar(ax, (start, y), length * chance, "weights", thick=BAR - 6)
-        at = (start + length * chance + 6, y)
-        say(ax, at, number(chance), size=SMALL, align="left")
+        ax.say((x - 8, y), word, align="right")
+        ax.hbar((x, y), long * p, "weights", thick=BAR - 6)
+        ax.note((x + long * p + 6, y), number(p), align="left")

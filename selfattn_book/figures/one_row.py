@@ -1,8 +1,6 @@
 """One row of attention as a machine: vectors go in, are compared, and become one weighted sum."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,39 +9,30 @@ from torch import Tensor
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.draw.canvas import (
     BOLD_LINE,
+    Canvas,
     Point,
-    bar,
-    box,
     canvas,
     for_desk_and_phone,
-    line,
     listed,
-    node,
     number,
-    say,
-    tell,
-    titles,
-    vector,
-    wire,
 )
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import SMALL
-from selfattn_book.draw.style import line_names
+from selfattn_book.draw.style import as_array
 
 UNIT = 24  # pixels of a bar for a score of 1
-SHARE = 84  # pixels of a bar for a weight of 1
+WEIGHT = 84  # pixels of a bar for a weight of 1
 PLANE = 92  # pixels of the weighted sum, across or up
 
 
 def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Axes:
-    r"""Draw what one row of attention without weights does.
+    r"""Draw what one row of attention without parameters computes.
 
     .. math:: y_i = \sum_j w_j x_j, \qquad w = \operatorname{softmax}(X x_i / \sqrt{2})
 
     Args:
-        x: ``(T, 2)``, the vectors; T is 2 to 6.
+        x: ``(T, 2)``; T is 2 to 6.
         names: one per vector.
-        row: which of them asks.
+        row: index of the query.
 
     Example:
         >>> import torch
@@ -53,149 +42,109 @@ def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Axes:
         east scores 1.00 and weighs 0.67. north scores 0.00 and weighs 0.33.
         The weighted sum is the new vector of east, (0.67, 0.33).
     """
-    drawn = _compute(x, names, row)
+    context, table = scaled_dot_product_attention(x, x, x)
+    scores, weights, name = (x @ x[row]).tolist(), table[row].tolist(), names[row]
+    each = zip(names, scores, weights, strict=True)
+    message = [
+        "One row of attention as a machine",
+        f"The query {name}, ({listed(x[row])}), is compared with each word",
+        *(f"{n} scores {number(s)} and weighs {number(w)}" for n, s, w in each),
+        f"The weighted sum is the new vector of {name}, ({listed(context[row])})",
+    ]
 
-    def draw(width: float) -> Axes:
-        ax = _on_phone(drawn) if width == NARROW else _on_desk(drawn)
-        return tell(ax, *_told(drawn))
+    def draw(width: float) -> Canvas:
+        narrow, count = width == NARROW, len(x)
+        step, top = (38, 96) if narrow else (50, 108)
+        low = 100 + 38 * count if narrow else 0  # where the phone's second half begins
+        ax = canvas(width, low + 296 if narrow else 106 + step * count)
+        ys = [top + step * i for i in range(count)]
+        zs = [low + 136 + step * i for i in range(count)] if narrow else ys
+        heads = ((112, 14), (252, 14), (100, low + 98), (226, low + 98))
+        titles = ("compare", "scores", "weights", "weighted sum")
+        if not narrow:
+            heads = ((112, 16), (262, 16), (424, 16), (548, 16))
+        for at, text in zip(heads, titles, strict=True):
+            ax.say(at, text, "muted", bold=True)
+        _compare(ax, x, names, row, ys)
+        zero = heads[1][0]
+        _bars(ax, (zero, ys), [UNIT * s for s in scores], scores, "ink")
+        _softmax(ax, (zero, ys), scores, low)
+        for z, text in zip(zs, names if narrow else (), strict=False):
+            ax.note((70, z), text, align="right")
+        _bars(ax, (78 if narrow else 398, zs), [WEIGHT * w for w in weights], weights, "weights")
+        parts = [f"{number(w)} {n}" for n, w in zip(names, weights, strict=True)]
+        _tip_to_tail(ax, (152, low + 150) if narrow else (478, 92), x * table[row, :, None], parts)
+        end = (196, low + 274) if narrow else (528, ys[-1])
+        ax.say((end[0] - 8, end[1]), f"new {name}", "context", align="right", bold=True)
+        ax.vector(end, context[row], "context", cell=(48, 28), bold=True, width=BOLD_LINE)
+        return ax.describe(*message)
 
     return for_desk_and_phone(draw)
 
 
-@dataclass
-class _Drawn:
-    """What is drawn: the words, which of them asks, and what comes of it."""
-
-    x: Tensor
-    names: list[str]
-    row: int
-    scores: Tensor
-    weights: Tensor
-    context: Tensor
-
-
-def _compute(x: Tensor, names: Sequence[str], row: int) -> _Drawn:
-    """Check what is given, and compute what is drawn."""
-    scores = x @ x[row]
-    context, weights = scaled_dot_product_attention(x, x, x)
-    names = line_names(names, len(x))
-    return _Drawn(x, names, row, scores, weights[row], context[row])
+def _compare(ax: Canvas, x: Tensor, names: Sequence[str], row: int, ys: Sequence[float]) -> None:
+    """Draw the query above the keys, column over column, and its line through all of them."""
+    top, left, trunk = ys[0] - 52, 78, 178
+    ax.say((left - 8, top), names[row], "query", align="right", bold=True)
+    ax.vector((left, top), x[row], "query", width=BOLD_LINE)
+    for y, name, key in zip(ys, names, x, strict=True):
+        ax.note((left - 8, y), name, align="right")
+        ax.vector((left, y), key, "key")
+        ax.wire([(left + 84, y), (trunk, y)], "key", head=False)
+    way = [(left + 84, top), (trunk, top), (trunk, ys[-1])]
+    ax.wire(way, "query", width=BOLD_LINE, head=False)
+    for y in ys:
+        ax.node((trunk, y), "·")
 
 
-def _told(drawn: _Drawn) -> list[str]:
-    """Say what is drawn."""
-    asks = drawn.names[drawn.row]
-    each = zip(drawn.names, drawn.scores, drawn.weights, strict=True)
-    return [
-        "One row of attention as a machine",
-        f"The query {asks}, ({listed(drawn.x[drawn.row])}), is compared with each word",
-        *(
-            f"{name} scores {number(score)} and weighs {number(weight)}"
-            for name, score, weight in each
-        ),
-        f"The weighted sum is the new vector of {asks}, ({listed(drawn.context)})",
-    ]
+def _softmax(
+    ax: Canvas, at: tuple[float, Sequence[float]], scores: Sequence[float], low: float
+) -> None:
+    """Draw the softmax: upright beside the scores, or level below them on a phone."""
+    zero, ys = at
+    if low:
+        ax.wire([(zero, ys[-1] + 20), (zero, low + 26)])
+        ax.box((156, low + 44), (300, 34), text="softmax:  ÷ √2,  exp,  ÷ sum")
+        ax.wire([(108, low + 61), (108, low + 84)])
+        return
+    ax.say((356, 16), "softmax", "muted", bold=True)
+    middle = (356, (ys[0] + ys[-1]) / 2)
+    ax.box(middle, (32, ys[-1] - ys[0] + 44))
+    ax.say(middle, "÷ √2,  exp,  ÷ sum", turned=True)
+    for y, score in zip(ys, scores, strict=True):
+        ax.wire([(zero + 10 + UNIT * max(score, 0) + 34 * (score > 0), y), (340, y)])
+        ax.wire([(372, y), (394, y)])
 
 
-def _on_desk(drawn: _Drawn) -> Axes:
-    count = len(drawn.x)
-    ax = canvas(640, 106 + 50 * count)
-    rows = [108 + 50 * i for i in range(count)]
-    heads = ["compare", "scores", "softmax", "weights", "weighted sum"]
-    titles(ax, zip((112, 262, 356, 424, 548), heads, strict=True), 16)
-    _compare(ax, drawn, rows)
-    _scores(ax, drawn.scores, rows, 262)
-    middle, high = (rows[0] + rows[-1]) / 2, rows[-1] - rows[0] + 44
-    box(ax, (356, middle), (32, high))
-    say(ax, (356, middle), "÷ √2,  exp,  ÷ sum", turned=True)
-    for y, score in zip(rows, drawn.scores.clamp(min=0), strict=True):
-        wire(ax, [(272 + UNIT * float(score) + 34 * bool(score > 0), y), (340, y)])
-        wire(ax, [(372, y), (394, y)])
-    _shares(ax, drawn.weights, rows, 398)
-    _tip_to_tail(ax, (478, 92), drawn)
-    _result(ax, (528, rows[-1]), drawn)
-    return ax
+def _bars(
+    ax: Canvas,
+    at: tuple[float, Sequence[float]],
+    lengths: Sequence[float],
+    values: Sequence[float],
+    role: str,
+) -> None:
+    """Draw numbers as bars from a zero line, each with its number at its end."""
+    zero, ys = at
+    for y, long, value in zip(ys, lengths, values, strict=True):
+        ax.hbar((zero, y), long, role)
+        side, align = (6, "left") if value >= 0 else (-6, "right")
+        ax.say((zero + long + side, y), number(value), role, align=align)
+    ax.line([(zero, ys[0] - 16), (zero, ys[-1] + 16)])
 
 
-def _on_phone(drawn: _Drawn) -> Axes:
-    count = len(drawn.x)
-    low = 100 + 38 * count  # where the first half ends
-    ax = canvas(NARROW, low + 296)
-    rows = [96 + 38 * i for i in range(count)]
-    titles(ax, [(112, "compare"), (254, "scores")], 14)
-    _compare(ax, drawn, rows)
-    _scores(ax, drawn.scores, rows, 252)
-    wire(ax, [(252, rows[-1] + 20), (252, low + 26)])
-    box(ax, (156, low + 44), (300, 34), text="softmax:  ÷ √2,  exp,  ÷ sum")
-    wire(ax, [(108, low + 61), (108, low + 84)])
-    titles(ax, [(100, "weights"), (226, "weighted sum")], low + 98)
-    shares = [low + 136 + 38 * i for i in range(count)]
-    for y, name in zip(shares, drawn.names, strict=True):
-        say(ax, (70, y), name, align="right", size=SMALL)
-    _shares(ax, drawn.weights, shares, 78)
-    _tip_to_tail(ax, (152, low + 150), drawn)
-    _result(ax, (196, low + 274), drawn)
-    return ax
-
-
-def _compare(ax: Axes, drawn: _Drawn, rows: Sequence[float]) -> None:
-    """The query stands above the keys, column over column, and its line touches each of them."""
-    top, left, trunk = rows[0] - 52, 78, 178
-    asks = drawn.names[drawn.row]
-    say(ax, (left - 8, top), asks, "query", align="right", bold=True)
-    vector(ax, (left, top), drawn.x[drawn.row], "query", width=BOLD_LINE)
-    for y, name, key in zip(rows, drawn.names, drawn.x, strict=True):
-        say(ax, (left - 8, y), name, align="right", size=SMALL)
-        vector(ax, (left, y), key, "key")
-        wire(ax, [(left + 84, y), (trunk, y)], "key", head=False)
-    line_of_query = [(left + 84, top), (trunk, top), (trunk, rows[-1])]
-    wire(ax, line_of_query, "query", width=BOLD_LINE, head=False)
-    for y in rows:
-        node(ax, (trunk, y), "·")
-
-
-def _scores(ax: Axes, scores: Tensor, rows: Sequence[float], zero: float) -> None:
-    for y, score in zip(rows, scores, strict=True):
-        length, side = UNIT * float(score), 1 if score >= 0 else -1
-        bar(ax, (zero, y), length, "ink")
-        at, align = (zero + length + 6 * side, y), "left" if side > 0 else "right"
-        say(ax, at, number(float(score)), align=align)
-    line(ax, [(zero, rows[0] - 16), (zero, rows[-1] + 16)])
-
-
-def _shares(ax: Axes, weights: Tensor, rows: Sequence[float], zero: float) -> None:
-    for y, weight in zip(rows, weights, strict=True):
-        bar(ax, (zero, y), SHARE * float(weight), "weights")
-        at = (zero + SHARE * float(weight) + 6, y)
-        say(ax, at, number(float(weight)), "weights", align="left")
-    line(ax, [(zero, rows[0] - 16), (zero, rows[-1] + 16)])
-
-
-def _tip_to_tail(ax: Axes, corner: Point, drawn: _Drawn) -> None:
-    """Each vector, as short as its share, begins where the last one ended; the sum leads across."""
-    steps = (drawn.weights[:, None] * drawn.x).detach().cpu().numpy()
-    tips = np.vstack([np.zeros(2), steps.cumsum(0)])
+def _tip_to_tail(ax: Canvas, corner: Point, steps: Tensor, texts: Sequence[str]) -> None:
+    """Draw each weighted vector from the end of the one before it; the sum leads across."""
+    tips = np.vstack([np.zeros(2), as_array(steps).cumsum(0)])
     tips = (tips - tips.min(0)) * PLANE / np.ptp(tips, axis=0).max()
     places = [(corner[0] + across, corner[1] + PLANE - up) for across, up in tips]
     short = []
-    for start, end, name, weight in zip(
-        places, places[1:], drawn.names, drawn.weights, strict=False
-    ):
-        wire(ax, [start, end], "value", width=2)
-        part = f"{number(float(weight))} {name}"
+    for start, end, text in zip(places, places[1:], texts, strict=False):
+        ax.wire([start, end], "value", width=2)
         if np.hypot(end[0] - start[0], end[1] - start[1]) > 40:
             at = ((start[0] + end[0]) / 2 + 7, (start[1] + end[1]) / 2 + 7)
-            say(ax, at, part, "value", size=SMALL, align="left")
+            ax.note(at, text, "value", align="left")
         else:
-            short.append(part)
-    for number_of, part in enumerate(reversed(short)):
-        at = (corner[0] + PLANE / 2, corner[1] - 12 - 16 * number_of)
-        say(ax, at, part, "value", size=SMALL)
-    wire(ax, [places[0], places[-1]], "context", width=3.6)
-
-
-def _result(ax: Axes, at: Point, drawn: _Drawn) -> None:
-    text = f"new {drawn.names[drawn.row]}"
-    say(ax, (at[0] - 8, at[1]), text, "context", align="right", bold=True)
-    look: dict[str, Any] = {"cell": (48, 28), "bold": True, "width": BOLD_LINE}
-    vector(ax, at, drawn.context, "context", **look)
+            short.insert(0, text)
+    for i, text in enumerate(short):
+        ax.note((corner[0] + PLANE / 2, corner[1] - 12 - 16 * i), text, "value")
+    ax.wire([places[0], places[-1]], "context", width=3.6)

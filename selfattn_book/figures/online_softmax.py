@@ -1,176 +1,108 @@
 """The softmax in one pass, as a film: what is kept of the keys so far, block by block."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from selfattn_book._arguments import check_integer
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    TEXT,
-    Point,
-    box,
-    canvas,
-    column,
-    for_desk_and_phone,
-    line,
-    listed,
-    number,
-    say,
-    tell,
-    titles,
-)
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, canvas, for_desk_and_phone, listed, number
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import as_vector
 
-MOST_KEYS = 8
-BAR = 46  # pixels, of a share of 1
+BAR = 46  # pixels, of an exponential of 1
 PITCH = 104  # pixels from one block to the next
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """What has been seen after a block, and what is kept of it."""
-
-    fresh: int  # the first key of the block
-    seen: int  # the keys so far
-    shares: np.ndarray  # exp(score - highest), of the keys so far
-    highest: float
-    total: float
-    mixture: float
-
-    @property
-    def mean(self) -> float:
-        return self.mixture / self.total
-
-    def message(self) -> str:
-        kept = f"highest {number(self.highest)}, total {number(self.total)}"
-        means = f"mixture {number(self.mixture)}, mean {number(self.mean)}"
-        return f"After {self.seen} keys: shares {listed(self.shares)}; {kept}, {means}"
+KEPT = {"highest": "ink", "total": "weights", "mixture": "value", "quotient": "context"}
+SIGNS = ("highest m", "total ℓ", "mixture u", "u / ℓ")
 
 
 def online_softmax(scores: ArrayLike | Tensor, values: ArrayLike | Tensor, block: int) -> Axes:
-    r"""Draw how one query meets its keys block by block.
+    r"""Draw how one query processes its keys block by block.
 
-    After each block, with the highest score so far :math:`m`: the shares :math:`e^{s_j - m}`, their
-    total, the mixture (the values times their shares), and the quotient of the last two, their mean.
-    When a higher score comes, all earlier shares shrink.
+    After each block, with the highest score so far :math:`m`: the exponentials :math:`e^{s_j - m}`,
+    their total, the mixture (the values times their exponentials), and the quotient of the last two,
+    their mean. When a higher score comes, all earlier exponentials shrink.
 
     Args:
         scores: ``(S,)``, of one query; S is 2 to 8.
         values: ``(S,)``, a number for each key.
-        block: how many keys are looked at together.
+        block: number of keys in a block.
 
     Example:
         >>> ax = online_softmax([0.0, 1.0, 3.0], [10, 20, 30], block=2)
         >>> print(ax.get_label())
         The softmax in one pass over 3 keys, in blocks of 2. The values are 10, 20, 30.
-        After 2 keys: shares 0.37, 1.00; highest 1.00, total 1.37, mixture 23.68, mean 17.31.
-        After 3 keys: shares 0.05, 0.14, 1.00; highest 3.00, total 1.19, mixture 33.20, mean 28.02.
+        After 2 keys: exponentials 0.37, 1.00; highest 1.00, total 1.37, mixture 23.68, mean 17.31.
+        After 3 keys: exponentials 0.05, 0.14, 1.00; highest 3.00, total 1.19, mixture 33.20,
+        mean 28.02.
     """
-    asked, given = as_vector("scores", scores), as_vector("values", values)
-    block = check_integer("block", block, least=1)
-    frames = _frames(asked, given, block)
-    message = [frame.message() for frame in frames]
+    s, v = as_vector("scores", scores), as_vector("values", values)
+    message, frames = [], []
+    for start in range(0, len(s), block):
+        seen = min(start + block, len(s))
+        highest = s[:seen].max()
+        parts = np.exp(s[:seen] - highest)
+        total, mixture = parts.sum(), parts @ v[:seen]
+        kept = [number(n) for n in (highest, total, mixture, mixture / total)]
+        names = ", ".join(map(" ".join, zip((*list(KEPT)[:3], "mean"), kept, strict=True)))
+        message.append(f"After {seen} keys: exponentials {listed(parts)}; {names}")
+        frames.append((start, parts.tolist(), kept))
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
+        narrow, across, left = width == NARROW, 340, 372  # what is kept begins on the left
+        if narrow:
+            across, left = 176, 190
         ax = canvas(width, 62 + PITCH * len(frames))
-        _Film(ax, (asked, given), width == NARROW).draw(frames)
-        opening = f"The softmax in one pass over {len(asked)} keys, in blocks of {block}"
-        values = f"The values are {listed(given, 0)}"
-        return tell(ax, opening, values, *message)
+        heads = [(left + 30 + 67 * i, text) for i, text in enumerate(SIGNS)]
+        first = "exponentials" if narrow else "exponentials of the keys so far"
+        for x, text in [(across / 2, first), *([(left + 60, "kept")] if narrow else heads)]:
+            ax.say((x, 14), text, "muted", bold=True)
+        for i, (start, parts, kept) in enumerate(frames):
+            base = 36 + PITCH * i + BAR + 18
+            ax.line([(0, base), (across, base)])
+            _keys(ax, base, across / len(s), s, start, parts)
+            _kept(ax, left, base, kept, narrow=narrow)
+        low = 42 + PITCH * len(frames)
+        for j, value in enumerate(v):
+            text = f"{value:g}" if narrow else f"v = {value:g}"
+            ax.note(((j + 0.5) * across / len(s), low), text, "value")
+        ax.note((left + 4, low), "values", "value", align="left")
+        opening = f"The softmax in one pass over {len(s)} keys, in blocks of {block}"
+        return ax.describe(opening, f"The values are {listed(v, 0)}", *message)
 
     return for_desk_and_phone(draw)
 
 
-def _frames(scores: np.ndarray, values: np.ndarray, block: int) -> list[_Frame]:
-    starts = range(0, len(scores), block)
-    frames = []
-    for start in starts:
-        seen = min(start + block, len(scores))
-        highest = float(scores[:seen].max())
-        shares = np.exp(scores[:seen] - highest)
-        total = float(shares.sum())
-        mixture = float(shares @ values[:seen])
-        frames.append(_Frame(start, seen, shares, highest, total, mixture))
-    return frames
-
-
-class _Film:
-    """Where things stand on the sheet."""
-
-    def __init__(self, ax: Axes, row: tuple[np.ndarray, np.ndarray], narrow: bool) -> None:
-        self.ax, (self.scores, self.values), self.narrow = ax, row, narrow
-        scores = self.scores
-        self.slot = (176 if narrow else 340) / len(scores)
-        self.kept = 190 if narrow else 372  # where begins what is kept
-
-    def draw(self, frames: list[_Frame]) -> None:
-        across = len(self.scores) * self.slot
-        heads = [(across / 2, "shares of the keys so far")]
-        if self.narrow:
-            heads = [(across / 2, "shares so far"), (self.kept + 60, "kept")]
-        else:
-            names = ("highest m", "total ℓ", "mixture u", "u / ℓ")
-            heads += [(self.kept + 30 + 67 * i, n) for i, n in enumerate(names)]
-        titles(self.ax, heads, 14)
-        for i, frame in enumerate(frames):
-            self._frame(frame, 36 + PITCH * i + BAR + 18)
-        self._name_values(42 + PITCH * len(frames))
-
-    def _name_values(self, low: float) -> None:
-        for j, value in enumerate(self.values):
-            name = f"{value:g}" if self.narrow else f"v = {value:g}"
-            at = ((j + 0.5) * self.slot, low)
-            say(self.ax, at, name, "value", size=SMALL)
-        end = (self.kept + 4, low)
-        say(self.ax, end, "values", "value", size=SMALL, align="left")
-
-    def _frame(self, frame: _Frame, base: float) -> None:
-        across = len(self.scores) * self.slot
-        line(self.ax, [(0, base), (across, base)])
-        for j, score in enumerate(self.scores):
-            x = (j + 0.5) * self.slot
-            if j >= frame.seen:
-                size = (0.62 * self.slot, 20)
-                at = (x, base - 12)
-                box(self.ax, at, size, "road", filled=False, dashed=True, width=1)
-                continue
-            self._share((x, base), float(frame.shares[j]), fresh=j >= frame.fresh)
-            name = f"s = {score:g}" if not self.narrow else f"s={score:g}"
-            role = "ink" if j >= frame.fresh else "muted"
-            bold = j >= frame.fresh
-            say(self.ax, (x, base + 14), name, role, size=SMALL, bold=bold)
-        self._keep(frame, base)
-
-    def _share(self, at: Point, share: float, *, fresh: bool) -> None:
-        x, base = at
-        thick, high = 0.5 * self.slot, BAR * share
-        if fresh:
-            column(self.ax, at, high, "weights", thick=thick)
+def _keys(
+    ax: Canvas, base: float, slot: float, scores: np.ndarray, start: int, parts: list[float]
+) -> None:
+    """Draw the exponentials of the keys so far, those of the last block filled."""
+    equals = "=" if slot < 30 else " = "
+    for j, score in enumerate(scores):
+        x, is_new = (j + 0.5) * slot, j >= start
+        if j >= len(parts):
+            look = {"filled": False, "dashed": True}
+            ax.box((x, base - 12), (0.62 * slot, 20), "residual", width=1, **look)
+            continue
+        high = BAR * parts[j]
+        if is_new:
+            ax.vbar((x, base), high, "weights", thick=0.5 * slot)
         elif high >= 1:
-            box(self.ax, (x, base - high / 2), (thick, high), "weights", width=1)
-        above = (x, base - high - 9)
-        say(self.ax, above, number(share), "weights", size=SMALL)
+            ax.box((x, base - high / 2), (0.5 * slot, high), "weights", width=1)
+        ax.note((x, base - high - 9), number(parts[j]), "weights")
+        role = "ink" if is_new else "muted"
+        ax.note((x, base + 14), f"s{equals}{score:g}", role, bold=is_new)
 
-    def _keep(self, frame: _Frame, base: float) -> None:
-        kept = (
-            ("highest", frame.highest, "ink"),
-            ("total", frame.total, "weights"),
-            ("mixture", frame.mixture, "value"),
-            ("quotient", frame.mean, "context"),
-        )
-        for i, (name, value, role) in enumerate(kept):
-            solid = i < len(kept) - 1  # the last one is not kept
-            text, size = number(value), (60, 34)
-            at = (self.kept + 30 + 67 * i, base - BAR / 2)
-            if self.narrow:
-                text, size = f"{name} {text}", (120, 20)
-                at = (self.kept + 62, base - 52 + 24 * i)
-            width = BOLD_LINE if solid and not self.narrow else 1
-            letters = SMALL if self.narrow else TEXT
-            box(self.ax, at, size, role, text, width=width, filled=solid, text_size=letters)
+
+def _kept(ax: Canvas, left: float, base: float, kept: Sequence[str], *, narrow: bool) -> None:
+    """Draw what is kept after a block, beside each other or one below the other."""
+    for i, ((name, role), text) in enumerate(zip(KEPT.items(), kept, strict=True)):
+        is_kept = name != "quotient"
+        if narrow:
+            at = (left + 62, base - 52 + 24 * i)
+            look = {"text_size": 13, "width": 1, "filled": is_kept}
+            ax.box(at, (120, 20), role, f"{name} {text}", **look)
+        else:
+            at = (left + 30 + 67 * i, base - BAR / 2)
+            ax.box(at, (60, 34), role, text, width=BOLD_LINE if is_kept else 1, filled=is_kept)

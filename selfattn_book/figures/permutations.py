@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.draw.canvas import BOLD_LINE, Point, bar, box, listed, number, say, wire
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, listed, number
 from selfattn_book.draw.scene import (
     Node,
     cells,
@@ -32,7 +31,7 @@ PITCH = 72  # pixels from one position to the next
 
 def permuting(
     x: Tensor, names: Sequence[str], order: Sequence[int], places: Tensor | None = None
-) -> Axes:
+) -> Canvas:
     r"""Draw attention without parameters on some words, and below it on the same words permuted.
 
     .. math:: \operatorname{attend}(\Pi X) = \Pi \operatorname{attend}(X)
@@ -88,12 +87,12 @@ def _order(
     digits = 0 if torch.equal(x, x.round()) else 2
     wide = 32 if narrow else 46
 
-    def entry(ax: Axes, at: Point, i: int, j: int) -> None:
-        box(ax, at, (wide - 3, ROW - 3), roles[i], width=0)
-        bar(ax, (at[0] - wide / 2 + 5, at[1] + ROW / 2 - 6), wide - 10, roles[j], thick=4)
-        say(ax, (at[0], at[1] - 2), number(float(scores[i, j]), digits))
+    def entry(ax: Canvas, at: Point, i: int, j: int) -> None:
+        ax.box(at, (wide - 3, ROW - 3), roles[i], width=0)
+        ax.hbar((at[0] - wide / 2 + 5, at[1] + ROW / 2 - 6), wide - 10, roles[j], thick=4)
+        ax.say((at[0], at[1] - 2), number(float(scores[i, j]), digits))
         if (words[i], words[j]) == (0, len(words) - 1):
-            box(ax, at, (wide - 3, ROW - 3), filled=False, width=BOLD_LINE, order=5)
+            ax.box(at, (wide - 3, ROW - 3), filled=False, width=BOLD_LINE, order=5)
 
     size, pairs = (58 if narrow else 70), list(zip(called, roles, strict=True))
     boxes = [part(name, role, width=size, height=26, text_size=SMALL) for name, role in pairs]
@@ -132,30 +131,30 @@ def _rows(nodes: Sequence[Node]) -> Node:
     return column(*nodes, space(0, -4), gap=8)
 
 
-def _new(name: str, ax: Axes, at: Point) -> None:
-    say(ax, (at[0] - 35, at[1]), f"new {name}", align="left", size=SMALL)
+def _new(name: str, ax: Canvas, at: Point) -> None:
+    ax.note((at[0] - 35, at[1]), f"new {name}", align="left")
 
 
 def _softmax(count: int) -> Node:
     """Draw the softmax over all rows, with the average that follows it."""
     text = "softmax, average" if count > 2 else "softmax"
 
-    def paint(ax: Axes, at: Point) -> None:
-        box(ax, at, (24, count * ROW - 6))
-        say(ax, at, text, size=12, turned=True)
+    def paint(ax: Canvas, at: Point) -> None:
+        ax.box(at, (24, count * ROW - 6))
+        ax.say(at, text, size=12, turned=True)
 
     return space(24, count * ROW, paint)
 
 
-def _around(ax: Axes, ways: Sequence[tuple[Node, Node, int]], arc: float) -> None:
+def _around(ax: Canvas, ways: Sequence[tuple[Node, Node, int]], arc: float) -> None:
     """Lead each word from its first position to its second one, the longest way outermost."""
     for i, (start, end, word) in enumerate(sorted(ways, key=lambda way: way[1].top - way[0].top)):
         (left, y), (_, z) = start.at(0, 0.5), end.at(0, 0.5)
         x = left - 8 - arc * (i + 0.6)
-        wire(ax, [(left, y), (x, y), (x, z), (left, z)], f"word-{word}", width=2)
+        ax.wire([(left, y), (x, y), (x, z), (left, z)], f"word-{word}", width=2)
 
 
-def seeping(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
+def seeping(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Canvas:
     """Draw the attention weights of one causal layer at each position, for words in two orders.
 
     A bar is an output of the layer, divided by the weights of the words in it. The last one is framed.
@@ -203,14 +202,14 @@ def _bars(x: Tensor, words: Sequence[int], names: Sequence[str]) -> Node:
 
 
 def _stack(
-    weights: Sequence[float], names: Sequence[str], framed: bool, ax: Axes, middle: Point
+    weights: Sequence[float], names: Sequence[str], framed: bool, ax: Canvas, middle: Point
 ) -> None:
     x, y = middle[0], middle[1] + BAR / 2
     for word, weight in enumerate(weights):
         high = weight * BAR
         if weight:
             text = names[word] if high >= SMALL + 2 else ""
-            box(ax, (x, y - high / 2), (PITCH - 12, high), f"word-{word}", text, text_size=12)
+            ax.box((x, y - high / 2), (PITCH - 12, high), f"word-{word}", text, text_size=12)
         y -= high
     if framed:
-        box(ax, middle, (PITCH - 5, BAR + 7), filled=False, width=BOLD_LINE, order=5)
+        ax.box(middle, (PITCH - 5, BAR + 7), filled=False, width=BOLD_LINE, order=5)

@@ -5,11 +5,10 @@ from functools import partial
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import LINE, Point, box, disc, line, listed, node, say, vector
-from selfattn_book.draw.scene import Node, column, label, show, slot, space
+from selfattn_book.draw.canvas import LINE, Canvas, Point, listed
+from selfattn_book.draw.scene import Node, column, label, note, show, slot, space
 from selfattn_book.draw.scene import row as in_row
 from selfattn_book.draw.sheet import SMALL
 from selfattn_book.draw.style import as_array
@@ -19,7 +18,7 @@ SINE, COSINE = "sine: how high the tip of the hand is", "cosine: how far to the 
 CODE = "sine and cosine of each clock, side by side"
 
 
-def clocks(angles: Tensor, names: Sequence[str], *, row: int = 1) -> Axes:
+def clocks(angles: Tensor, names: Sequence[str], *, row: int = 1) -> Canvas:
     r"""Draw each position as a row of clocks, and the sines and cosines of their hands as waves.
 
     A hand rotates counterclockwise and starts at the right. One position is marked, and its encoding
@@ -61,25 +60,25 @@ def clocks(angles: Tensor, names: Sequence[str], *, row: int = 1) -> Axes:
         marked = space(0, 0, lambda ax, _: _mark(ax, numbers, row, narrow))
         body = in_row(*columns, gap=0, align=1)
         text = f"code of {row}: {CODE}"
-        return column(_legend(), marked, body, label(text, "muted", size=SMALL), gap=8)
+        return column(_legend(), marked, body, note(text, "muted"), gap=8)
 
     return show(build, *message)
 
 
-def _numbers(count: int, marked: int, wide: float, narrow: bool, ax: Axes, at: Point) -> None:
+def _numbers(count: int, marked: int, wide: float, narrow: bool, ax: Canvas, at: Point) -> None:
     """Write the numbers of the positions."""
     step = 24 if narrow else 30
     for p in range(count):
         y = at[1] + (p + 0.5 - count / 2) * step
         text = f"position {p}" if not narrow and p in (0, marked) else f"{p}"
-        say(ax, (at[0] + wide / 2 - 8, y), text, align="right", size=SMALL, bold=p == marked)
+        ax.note((at[0] + wide / 2 - 8, y), text, align="right", bold=p == marked)
 
 
-def _mark(ax: Axes, numbers: Node, marked: int, narrow: bool) -> None:
+def _mark(ax: Canvas, numbers: Node, marked: int, narrow: bool) -> None:
     """Mark one position in all columns."""
     step, width = (24, 312) if narrow else (30, 640)
     y = numbers.top + (marked + 0.5) * step
-    box(ax, (width / 2, y), (width - 2, step - 2), width=1, order=1)
+    ax.box((width / 2, y), (width - 2, step - 2), width=1, order=1)
 
 
 def _legend() -> Node:
@@ -87,54 +86,54 @@ def _legend() -> Node:
     nodes = []
     for text, dashed in ((SINE, False), (COSINE, True)):
         stroke = partial(_stroke, dashed)
-        nodes.append(in_row(space(28, 8, stroke), label(text, size=SMALL)))
+        nodes.append(in_row(space(28, 8, stroke), note(text)))
     return in_row(*nodes, gap=12, align=0)
 
 
-def _stroke(dashed: bool, ax: Axes, at: Point) -> None:
-    line(ax, [(at[0] - 14, at[1]), (at[0] + 14, at[1])], _role(dashed), width=2, dashed=dashed)
+def _stroke(dashed: bool, ax: Canvas, at: Point) -> None:
+    ax.line([(at[0] - 14, at[1]), (at[0] + 14, at[1])], _role(dashed), width=2, dashed=dashed)
 
 
 def _role(dashed: bool) -> str:
     return "muted" if dashed else "ink"
 
 
-def _clock(angles: Tensor, wide: float, narrow: bool, ax: Axes, at: Point) -> None:
+def _clock(angles: Tensor, wide: float, narrow: bool, ax: Canvas, at: Point) -> None:
     """Draw one clock at every position, and both coordinates of its tip as waves down the page."""
     step, face, swing = (24, 9, 20) if narrow else (30, 12, 40)
     left, top = at[0] - wide / 2, at[1] - (len(angles) - 1) / 2 * step
     for p, angle in enumerate(angles.tolist()):
         _hand(ax, (left + face + 4, top + p * step), face, angle)
     zero = left + (2 * face + 8 + wide) / 2
-    line(ax, [(zero, top - step / 2), (zero, top + (len(angles) - 0.5) * step)], "road")
+    ax.line([(zero, top - step / 2), (zero, top + (len(angles) - 0.5) * step)], "residual")
     steps = np.linspace(0, len(angles) - 1, FINE * (len(angles) - 1) + 1)
     between = np.interp(steps, np.arange(len(angles)), as_array(angles))
     for function, dashed in ((np.cos, True), (np.sin, False)):
         xs, ys = zero + swing * function(between), top + step * steps
         points: list[Point] = list(zip(xs.tolist(), ys.tolist(), strict=True))
-        line(ax, points, _role(dashed), width=LINE, dashed=dashed)
+        ax.line(points, _role(dashed), width=LINE, dashed=dashed)
         for point in points[::FINE]:
-            disc(ax, point, 2.5, _role(dashed))
+            ax.disc(point, 2.5, _role(dashed))
 
 
-def _hand(ax: Axes, at: Point, face: float, angle: float) -> None:
+def _hand(ax: Canvas, at: Point, face: float, angle: float) -> None:
     """Draw a small clock."""
-    node(ax, at, "", "road", radius=face)
+    ax.node(at, "", "residual", radius=face)
     tip = _tip(at, face, angle)
-    line(ax, [at, tip], "ink", width=2)
-    disc(ax, tip, 2.5, "ink")
+    ax.line([at, tip], "ink", width=2)
+    ax.disc(tip, 2.5, "ink")
 
 
 def _tip(at: Point, radius: float, angle: float) -> Point:
     return at[0] + radius * float(np.cos(angle)), at[1] - radius * float(np.sin(angle))
 
 
-def _code(code: Tensor, cell: Point, ax: Axes, at: Point) -> None:
+def _code(code: Tensor, cell: Point, ax: Canvas, at: Point) -> None:
     size = SMALL - 1 if cell[0] < 40 else 14
-    vector(ax, (at[0] - cell[0], at[1]), code, "ink", cell=cell, text_size=size)
+    ax.vector((at[0] - cell[0], at[1]), code, "ink", cell=cell, text_size=size)
 
 
-def shifts(codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: int) -> Axes:
+def shifts(codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: int) -> Canvas:
     """Draw the rotation of some clocks over a number of steps, from several positions.
 
     Args:
@@ -157,7 +156,7 @@ def shifts(codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: in
     def build(narrow: bool) -> Node:
         face, left = (30, 0) if narrow else (42, 120)
         wide = ((304 if narrow else 630) - left) / len(which)
-        heads = [slot(label(f"clock {c}", bold=True, size=SMALL), wide) for c in which]
+        heads = [slot(note(f"clock {c}", bold=True), wide) for c in which]
         lines: list[Node] = [in_row(space(left), *heads, gap=0)]
         for start in starts:
             ends = list(zip(angles[start].tolist(), angles[start + steps].tolist(), strict=True))
@@ -165,7 +164,7 @@ def shifts(codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: in
             each = [f"clock {c} by {turn:.2f} rad" for c, turn in zip(which, turns, strict=True)]
             alt = f"From position {start} to {start + steps}: {', '.join(each)}"
             dials = [space(wide, 2 * face + 34, partial(_turn, face, pair)) for pair in ends]
-            name = label(f"positions {start} to {start + steps}", size=SMALL)
+            name = note(f"positions {start} to {start + steps}")
             if narrow:
                 lines.append(column(name, in_row(*dials, gap=0), gap=0, align=0, alt=alt))
             else:
@@ -175,16 +174,16 @@ def shifts(codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: in
     return show(build, opening)
 
 
-def _turn(face: float, ends: tuple[float, float], ax: Axes, middle: Point) -> None:
+def _turn(face: float, ends: tuple[float, float], ax: Canvas, middle: Point) -> None:
     """Draw a clock: a dashed hand before the steps, a solid one after them, and the arc between."""
     at = (middle[0], middle[1] - 8)
-    node(ax, at, "", "road", radius=face)
+    ax.node(at, "", "residual", radius=face)
     start, end = ends
     turn = (end - start) % (2 * np.pi)
     arc = [_tip(at, 0.5 * face, start + turn * share) for share in np.linspace(0, 1, 40)]
-    line(ax, arc, "query", width=3)
+    ax.line(arc, "query", width=3)
     for angle, dashed in ((start, True), (end, False)):
         tip = _tip(at, face, angle)
-        line(ax, [at, tip], _role(dashed), width=1.4 if dashed else 2.4, dashed=dashed)
-        disc(ax, tip, 3 if dashed else 4.5, _role(dashed))
-    say(ax, (at[0], at[1] + face + 16), f"{turn:.2f} rad", "query", size=SMALL)
+        ax.line([at, tip], _role(dashed), width=1.4 if dashed else 2.4, dashed=dashed)
+        ax.disc(tip, 3 if dashed else 4.5, _role(dashed))
+    ax.note((at[0], at[1] + face + 16), f"{turn:.2f} rad", "query")

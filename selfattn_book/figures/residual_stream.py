@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.blocks import EncoderBlock, EncoderStack, ResidualConnection
-from selfattn_book.draw.canvas import BOLD_LINE, Point, box, listed, node, number, say, wire
-from selfattn_book.draw.scene import Node, column, label, show, space
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, listed, number
+from selfattn_book.draw.scene import Node, column, note, show, space
 from selfattn_book.draw.scene import row as in_row
 from selfattn_book.draw.sheet import SMALL
 
@@ -21,7 +20,7 @@ PART = 76  # pixels of a part, with its norm
 PLUS = 45  # pixels down to its sum
 
 
-def residual_stream(stacks: Mapping[str, EncoderStack], x: Tensor) -> Axes:
+def residual_stream(stacks: Mapping[str, EncoderStack], x: Tensor) -> Canvas:
     r"""Draw two stacks side by side; the residual stream is as wide as its vectors are large.
 
     The size of the vectors is their root mean square:
@@ -52,8 +51,8 @@ def residual_stream(stacks: Mapping[str, EncoderStack], x: Tensor) -> Axes:
     def build(narrow: bool) -> Node:
         size = (152 if narrow else 312, TOP + 2 * PART * depth + END)
         nodes = [space(*size, partial(_draw, size, s), alt=s.sentence()) for s in streams]
-        note = label("numbers and width: size of the vectors", "muted", size=SMALL)
-        return column(in_row(*nodes, gap=0), note, gap=4)
+        says = note("numbers and width: size of the vectors", "muted")
+        return column(in_row(*nodes, gap=0), says, gap=4)
 
     return show(build, opening)
 
@@ -111,37 +110,37 @@ def _size(x: Tensor) -> float:
     return float(x.detach().square().mean().sqrt())
 
 
-def _draw(size: Point, stream: _Stream, ax: Axes, middle: Point) -> None:
+def _draw(size: Point, stream: _Stream, ax: Canvas, middle: Point) -> None:
     """Draw one stack from the top down."""
     left, top = middle[0] - size[0] / 2, middle[1] - size[1] / 2
     x = left + (42 if size[0] < 200 else 82)
-    say(ax, (middle[0], top + 14), stream.name, bold=True)
-    say(ax, (x, top + 38), "x", bold=True)
-    say(ax, (x - 16, top + 38), number(stream.start), size=SMALL, align="right")
+    ax.say((middle[0], top + 14), stream.name, bold=True)
+    ax.say((x, top + 38), "x", bold=True)
+    ax.note((x - 16, top + 38), number(stream.start), align="right")
     for i in range(len(stream.sums)):
         y = top + TOP + PART * i
         if i % 2 == 0:
             outer = (size[0] - 8, 2 * PART - 5)
-            box(ax, (middle[0], y + PART), outer, "road", filled=False, order=1, width=0.8)
+            ax.box((middle[0], y + PART), outer, "residual", filled=False, order=1, width=0.8)
             at = (left + size[0] - 10, y + 2 * PART - 11)
-            say(ax, at, f"block {i // 2 + 1}", "muted", size=SMALL, align="right")
+            ax.note(at, f"block {i // 2 + 1}", "muted", align="right")
         _part(ax, (x, y), stream, i, narrow=size[0] < 200)
     y = after = top + TOP + PART * len(stream.sums)
     if stream.is_pre_norm:
         after = y + 22
         _lane(ax, x, (y, after), stream.sums[-1])
         _norm(ax, (x, y + 20), stream.normed[-1])
-    wire(ax, [(x, after), (x, y + END - 12)], "road", width=UNIT * stream.normed[-1])
+    ax.wire([(x, after), (x, y + END - 12)], "residual", width=UNIT * stream.normed[-1])
 
 
-def _part(ax: Axes, start: Point, stream: _Stream, i: int, *, narrow: bool) -> None:
+def _part(ax: Canvas, start: Point, stream: _Stream, i: int, *, narrow: bool) -> None:
     """Draw a part beside the stream, its input and output, and the stream to the next part."""
     (x, y), size, total = start, stream.between[i], stream.sums[i]
     plus, end = y + PLUS, y + PART
     _lane(ax, x, (y, plus), size)
     _branch(ax, (x, y), i, norm=stream.is_pre_norm, edge=x + UNIT * size / 2, narrow=narrow)
-    say(ax, (x - 16, plus), number(total), size=SMALL, align="right")
-    node(ax, (x, plus), "+", radius=9)
+    ax.note((x - 16, plus), number(total), align="right")
+    ax.node((x, plus), "+", radius=9)
     if stream.is_pre_norm:
         _lane(ax, x, (plus, end), total)
     else:
@@ -150,33 +149,33 @@ def _part(ax: Axes, start: Point, stream: _Stream, i: int, *, narrow: bool) -> N
         _norm(ax, (x, plus + 20), stream.normed[i])
 
 
-def _branch(ax: Axes, start: Point, i: int, *, norm: bool, edge: float, narrow: bool) -> None:
+def _branch(ax: Canvas, start: Point, i: int, *, norm: bool, edge: float, narrow: bool) -> None:
     """Draw a part: its input leaves the stream to the right, and its output returns below."""
     (x, y), name = start, "feed-forward" if i % 2 else "attention"
     plus = y + PLUS
     if narrow:  # the norm is on top of the part, which is beside the sum
         aside, top = x + 64, plus - (30 if norm else 12)
-        wire(ax, [(edge, y + 4), (aside, y + 4), (aside, top)])
+        ax.wire([(edge, y + 4), (aside, y + 4), (aside, top)])
         if norm:
             _norm(ax, (aside, plus - 21))
-        box(ax, (aside, plus), (82, 24), text=name, text_size=SMALL)
-        wire(ax, [(aside - 41, plus), (x + 9, plus)])
+        ax.box((aside, plus), (82, 24), text=name, text_size=SMALL)
+        ax.wire([(aside - 41, plus), (x + 9, plus)])
         return
     aside, begin = x + 162, y + 17
-    wire(ax, [(edge, begin), (aside - 52, begin)])
+    ax.wire([(edge, begin), (aside - 52, begin)])
     if norm:
         _norm(ax, (x + 60, begin))
-    box(ax, (aside, begin), (104, 25), text=name)
-    wire(ax, [(aside, begin + 12), (aside, plus), (x + 9, plus)])
+    ax.box((aside, begin), (104, 25), text=name)
+    ax.wire([(aside, begin + 12), (aside, plus), (x + 9, plus)])
 
 
-def _lane(ax: Axes, x: float, between: Point, size: float) -> None:
-    wire(ax, [(x, between[0]), (x, between[1])], "road", width=UNIT * size, head=False)
+def _lane(ax: Canvas, x: float, between: Point, size: float) -> None:
+    ax.wire([(x, between[0]), (x, between[1])], "residual", width=UNIT * size, head=False)
 
 
-def _norm(ax: Axes, at: Point, size: float | None = None) -> None:
+def _norm(ax: Canvas, at: Point, size: float | None = None) -> None:
     """Draw a norm, with the size after it."""
     look: Any = {"text_size": SMALL, "bold": True, "width": BOLD_LINE}
-    box(ax, at, (46, 18), text="norm", **look)
+    ax.box(at, (46, 18), text="norm", **look)
     if size is not None:
-        say(ax, (at[0] + 30, at[1]), number(size), size=SMALL, align="left")
+        ax.note((at[0] + 30, at[1]), number(size), align="left")

@@ -1,49 +1,26 @@
-"""What a softmax makes of the scores of narrow and of wide vectors, with the divisor and without."""
+"""Softmax weights for the scores of vectors of several dimensions, with the divisor and without."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    Point,
-    box,
-    canvas,
-    column,
-    for_desk_and_phone,
-    line,
-    listed,
-    number,
-    say,
-    tell,
-)
-from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.sheet import SMALL
-
-MOST_KEYS = 8
-
-
-@dataclass(frozen=True)
-class _Row:
-    """One query: the scores of its keys, and the weights that they become, largest first."""
-
-    name: str
-    scores: Tensor
-    weights: Tensor
+from selfattn_book.draw.canvas import Canvas, Point, listed, number
+from selfattn_book.draw.scene import Node, column, note, row, show, slot, space, title
 
 
 def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Axes:
-    r"""Draw the weights that queries of several widths give to their keys, undivided and divided.
+    r"""Draw the attention weights of queries of several dimensions, undivided and divided.
 
     .. math:: \operatorname{softmax}(q K^{\mathsf T}) \quad\text{and}\quad
         \operatorname{softmax}(q K^{\mathsf T} / \sqrt D)
 
-    A box is all the attention that a query has, so that a bar for a weight of 1 fills its height.
+    A bar for a weight of 1 fills the height of its box.
 
     Args:
-        queries: one of ``(D,)`` for each width; 2 or 3 of them.
-        keys: ``(S, D)`` for each, with S from 2 to 8.
+        queries: two or three of ``(D,)``.
+        keys: ``(S, D)`` for each query, with S from 2 to 8.
 
     Example:
         >>> import torch
@@ -59,84 +36,50 @@ def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Axes:
         >>> svg.count(">0.98</text>"), svg.count("D = 4</text>")   # for a desk, and for a phone
         (2, 2)
     """
-    pairs = [_both(query, key) for query, key in zip(queries, keys, strict=True)]
-    message = [
-        f"{plain.name}: undivided, {_say(plain)}; divided by √{len(query)}, {_say(divided)}"
-        for query, (plain, divided) in zip(queries, pairs, strict=True)
-    ]
+    count, message, named = len(keys[0]), [], {}
+    for query, given in zip(queries, keys, strict=True):
+        name, scores = f"D = {len(query)}", (given @ query).sort(descending=True).values
+        texts, named[name] = [], []
+        for row_ in (scores, scores / len(query) ** 0.5):
+            weights, ends = row_.softmax(dim=0), (number(float(row_[i]), 1) for i in (-1, 0))
+            texts.append(f"scores from {' to '.join(ends)}")
+            named[name].append((texts[-1], weights.tolist()))
+            texts[-1] += f" become weights {listed(weights)}"
+        divided = f"divided by √{len(query)}, {texts[1]}"
+        message.append(f"{name}: undivided, {texts[0]}; {divided}")
 
-    def draw(width: float) -> Axes:
-        ax = _on_desk(pairs) if width == WIDE else _on_phone(pairs)
-        count = len(pairs[0][0].weights)
-        opening = f"The weights of {count} keys, from the largest to the smallest"
-        return tell(ax, opening, *message)
+    def build(narrow: bool) -> Node:
+        size = (140, 62) if narrow else (164, 86)
 
-    return for_desk_and_phone(draw)
+        def panel(text: str, weights: Sequence[float]) -> Node:
+            return column(
+                note(text, "muted", width=size[0]), space(*size, partial(_bars, size, weights))
+            )
 
+        last = note(f"bars: the weights of {count} keys, the largest first", "muted")
+        tops = "softmax of q · k", "softmax of q · k ÷ √D"
+        pairs = {name: [panel(*given) for given in pair] for name, pair in named.items()}
+        if narrow:
+            heads = row(*(note(text, "muted", width=148, bold=True) for text in tops))
+            parts = [column(title(name), row(*pair, gap=16)) for name, pair in pairs.items()]
+            return column(heads, *parts, last, gap=12)
+        heads = row(space(70), *(slot(title(name), 164) for name in pairs), gap=18)
+        lines = [
+            row(slot(column(title("softmax of"), title(text), gap=2), 76), *panels, gap=18)
+            for text, *panels in zip(("q · k", "q · k ÷ √D"), *pairs.values(), strict=True)
+        ]
+        return column(heads, *lines, last, gap=14)
 
-def _both(query: Tensor, keys: Tensor) -> tuple[_Row, _Row]:
-    """Return the row as it is, and divided by the root of the width."""
-    scores = (keys @ query).sort(descending=True).values
-    divided = scores / len(query) ** 0.5
-    plain, root = (_Row(f"D = {len(query)}", row, row.softmax(dim=0)) for row in (scores, divided))
-    return plain, root
-
-
-def _say(row: _Row) -> str:
-    return f"{_extent(row)} become weights {listed(row.weights)}"
-
-
-def _extent(row: _Row) -> str:
-    least, greatest = float(row.scores[-1]), float(row.scores[0])
-    return f"scores from {number(least, 1)} to {number(greatest, 1)}"
-
-
-def _on_desk(pairs: Sequence[tuple[_Row, _Row]]) -> Axes:
-    """A column for each width, a line for each divisor."""
-    ax = canvas(92 + 182 * len(pairs), 318)
-    say(ax, (0, 100), "softmax of", "muted", align="left", bold=True)
-    say(ax, (0, 120), "q · k", "muted", align="left", bold=True)
-    say(ax, (0, 244), "softmax of", "muted", align="left", bold=True)
-    say(ax, (0, 264), "q · k ÷ √D", "muted", align="left", bold=True)
-    for i, (plain, divided) in enumerate(pairs):
-        x = 92 + 182 * i
-        say(ax, (x + 82, 12), plain.name, "muted", bold=True)
-        _bars(ax, (x, 62), (164, 86), plain)
-        _bars(ax, (x, 206), (164, 86), divided)
-    say(ax, (92 + 91 * len(pairs) - 9, 308), _order(pairs), "muted", size=SMALL)
-    return ax
+    opening = f"The weights of {count} keys, from the largest to the smallest"
+    return show(build, opening, *message)
 
 
-def _on_phone(pairs: Sequence[tuple[_Row, _Row]]) -> Axes:
-    """A line for each width, a column for each divisor."""
-    ax = canvas(312, 52 + 134 * len(pairs))
-    say(ax, (74, 12), "softmax of q · k", "muted", bold=True, size=SMALL)
-    say(ax, (236, 12), "softmax of q · k ÷ √D", "muted", bold=True, size=SMALL)
-    for i, (plain, divided) in enumerate(pairs):
-        y = 84 + 134 * i
-        say(ax, (155, y - 44), plain.name, "muted", bold=True)
-        _bars(ax, (4, y), (140, 62), plain)
-        _bars(ax, (166, y), (140, 62), divided)
-    say(ax, (155, 42 + 134 * len(pairs)), _order(pairs), "muted", size=SMALL)
-    return ax
-
-
-def _order(pairs: Sequence[tuple[_Row, _Row]]) -> str:
-    count = len(pairs[0][0].weights)
-    return f"bars: the weights of {count} keys, the largest first"
-
-
-def _bars(ax: Axes, corner: Point, size: Point, row: _Row) -> None:
-    """Draw the weights in the box that all of them together would fill."""
-    (x, y), (w, h) = corner, size
-    step = w / len(row.weights)
-    say(ax, (x + w / 2, y - 23), _extent(row), "muted", size=SMALL)
-    box(ax, (x + w / 2, y + h / 2), size, "weights", width=1, order=1)
-    line(ax, [(x, y + h), (x + w, y + h)])
-    for i, weight in enumerate(row.weights):
-        place = (x + (i + 0.5) * step, y + h)
-        column(ax, place, h * float(weight), "weights", thick=0.7 * step)
-    largest = float(row.weights[0])
-    top = max(y + h * (1 - largest) - 9, y + 10)
-    side = x + step + 4
-    say(ax, (side, top), number(largest), "weights", align="left")
+def _bars(size: Point, weights: Sequence[float], ax: Canvas, at: Point) -> None:
+    """Draw the weights in a box that all of them together would fill."""
+    (x, y), (w, h), step = (at[0] - size[0] / 2, at[1] + size[1] / 2), size, size[0] / len(weights)
+    ax.box(at, size, "weights", width=1, order=1)
+    ax.line([(x, y), (x + w, y)])
+    for i, weight in enumerate(weights):
+        ax.vbar((x + (i + 0.5) * step, y), h * weight, "weights", thick=0.7 * step)
+    top = max(y - h * weights[0] - 9, y - h + 10)
+    ax.say((x + step + 4, top), number(weights[0]), "weights", align="left")

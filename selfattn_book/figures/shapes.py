@@ -3,13 +3,11 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import attention_weights
-from selfattn_book.draw.canvas import Point, box, hatch, line, node
-from selfattn_book.draw.scene import Node, column, label, row, show, slot, space
-from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.canvas import Canvas, Point
+from selfattn_book.draw.scene import Node, column, label, note, row, show, slot, space
 from selfattn_book.multi_head import MultiHeadAttention
 
 CELL = 9  # pixels of an entry
@@ -20,7 +18,7 @@ Letters = Callable[[Tensor], str]
 
 def shapes(
     attention: MultiHeadAttention, x: Tensor, memory: Tensor, masks: Mapping[str, Tensor]
-) -> Axes:
+) -> Canvas:
     """Draw the tensors of multi-head attention, from the input to the output, each with its shape.
 
     Args:
@@ -53,13 +51,13 @@ def shapes(
         flow = _flow(tensors, used, short, narrow=narrow)
         drawn = [_mask(name, given, short) for name, given in masks.items()]
         if narrow:
-            says = label("masks: what is hatched is hidden", "muted", size=SMALL)
+            says = note("masks: what is hatched is hidden", "muted")
             sizes = [", ".join(part_) for part_ in (here[:4], here[4:])]
-            notes = [label(text, "muted", size=SMALL) for text in sizes]
+            notes = [note(text, "muted") for text in sizes]
             return column(flow, says, row(*drawn, gap=40), *notes, gap=8)
-        note = label(f"drawn with {', '.join(here)}", "muted", size=SMALL)
+        text = note(f"drawn with {', '.join(here)}", "muted")
         side = column(space(0, 300), *drawn, gap=14)
-        return column(row(side, flow, gap=4, align=0), note, gap=8)
+        return column(row(side, flow, gap=4, align=0), text, gap=8)
 
     message = [f"{name}: {shape(tensor)}" for name, tensor in tensors.items()]
     message += [f"The mask {name}: {shape(mask)}" for name, mask in masks.items()]
@@ -123,7 +121,7 @@ def _flow(tensors: Mapping[str, Tensor], used: Tensor, shape: Letters, *, narrow
     dot, times = (space(16, 16, partial(_node, sign)) for sign in "·×")
     mask = space(60, 26, _mask_box)
     joint = space(20)
-    meet = row(slot(mask, 84), joint, label("softmax over S", "muted", size=SMALL, width=84), gap=0)
+    meet = row(slot(mask, 84), joint, note("softmax over S", "muted", width=84), gap=0)
     lines = [
         (row(slot(inputs["X"], wide), slot(inputs["M"], 2 * wide), gap=0), ""),
         (space(3 * wide, 8), "project, and split into heads"),
@@ -158,11 +156,11 @@ def _flow(tensors: Mapping[str, Tensor], used: Tensor, shape: Letters, *, narrow
     return root
 
 
-def _noted(line_: Node, note: str, *, narrow: bool) -> Node:
+def _noted(line_: Node, text: str, *, narrow: bool) -> Node:
     """Write the name of a step beside it, on a page."""
     if narrow:
         return line_
-    return row(line_, label(note, "muted", size=SMALL, width=184, align="left"), gap=0)
+    return row(line_, note(text, "muted", width=184, align="left"), gap=0)
 
 
 def _beside(grid: Node, named: list[Node]) -> Node:
@@ -173,26 +171,24 @@ def _beside(grid: Node, named: list[Node]) -> Node:
 
 
 def _muted(text: str) -> Node:
-    return label(text, "muted", size=SMALL)
+    return note(text, "muted")
 
 
-def _node(sign: str, ax: Axes, at: Point) -> None:
-    node(ax, at, sign)
+def _node(sign: str, ax: Canvas, at: Point) -> None:
+    ax.node(at, sign)
 
 
-def _mask_box(ax: Axes, at: Point) -> None:
+def _mask_box(ax: Canvas, at: Point) -> None:
     """Draw the operation of a mask, hatched beside the word."""
-    box(ax, at, (60, 26), "mask", "mask", bold=True)
+    ax.box(at, (60, 26), "mask", "mask", bold=True)
     for side in (-25, 25):
-        hatch(ax, (at[0] + side, at[1]), (10, 26))
+        ax.hatch((at[0] + side, at[1]), (10, 26))
 
 
 def _mask(name: str, mask: Tensor, shape: Letters) -> Node:
     """Draw one mask, for the first sequence."""
     flat = mask.reshape(-1, *mask.shape[-2:])[0]
-    return column(
-        _grid(flat, "mask", mask), label(name, bold=True, size=SMALL), _muted(shape(mask)), gap=2
-    )
+    return column(_grid(flat, "mask", mask), note(name, bold=True), _muted(shape(mask)), gap=2)
 
 
 def _grid(tensor: Tensor, role: str, mask: Tensor | None = None) -> Node:
@@ -201,19 +197,19 @@ def _grid(tensor: Tensor, role: str, mask: Tensor | None = None) -> Node:
     heads = tensor.size(-3) if tensor.dim() == 4 else 1
     width, height = CELL * columns, CELL * rows
 
-    def paint(ax: Axes, middle: Point) -> None:
+    def paint(ax: Canvas, middle: Point) -> None:
         x, y = middle[0], middle[1] + BEHIND * (heads - 1) / 2
         for head in reversed(range(heads)):
             at = (x + BEHIND * head, y - BEHIND * head)
-            box(ax, at, (width, height), role, order=3 + (heads - head) / 10)
+            ax.box(at, (width, height), role, order=3 + (heads - head) / 10)
         left, top = x - width / 2, y - height / 2
         for i in range(1, rows):
-            line(ax, [(left, top + CELL * i), (left + width, top + CELL * i)], role, width=0.5)
+            ax.line([(left, top + CELL * i), (left + width, top + CELL * i)], role, width=0.5)
         for j in range(1, columns):
-            line(ax, [(left + CELL * j, top), (left + CELL * j, top + height)], role, width=0.5)
+            ax.line([(left + CELL * j, top), (left + CELL * j, top + height)], role, width=0.5)
         if mask is not None:
             hidden = ~mask.reshape(-1, *mask.shape[-2:])[0].expand(rows, columns)
             for i, j in hidden.nonzero().tolist():
-                hatch(ax, (left + CELL * (j + 0.5), top + CELL * (i + 0.5)), (CELL, CELL))
+                ax.hatch((left + CELL * (j + 0.5), top + CELL * (i + 0.5)), (CELL, CELL))
 
     return space(width, height + BEHIND * (heads - 1), paint)

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import BOLD_LINE, LINE, node
-from selfattn_book.draw.scene import Node, column, frame, label, part, row, show, slot, space
-from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.canvas import BOLD_LINE, LINE
+from selfattn_book.draw.scene import Node, column, frame, label, note, part, row, show, slot, space
 
 HIGH = 26  # pixels of a word
 LONG = ["the two + and the two −", "have the same words"]  # in the middle
@@ -74,7 +73,7 @@ def sum_square(
         ]
         sides, said = [word(term) for term in shared], [_lines(text) for text in texts]
         parts = SHORT if narrow else LONG
-        middle = column(*(label(t, size=SMALL, bold=True, width=between) for t in parts), gap=1)
+        middle = column(*(note(t, bold=True, width=between) for t in parts), gap=1)
         lines = [
             (said[0], space(0), said[1]),
             (boxes[0], sides[0], boxes[1]),
@@ -85,8 +84,8 @@ def sum_square(
         rows = [row(slot(a, across), slot(b, between), slot(c, across), gap=0) for a, b, c in lines]
         root = column(rows[0], column(*rows[1:4], gap=16), rows[4], gap=4)
         for i, side in enumerate(sides):
-            root.link(boxes[i], side, "road", head=False)
-            root.link(side, boxes[(i + 1) % 4], "road", head=False)
+            root.link(boxes[i], side, "residual", head=False)
+            root.link(side, boxes[(i + 1) % 4], "residual", head=False)
         return root
 
     return show(build, *_sentences(sentences, shared, plus, words, texts))
@@ -105,8 +104,8 @@ def _sentence(words: Node, i: int, *, plus: bool) -> Node:
     """Draw a sentence in its frame, with its sign at the corner."""
     role, across = ("ink" if plus else "muted"), float(i in (0, 3))
     drawn = frame(words, role, pad=7, width=BOLD_LINE if plus else LINE, dashed=not plus)
-    drawn.paint = lambda ax, _: node(
-        ax, drawn.at(across, float(i > 1)), "+" if plus else "−", role, radius=9
+    drawn.paint = lambda ax, _: ax.node(
+        drawn.at(across, float(i > 1)), "+" if plus else "−", role, radius=9
     )
     return drawn
 

@@ -1,18 +1,16 @@
-"""Who works on what, tick by tick, and who waits."""
+"""Which rank works on which micro-batch at each tick, and which rank waits."""
 
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import box, canvas, for_desk_and_phone, hatch, say, tell
+from selfattn_book.draw.canvas import Canvas, canvas, for_desk_and_phone
 from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.sheet import SMALL
 
-GROUNDS = ("word-0", "word-1", "word-2", "word-3")  # one for each rank
 ROW, TOP = 40, 36  # pixels: a rank, and above the first one
 
 
 def timeline(work: Tensor) -> Axes:
-    """Draw on which batch each rank works at each tick, and hatch where it waits.
+    """Draw the batch of each rank at each tick; a rank that waits is hatched.
 
     Args:
         work: ``(R, ticks)``, integers: the number of a batch, or -1 for waiting; at most 4 by 12.
@@ -24,32 +22,28 @@ def timeline(work: Tensor) -> Axes:
         Rank 0 works on batch 0, 1, and waits for 1 of 3 ticks.
         Rank 1 works on batch 0, 1, and waits for 1 of 3 ticks.
     """
-    shape = tuple(work.shape)
-    ranks, ticks = shape
+    ranks, ticks = work.shape
+    message = [f"{ranks} ranks over {ticks} ticks"]
+    for rank, row in enumerate(work.tolist()):
+        batches = ", ".join(str(batch) for batch in row if batch >= 0)
+        waits = f"waits for {row.count(-1)} of {ticks} ticks"
+        message.append(f"Rank {rank} works on batch {batches}, and {waits}")
 
-    def draw(width: float) -> Axes:
+    def draw(width: float) -> Canvas:
         left = 64 if width == WIDE else 50
         cell = min(52, (width - left - 8) / ticks)
-        ax = canvas(width, TOP + ROW * ranks - 6)
-        say(ax, (left, 12), "time →", "muted", size=SMALL, align="left")
+        ax, size = canvas(width, TOP + ROW * ranks - 6), (cell - 3, ROW - 10)
+        ax.note((left, 12), "time →", "muted", align="left")
         for rank, row in enumerate(work.tolist()):
             y = TOP + ROW * rank + 8
-            say(ax, (left - 10, y), f"rank {rank}", size=SMALL, align="right")
+            ax.note((left - 10, y), f"rank {rank}", align="right")
             for tick, batch in enumerate(row):
-                middle, size = (left + cell * (tick + 0.5), y), (cell - 3, ROW - 10)
+                at = (left + cell * (tick + 0.5), y)
                 if batch < 0:
-                    box(ax, middle, size, "mask", dashed=True)
-                    hatch(ax, middle, size)
+                    ax.box(at, size, "mask", dashed=True)
+                    ax.hatch(at, size)
                 else:
-                    box(ax, middle, size, GROUNDS[rank], str(int(batch)))
-        message = (_told(rank, row) for rank, row in enumerate(work.tolist()))
-        return tell(ax, f"{ranks} ranks over {ticks} ticks", *message)
+                    ax.box(at, size, f"word-{rank}", str(batch))
+        return ax.describe(*message)
 
     return for_desk_and_phone(draw)
-
-
-def _told(rank: int, row: list[int]) -> str:
-    """Say on what a rank works, and how long it waits."""
-    batches = ", ".join(str(int(batch)) for batch in row if batch >= 0)
-    waits = sum(batch < 0 for batch in row)
-    return f"Rank {rank} works on batch {batches}, and waits for {waits} of {len(row)} ticks"

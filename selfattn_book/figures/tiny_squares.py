@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import LINE, Point, box, disc, line, listed, say, wire
+from selfattn_book.draw.canvas import LINE, Canvas, Point, listed
 from selfattn_book.draw.scene import (
     Node,
     cells,
     column,
     frame,
     label,
+    note,
     row,
     show,
     slot,
@@ -34,7 +34,7 @@ def tiny_squares(
     predicted: Tensor | np.ndarray | None = None,
     *,
     notes: Sequence[str] | None = None,
-) -> Axes:
+) -> Canvas:
     """Draw walks around small squares, with an arrow for the side of the input.
 
     The corners of the input are filled, and those of the target are open. Each prediction is a cross,
@@ -61,14 +61,12 @@ def tiny_squares(
         across = ACROSS if narrow else max(ACROSS, len(corners))
         wide = (304 if narrow else 632) / across
         nodes = []
-        for i, (walk, answer, note) in enumerate(zip(corners, said, below, strict=True)):
-            text = _sentence(f"Square {i + 1}{', ' * bool(note)}{note}", walk, answer)
-            square = space(wide, CELL, partial(_square, walk, answer), alt=text)
-            nodes.append(column(square, label(note, size=SMALL), gap=-4) if note else square)
+        for i, (walk, answer, text) in enumerate(zip(corners, said, below, strict=True)):
+            alt = _sentence(f"Square {i + 1}{', ' * bool(text)}{text}", walk, answer)
+            square = space(wide, CELL, partial(_square, walk, answer), alt=alt)
+            nodes.append(column(square, note(text), gap=-4) if text else square)
         rows = [row(*nodes[i : i + across], gap=0) for i in range(0, len(nodes), across)]
-        key = row(
-            *(node for name in names for node in (_key(name), label(name, "muted", size=SMALL)))
-        )
+        key = row(*(node for name in names for node in (_key(name), note(name, "muted"))))
         return column(*rows, key, gap=4)
 
     return show(build, f"{len(corners)} square{'s' * (len(corners) > 1)}")
@@ -83,7 +81,7 @@ def _sentence(name: str, walk: np.ndarray, answer: np.ndarray | None) -> str:
     return f"{way}; the model predicts {one} and {other}"
 
 
-def _square(walk: np.ndarray, answer: np.ndarray | None, ax: Axes, at: Point) -> None:
+def _square(walk: np.ndarray, answer: np.ndarray | None, ax: Canvas, at: Point) -> None:
     """Draw one walk with its prediction, if there is one."""
     place = _outline(ax, at, walk, SIDE / 2, 12)
     for number, spot in enumerate(place):
@@ -91,22 +89,22 @@ def _square(walk: np.ndarray, answer: np.ndarray | None, ax: Axes, at: Point) ->
     for spot, corner in zip(place[2:], [] if answer is None else answer, strict=False):
         cross = _on_sheet(at, corner, SIDE / 2)
         if np.hypot(cross[0] - spot[0], cross[1] - spot[1]) > 8:
-            line(ax, [spot, cross], "wrong", width=1.4, dashed=True)
+            ax.line([spot, cross], "wrong", width=1.4, dashed=True)
         _mark(ax, cross, "prediction")
 
 
 def _outline(
-    ax: Axes, at: Point, walk: np.ndarray, half: float, away: float, names: str = "1234"
+    ax: Canvas, at: Point, walk: np.ndarray, half: float, away: float, names: str = "1234"
 ) -> list[Point]:
     """Draw a square with an arrow along its first side, and return its corners."""
     place = [_on_sheet(at, corner, half) for corner in walk]
-    wire(ax, [*place[1:], place[0]], "road", width=1, head=False)
+    ax.wire([*place[1:], place[0]], "residual", width=1, head=False)
     step = np.subtract(place[1], place[0])
     stop = np.array(place[1]) - 5 * step / max(float(np.hypot(*step)), 1e-9)
-    wire(ax, [place[0], (float(stop[0]), float(stop[1]))], "ink", width=2.2)
+    ax.wire([place[0], (float(stop[0]), float(stop[1]))], "ink", width=2.2)
     for name, corner, (x, y) in zip(names, walk, place, strict=True):
         dx, dy = away * np.sign(corner)
-        say(ax, (x + dx, y - dy), {"?": "3?", " ": ""}.get(name, name), size=SMALL)
+        ax.note((x + dx, y - dy), {"?": "3?", " ": ""}.get(name, name))
     return place
 
 
@@ -114,23 +112,23 @@ def _on_sheet(at: Point, corner: np.ndarray, half: float) -> Point:
     return at[0] + half * float(corner[0]), at[1] - half * float(corner[1])
 
 
-def _mark(ax: Axes, at: Point, kind: str) -> None:
+def _mark(ax: Canvas, at: Point, kind: str) -> None:
     """Draw the mark of a corner."""
     x, y = at
     if kind == "input":
-        disc(ax, at, 5, "ink")
+        ax.disc(at, 5, "ink")
     elif kind == "target":
-        box(ax, at, (10, 10), "query", width=LINE, order=4)
+        ax.box(at, (10, 10), "query", width=LINE, order=4)
     else:
         for way in (-5, 5):
-            line(ax, [(x - 5, y - way), (x + 5, y + way)], "context", width=2.4)
+            ax.line([(x - 5, y - way), (x + 5, y + way)], "context", width=2.4)
 
 
 def _key(kind: str) -> Node:
     return space(12, 12, lambda ax, at: _mark(ax, at, kind))
 
 
-def one_memory(walks: Tensor, memories: Tensor) -> Axes:
+def one_memory(walks: Tensor, memories: Tensor) -> Canvas:
     """Draw two walks that begin with the same two corners, in either order, and their memories.
 
     The second memory is the first one upside down, so both are the same bag of states, with two targets.
@@ -182,19 +180,19 @@ def one_memory(walks: Tensor, memories: Tensor) -> Axes:
     return show(build, "Two walks, and one bag")
 
 
-def _around(piles: Sequence[Node], bag: Node, ax: Axes, _: Point) -> None:
+def _around(piles: Sequence[Node], bag: Node, ax: Canvas, _: Point) -> None:
     """Lead both memories into the bag below them."""
     end = bag.at(1, 0.5)
     for pile, away in zip(piles, (26, 12), strict=True):
         x, y = pile.at(1, 0.5)
-        wire(ax, [(x, y), (x + away, y), (x + away, end[1]), end])
+        ax.wire([(x, y), (x + away, y), (x + away, end[1]), end])
 
 
-def _begun(walk: np.ndarray, swapped: bool, ax: Axes, at: Point) -> None:
+def _begun(walk: np.ndarray, swapped: bool, ax: Canvas, at: Point) -> None:
     """Draw a square: its first two corners in the colors of their states, and an open third one."""
     place = _outline(ax, at, walk, HALF, 16, "12? ")
     for i, spot in enumerate(place[:2]):
-        box(ax, spot, (12, 12), f"word-{2 * (i ^ swapped)}", order=4)
+        ax.box(spot, (12, 12), f"word-{2 * (i ^ swapped)}", order=4)
     _mark(ax, place[2], "target")
 
 

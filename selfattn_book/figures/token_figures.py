@@ -1,21 +1,21 @@
 """Texts as tokens: their boundaries, their continuations, and attention to them."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from textwrap import wrap
 
 import numpy as np
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import box, canvas, column, for_desk_and_phone, number, say, tell
-from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.canvas import Canvas, Point, number
+from selfattn_book.draw.scene import Node, column, label, part, row, show, space
+from selfattn_book.draw.sheet import text_width
 from selfattn_book.draw.style import as_vector
 
-LINE = 22  # pixels from one line of text to the next, without bars
-TALL = 88  # and with them
-GROUNDS = 4
+LETTER = 7.2  # pixels
 BAR = 9  # one width for all, because wide tokens have no more weight
-NARROW_LETTERS, WIDE_LETTERS = "iljtfrI.,:;'()!· ", "mwMWOGQNDHU"
+HIGH = 44  # pixels of the largest weight
 
 
 def writers(prompt: str, written: Mapping[str, str]) -> Axes:
@@ -33,24 +33,26 @@ def writers(prompt: str, written: Mapping[str, str]) -> Axes:
         2
     """
     shown = {name: text.replace("\n", " ⏎ ") for name, text in written.items()}
-    message = [f"{name}: “{text}”" for name, text in shown.items()]
 
-    def draw(width: float) -> Axes:
-        left = 0 if width == NARROW else 150
-        texts = {name: wrapped(text.strip(" "), width - left) for name, text in shown.items()}
-        above = LINE if width == NARROW else 0
-        heights = [LINE * len(text) + above + 12 for text in texts.values()]
-        ax, y = canvas(width, 34 + sum(heights)), 12.0
-        say(ax, (left, y), f"{prompt}", "query", align="left", bold=True)
-        y += 30
-        for (name, text), height in zip(texts.items(), heights, strict=True):
-            say(ax, (0, y), name, "muted", align="left", bold=True)
-            for i, part in enumerate(text):
-                say(ax, (left, y + above + LINE * i), part, align="left")
-            y += height
-        return tell(ax, f"“{prompt}” continued", *message)
+    def build(narrow: bool) -> Node:
+        left, wide = (0, 304) if narrow else (142, 480)
+        lines = [_left(prompt, "query", left=left, bold=True)]
+        for name, text in shown.items():
+            head = _left(name, "muted", bold=True, width=left)
+            body = column(
+                *map(_left, wrap(text, int(wide / LETTER), break_on_hyphens=False)), gap=4, align=0
+            )
+            both = column if narrow else row
+            lines.append(both(head, body, gap=4 * narrow, align=0, alt=f"{name}: “{text}”"))
+        return column(*lines, gap=16, align=0)
 
-    return for_desk_and_phone(draw)
+    return show(build, f"“{prompt}” continued")
+
+
+def _left(text: str, role: str = "ink", *, left: float = 0, width: float = 0, **look: bool) -> Node:
+    """Write text at a distance from the left."""
+    line = label(text, role, align="left", width=width, **look)
+    return row(space(left), line, gap=0) if left else line
 
 
 def cuts(cut: Mapping[str, Sequence[str]]) -> Axes:
@@ -66,44 +68,29 @@ def cuts(cut: Mapping[str, Sequence[str]]) -> Axes:
         >>> print(ax.get_label())
         A text cut into tokens. bytes, 3 tokens: “a”, “ ”, “b”. pairs, 2 tokens: “a”, “ b”.
     """
-    message = [
-        f"{name}, {len(pieces)} tokens: {', '.join(f'“{p}”' for p in pieces)}"
-        for name, pieces in cut.items()
-    ]
 
-    def draw(width: float) -> Axes:
-        rows = {name: in_rows(pieces, width) for name, pieces in cut.items()}
-        heights = [30 * len(row) + 34 for row in rows.values()]
-        ax, y = canvas(width, sum(heights)), 12.0
-        for (name, row), height in zip(rows.items(), heights, strict=True):
-            title = f"{name}: {len(cut[name])} tokens"
-            say(ax, (0, y), title, "muted", align="left", bold=True)
-            _boxes(ax, y, row)
-            y += height
-        return tell(ax, "A text cut into tokens", *message)
+    def build(narrow: bool) -> Node:
+        texts = []
+        for name, tokens in cut.items():
+            boxes = [
+                part(visible(token), f"word-{i % 4}", width=_width(token) - 2, height=24, edge=1)
+                for i, token in enumerate(tokens)
+            ]
+            title = _left(f"{name}: {len(tokens)} tokens", "muted", bold=True)
+            alt = f"{name}, {len(tokens)} tokens: {', '.join(f'“{t}”' for t in tokens)}"
+            texts.append(column(title, _flow(boxes, narrow, 2, 6), align=0, gap=6, alt=alt))
+        return column(*texts, gap=14, align=0)
 
-    return for_desk_and_phone(draw)
+    return show(build, "A text cut into tokens")
 
 
-def _boxes(ax: Axes, y: float, rows: list[list[str]]) -> None:
-    """Draw tokens in rows, each in a different color than its neighbors."""
-    count = 0
-    for i, pieces in enumerate(rows):
-        x = 0.0
-        for piece in pieces:
-            wide, role = size(piece), f"word-{count % GROUNDS}"
-            at = (x + wide / 2, y + 26 + 30 * i)
-            box(ax, at, (wide - 2, 24), role, visible(piece), width=1)
-            x, count = x + wide, count + 1
-
-
-def looked_at(pieces: Sequence[str], weights: Mapping[str, Tensor | np.ndarray]) -> Axes:
+def looked_at(tokens: Sequence[str], weights: Mapping[str, Tensor | np.ndarray]) -> Axes:
     """Draw the attention of the last token to every token, in several heads.
 
     The bars of all heads have one scale. A bar of at least half of its head's largest has its number.
 
     Args:
-        pieces: T tokens.
+        tokens: T tokens.
         weights: attention weights of the last token, ``(T,)``, by name of the head.
 
     Example:
@@ -111,93 +98,53 @@ def looked_at(pieces: Sequence[str], weights: Mapping[str, Tensor | np.ndarray])
         >>> print(ax.get_label())
         What “ said” attends to, from the largest weight. one: “ Saul” 0.90, “ said” 0.10, “And” 0.00.
     """
-    shares = {name: as_vector(name, values) for name, values in weights.items()}
-    most = max(float(values.max()) for values in shares.values())
-    message = [f"{name}: {_most(pieces, values)}" for name, values in shares.items()]
+    rows = {name: as_vector(name, values) for name, values in weights.items()}
+    largest = max(float(values.max()) for values in rows.values())
 
-    def draw(width: float) -> Axes:
-        rows = in_rows(pieces, width)
-        height = TALL * len(rows) + 30
-        ax = canvas(width, height * len(shares))
-        for i, (name, values) in enumerate(shares.items()):
-            y = 12.0 + height * i
-            say(ax, (0, y), name, "muted", align="left", bold=True)
-            _bars_above(ax, y, rows, values, most)
-        return tell(ax, f"What “{pieces[-1]}” attends to, from the largest weight", *message)
+    def build(narrow: bool) -> Node:
+        heads = []
+        for name, values in rows.items():
+            best = np.argsort(-values, kind="stable")[:3]
+            each = ", ".join(f"“{tokens[i]}” {number(values[i])}" for i in best)
+            bars = []
+            for token, weight in zip(tokens, values.tolist(), strict=True):
+                text = number(weight) if weight >= values.max() / 2 else ""
+                bar = partial(_bar, HIGH * weight / largest, text)
+                box = part(visible(token), "key", width=_width(token) - 2, height=22, edge=1)
+                bars.append(column(space(0, HIGH + 16, bar), box, gap=2))
+            title = _left(name, "muted", bold=True)
+            body = _flow(bars, narrow, 2, 2)
+            heads.append(column(title, body, gap=0, align=0, alt=f"{name}: {each}"))
+        return column(*heads, gap=18, align=0)
 
-    return for_desk_and_phone(draw)
-
-
-def _bars_above(ax: Axes, y: float, rows: list[list[str]], shares: np.ndarray, most: float) -> None:
-    """Draw tokens in rows, each with its bar above it."""
-    values, largest = iter(shares.tolist()), float(shares.max())
-    for i, pieces in enumerate(rows):
-        x, floor = 0.0, y + TALL * (i + 1) - 24
-        for piece in pieces:
-            wide, share = size(piece), next(values)
-            middle = x + wide / 2
-            tall = (TALL - 44) * share / most
-            column(ax, (middle, floor), tall, "weights", thick=BAR)
-            box(ax, (middle, floor + 13), (wide - 2, 22), "key", visible(piece), width=1)
-            if share >= largest / 2:
-                at = (middle, floor - tall - 9)
-                say(ax, at, number(share), "weights", size=SMALL)
-            x += wide
+    return show(build, f"What “{tokens[-1]}” attends to, from the largest weight")
 
 
-def _most(pieces: Sequence[str], shares: np.ndarray, count: int = 3) -> str:
-    order = np.argsort(-shares, kind="stable")[:count]
-    return ", ".join(f"“{pieces[i]}” {number(shares[i])}" for i in order)
+def _bar(high: float, text: str, ax: Canvas, middle: Point) -> None:
+    x, y = middle[0], middle[1] + HIGH / 2 + 8
+    ax.vbar((x, y), high, "weights", thick=BAR)
+    ax.note((x, y - high - 9), text, "weights")
 
 
-def visible(piece: str) -> str:
-    r"""Return a token with visible spaces and line ends.
+def visible(token: str) -> str:
+    r"""Write the spaces and ends of lines of a token as signs.
 
-    >>> visible(" the"), visible("\n")
-    ('·the', '⏎')
+    >>> visible(" a\n")
+    '·a⏎'
     """
-    return piece.replace(" ", "·").replace("\n", "⏎")
+    return token.replace(" ", "·").replace("\n", "⏎")
 
 
-def size(piece: str) -> float:
-    """Return the width of the box of a token in pixels.
-
-    >>> size("il") < size("an") < size("mw")
-    True
-    """
-    letters = [
-        4.6 if letter in NARROW_LETTERS else 11.5 if letter in WIDE_LETTERS else 7.9
-        for letter in piece
-    ]
-    return 10 + sum(letters)
+def _width(token: str) -> float:
+    return text_width(visible(token), 14) + 10
 
 
-def in_rows(pieces: Sequence[str], width: float) -> list[list[str]]:
-    """Break tokens into rows of at most a width.
-
-    >>> in_rows(["In", " the", " be"], 70)
-    [['In', ' the'], [' be']]
-    """
-    rows: list[list[str]] = [[]]
-    for piece in pieces:
-        if rows[-1] and sum(map(size, [*rows[-1], piece])) > width:
+def _flow(nodes: Sequence[Node], narrow: bool, gap: float, below: float) -> Node:
+    """Arrange nodes in rows as wide as the page."""
+    rows: list[list[Node]] = [[]]
+    for node in nodes:
+        node.fit(304)
+        if sum(n.width + gap for n in [*rows[-1], node]) > (306 if narrow else 634):
             rows.append([])
-        rows[-1].append(piece)
-    return rows
-
-
-def wrapped(text: str, width: float) -> list[str]:
-    """Break a text into lines of at most a width, between words if possible.
-
-    >>> wrapped("and the earth", 60), wrapped("x" * 9, 50)
-    (['and the', 'earth'], ['xxxxxx', 'xxx'])
-    """
-    lines, current = [], ""
-    for letter in text:
-        current += letter
-        if size(current) - 10 > width:
-            head, space, rest = current.rpartition(" ")
-            head, rest = (head, rest) if space and head else (current[:-1], letter)
-            lines.append(head)
-            current = rest
-    return [*lines, current]
+        rows[-1].append(node)
+    return column(*(row(*nodes, gap=gap) for nodes in rows), gap=below, align=0)

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor, nn
 
-from selfattn_book.draw.canvas import LINE, Point, node, say, shape, wire
-from selfattn_book.draw.scene import Node, column, frame, label, part, row, show, space, title
-from selfattn_book.draw.sheet import SMALL
+from selfattn_book.draw.canvas import LINE, Canvas, Point, shape
+from selfattn_book.draw.scene import Node, column, frame, note, part, row, show, space, title
 from selfattn_book.transformer import Transformer
 
 GAP = 20  # pixels between parts
@@ -32,7 +30,7 @@ class _Passed:
 
 def transformer_figure(
     model: Transformer, source: Sequence[str], fed: Sequence[str], asked: Sequence[str]
-) -> Axes:
+) -> Canvas:
     """Draw a Transformer, from the tokens on both sides to the target tokens.
 
     Args:
@@ -103,7 +101,7 @@ def _build(passed: _Passed, texts: Sequence[str], *, narrow: bool) -> Node:
     read = [part(name, width=wide, bold="att" in name, text_size=size) for name in names]
     names = ["causal self-attention", "cross-attention", "feed-forward network"]
     wrote = [part(name, width=wide, bold="att" in name, text_size=size) for name in names]
-    memory = part("memory", "road", width=wide, bold=True)
+    memory = part("memory", "residual", width=wide, bold=True)
     target = part(texts[2], "word-1", width=wide, text_size=size)
     norms = [part("final norm", width=wide)] * passed.has_norm
     ends = [
@@ -128,7 +126,7 @@ def _build(passed: _Passed, texts: Sequence[str], *, narrow: bool) -> Node:
         _count(stack.nodes[3], count, side, narrow=narrow)
     left.nodes.insert(0, title("encoder"))
     right.nodes.insert(0, title("decoder"))
-    right.nodes.append(label("target", "muted", size=SMALL))
+    right.nodes.append(note("target", "muted"))
     sides = row(left, right, gap=14 if narrow else 100, align=0)
     wires = space(0, 0, lambda ax, _: _keys_and_values(ax, memory, wrote[1]))
     return column(sides, wires, gap=0)
@@ -150,11 +148,11 @@ def _stack(first: Sequence[Node], block: Node, last: Sequence[Node], texts: Sequ
 def _plus(wide: float) -> Node:
     """Add the positions."""
 
-    def paint(ax: Axes, at: Point) -> None:
-        node(ax, at, "+")
+    def paint(ax: Canvas, at: Point) -> None:
+        ax.node(at, "+")
         left = at[0] - max(wide / 2, 71)
-        say(ax, (left, at[1]), "positions", size=SMALL, align="left")
-        wire(ax, [(left + 58, at[1]), (at[0] - 8, at[1])], width=LINE)
+        ax.note((left, at[1]), "positions", align="left")
+        ax.wire([(left + 58, at[1]), (at[0] - 8, at[1])], width=LINE)
 
     return space(wide, 16, paint)
 
@@ -162,30 +160,30 @@ def _plus(wide: float) -> Node:
 def _count(block: Node, count: int, side: int, *, narrow: bool) -> None:
     """Write the number of blocks beside the frame of one, or in it on a phone."""
 
-    def paint(ax: Axes, at: Point) -> None:
+    def paint(ax: Canvas, at: Point) -> None:
         inner = block.nodes[0].nodes[0]
         place = (block.left + 12, inner.at(0, 1)[1] + GAP / 2)
         if not narrow:
             place = (block.at(side, 0)[0] + (8 if side else -8), at[1])
         align = "left" if narrow or side else "right"
-        say(ax, place, f"× {count}", size=SMALL if narrow else 14, align=align, bold=True)
+        ax.say(place, f"× {count}", size=13 if narrow else 14, align=align, bold=True)
 
     block.paint = paint
 
 
-def _keys_and_values(ax: Axes, memory: Node, attention: Node) -> None:
+def _keys_and_values(ax: Canvas, memory: Node, attention: Node) -> None:
     """Lead the memory to the cross-attention of every block."""
     start, end = memory.at(1, 0.5), attention.at(0, 0.5)
     middle, spread = (start[0] + end[0]) / 2, 7 if end[0] - start[0] > 60 else 3
     for side, role in ((-1, "key"), (1, "value")):
         x, dy = middle + side * spread, 5 * side
         low, high = start[1] + dy, end[1] + dy
-        wire(ax, [(start[0], low), (x, low), (x, high), (end[0], high)], role, width=2)
+        ax.wire([(start[0], low), (x, low), (x, high), (end[0], high)], role, width=2)
         if spread > 3:
             align = "left" if side > 0 else "right"
             y = (start[1] + end[1]) / 2
-            say(ax, (x + 7 * side, y), f"{role}s", role, size=SMALL, align=align)
+            ax.note((x + 7 * side, y), f"{role}s", role, align=align)
         else:  # below the memory
             at = (memory.at(0.5, 0)[0] + 3 * side, start[1] + 28)
             align = "left" if side > 0 else "right"
-            say(ax, at, f"{role}s", role, size=SMALL, align=align)
+            ax.note(at, f"{role}s", role, align=align)

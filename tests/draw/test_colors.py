@@ -9,7 +9,7 @@ from selfattn_book.draw.style import GREY, INK
 
 TINTS = [name for name in COLORS if name.endswith("-tint")]
 LINES = [name.removesuffix("-tint") for name in TINTS]  # each role, as it draws
-TEXTS = [name for name in LINES if name != "road" and name[:4] != "word"]
+TEXTS = [name for name in LINES if name != "residual" and name[:4] != "word"]
 both_grounds = pytest.mark.parametrize("ground", [LIGHT, DARK], ids=["light", "dark"])
 
 
@@ -60,7 +60,7 @@ def test_a_colour_halfway_to_itself_is_itself():
 def test_the_curves_of_plots_have_the_colours_of_roles():
     roles = ("query", "key", "value", "weights")
     assert [light(role) for role in roles] == SERIES
-    assert (light("ink"), light("road")) == (INK, GREY)
+    assert (light("ink"), light("residual")) == (INK, GREY)
 
 
 def test_a_page_can_tell_each_colour_from_the_others():
