@@ -170,15 +170,10 @@ def browser(session: nox.Session) -> None:
 
     One chapter is seen in every look; the other pages wide in the light and narrow in the dark, and
     with `-- --every-look` in all four, with axe in each and by all its rules.
-    With `-- --bench`, print what a first visit costs; with `--beside FOLDER`, beside another site.
     """
     if not (SITE / "index.html").exists():
         session.error("There is no site to look at yet: run the session 'book' first.")
-    if "--bench" in session.posargs:
-        words = [word for word in session.posargs if word != "--bench"]
-        run(session, "python", "-m", "tests.browser.bench", *words)
-    else:
-        run(session, "pytest", "tests/browser", *PARALLEL, *session.posargs)
+    run(session, "pytest", "tests/browser", *PARALLEL, *session.posargs)
 
 
 @nox.session
