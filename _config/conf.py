@@ -56,6 +56,13 @@ where = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hat
 html_baseurl = where["hooks"]["custom"]["site"]
 bookproof_repository = where["hooks"]["custom"]["repository"]
 bookproof_changes = "appendix/changes"  # made from CHANGELOG.md
+bookproof_reference = "appendix/reference"  # a page for each module, made by the build
+bookproof_reference_options = {
+    "cache": ":members:\n   :exclude-members: target, memory",
+    "experiments.clock": ":members:\n   :exclude-members: source, decoder_input, source_mask, target",
+    "experiments.squares": ":members:\n   :exclude-members: points, lengths, directions",
+    "verify": ":members: book_folder, main",
+}
 bookproof_redirects = "redirects.txt"  # old addresses, and where they lead now
 bookproof_addresses = "addresses.list"  # those that last; the session `addresses` notes new ones
 cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))

@@ -1,11 +1,11 @@
-"""Rules of the package that no linter knows: its libraries, its reference pages, its README."""
+"""Rules of the package that no linter knows: its libraries, its README."""
 
 import sys
 
 from bookproof.fresh.keys import imports
 from bookproof.layers import as_text
 
-from tests.book.pages import DOCS, ROOT
+from tests.book.pages import ROOT
 
 PACKAGE = ROOT / "selfattn_book"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -21,13 +21,6 @@ def test_only_the_declared_libraries_are_imported():
 def test_a_package_itself_imports_nothing():
     """A chapter then depends on the modules that it names, and on no others."""
     assert {file for file in MODULES if file.name == "__init__.py" and IMPORTED[file]} == set()
-
-
-def test_each_module_has_its_page_in_the_reference():
-    folder = DOCS / "appendix" / "reference"
-    pages = {page.relative_to(folder).with_suffix(".py") for page in folder.rglob("*.md")}
-    modules = {file.relative_to(PACKAGE) for file in MODULES if not file.stem.startswith("__")}
-    assert pages == modules
 
 
 def test_the_readme_shows_the_layers_of_the_contract():

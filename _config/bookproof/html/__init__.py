@@ -5,7 +5,17 @@ from sphinx.application import Sphinx
 PARTS = (
     *("addresses", "boxes", "captions", "changes", "citing", "cover", "edition", "editions"),
     *("elements", "folds", "lean", "mathematics", "minutes", "needed", "numbers", "outward"),
-    *("pictures", "previews", "questions", "redirects", "route", "search", "sidebar", "wrong"),
+    *(
+        "pictures",
+        "previews",
+        "questions",
+        "redirects",
+        "reference",
+        "route",
+        "search",
+        "sidebar",
+        "wrong",
+    ),
 )
 
 
