@@ -153,7 +153,8 @@ def width_for(places: int, turn: float = 2 * math.pi, last: int = 2) -> int:
 def on_paper(numbers: dict[str, Any]) -> list[Question]:
     """Return the questions about two clocks."""
     k, places = numbers["steps"], numbers["places"]
-    degree, product = math.radians(k), math.cos(k) + math.cos(k / 10)
+    degree, slower = math.radians(k), math.cos(k) + math.cos(k / 100)
+    product = math.cos(k) + math.cos(k / 10)
     wanted = {
         "product": product,
         "distance": math.sqrt(4 - 2 * product),
@@ -164,9 +165,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Question]:
     wrong: dict[str, dict[str, Any]] = {
         "product": {
             "These are degrees; angles are in radians.": math.cos(degree) + math.cos(degree / 10),
-            "The base is 100, so the slow clock has the speed 1/10.": product
-            + math.cos(k / 100)
-            - math.cos(k / 10),
+            "The base is 100, so the slow clock has the speed 1/10.": slower,
             "These are sines; the product leaves cosines.": math.sin(k) + math.sin(k / 10),
         },
         "distance": {
