@@ -34,7 +34,7 @@ def logits(from_table: Program) -> Program:
             raise refused("the names or shapes of its weights are different.", OTHER_SHAPES)
         bare.to(next(model.parameters()).dtype).load_state_dict(model.state_dict())
         found = tensor_of(call(model, EVERY), "the logits")
-        if not near(found, call(bare, EVERY).detach(), 1e-4):
+        if not near(found, bare(EVERY).detach(), 1e-4):
             raise refused("its logits do not come from its weights.", OTHER_LOGITS)
         return found.view([WORDS] * POSITIONS)
 

@@ -1,209 +1,225 @@
-"""What attention costs: two parts of a softmax, merged into one."""
+"""The cost of attention: two parts of a softmax, merged into one."""
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial, wraps
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Asked, Exercise, checker
-from selfattn_book.exercises.checking.numbers import asked, compared, drawn, likely, numbers
-from selfattn_book.properties.answer import YES, Answer, RefusedError, all_of
-from selfattn_book.properties.calls import missing
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.results import Case, Program
 
-Part = tuple[Tensor, Tensor, Tensor]  # highest (T, 1), total (T, 1), mixture (T, E)
-Merge = Callable[[Part, Part], Any]
-Formula = Callable[[Part, Part], Tensor]
-NAMES = ("highest", "total", "mixture")
-CUTS = ((3, 7, 4, 2), (5, 6, 1, 3))  # queries, keys, keys in the left part, width
+Select = Callable[[Tensor, Tensor], Tensor]
+
+
+class Part(list[Tensor]):
+    """The highest score, the total and the mixture of some keys, with a brief representation."""
+
+    def __repr__(self) -> str:
+        """Return the number of queries and of entries."""
+        return f"a part for {len(self[2])} queries"
 
 
 def part_of(scores: Tensor, values: Tensor) -> Part:
-    """Return what one pass keeps of some keys."""
+    """Return what one pass over some keys keeps."""
     highest = scores.amax(-1, keepdim=True)
-    shares = (scores - highest).exp()
-    return highest, shares.sum(-1, keepdim=True), shares @ values
+    exponentials = (scores - highest).exp()
+    return Part([highest, exponentials.sum(-1, keepdim=True), exponentials @ values])
 
 
-def problem(cut: tuple[int, int, int, int], size: float = 1.0) -> list[Part]:
-    """Return the parts of the left keys and of the right keys, and that of all."""
-    queries, keys, left, width = cut
+def halves(queries: int, keys: int, left: int, width: int, size: float = 1) -> tuple[Part, Part]:
+    """Return the parts of the left keys and of the right keys."""
     scores = size * drawn(queries, keys, seed=81)
     # Each side has the higher score in some of the rows.
     scores[::2, 0] += 3 * size
     scores[1::2, -1] += 3 * size
     values = drawn(keys, width, seed=82)
-    sides = slice(None, left), slice(left, None), slice(None)
-    return [part_of(scores[:, side], values[side]) for side in sides]
+    return part_of(scores[:, :left], values[:left]), part_of(scores[:, left:], values[left:])
 
 
-def merged(merge: Merge, left: Part, right: Part) -> dict[str, Tensor]:
-    """Return what an answer makes of two parts, by name, if it may be such a thing."""
-    made = asked(lambda *six: merge(six[:3], six[3:]), *left, *right)
-    try:
-        three = list(made)  # type: ignore[call-overload]
-    except TypeError:
-        raise RefusedError(missing("return highest, total and mixture", made)) from None
-    if len(three) != 3:
-        message = "it must return three things, highest, total and mixture"
-        raise RefusedError(Answer("shape", f"{message}; got {len(three)}."))
-    return {
-        name: numbers(own, f"the {name}", tuple(like.shape))
-        for name, own, like in zip(NAMES, three, left, strict=True)
-    }
+def plain_cases() -> list[Case]:
+    """Return parts of two sizes."""
+    return [halves(3, 7, 4, 2), halves(5, 6, 1, 3)]
 
 
-def of_each_cut(
-    ask: Callable[[Merge, list[Part]], Answer],
-) -> Callable[[Merge], Answer]:
-    """Ask about parts of several sizes."""
-
-    @wraps(ask)
-    def asked_of_all(merge: Merge) -> Answer:
-        return all_of(ask(merge, problem(cut)) for cut in CUTS)
-
-    return asked_of_all
+def large_cases() -> list[Case]:
+    """Return parts with scores whose exponentials no format can hold."""
+    cases = [halves(3, 7, 4, 2, 1e3), halves(3, 7, 4, 2, 1e3)]
+    for part in cases[1]:
+        part[0] -= 1e5
+    return [*cases]
 
 
-def compares(name: str) -> Callable[[Merge], Answer]:
-    """Ask for one of the three."""
-
-    @of_each_cut
-    def ask(merge: Merge, parts: list[Part]) -> Answer:
-        left, right, whole = parts
-        found = merged(merge, left, right)[name]
-        wanted = dict(zip(NAMES, whole, strict=True))[name]
-        no = compared(found, wanted, f"the {name}", ("query",))
-        wrong = {said: make(left, right) for said, make in MISTAKES[name].items()}
-        return no.because(*likely(found, wrong))
-
-    return ask
+def empty_cases() -> list[Case]:
+    """Return cases with a part that has seen no key."""
+    full, _ = halves(3, 7, 4, 2)
+    highest = torch.full_like(full[0], torch.finfo(full[0].dtype).min)
+    empty = Part([highest, 0 * full[1], 0 * full[2]])
+    return [(empty, full), (full, empty), (empty, empty)]
 
 
-@of_each_cut
-def is_a_part(merge: Merge, parts: list[Part]) -> Answer:
-    """Ask for three tensors of the right shapes, which they are if they can be asked."""
-    merged(merge, *parts[:2])
-    return YES
+def merged(factors: Callable[[Part, Part, Tensor], tuple[Any, Any]], *only: int) -> Program:
+    """Return the merge with these factors, or with these in some of the sums only."""
+
+    def merge(x: Part, y: Part) -> tuple[Tensor, ...]:
+        higher = torch.maximum(x[0], y[0])
+        sums = []
+        for i in (1, 2):
+            a, b = (factors if i in (only or (1, 2)) else exponentials)(x, y, higher)
+            sums.append(a * x[i] + b * y[i])
+        return (higher, *sums)
+
+    return merge
 
 
-def bears_large_scores(merge: Merge) -> Answer:
-    """Ask with scores whose exponentials no format can hold."""
-    return all_of(_with_large_scores(merge))
+def exponentials(x: Part, y: Part, higher: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the factors that are right."""
+    return (x[0] - higher).exp(), (y[0] - higher).exp()
 
 
-def _with_large_scores(merge: Merge) -> Iterable[Answer]:
-    left, right, whole = problem(CUTS[0], 1e3)
-    for low in (0.0, 1e5):
-        one, other = ((x[0] - low, x[1], x[2]) for x in (left, right))
-        found = merged(merge, one, other)
-        size = f"{float(one[0].abs().max()):.2g}"
-        for name, wanted in list(zip(NAMES, whole, strict=True))[1:]:
-            message = "is {got}, not {wanted}"
-            what = f"with scores up to {size}, the {name}"
-            no = compared(found[name], wanted, what, ("query",), message=message)
-            kept_finite = found[name].isfinite().all() and found["total"].all()
-            lost = partial(bool, not kept_finite)
-            yield no.because(("An exponential was taken of a bare score.", lost))
+merge = merged(exponentials)
 
 
-def bears_an_empty_part(merge: Merge) -> Answer:
-    """Ask with a part that has seen no key: it must change nothing, on either side."""
-    return all_of(_with_an_empty_part(merge))
+def in_sums(factors: Callable[[Tensor, Tensor], tuple[Any, Any]]) -> tuple[Program, ...]:
+    """Return merges with other factors in both sums, or in one, from those that are right."""
+
+    def changed(x: Part, y: Part, higher: Tensor) -> tuple[Any, Any]:
+        return factors(*exponentials(x, y, higher))
+
+    return merged(changed), merged(changed, 1), merged(changed, 2)
 
 
-def _with_an_empty_part(merge: Merge) -> Iterable[Answer]:
-    *_, whole = problem(CUTS[0])
-    least = torch.finfo(whole[0].dtype).min
-    empty = torch.full_like(whole[0], least), 0 * whole[1], 0 * whole[2]
-    for left, right in ((empty, whole), (whole, empty), (empty, empty)):
-        wanted = empty if left is right else whole
-        found = merged(merge, left, right)
-        for name, own in zip(NAMES[1:], wanted[1:], strict=True):
-            what = f"beside a part that has seen nothing, the {name}"
-            yield compared(found[name], own, what, ("query",))
+def kept(select: Select) -> tuple[Program, Program]:
+    """Return merges that keep another score, with the right sums, and with sums relative to it."""
+
+    def relative(x: Part, y: Part) -> list[Tensor]:
+        chosen = select(x[0], y[0])
+        a, b = exponentials(x, y, chosen)
+        return [chosen, a * x[1] + b * y[1], a * x[2] + b * y[2]]
+
+    return lambda x, y: [select(x[0], y[0]), *merge(x, y)[1:]], relative
 
 
-def _shrink(left: Part, right: Part) -> tuple[Tensor, Tensor]:
-    higher = torch.maximum(left[0], right[0])
-    return (left[0] - higher).exp(), (right[0] - higher).exp()
+def in_proportion(x: Part, y: Part, higher: Tensor) -> tuple[Tensor, Tensor]:
+    """Return factors in proportion to the scores."""
+    return x[0] / higher, y[0] / higher
 
 
-def _sums(i: int) -> Mapping[str, Formula]:
-    """Return what mistakes make of the totals, or of the mixtures."""
-    return {
-        "Both parts were added as they are: the one with the lower scores must shrink.": (
-            lambda x, y: x[i] + y[i]
-        ),
-        "Only the left part shrinks; the right one may have the lower scores, too.": (
-            lambda x, y: _shrink(x, y)[0] * x[i] + y[i]
-        ),
-        "Only the right part shrinks; the left one may have the lower scores, too.": (
-            lambda x, y: x[i] + _shrink(x, y)[1] * y[i]
-        ),
-        "The exponents have the wrong sign: the parts grow instead of shrinking.": (
-            lambda x, y: x[i] / _shrink(x, y)[0] + y[i] / _shrink(x, y)[1]
-        ),
-        "The factors are exchanged: each part shrinks by the other's.": (
-            lambda x, y: _shrink(x, y)[1] * x[i] + _shrink(x, y)[0] * y[i]
-        ),
-        "The parts shrink in proportion to their scores, not by an exponential.": (
-            lambda x, y: (
-                x[0] / torch.maximum(x[0], y[0]) * x[i] + y[0] / torch.maximum(x[0], y[0]) * y[i]
-            )
-        ),
-    }
+def with_mixture(mixture: Callable[[Part, Part], Tensor]) -> Program:
+    """Return the merge with another mixture."""
+    return lambda x, y: [*merge(x, y)[:2], mixture(x, y)]
 
 
-def _mean(left: Part, right: Part) -> Tensor:
-    a, b = _shrink(left, right)
-    return (a * left[2] + b * right[2]) / (a * left[1] + b * right[1])
+def quotients(x: Part, y: Part) -> list[Tensor]:
+    """Divide the mixtures by the totals, and multiply again."""
+    higher, total, _ = merge(x, y)
+    (a, b), means = exponentials(x, y, higher), (x[2] / x[1], y[2] / y[1])
+    return [higher, total, a * x[1] * means[0] + b * y[1] * means[1]]
 
 
-MISTAKES: dict[str, Mapping[str, Formula]] = {
-    "highest": {
-        "The scores are not added; the higher one is kept.": lambda x, y: x[0] + y[0],
-        "This is the lower one.": lambda x, y: torch.minimum(x[0], y[0]),
-        "One number was taken for all queries; each has its own.": (
-            lambda x, y: torch.maximum(x[0], y[0]).max().expand_as(x[0])
-        ),
-        "This is always the left one's.": lambda x, y: x[0],
-        "This is always the right one's.": lambda x, y: y[0],
-    },
-    "total": _sums(1),
-    "mixture": {
-        **_sums(2),
-        "The mixture is a sum; it is divided by the total at the very end.": _mean,
-        "These are the means of the two parts, added.": (lambda x, y: x[2] / x[1] + y[2] / y[1]),
-        "This is the mean of two means: each part counts as much as its total.": (
-            lambda x, y: (x[2] / x[1] + y[2] / y[1]) / 2
-        ),
-    },
-}
+def bare(x: Part, y: Part) -> list[Tensor]:
+    """Return to the new scale at the end."""
+    higher = torch.maximum(x[0], y[0])
+    return [higher, *((x[0].exp() * x[i] + y[0].exp() * y[i]) * (-higher).exp() for i in (1, 2))]
+
+
+def in_place(x: Part, y: Part) -> list[Tensor]:
+    """Return the right merge, which changes its arguments."""
+    higher = torch.maximum(x[0], y[0])
+    for highest, total, mixture in (x, y):
+        factor = highest.sub_(higher).exp_()
+        total.mul_(factor), mixture.mul_(factor)
+    return [higher, x[1].add_(y[1]), x[2].add_(y[2])]
+
+
+def branching(x: Part, y: Part) -> list[Tensor]:
+    """Return the right merge, where the part with the lower score shrinks."""
+    first = x[0] >= y[0]
+    high = [torch.where(first, one, other) for one, other in zip(x, y, strict=True)]
+    low = [torch.where(first, other, one) for one, other in zip(x, y, strict=True)]
+    factor = (low[0] - high[0]).exp()
+    return [high[0], high[1] + factor * low[1], high[2] + factor * low[2]]
+
+
+def by_logarithms(x: Part, y: Part) -> list[Tensor]:
+    """Return the right merge, with the total by logarithms."""
+    higher, _, mixture = merge(x, y)
+    total = torch.logaddexp(*(part[0] + part[1].log() for part in (x, y)))
+    return [higher, (total - higher).exp(), mixture]
+
+
+def sums(parts: tuple[Tensor, ...], *case: Any) -> Tensor:
+    """View the totals and the mixtures."""
+    return torch.cat([parts[1], parts[2]], dim=-1)
+
+
+def requirement(message: str, view: Program, points: int = 1, cases: Any = plain_cases) -> Question:
+    """Return a question about a part of the result."""
+    return Question(message, SECTION, points, view, cases)
+
+
 SECTION = "cost.html#a-softmax-that-never-sees-its-whole-row"
-
 EXERCISES = [
     Exercise(
         "merge",
         "def merge(left, right):\n    highest, total, mixture = left\n    ...",
         [
-            Asked("it returns highest, total and mixture", is_a_part, SECTION),
-            Asked("the higher score is kept", compares("highest"), SECTION),
-            Asked("the totals are added to one scale", compares("total"), SECTION),
-            Asked(
-                "the mixtures are added to one scale",
-                compares("mixture"),
-                SECTION,
-                points=2,
-            ),
-            Asked("large scores do no harm", bears_large_scores, SECTION),
-            Asked(
-                "a part that has seen nothing changes nothing",
-                bears_an_empty_part,
-                SECTION,
-            ),
+            requirement("it returns highest, total and mixture", form),
+            requirement("the higher score is kept", lambda parts, *case: parts[0]),
+            requirement("the totals are added to one scale", lambda parts, *case: parts[1]),
+            requirement("the mixtures are added to one scale", lambda parts, *case: parts[2], 2),
+            requirement("large scores do no harm", sums, cases=large_cases),
+            requirement("a part that has seen nothing changes nothing", sums, cases=empty_cases),
         ],
+        right=merge,
+        wrong={
+            "Both parts were added as they are: the one with the lower scores must shrink.": (
+                in_sums(lambda a, b: (1, 1))
+            ),
+            "Only the left part shrinks; the right one may have the lower scores, too.": (
+                in_sums(lambda a, b: (a, 1))
+            ),
+            "Only the right part shrinks; the left one may have the lower scores, too.": (
+                in_sums(lambda a, b: (1, b))
+            ),
+            "The exponents have the wrong sign: the parts grow instead of shrinking.": (
+                in_sums(lambda a, b: (1 / a, 1 / b))
+            ),
+            "The factors are exchanged: each part shrinks by the other's.": (
+                in_sums(lambda a, b: (b, a))
+            ),
+            "The parts shrink in proportion to their scores, not by an exponential.": (
+                merged(in_proportion),
+                merged(in_proportion, 1),
+                merged(in_proportion, 2),
+            ),
+            "The scores are not added; the higher one is kept.": kept(torch.add),
+            "This is the lower one.": kept(torch.minimum),
+            "One number was taken for all queries; each has its own.": (
+                kept(lambda m, n: torch.maximum(m, n).max().expand_as(m))
+            ),
+            "This is always the left part's.": kept(lambda m, n: m),
+            "This is always the right part's.": kept(lambda m, n: n),
+            "The mixture is a sum; it is divided by the total at the very end.": (
+                with_mixture(lambda x, y: merge(x, y)[2] / merge(x, y)[1])
+            ),
+            "These are the means of the two parts, added.": (
+                with_mixture(lambda x, y: x[2] / x[1] + y[2] / y[1])
+            ),
+            "This is the mean of two means: each part counts as much as its total.": (
+                with_mixture(lambda x, y: (x[2] / x[1] + y[2] / y[1]) / 2)
+            ),
+            "An exponential was taken of a bare score.": (
+                merged(lambda x, y, higher: (x[0].exp() / higher.exp(), y[0].exp() / higher.exp())),
+                bare,
+            ),
+            "A part that has seen nothing has the total 0, by which nothing can be divided.": (
+                quotients
+            ),
+        },
+        unusual={"in place": in_place, "branches": branching, "by logarithms": by_logarithms},
+        returns=("highest", "total", "mixture"),
     )
 ]
 check = checker(EXERCISES)

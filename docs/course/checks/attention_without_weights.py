@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, questions_of
 from selfattn_book.exercises.checking.results import Program
 
 Weigh = Callable[[Tensor], Tensor]
@@ -93,30 +93,17 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
     equation = "attention-without-weights.html#the-equation"
     by_hand = "attention-without-weights.html#four-words-by-hand"
+    cases = {
+        "two words attend to each other alone": (by_hand, 2, [words(1, 2, 3)]),
+        "more words attend by their scores": (equation, 2, [words(2, 5, 3), words(3, 4, 7)]),
+        "so they do where scores are large": (equation, 1, [words(4, 6, 2, 4.0)]),
+        "a word alone stays as it is": (by_hand, 1, [words(5, 1, 3)]),
+    }
     return [
         Exercise(
             "listen",
             "def listen(X): ...",
-            [
-                Question(
-                    "two words attend to each other alone",
-                    by_hand,
-                    2,
-                    cases=lambda: [words(1, 2, 3)],
-                ),
-                Question(
-                    "more words attend by their scores",
-                    equation,
-                    2,
-                    cases=lambda: [words(2, 5, 3), words(3, 4, 7)],
-                ),
-                Question(
-                    "so they do where scores are large",
-                    equation,
-                    cases=lambda: [words(4, 6, 2, 4.0)],
-                ),
-                Question("a word alone stays as it is", by_hand, cases=lambda: [words(5, 1, 3)]),
-            ],
+            questions_of(cases),
             right=listening(numbers["keep"]),
             wrong=wrong(numbers["keep"]),
             unusual={"word by word": word_by_word(numbers["keep"])},

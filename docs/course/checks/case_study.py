@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
 from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.experiments.words import case_study, xor_sentences
 
@@ -113,17 +113,16 @@ def copied_rows() -> list[Case]:
 
 def contradictions(name: str) -> Exercise:
     """Return the exercise on contradictions."""
-    small, large = [many(1, 2, 9), many(2, 3, 11)], [many(3, 2, 14), many(4, 3, 18)]
-    questions = [
-        Question("none is found where there is none", CERTIFICATE, cases=no_contradictions),
-        Question("copies count", PLACES, 2, cases=copied_rows),
-        Question("it counts right in small data", CERTIFICATE, 3, cases=lambda: small),
-        Question("and in larger data", CERTIFICATE, 2, cases=lambda: large),
-    ]
+    cases: dict[str, tuple[str, int, list[Case]]] = {
+        "none is found where there is none": (CERTIFICATE, 1, no_contradictions()),
+        "copies count": (PLACES, 2, copied_rows()),
+        "it counts right in small data": (CERTIFICATE, 3, [many(1, 2, 9), many(2, 3, 11)]),
+        "and in larger data": (CERTIFICATE, 2, [many(3, 2, 14), many(4, 3, 18)]),
+    }
     return Exercise(
         "contradictions",
         "def contradictions(tokens, labels): ...",
-        questions,
+        questions_of(cases),
         right=counter(PARTS[name]),
         wrong=mistakes(name),
         unusual={"a matrix": by_matrix(name)},

@@ -1,203 +1,169 @@
-"""What attention costs: keys that pass by, and a bill."""
+"""The cost of attention: keys in pieces, and a bill."""
 
 import math
 import weakref
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import as_numbers, gives
-from selfattn_book.exercises.checking.exercise import Asked, Exercise
-from selfattn_book.properties.answer import YES, Answer, RefusedError, all_of, equal
+from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.properties.answer import YES, Answer
 from selfattn_book.properties.calls import call
 
 Piece = tuple[Tensor, Tensor, Tensor]
-Stream = Callable[..., Any]
-QUERIES, WIDTH, WIDE = 3, 5, 2
+Result = tuple[Tensor, Tensor]
 LENGTHS = (4, 1, 6, 3)
 SECTION = "cost.html#a-softmax-that-never-sees-its-whole-row"
+COLLECTED = "All pieces are collected first."
 
 
-def drawn(size: float = 1.0, hidden: bool = False) -> tuple[Tensor, list[Piece]]:
-    """Return queries and pieces; some may hide themselves from some queries."""
+class Pieces(list[Piece]):
+    """Keys, values and masks, with a brief representation."""
+
+    def __repr__(self) -> str:
+        """Return the number of pieces."""
+        return f"{len(self)} pieces"
+
+
+def case(size: float = 1.0, hidden: bool = False) -> list[Case]:
+    """Return queries and pieces; some pieces may be hidden from some queries."""
     chance = torch.Generator().manual_seed(71)
 
     def draw(*shape: int) -> Tensor:
         return torch.randn(*shape, generator=chance, dtype=torch.float64)
 
-    pieces = []
+    pieces = Pieces()
     for i, n in enumerate(LENGTHS):
-        mask = torch.ones(QUERIES, n, dtype=torch.bool)
+        mask = torch.ones(3, n, dtype=torch.bool)
         if hidden:
-            mask = draw(QUERIES, n) > 0
-            mask[0] = False  # this query sees nothing but the silent key
-            mask[1] &= i > 0  # and this one nothing in the first piece
+            mask = draw(3, n) > 0
+            mask[0] = False  # this query attends to the silent key alone
+            mask[1] &= i > 0  # and this one to nothing in the first piece
         # Later keys are longer, so that later scores are higher.
-        pieces.append((1.5**i * draw(n, WIDTH), draw(n, WIDE), mask))
-    return size * draw(QUERIES, WIDTH), pieces
+        pieces.append((1.5**i * draw(n, 5), draw(n, 2), mask))
+    return [(size * draw(3, 5), pieces)]
 
 
-def whole(pieces: list[Piece]) -> Piece:
-    """Return all pieces as one."""
-    keys, values, masks = zip(*pieces, strict=True)
-    return torch.cat(keys), torch.cat(values), torch.cat(masks, dim=1)
+def passing(stream: Program) -> Program:
+    """Return the program that gets the pieces of a list one by one."""
+    return lambda query, pieces: stream(
+        query, (tuple(part.clone() for part in piece) for piece in pieces)
+    )
 
 
-def right(
-    query: Tensor,
-    pieces: list[Piece],
-    silence: float,
-    *,
-    root: bool = True,
-    divided: bool = False,
-    silent: int = 1,
-) -> tuple[Tensor, Tensor]:
-    """Return context and logarithm of the denominator, in one go; or with a mistake."""
-    key, value, mask = whole(pieces)
-    scale = query.size(-1) ** 0.5
-    scores = (query @ key.mT / (scale if root else 1)).masked_fill(~mask, -math.inf)
-    c = silence / (scale if divided else 1)
-    quiet = torch.full_like(query[:, :1], c).expand(-1, silent)
-    log_total = torch.cat([scores, quiet], dim=1).logsumexp(1)
-    return (scores - log_total[:, None]).exp() @ value, log_total
-
-
-def pass_of(
-    query: Tensor, pieces: list[Piece], silence: float, *, kind: str
-) -> tuple[Tensor, Tensor]:
-    """Return what one pass with a mistake in it makes."""
-    query = query / query.size(-1) ** 0.5
-    highest = torch.full_like(query[:, :1], silence)
-    total = torch.ones_like(highest)
-    mixture = torch.zeros(len(query), pieces[0][1].size(1), dtype=query.dtype)
-    for key, value, mask in pieces:
-        scores = (query @ key.mT).masked_fill(~mask, -math.inf)
-        higher = torch.maximum(highest, scores.amax(-1, keepdim=True))
-        shrink, shares = (highest - higher).exp(), (scores - higher).exp()
-        of_total = torch.ones_like(shrink) if "total" in kind else shrink
-        of_mixture = torch.ones_like(shrink) if "mixture" in kind else shrink
-        if kind == "last":
-            total, mixture = 0 * total, 0 * mixture
-        total = of_total * total + shares.sum(-1, keepdim=True)
-        mixture = of_mixture * mixture + shares @ value
-        highest = higher
+def normalized(highest: Tensor, total: Tensor, mixture: Tensor) -> Result:
+    """Return the context and the logarithm of the denominator, at the end of a pass."""
     return mixture / total, (highest + total.log())[:, 0]
 
 
-def mistakes(
+def online(
     silence: float,
-) -> list[tuple[str, Callable[..., tuple[Tensor, Tensor]]]]:
-    """Return misconceptions, each with what follows from it."""
+    *,
+    root: float = 0.5,
+    silent: float = 1,
+    keep: tuple[float, float] = (1, 1),
+    rise: Program = torch.maximum,
+    base: Program = lambda own, higher: higher,
+    finish: Callable[..., Any] = normalized,
+) -> Program:
+    """Return attention in one pass, or with some wrong parts.
 
-    def bare(query: Tensor, pieces: list[Piece]) -> tuple[Tensor, Tensor]:
-        context, log_total = right(query, pieces, silence)
-        return context, log_total.exp()
+    Args:
+        silence: the score of the silent key.
+        root: the power of the dimension that scores are divided by.
+        silent: the number of silent keys.
+        keep: the powers of the factors by which total and mixture shrink.
+        rise: the new highest score, from the old one and the highest of a piece.
+        base: the score that is subtracted, from the highest of a piece and the new highest.
+        finish: the results, from the highest score, total and mixture.
+    """
 
-    def late(query: Tensor, pieces: list[Piece]) -> tuple[Tensor, Tensor]:
-        key, value, mask = whole(pieces)
-        scores = query @ key.mT / query.size(-1) ** 0.5
-        scores = scores.masked_fill(~mask, -math.inf)
-        highest = scores.amax(1, keepdim=True)
-        shares = (scores - highest).exp()
-        total = shares.sum(1, keepdim=True) + math.exp(silence)
-        return shares @ value / total, (highest + total.log())[:, 0]
+    def stream(query: Tensor, pieces: Iterable[Piece]) -> Any:
+        query = query / query.size(-1) ** root
+        highest = torch.full_like(query[:, :1], silence if silent else -1e30)
+        total, mixture = silent * torch.ones_like(highest), torch.zeros(1)
+        for key, value, mask in pieces:
+            scores = (query @ key.mT).masked_fill(~mask, -math.inf)
+            own = scores.amax(-1, keepdim=True)
+            higher = rise(highest, own)
+            shrink, lower = (highest - higher).exp(), base(own, higher)
+            exponentials = (scores - lower).exp() * (lower - higher).exp()
+            total = shrink ** keep[0] * total + exponentials.sum(-1, keepdim=True)
+            mixture = shrink ** keep[1] * mixture + exponentials @ value
+            highest = higher
+            del key, value, mask
+        return finish(highest, total, mixture)
 
-    def relative(query: Tensor, pieces: list[Piece]) -> tuple[Tensor, Tensor]:
-        key, _, mask = whole(pieces)
-        context, log_total = right(query, pieces, silence)
-        scores = query @ key.mT / query.size(-1) ** 0.5
-        highest = scores.masked_fill(~mask, -math.inf).amax(1)
-        return context, log_total - highest.clamp(min=silence)
-
-    both = partial(pass_of, silence=silence)
-    times = partial(right, silence=silence)
-    return [
-        ("The silent key was forgotten.", partial(times, silent=0)),
-        ("The silent key counts once, not once a piece.", partial(times, silent=4)),
-        ("The silent key's score is not divided.", partial(times, divided=True)),
-        (
-            "Scores are divided by the root of the width.",
-            partial(times, root=False),
-        ),
-        (
-            "By the end the total is relative to the highest score; so must be the silent key.",
-            late,
-        ),
-        (
-            "Only the total has to shrink? The mixture must, too.",
-            partial(both, kind="mixture"),
-        ),
-        (
-            "Only the mixture has to shrink? The total must, too.",
-            partial(both, kind="total"),
-        ),
-        (
-            "What was gathered before must shrink when a higher score comes.",
-            partial(both, kind="total mixture"),
-        ),
-        ("This is the last piece alone.", partial(both, kind="last")),
-        ("The logarithm is missing.", bare),
-        ("The highest score is missing in the logarithm.", relative),
-    ]
+    return stream
 
 
-def streamed(stream: Stream, query: Tensor, pieces: list[Piece]) -> tuple[Tensor, Tensor]:
-    """Return what an answer makes of pieces that pass by, if it may be such a thing."""
-    passing = (tuple(part.clone() for part in piece) for piece in pieces)
-    made = call(stream, query.clone(), passing)
-    if not isinstance(made, tuple | list) or len(made) != 2:
-        got = "None" if made is None else type(made).__name__
-        message = "it must return the context and a logarithm for each query"
-        raise RefusedError(Answer("missing", f"{message}; got {got}."))
-    found = (
-        as_numbers(made[0], "the context"),
-        as_numbers(made[1], "the logarithms"),
+def by_logarithms(silence: float) -> Program:
+    """Return the right program, which keeps means and logarithms."""
+
+    def stream(query: Tensor, pieces: Iterable[Piece]) -> Result:
+        mean, log_total = torch.zeros(1), torch.full_like(query[:, 0], silence)
+        for key, value, mask in pieces:
+            scores = (query @ key.mT / query.size(-1) ** 0.5).masked_fill(~mask, -math.inf)
+            new = torch.logaddexp(log_total, scores.logsumexp(1))
+            mean = mean * (log_total - new).exp()[:, None] + (scores - new[:, None]).exp() @ value
+            log_total = new
+            del key, value, mask, scores
+        return mean, log_total
+
+    return stream
+
+
+def in_32_bits(silence: float) -> Program:
+    """Return the right program in another precision."""
+    return lambda query, pieces: online(silence)(
+        query.float(), ((key.float(), value.float(), mask) for key, value, mask in pieces)
     )
-    shapes = (len(query), pieces[0][1].size(1)), (len(query),)
-    for name, own, shape in zip(("context", "logarithms"), found, shapes, strict=True):
-        if tuple(own.shape) != shape:
-            message = f"the {name} must have shape {shape}; got {tuple(own.shape)}."
-            raise RefusedError(Answer("shape", message))
-    return found
 
 
-def asks(
-    silence: float, part: int, *, size: float = 1.0, hidden: bool = False
-) -> Callable[[Stream], Answer]:
-    """Ask for the context, or for the logarithms."""
+def mistakes(silence: float) -> dict[str, Program | tuple[Program, ...]]:
+    """Return wrong programs by their misconceptions."""
+    late = lambda top, total, mixture: normalized(top, total + math.exp(silence), mixture)  # noqa: E731
+    return {
+        "The silent key was forgotten.": online(silence, silent=0),
+        "The silent key counts once, not once a piece.": online(silence, silent=len(LENGTHS)),
+        "The silent key's score is not divided.": online(silence / 5**0.5),
+        "Scores are divided by the root of the dimension.": online(silence, root=0),
+        "By the end the total is relative to the highest score; so must be the silent key.": (
+            online(silence, silent=0, finish=late)
+        ),
+        "Only the total has to shrink? The mixture must, too.": online(silence, keep=(1, 0)),
+        "Only the mixture has to shrink? The total must, too.": online(silence, keep=(0, 1)),
+        "What was gathered before must shrink when a higher score comes.": (
+            online(silence, keep=(0, 0))
+        ),
+        "This is the last piece alone.": (
+            lambda query, pieces: online(silence, silent=0)(query, [*pieces][-1:])
+        ),
+        "The logarithm is missing.": online(
+            silence, finish=lambda top, total, mixture: (mixture / total, (top.exp() * total)[:, 0])
+        ),
+        "The highest score is missing in the logarithm.": online(
+            silence, finish=lambda top, total, mixture: (mixture / total, total.log()[:, 0])
+        ),
+        "Infinity met infinity: nan.": (
+            online(0, silent=math.exp(silence), rise=lambda highest, own: highest),
+            online(silence, base=lambda own, higher: own),
+        ),
+        COLLECTED: lambda query, pieces: online(silence)(query, [*pieces]),
+    }
 
-    def ask(stream: Stream) -> Answer:
-        query, pieces = drawn(size, hidden)
-        found = streamed(stream, query, pieces)[part]
-        wanted = right(query, pieces, silence)[part]
-        slack = 1e-4 * (1 + float(wanted.abs().max()))
-        if equal(found, wanted, slack):
-            return YES
-        gaps = (found - wanted).abs().nan_to_num(nan=math.inf)
-        gap = float(gaps.max())
-        name = ("the context", "the logarithm of the denominator")[part]
-        no = Answer("mathematics", f"{name} is off by up to {gap:.3g}.")
 
-        def explains(mistake: Callable[..., tuple[Tensor, Tensor]]) -> bool:
-            return equal(found, mistake(query, pieces)[part], slack)
-
-        likely = ((message, partial(explains, other)) for message, other in mistakes(silence))
-        lost = ("Infinity met infinity: nan.", lambda: bool(found.isnan().any()))
-        return no.because(*likely, lost)
-
-    return ask
-
-
-def lets_go(stream: Stream) -> Answer:
-    """Ask whether a piece is free when the one after the next is fetched."""
-    query, pieces = drawn()
+def lets_go(stream: Program) -> Answer:
+    """Check that a piece is free when the one after the next is fetched."""
+    ((query, pieces),) = case()
     refs: list[weakref.ref[Tensor]] = []
     kept: list[int] = []
 
-    def passing() -> Iterator[Piece]:
+    def fetched() -> Iterator[Piece]:
         for i, piece in enumerate([*pieces, *pieces]):
             if i >= 2 and refs[i - 2]() is not None:
                 kept.append(i - 2)
@@ -206,36 +172,45 @@ def lets_go(stream: Stream) -> Answer:
             yield key, value, mask
             del key, value, mask
 
-    call(stream, query, passing())
+    call(stream, query, fetched())
     if len(refs) < 2 * len(pieces):
         message = f"it fetched {len(refs)} of {2 * len(pieces)} pieces."
         return Answer("mathematics", message)
     if not kept:
         return YES
     message = f"piece {kept[0]} was still in memory when piece {kept[0] + 2} was fetched."
-    return Answer("mathematics", message, "All pieces are collected first.")
+    return Answer("mathematics", message, COLLECTED)
 
 
-def of_stream(silence: float) -> list[Asked]:
-    """Return what is asked of a stream."""
+def stream_of(silence: float) -> Exercise:
+    """Return the exercise on attention in one pass."""
 
-    def large(stream: Stream) -> Answer:
-        return all_of(asks(silence, part, size=1e3)(stream) for part in (0, 1))
+    def context(result: Result, *case: Any) -> Tensor:
+        return result[0]
 
-    def blind(stream: Stream) -> Answer:
-        return all_of(asks(silence, part, hidden=True)(stream) for part in (0, 1))
+    def logarithm(result: Result, *case: Any) -> Tensor:
+        return result[1]
 
-    return [
-        Asked("the context is that of attention", asks(silence, 0), SECTION, 2),
-        Asked("the logarithm is that of the denominator", asks(silence, 1), SECTION, 1),
-        Asked("hidden pieces do no harm", blind, SECTION, 1),
-        Asked("large scores do no harm", large, SECTION, 1),
-        Asked("it lets each piece go", lets_go, SECTION, 1),
-    ]
+    return Exercise(
+        "stream",
+        "def stream(query, pieces): ...",
+        [
+            Question("the context is that of attention", SECTION, 2, context, case),
+            Question("the logarithm is that of the denominator", SECTION, 1, logarithm, case),
+            Question("hidden pieces do no harm", SECTION, cases=lambda: case(hidden=True)),
+            Question("large scores do no harm", SECTION, cases=lambda: case(1e3)),
+            Question("it lets each piece go", SECTION, ask=lets_go),
+        ],
+        right=online(silence),
+        wrong=mistakes(silence),
+        unusual={"logarithms": by_logarithms(silence), "in 32 bits": in_32_bits(silence)},
+        returns=("the context", "the logarithms"),
+        via=passing,
+    )
 
 
-def of_bill(numbers: dict[str, Any]) -> list[Asked]:
-    """Return what is asked of a bill."""
+def of_bill(numbers: dict[str, Any]) -> list[Question]:
+    """Return the questions about the bill of a layer."""
     width, heads = numbers["d_model"], numbers["heads"]
     length, cached = numbers["length"], numbers["cached"]
     a, b, c, d = numbers["likes"]
@@ -261,7 +236,7 @@ def of_bill(numbers: dict[str, Any]) -> list[Asked]:
         },
         "share": {
             "This is the other part.": strip / (strip + square),
-            "This is their quotient, not the share of the whole.": square / strip,
+            "This is their quotient, not their part of the whole.": square / strip,
         },
         "table": {
             "Each head has a table of its own.": 2 * length**2,
@@ -272,16 +247,18 @@ def of_bill(numbers: dict[str, Any]) -> list[Asked]:
             "The cache keeps the projections of the keys.": (
                 4 * cached * width**2 + 2 * cached * width
             ),
-            "Each key is met twice: in a score, and in a weighted value.": (
+            "Each key is used twice: in a score, and in a weighted value.": (
                 4 * width**2 + cached * width
             ),
             "The newest token is projected, too.": 2 * cached * width,
-            "A single query asks, so there is no square.": (4 * width**2 + 2 * cached**2 * width),
+            "There is a single query, so there is no square.": (
+                4 * width**2 + 2 * cached**2 * width
+            ),
         },
         "takes_over": {
-            "This is a layer without its feed-forward part.": 2 * width,
-            "This is for a feed-forward part of four times the width.": 6 * width,
-            "It goes there and back: two products.": 3 * width,
+            "This is a layer without its feed-forward network.": 2 * width,
+            "This is for a hidden dimension of four times the width.": 6 * width,
+            "A feed-forward network has two products.": 3 * width,
         },
         "totals": {
             "These are not relative to the highest score.": [a + b, a + b + c + d],
@@ -304,8 +281,7 @@ def of_bill(numbers: dict[str, Any]) -> list[Asked]:
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    asked = of_stream(numbers["silence"])
     return [
-        Exercise("stream", "def stream(query, pieces): ...", asked),
+        stream_of(numbers["silence"]),
         Exercise("bill", "def bill(): ...", of_bill(numbers)),
     ]

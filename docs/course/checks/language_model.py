@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
 from selfattn_book.exercises.checking.results import Case, Program
 
 ONES = torch.ones(7, dtype=torch.int64)
@@ -22,15 +22,15 @@ def case(*tokens: int, seed: int, characters: Tensor = CHARACTERS) -> Case:
     return logits, torch.tensor(tokens), characters
 
 
-# By requirement: its points, and its cases.
-CASES: dict[str, tuple[int, list[Case]]] = {
-    "tokens of one character": (2, [case(0, 3, 1, 6, 4, 2, seed=1, characters=ONES)]),
+CASES: dict[str, tuple[str, int, list[Case]]] = {
+    "tokens of one character": (SECTION, 2, [case(0, 3, 1, 6, 4, 2, seed=1, characters=ONES)]),
     "tokens of several lengths": (
+        SECTION,
         2,
         [case(0, 3, 1, 6, 4, 2, seed=1), case(5, 5, 2, 0, 3, seed=2)],
     ),
-    "a longer answer": (1, [case(*(3 * i % 7 for i in range(20)), seed=3)]),
-    "one token again and again": (1, [case(4, 4, 4, 4, 4, 4, 4, seed=4)]),
+    "a longer answer": (SECTION, 1, [case(*(3 * i % 7 for i in range(20)), seed=3)]),
+    "one token again and again": (SECTION, 1, [case(4, 4, 4, 4, 4, 4, 4, seed=4)]),
 }
 
 
@@ -83,10 +83,7 @@ def bits_of_answer(prompt: int) -> Exercise:
     return Exercise(
         "bits_of_answer",
         "def bits_of_answer(logits, tokens, characters): ...",
-        [
-            Question(message, SECTION, points, cases=lambda cases=cases: cases)  # type: ignore[misc]
-            for message, (points, cases) in CASES.items()
-        ],
+        questions_of(CASES),
         right=surprisal(prompt),
         wrong={
             "These are nats, not bits.": surprisal(prompt, unit=1),

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, questions_of
 from selfattn_book.exercises.checking.results import Program
 
 Case = tuple[Tensor, Tensor, Tensor]
@@ -124,28 +124,18 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     equation = "many-heads.html#the-equation"
     merge = "many-heads.html#cut-and-move-or-scramble"
     query, key, value = case(5, 2, 4, 2)
-    questions = [
-        Question(
-            "with as many keys as queries it is multi-head attention",
-            equation,
-            cases=lambda: [case(1, 2, 3, 3)],
-        ),
-        Question("one head of keys can serve all", equation, cases=lambda: [case(2, 3, 4, 1)]),
-        Question(
-            "groups share as they should",
-            merge,
-            4,
-            cases=lambda: [case(3, 2, 6, 3), case(4, 3, 6, 2)],
-        ),
-        Question(
-            "a single word is no exception", merge, cases=lambda: [(query[:, :, :1], key, value)]
-        ),
-    ]
+    as_many = "with as many keys as queries it is multi-head attention"
+    cases = {
+        as_many: (equation, 1, [case(1, 2, 3, 3)]),
+        "one head of keys can serve all": (equation, 1, [case(2, 3, 4, 1)]),
+        "groups share as they should": (merge, 4, [case(3, 2, 6, 3), case(4, 3, 6, 2)]),
+        "a single word is no exception": (merge, 1, [(query[:, :, :1], key, value)]),
+    }
     return [
         Exercise(
             "grouped",
             "def grouped(query, key, value): ...",
-            questions,
+            questions_of(cases),
             right=attention(share),
             wrong=wrong(share, other),
             unusual={"products over groups": by_einsum(numbers["sharing"])},

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
 from selfattn_book.exercises.checking.results import Case, Program
 
 Order = Literal["little", "big"]
+FILE = "modern.html#what-is-in-a-file-of-weights"
 DTYPES = {"little": "<f4", "big": ">f4"}
 
 
@@ -70,31 +71,27 @@ def unpacked(length: int, order: Order) -> Program:
 
 def read_a_tensor(length: int, order: Order) -> Exercise:
     """Return the exercise on reading a file."""
-    section = "modern.html#what-is-in-a-file-of-weights"
 
     def case(seed: int, name: str, spaces: int = 0, **shapes: tuple[int, ...]) -> Case:
         chance = torch.Generator().manual_seed(seed)
         tensors = {key: torch.randn(shape, generator=chance) for key, shape in shapes.items()}
         return file_of(tensors, length, order, spaces), name
 
-    cases = {
-        "a vector is read": [case(1, "x", x=(5,))],
-        "a matrix has its shape": [case(2, "x", x=(2, 3)), case(3, "x", x=(3, 1, 4))],
-        "one of several is found": [
-            case(4, "w", z=(2, 2), w=(3, 2), a=(4,)),
-            case(5, "a", z=(2,), a=(2, 2)),
-        ],
-        "spaces behind the text are skipped": [case(6, "x", 5, x=(2, 3))],
+    cases: dict[str, tuple[str, int, list[Case]]] = {
+        "a vector is read": (FILE, 2, [case(1, "x", x=(5,))]),
+        "a matrix has its shape": (FILE, 2, [case(2, "x", x=(2, 3)), case(3, "x", x=(3, 1, 4))]),
+        "one of several is found": (
+            FILE,
+            2,
+            [case(4, "w", z=(2, 2), w=(3, 2), a=(4,)), case(5, "a", z=(2,), a=(2, 2))],
+        ),
+        "spaces behind the text are skipped": (FILE, 1, [case(6, "x", 5, x=(2, 3))]),
     }
-    points = (2, 2, 2, 1)
     other = DTYPES["big" if order == "little" else "little"]
     return Exercise(
         "read",
         "def read(data, name): ...",
-        [
-            Question(message, section, number, cases=lambda cases=cases: cases)  # type: ignore[misc]
-            for (message, cases), number in zip(cases.items(), points, strict=True)
-        ],
+        questions_of(cases),
         right=reader(length, order),
         wrong={
             "Offsets count from the end of the text, not from the beginning of the file.": (

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, questions_of
 from selfattn_book.exercises.checking.results import Program
 from selfattn_book.masks import causal_mask
 from selfattn_book.positions import sinusoidal_encoding
@@ -95,15 +95,9 @@ def trying(law: str, orders: list[Tensor], close: float = 1e-4) -> Program:
 
     def keeps(model: Model, x: Tensor) -> bool:
         before = model(x)
-        return all(
-            torch.allclose(
-                model(x[order]),
-                before[order] if law == "equivariant" else before,
-                0,
-                close,
-            )
-            for order in orders
-        )
+        wanted = [before[order] if law == "equivariant" else before for order in orders]
+        pairs = zip(orders, wanted, strict=True)
+        return all(torch.allclose(model(x[order]), right, 0, close) for order, right in pairs)
 
     return keeps
 
@@ -155,50 +149,36 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     chance = torch.Generator().manual_seed(3)
     many = [torch.randperm(7, generator=chance) for _ in range(15)]
 
-    def asked(message: str, section: str, points: int, *names: str) -> Question:
-        return Question(message, f"order.html#{section}", points, cases=lambda: models(law, *names))
-
-    blind = "which-bugs-does-a-shuffle-find"
-    questions = [
-        asked(
-            "models that keep the law pass",
-            "the-theorem-and-its-proof",
+    blind = "order.html#which-bugs-does-a-shuffle-find"
+    names = {
+        "models that keep the law pass": (
+            "order.html#the-theorem-and-its-proof",
             2,
-            "a network for each word",
-            "a model that forgets its input",
-            "positions",
+            ("a network for each word", "a model that forgets its input", "positions"),
         ),
-        asked(
-            "rounding is no violation",
-            "a-law-is-a-test",
+        "rounding is no violation": (
+            "order.html#a-law-is-a-test",
             1,
-            "attention in 32 bits",
-            "large numbers in 32 bits",
-            "positions",
+            ("attention in 32 bits", "large numbers in 32 bits", "positions"),
         ),
-        asked(
-            "positions and masks are found",
-            "two-ways-to-let-the-order-in",
+        "positions and masks are found": (
+            "order.html#two-ways-to-let-the-order-in",
             2,
-            "positions",
-            "a causal mask",
+            ("positions", "a causal mask"),
         ),
-        asked("one special position is found", blind, 1, "place 0", "place 2", "place 6"),
-        asked(
-            "neighbors and halves are found",
+        "one special position is found": (blind, 1, ("place 0", "place 2", "place 6")),
+        "neighbors and halves are found": (
             blind,
             2,
-            "a ring",
-            "a ring, one way",
-            "far from the middle",
-            "halves",
+            ("a ring", "a ring, one way", "far from the middle", "halves"),
         ),
-    ]
+    }
+    cases = {message: (page, n, models(law, *kept)) for message, (page, n, kept) in names.items()}
     return [
         Exercise(
             "keeps_the_law",
             "def keeps_the_law(model, x): ...",
-            questions,
+            questions_of(cases),
             right=trying(law, many),
             wrong=wrong_tests(law, many),
             unusual={"permutation matrices": by_matrices(law)},

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
 from selfattn_book.exercises.checking.results import Program
 
-Case = tuple[Tensor, int]
+FORMULA, AFTER = "positions.html#the-formula", "positions.html#what-came-after"
 
 
-def case(seed: int, start: int, *shape: int) -> Case:
+def case(seed: int, start: int, *shape: int) -> tuple[Tensor, int]:
     """Return vectors, and the position of the first one."""
     chance = torch.Generator().manual_seed(seed)
     return torch.randn(*shape, generator=chance, dtype=torch.float64), start
@@ -41,13 +41,7 @@ def angles(x: Tensor, start: int, base: float, exponent: float = 2.0) -> Tensor:
 
 
 def turn(
-    base: float,
-    pairs: str,
-    put_as: str = "",
-    *,
-    exponent: float = 2.0,
-    sign: float = 1.0,
-    shift: int = 0,
+    base: float, pairs: str, put_as: str = "", *, exponent: float = 2, sign: int = 1, shift: int = 0
 ) -> Program:
     """Return a rotation, put together from parts."""
 
@@ -82,11 +76,11 @@ def wrong_rotations(base: float, pairs: str) -> dict[str, Program]:
         "The pairs are formed the other way, and put back as they should be.": (
             turn(base, other, pairs)
         ),
-        "It is rotated the other way round.": turn(base, pairs, sign=-1.0),
+        "It is rotated the other way round.": turn(base, pairs, sign=-1),
         "The base is 10000 here, not yours.": turn(10000.0, pairs),
-        "Pair i has the exponent −2i/D.": turn(base, pairs, exponent=1.0),
-        "Later pairs rotate more slowly, not faster.": turn(base, pairs, exponent=-2.0),
-        "All pairs rotate at one speed.": turn(base, pairs, exponent=0.0),
+        "Pair i has the exponent −2i/D.": turn(base, pairs, exponent=1),
+        "Later pairs rotate more slowly, not faster.": turn(base, pairs, exponent=-2),
+        "All pairs rotate at one speed.": turn(base, pairs, exponent=0),
         "The position of the first vector was ignored.": lambda x, start: right(x, 0),
         "Positions are counted from 0.": turn(base, pairs, shift=1),
         "The second entry was made from the first one's new value.": in_place,
@@ -122,34 +116,21 @@ def by_swapped_copy(base: float, pairs: str) -> Program:
 
 def rotate(base: float, pairs: str) -> Exercise:
     """Return the exercise on rotated queries and keys."""
-    after = "positions.html#what-came-after"
-    questions = [
-        Question(
-            "one pair of columns rotates like the hand of a clock",
-            "positions.html#a-shift-is-a-rotation",
+    hand = "positions.html#a-shift-is-a-rotation"
+    cases = {
+        "one pair of columns rotates like the hand of a clock": (hand, 2, [case(1, 0, 5, 2)]),
+        "each pair has its own speed": (FORMULA, 3, [case(2, 0, 4, 6)]),
+        "it begins at the position that is given": (
+            AFTER,
             2,
-            cases=lambda: [case(1, 0, 5, 2)],
+            [case(3, 9, 3, 4), case(4, 100, 1, 6)],
         ),
-        Question(
-            "each pair has its own speed",
-            "positions.html#the-formula",
-            3,
-            cases=lambda: [case(2, 0, 4, 6)],
-        ),
-        Question(
-            "it begins at the position that is given",
-            after,
-            2,
-            cases=lambda: [case(3, 9, 3, 4), case(4, 100, 1, 6)],
-        ),
-        Question(
-            "it works for all heads and sentences", after, cases=lambda: [case(5, 2, 2, 3, 5, 8)]
-        ),
-    ]
+        "it works for all heads and sentences": (AFTER, 1, [case(5, 2, 2, 3, 5, 8)]),
+    }
     return Exercise(
         "rotate",
         "def rotate(x, start): ...",
-        questions,
+        questions_of(cases),
         right=turn(base, pairs),
         wrong=wrong_rotations(base, pairs),
         unusual={
@@ -172,8 +153,8 @@ def width_for(places: int, turn: float = 2 * math.pi, last: int = 2) -> int:
 def on_paper(numbers: dict[str, Any]) -> list[Question]:
     """Return the questions about two clocks."""
     k, places = numbers["steps"], numbers["places"]
+    degree, slower = math.radians(k), math.cos(k) + math.cos(k / 100)
     product = math.cos(k) + math.cos(k / 10)
-    degrees = math.cos(math.radians(k)) + math.cos(math.radians(k / 10))
     wanted = {
         "product": product,
         "distance": math.sqrt(4 - 2 * product),
@@ -183,16 +164,13 @@ def on_paper(numbers: dict[str, Any]) -> list[Question]:
     }
     wrong: dict[str, dict[str, Any]] = {
         "product": {
-            "These are degrees; angles are in radians.": degrees,
-            "The base is 100, so the slow clock has the speed 1/10.": math.cos(k)
-            + math.cos(k / 100),
+            "These are degrees; angles are in radians.": math.cos(degree) + math.cos(degree / 10),
+            "The base is 100, so the slow clock has the speed 1/10.": slower,
             "These are sines; the product leaves cosines.": math.sin(k) + math.sin(k / 10),
         },
         "distance": {
             "The root is missing.": 4 - 2 * product,
-            "Each row has the squared length 2, one for each clock.": math.sqrt(
-                abs(2 - 2 * product)
-            ),
+            "Each row has the squared length 2, one for each clock.": abs(2 - 2 * product) ** 0.5,
             "The product is subtracted twice.": math.sqrt(4 - product),
         },
         "turn": {
@@ -206,8 +184,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Question]:
         },
         "width": {"A clock takes two columns; an even width is asked for.": width_for(places) - 1},
     }
-    formula = "positions.html#the-formula"
-    return gives(wanted, wrong, formula, points={"width": 2})
+    return gives(wanted, wrong, FORMULA, points={"width": 2})
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, questions_of
 from selfattn_book.exercises.checking.results import Program
 
 Case = tuple[Tensor, Tensor, Tensor]
@@ -101,30 +101,18 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     score = numbers["silence"]
     equation = "query-key-value.html#the-equation"
     search = "query-key-value.html#like-a-search-but-never-empty"
-    questions = [
-        Question("the silent key takes its weight", search, 2, cases=lambda: [case(1, 2, 3, 4, 2)]),
-        Question(
-            "also for other sizes",
-            equation,
-            2,
-            cases=lambda: [case(2, 5, 2, 7, 3), case(3, 1, 1, 3, 3)],
-        ),
-        Question("and for batches", equation, cases=lambda: [case(4, 4, 3, 5, 2, lead=(2, 3))]),
-        Question(
-            "large scores leave no weight for the silent key",
-            search,
-            2,
-            cases=lambda: [same_sign(1.0)],
-        ),
-        Question(
-            "where nothing fits, the context is zero", search, cases=lambda: [same_sign(-1.0)]
-        ),
-    ]
+    cases = {
+        "the silent key takes its weight": (search, 2, [case(1, 2, 3, 4, 2)]),
+        "also for other sizes": (equation, 2, [case(2, 5, 2, 7, 3), case(3, 1, 1, 3, 3)]),
+        "and for batches": (equation, 1, [case(4, 4, 3, 5, 2, lead=(2, 3))]),
+        "large scores leave no weight for the silent key": (search, 2, [same_sign(1.0)]),
+        "where nothing fits, the context is zero": (search, 1, [same_sign(-1.0)]),
+    }
     return [
         Exercise(
             "attend_or_not",
             "def attend_or_not(query, key, value): ...",
-            questions,
+            questions_of(cases),
             right=with_silence(score),
             wrong=wrong(score),
             unusual={"a zero value for the silent key": with_zero_value(score)},

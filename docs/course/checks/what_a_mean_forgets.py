@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
 from selfattn_book.exercises.checking.results import Program
 
 Case = tuple[Tensor, Tensor]
+LOGIT = "what-a-mean-forgets.html#one-logit-two-labels"
 Look = Callable[[list[int]], Hashable]
 
 
@@ -114,28 +115,23 @@ def least_loss(place: int) -> Exercise:
     """Return the exercise on the least loss."""
     base = [0, 1, 2]
     twin = swapped(base, place)
-    told_apart = [case((base, 1), ([1, 2, 0], 0), ([3, 4, 0], 1))]
+    told_apart = case((base, 1), ([1, 2, 0], 0), ([3, 4, 0], 1))
     even = [case((base, 1), (twin, 0), ([3, 3, 3], 1)), case((base, 0), (base, 1))]
     uneven = [
         case((base, 1), (twin, 1), (base, 1), (twin, 0), ([4, 4, 3], 0)),
         case((base, 0), (twin, 1), (twin, 0), ([4, 4, 3], 0), ([4, 4, 3], 1)),
     ]
-    section = "what-a-mean-forgets.html#one-logit-two-labels"
+    cases = {
+        "sentences that differ cost nothing": (LOGIT, 1, [told_apart]),
+        "an even contradiction has its price": (LOGIT, 2, even),
+        "so has an uneven one": (LOGIT, 2, uneven),
+        "a bag counts its words": (LOGIT, 1, [case(*_counts(place))]),
+        "it holds for many sentences with copies": (LOGIT, 2, [many(1), many(2)]),
+    }
     return Exercise(
         "least_loss",
         "def least_loss(tokens, labels): ...",
-        [
-            Question("sentences that differ cost nothing", section, cases=lambda: told_apart),
-            Question("an even contradiction has its price", section, 2, cases=lambda: even),
-            Question("so has an uneven one", section, 2, cases=lambda: uneven),
-            Question("a bag counts its words", section, cases=lambda: [case(*_counts(place))]),
-            Question(
-                "it holds for many sentences with copies",
-                section,
-                2,
-                cases=lambda: [many(1), many(2)],
-            ),
-        ],
+        questions_of(cases),
         right=loss_of(view_of(place)),
         wrong=wrong_losses(place),
         unusual={"PyTorch's loss": by_cross_entropy(place)},
@@ -157,13 +153,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Question]:
     a, b, c = numbers["ones"], numbers["zeros"], numbers["others"]
     loss, logit = entropy([1] * a + [0] * b), math.log(a / b)
     floor = loss * (a + b) / (a + b + c)
-    wanted = {
-        "logit": logit,
-        "margins": [logit, -logit],
-        "loss": loss,
-        "floor": floor,
-        "errors": b,
-    }
+    wanted = {"logit": logit, "margins": [logit, -logit], "loss": loss, "floor": floor, "errors": b}
     wrong: dict[str, dict[str, Any]] = {
         "logit": {
             "This is the probability; the logit is another number.": a / (a + b),
@@ -190,7 +180,7 @@ def on_paper(numbers: dict[str, Any]) -> list[Question]:
             "The other answer makes fewer errors.": a,
         },
     }
-    return gives(wanted, wrong, "what-a-mean-forgets.html#one-logit-two-labels")
+    return gives(wanted, wrong, LOGIT)
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

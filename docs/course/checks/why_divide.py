@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
 from selfattn_book.exercises.checking.results import Program
 
 Numbers = list[float]
@@ -81,21 +81,16 @@ def right_divisor(p: float) -> Exercise:
     """Return the exercise on the divisor that is right."""
     section = "why-divide.html#the-variance-of-a-score"
     conditions = "why-divide.html#which-conditions-does-the-root-rest-on"
-    questions = [
-        Question(
-            "it is right for coins, which are dropped sometimes",
-            section,
-            2,
-            cases=lambda: CASES["coins"],
-        ),
-        Question("for values with other chances", section, 2, cases=lambda: CASES["uneven"]),
-        Question("for means that are not 0", conditions, 2, cases=lambda: CASES["means"]),
-        Question("for all distributions", conditions, 2, cases=lambda: CASES["more"]),
-    ]
+    cases = {
+        "it is right for coins, which are dropped sometimes": (section, 2, CASES["coins"]),
+        "for values with other chances": (section, 2, CASES["uneven"]),
+        "for means that are not 0": (conditions, 2, CASES["means"]),
+        "for all distributions": (conditions, 2, CASES["more"]),
+    }
     return Exercise(
         "right_divisor",
         "def right_divisor(query_values, query_chances, key_values, key_chances, width): ...",
-        questions,
+        questions_of(cases),
         right=divisor(1 / (1 - p)),
         wrong=wrong_divisors(p),
         unusual={"listing all cases": by_listing(p)},

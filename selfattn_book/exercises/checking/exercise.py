@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from textwrap import fill
 from typing import Any
 
@@ -145,6 +146,14 @@ class Report:
         return "\n".join(
             fill(line, WIDTH, subsequent_indent=7 * " ", break_on_hyphens=False) for line in lines
         )
+
+
+def questions_of(table: Mapping[str, tuple[str, int, Sequence[Case]]]) -> list[Question]:
+    """Return questions that compare all, by requirement: the section, the points and the cases."""
+    return [
+        Question(message, section, points, cases=partial(list, cases))
+        for message, (section, points, cases) in table.items()
+    ]
 
 
 def checker(exercises: Sequence[Exercise]) -> Callable[..., bool]:
