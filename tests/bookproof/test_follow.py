@@ -19,7 +19,6 @@ def test_pages_follow_others_though_nobody_has_touched_them(built):
     built.edit("docs/word.md", "The sentence ends", "A sentence ends")
     built.edit("docs/word.md", "draw a line", "draw a long line")
     built.edit("docs/word.md", "Will it fail?", "Will it stop?")
-    built.edit("docs/word.md", "file_format:", "key_figure: a-line\nfile_format:")
     built.edit("docs/promise.md", "halve a number, and double it", "do as you like")
     built.edit("docs/promise.md", "A **dyad**", "A **couple**")
     built.edit("CHANGELOG.md", "The first pages.", "The very first pages.")
@@ -27,7 +26,6 @@ def test_pages_follow_others_though_nobody_has_touched_them(built):
     cover = built.html("index")
     assert words(ledger(built)[1][0][0]) == "A sentence ends with a full stop."
     assert chapters(built)["word"].startswith("2 A word Draw a long line.")
-    assert "M0 4h120" in cover.partition('class="thumbnail"')[2], "a chapter names its key figure"
     assert "you can do as you like." in cover
     assert "The very first pages." in built.html("changes")
     script = built.made("sections.js").read_text("utf-8")

@@ -46,7 +46,6 @@ EDITS = [
     ),
     ("docs/index.md", "number word\n", "number wordy\n", "syllabus: 'wordy' must be a chapter"),
     ("docs/index.md", "data\n", "data\nfaults\n", ""),
-    ("docs/number.md", "file_f", "key_figure: lost\nfile_f", "no figure is called 'lost'"),
     (
         "docs/number.md",
         "(b) 84",

@@ -334,7 +334,7 @@ def test_each_thing_is_named_and_not_counted(site):
         "word#fig-short-line",
         "word#predict-failure",  # a name that was given
         "word#predict-how-many-lines-does-this-print",
-        "word#quiz-of-words",  # and another one
+        "word#quiz-what-does-d-print-as-b",
     }
     assert promised(site, "number") == {
         "number#claim-double-is-even",

@@ -1,8 +1,8 @@
 """Give what readers refer to an address that lasts, and notice when one is lost.
 
 Exercises, equations, figures, claims and listings are named by their authors or by what they show.
-A prediction and a question of a quiz have the first words of what they ask as their name, or one
-that is given: `:name: predict-name` in `{predict}`, and a target `(quiz-name)=` above a question.
+A prediction and a question of a quiz have the first words of what they ask as their name; a prediction
+may have another one, as in `:name: predict-name`.
 
 `bookproof_addresses` names a file beside `conf.py` that lists all addresses once promised. One that
 the site has no longer, and that no redirect leads from, fails the build. With

@@ -34,6 +34,7 @@ COMMA = re.compile(r",(?![^(]*\))")
 CHOICE = re.compile(r":(?:not|is|where|has)\((?:[^()]|\([^()]*\))*\)")
 CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
 MODE = re.compile(r'html(?:\[data-theme="?(light|dark)"?\]|:not\(\[data-theme\]\))\s*(.*)')
+COLOR = re.compile(r".*color.*|background|fill")
 FACT = re.compile(r"([\w-]+)\s*:\s*((?:[^;()]|\([^)]*\))+)")
 
 
@@ -46,7 +47,11 @@ def make_lean(app: Sphinx, error: Exception | None) -> None:
     if missing := [name for name in MUST_BE if not (static / name).is_file()]:
         LOGGER.warning("the theme's files are not made lean: %s is not there", missing[0])
         return
-    pages = [page.read_text("utf-8") for page in pages_of(site)]
+    pages = [
+        page.read_text("utf-8")
+        for page in site.rglob("*.html")
+        if "_static" not in page.parts  # templates
+    ]
     remove(static, pages)
     words = words_of(pages, static.rglob("*.js"))
     for sheet in (file for pattern in SHEETS for file in static.glob(pattern)):
@@ -60,10 +65,6 @@ def uses_theme(app: Sphinx) -> bool:
     return isinstance(builder, StandaloneHTMLBuilder) and any(
         Path(folder).name == THEME for folder in builder.theme.get_theme_dirs()
     )
-
-
-def pages_of(site: Path) -> Iterator[Path]:
-    return (page for page in site.rglob("*.html") if "_static" not in page.parts)
 
 
 def remove(static: Path, pages: list[str]) -> None:
@@ -150,13 +151,10 @@ def pairs(sides: dict[str, dict[str, str]]) -> str:
     facts = [
         f"{name}:{value}" if value == dark[name] else f"{name}:light-dark({value},{dark[name]})"
         for name, value in light.items()
-        if value == dark.get(name) or (name in dark and is_colour(name))
+        if value == dark.get(name)
+        or (name in dark and COLOR.fullmatch(name) and name != "color-scheme")
     ]
     return f"{{{';'.join(facts)}}}\n"
-
-
-def is_colour(name: str) -> bool:
-    return ("color" in name and name != "color-scheme") or name in ("background", "fill")
 
 
 def setup(app: Sphinx) -> None:
