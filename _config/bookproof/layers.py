@@ -1,8 +1,4 @@
-"""``{layers}``: the floors of a package, drawn from the contract that its imports are held to.
-
-The contract is the first of type ``layers`` that import-linter finds in ``pyproject.toml``. A floor
-may import what lies below it. What a module is for is the first line of its docstring.
-"""
+"""``{layers}``: draw the layers of a package, from the contract that import-linter checks."""
 
 import ast
 import re

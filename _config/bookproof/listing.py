@@ -1,8 +1,4 @@
-"""``{listing}``: show one object of the package, as tested, without its docstring.
-
-The chapter explains and the reference documents; the listing is the code that runs.
-A page that shows a listing is read again whenever the file of the listing changes.
-"""
+"""``{listing}``: show one object of the package, as tested, without its docstring."""
 
 import ast
 import inspect

@@ -1,8 +1,7 @@
-"""What the reference names of other packages is neither looked through nor looked for.
+"""Neither look through nor look for what the reference names of other packages.
 
-autodoc would read the source of every class that one of the package inherits from, for comments on
-attributes that no page shows. And names that cannot lead anywhere would be compared with those of
-all objects, one by one.
+autodoc would read the source of every base class, and names that cannot lead anywhere would be
+compared with those of all objects, one by one.
 """
 
 import re

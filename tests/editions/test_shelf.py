@@ -61,35 +61,29 @@ def test_the_lists_at_the_root_and_in_each_edition_lead_to_each(archive, tmp_pat
     assert "one alone" not in listed
 
 
-def test_where_no_address_is_known_there_is_no_list(archive, tmp_path):
-    stand([archive("0.1", **{"editions.html": None})], tmp_path / "public")
-    assert not (tmp_path / "public" / "editions.html").exists()
-
-
 def test_what_stood_there_is_replaced_as_a_whole(archive, tmp_path):
     public = tmp_path / "public"
     stand([archive("0.1", **{"gone.html": ""})], public)
-    stand([archive("0.2")], public)
-    assert not (public / "gone.html").exists()
-    assert not (public / "v0.1").exists()
+    stand([archive("0.2", **{"editions.html": None})], public)
+    for name in ("gone.html", "v0.1", "editions.html"):  # where no address is known, no list is
+        assert not (public / name).exists()
+
+
+CARDLESS = {"edition.json": None}
 
 
 @pytest.mark.parametrize(
-    ("versions", "said"),
+    ("versions", "files", "said"),
     [
-        ([], "a shelf holds at least one edition"),
-        (["0.1", "0.1"], r"got 0\.1 twice"),
+        ([], {}, "a shelf holds at least one edition"),
+        (["0.1", "0.1"], {}, r"got 0\.1 twice"),
+        (["0.1"], CARDLESS, r"site-0\.1 0\.tar\.gz has none"),
     ],
 )
-def test_what_cannot_stand_is_refused_and_nothing_changes(archive, tmp_path, versions, said):
+def test_what_cannot_stand_is_refused_and_nothing_changes(archive, tmp_path, versions, files, said):
     public = tmp_path / "public"
     stand([archive("0.0")], public)
-    sites = [archive(version, f" {place}") for place, version in enumerate(versions)]
+    sites = [archive(version, f" {n}", **files) for n, version in enumerate(versions)]
     with pytest.raises(ValueError, match=said):
         stand(sites, public)
     assert read(public, "index.html") == "0.0"
-
-
-def test_an_archive_that_is_no_site_is_named(archive, tmp_path):
-    with pytest.raises(ValueError, match=r"site-0\.1\.tar\.gz has none"):
-        stand([archive("0.1", **{"edition.json": None})], tmp_path / "public")

@@ -1,12 +1,7 @@
 """Give what readers refer to an address that lasts, and notice when one is lost.
 
-Exercises, equations, figures, claims and listings are named by their authors or by what they show.
-A prediction and a question of a quiz have the first words of what they ask as their name; a prediction
-may have another one, as in `:name: predict-name`.
-
-`bookproof_addresses` names a file beside `conf.py` that lists all addresses once promised. One that
-the site has no longer, and that no redirect leads from, fails the build. With
-`-D bookproof_note_addresses=1` a build adds its new ones, and drops those that are redirected.
+A prediction and a question of a quiz are named by the first words of what they ask; a prediction may
+have another name. Everything else is named by its author or by what it shows.
 """
 
 import re

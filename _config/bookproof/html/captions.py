@@ -1,8 +1,6 @@
 """``{caption}``: make the picture of the cell above a numbered figure with a name.
 
-The caption stands in the text and not among the options of the cell: it may hold formulas and
-citations, and whoever improves its wording does not make the chapter run again.
-A picture that a cell computes and nobody describes fails a strict build.
+It stands in the text, where it may hold formulas and citations, and its wording is in no page's key.
 """
 
 from docutils import nodes

@@ -1,7 +1,5 @@
-"""Build a book for whom it is meant: with solutions, without them, or with notes for who teaches it.
+"""Build a book with solutions, for students without them, or for instructors with their notes.
 
-`bookproof_edition` is empty, and the book has its solutions; `students`, and it has none; or
-`instructors`, and it also has what stands between `:::{instructors}` and `:::`.
 Cells run in every edition, and numbers and addresses are the same in all.
 """
 

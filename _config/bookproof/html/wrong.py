@@ -1,8 +1,4 @@
-"""Give code that is wrong on purpose a look of its own.
-
-The rule of such a book: whatever is wrong on purpose has a name that begins with ``broken``.
-The lines that define it are marked, and their cell says so in words.
-"""
+"""Mark code that is wrong on purpose: the lines that define a name that begins with ``broken``."""
 
 import ast
 

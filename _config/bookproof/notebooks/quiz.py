@@ -1,8 +1,4 @@
-"""Read the questions of a quiz off a page, with its options, and why each is right or wrong.
-
-They are written beside the site, as Markdown whose references have their numbers, for a program
-that makes of them what a learning platform takes in.
-"""
+"""Write the questions of a quiz beside the site, as Markdown, with their options and reasons."""
 
 import json
 import re
