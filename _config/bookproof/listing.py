@@ -45,10 +45,7 @@ class Listing(SphinxDirective):
         target = self.arguments[0]
         try:
             thing = pkgutil.resolve_name(target)
-            source, file = (
-                source_without_docstring(thing),
-                inspect.getsourcefile(thing),
-            )
+            source, file = (source_without_docstring(thing), inspect.getsourcefile(thing))
         except (ImportError, AttributeError, TypeError, ValueError) as error:
             raise self.error(f"listing: there is no {target!r} to show ({error})") from error
         self.env.note_dependency(str(file))

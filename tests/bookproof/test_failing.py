@@ -94,10 +94,7 @@ def test_results_that_cannot_be_written_fail_the_build(built):
 
 
 def test_one_build_waits_for_the_other(built):
-    with (
-        FileLock(built.root / "_build" / ".jupyter_cache.lock") as lock,
-        built.start() as process,
-    ):
+    with FileLock(built.root / "_build" / ".jupyter_cache.lock") as lock, built.start() as process:
         wait_until(lambda: "Another build is at work" in built.log.read_text())
         lock.release()
     assert process.exitcode == 0

@@ -26,10 +26,7 @@ def example(home):
 
 @pytest.mark.parametrize(
     ("conf", "page", "claim"),
-    [
-        (CONF, PAGE, "The sum of the first "),
-        (CONF + PACKAGE, PACKAGE_PAGE, "The answer is even."),
-    ],
+    [(CONF, PAGE, "The sum of the first "), (CONF + PACKAGE, PACKAGE_PAGE, "The answer is even.")],
     ids=["without a package", "with one"],
 )
 def test_the_examples_of_the_readme_are_built_strictly(example, conf, page, claim):

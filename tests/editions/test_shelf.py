@@ -18,11 +18,7 @@ def archive(tmp_path):
         site = tmp_path / f"site of {version}{name}"
         site.mkdir()
         card = json.dumps({"version": version, "date": "2026-05-04"})
-        texts = {
-            "edition.json": card,
-            "index.html": version,
-            "editions.html": LIST,
-        } | files
+        texts = {"edition.json": card, "index.html": version, "editions.html": LIST} | files
         for file, text in texts.items():
             if text is not None:
                 (site / file).write_text(text, "utf-8")

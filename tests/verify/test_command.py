@@ -81,8 +81,7 @@ def patiently(file):
 
 
 @pytest.mark.parametrize(
-    ("jobs", "printed"),
-    [(1, ["one", "two"]), pytest.param(2, ["one"], marks=pytest.mark.weekly)],
+    ("jobs", "printed"), [(1, ["one", "two"]), pytest.param(2, ["one"], marks=pytest.mark.weekly)]
 )
 def test_what_has_come_is_printed_and_kept_when_interrupted(waiting, jobs, printed):
     """One page after the other, each check is printed before the next begins."""
@@ -242,11 +241,7 @@ def test_what_was_recorded_of_other_code_is_dropped(book, tmp_path, capsys):
 
 def test_only_what_is_not_on_record_runs_again(book, tmp_path, capsys):
     file = tmp_path / "record.json"
-    pages = {
-        "a": cell("one", "1"),
-        "b": cell("two", "assert 1 == 2"),
-        "c": "Words.",
-    }
+    pages = {"a": cell("one", "1"), "b": cell("two", "assert 1 == 2"), "c": "Words."}
     book(**pages)
     again = ["--first-seed", "5", "--not-in", str(file)]
     assert main([*again, "--record", str(file)]) == 1  # of an empty record
