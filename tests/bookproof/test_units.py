@@ -9,12 +9,11 @@ import pytest
 from bookproof import others
 from bookproof.html.citing import Cited, in_bibtex, in_words
 from bookproof.html.edition import list_editions, written
-from bookproof.html.folds import name
+from bookproof.html.folds import name, wrong_lines
 from bookproof.html.formulas import names, plain
 from bookproof.html.lean import lean, words_of
 from bookproof.html.minutes import deeper, exercises, main, minutes
 from bookproof.html.opening import first_sentences
-from bookproof.html.wrong import wrong_lines
 from bookproof.layers import as_text, read_floors
 from bookproof.listing import caption_of, source_without_docstring
 from bookproof.notebooks.markdown import block, line

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -11,13 +12,25 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from .circumstances import circumstances
 from .keys import digest, fingerprint, meanings, modules_reached
 
 Parts = dict[str, str]
 CODE = {".py", ".pyc"}
 RECORDER = "bookproof.verify.recorder"  # transforms every cell
 KEPT = "keys.json"  # beside the doctrees
+# The last digits of a sum depend on the number of threads, the order of a set on the seed;
+# and a library that is loaded before its kernel has to know where figures will go.
+# Without assertions, every check would hold.
+ENVIRONMENT = {
+    "MKL_NUM_THREADS": "1",
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONOPTIMIZE": "",
+}
+# Variables that begin so tell the libraries how to compute.
+ARITHMETIC = re.compile(r"(ATEN|BLIS|DNNL|KMP|MKL|NPY|OMP|ONEDNN|OPENBLAS|PYTORCH|TORCH)_")
 
 
 @dataclass(frozen=True)
@@ -78,6 +91,12 @@ def data_named(root: Path, modules: Iterable[Path]) -> list[Path]:
 def data_files(root: Path) -> list[Path]:
     found = (Path(folder, name) for folder, _, names in os.walk(root) for name in names)
     return sorted(file for file in found if file.suffix not in CODE)
+
+
+def circumstances() -> dict[str, str]:
+    """Return the variables of the environment that may change what a cell computes."""
+    given = {name: value for name, value in os.environ.items() if ARITHMETIC.match(name)}
+    return dict(sorted({**given, **ENVIRONMENT}.items()))
 
 
 @cache

@@ -7,9 +7,9 @@ from sphinx.config import Config
 
 ASSETS = Path(__file__).parents[1] / "assets"
 PARTS = (
-    *("addresses", "boxes", "captions", "changes", "citing", "cover", "edition", "editions"),
-    *("elements", "folds", "lean", "mathematics", "minutes", "needed", "numbers", "outward"),
-    *("pictures", "previews", "questions", "redirects", "route", "search", "sidebar", "wrong"),
+    *("addresses", "boxes", "changes", "citing", "cover", "edition", "elements", "figures"),
+    *("folds", "lean", "mathematics", "minutes", "numbers", "outward", "previews"),
+    *("questions", "redirects", "route", "search", "sidebar"),
 )
 
 

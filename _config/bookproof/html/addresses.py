@@ -121,7 +121,7 @@ def moved(app: Sphinx, promised: set[str], there: set[str]) -> set[str]:
 
 
 def setup(app: Sphinx) -> None:
-    for part in ("editions", "elements", "redirects"):
+    for part in ("edition", "elements", "redirects"):
         app.setup_extension(f"{__package__}.{part}")
     app.add_config_value("bookproof_addresses", "", "", str)
     app.add_config_value("bookproof_note_addresses", False, "")

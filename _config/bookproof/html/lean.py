@@ -9,6 +9,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
@@ -153,5 +154,21 @@ def pairs(sides: dict[str, dict[str, str]]) -> str:
     return f"{{{';'.join(facts)}}}\n"
 
 
+def leave_out(app: Sphinx, pagename: str, template: str, context: Any, page: Any) -> None:
+    """Take away the files whose text the page does not have; an empty text is in none."""
+    only_with: dict[str, str] = app.config.bookproof_only_with
+    body = context.get("body", "")
+
+    def needed(file: Any) -> bool:
+        name = str(getattr(file, "filename", file)).rpartition("/")[2]
+        text = only_with.get(name)
+        return text is None or bool(text and re.search(text, body))
+
+    for kind in ("script_files", "css_files"):
+        context[kind] = [file for file in context[kind] if needed(file)]
+
+
 def setup(app: Sphinx) -> None:
+    app.add_config_value("bookproof_only_with", {}, "html")
+    app.connect("html-page-context", leave_out, priority=950)
     app.connect("build-finished", make_lean, priority=900)

@@ -11,8 +11,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .cells import numbered
 from .markdown import within, written
-from .numbering import numbered
 
 FOLDER = "questions"
 NUMBER = re.compile(r"^\*\*\d+\.\*\*\s*")
