@@ -14,10 +14,10 @@ from bookproof.html.formulas import names, plain
 from bookproof.html.lean import lean, words_of
 from bookproof.html.minutes import deeper, exercises, main, minutes
 from bookproof.html.opening import first_sentences
-from bookproof.layers import as_text, read_floors
+from bookproof.layers import as_text, read_layers
 from bookproof.listing import caption_of, source_without_docstring
 from bookproof.notebooks.markdown import block, line
-from bookproof.notebooks.quiz import told
+from bookproof.notebooks.quiz import right_and_reasons
 from docutils import nodes
 from docutils.utils import new_document
 from myst_nb.sphinx_ import HideCodeCellNode
@@ -94,9 +94,9 @@ def test_lists_and_quotations_keep_their_parts_together():
 
 def test_an_answer_names_its_letter_and_what_is_said_of_no_option_belongs_to_the_one_before():
     parts = ["**(a).** Yes.", "(b) no.", "Not at all.", "(c) no."]
-    assert told(parts, 3) == (0, ["Yes.", "no. Not at all.", "no."])
+    assert right_and_reasons(parts, 3) == (0, ["Yes.", "no. Not at all.", "no."])
     with pytest.raises(ValueError, match="must begin with the right letter in bold"):
-        told(["It is (b)."], 3)
+        right_and_reasons(["It is (b)."], 3)
 
 
 # -- Folds and minutes -----------------------------------------------------------------
@@ -290,7 +290,7 @@ def test_layers_come_from_the_top_with_what_each_module_is_for(tmp_path):
         (tmp_path / "tiny" / f"{module}.py").write_text(text, "utf-8")
     words = [("words", "Words, in x."), ("numbers", "")]
     floors = [[("room", "Run it.")], words, [("__main__", "The door.")]]
-    assert read_floors(project) == ("tiny", floors)
+    assert read_layers(project) == ("tiny", floors)
     assert as_text(project) == PICTURE
 
 
@@ -354,12 +354,12 @@ def test_the_caption_is_the_name_in_the_package_and_links_to_the_reference(targe
 
 def test_no_source_but_that_of_the_package_is_read(monkeypatch):
     monkeypatch.setattr(ModuleAnalyzer, "for_module", staticmethod(ModuleAnalyzer.for_module))
-    others.leave_unread(None, SimpleNamespace(bookproof_package="bookproof"))
-    assert "leave_unread" in ModuleAnalyzer.for_module("bookproof.others").find_tags()
+    others.read_only_package(None, SimpleNamespace(bookproof_package="bookproof"))
+    assert "read_only_package" in ModuleAnalyzer.for_module("bookproof.others").find_tags()
     for module in ("json.decoder", "bookproofs"):
         with pytest.raises(PycodeError, match="is another's"):
             ModuleAnalyzer.for_module(module)
-    others.leave_unread(None, SimpleNamespace())  # without a package, all as before
+    others.read_only_package(None, SimpleNamespace())  # without a package, all as before
     assert ModuleAnalyzer.for_module("json.decoder")
 
 
@@ -370,7 +370,9 @@ def test_names_that_need_not_be_found_stand_as_words():
     for kind, target in (pair.split() for pair in wanted):
         to = {"refdomain": "py", "reftype": kind, "reftarget": target}
         page += nodes.paragraph("", "", pending_xref("", nodes.literal("", target), **to))
-    others.let_stand(SimpleNamespace(config=SimpleNamespace(nitpick_ignore_regex=ignored)), page)
+    others.unlink_ignored(
+        SimpleNamespace(config=SimpleNamespace(nitpick_ignore_regex=ignored)), page
+    )
     asked = [f"{x['reftype']} {x['reftarget']}" for x in page.findall(pending_xref)]
     assert asked == list(wanted[2:])
     words = [node.astext() for node in page.findall(nodes.literal)]

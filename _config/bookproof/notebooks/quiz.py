@@ -38,7 +38,7 @@ def questions(page: nodes.document, pagename: str) -> Iterator[Question]:
         place = rubric.parent.index(rubric)
         options, answer = rubric.parent[place + 1 : place + 3]
         offered = [LETTER.sub("", written(item.children)) for item in options]
-        right, reasons = told(lines(answer), len(offered))
+        right, reasons = right_and_reasons(lines(answer), len(offered))
         name = f"{pagename.rpartition('/')[2]}-{number}"
         yield Question(name, NUMBER.sub("", within(rubric)), offered, right, reasons)
 
@@ -55,7 +55,7 @@ def lines(answer: nodes.Element) -> list[str]:
     return [part for text in paragraphs for part in re.split(r" (?=\([a-z]\) )", within(text))]
 
 
-def told(parts: list[str], count: int) -> tuple[int, list[str]]:
+def right_and_reasons(parts: list[str], count: int) -> tuple[int, list[str]]:
     """Return which option is right, and what is said of each; what is said of none belongs to it."""
     reasons, current = [""] * count, 0
     first = RIGHT.match(parts[0]) if parts else None
