@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from .keys import digest, fingerprint, meanings, modules_reached
+from .keys import digest, fingerprint, meanings, modules_reached, nodes_of
 
 Parts = dict[str, str]
 CODE = {".py", ".pyc"}
@@ -102,13 +102,8 @@ def circumstances() -> dict[str, str]:
 @cache
 def strings(source: str) -> frozenset[str]:
     """Return the string literals of a module that uses ``__file__``."""
-    if "__file__" not in source:
-        return frozenset()
-    try:
-        nodes = ast.walk(ast.parse(source))
-    except SyntaxError:  # a chapter that imports it fails
-        return frozenset()
-    return frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and type(n.value) is str)
+    found = nodes_of(source) if "__file__" in source else ()
+    return frozenset(n.value for n in found if isinstance(n, ast.Constant) and type(n.value) is str)
 
 
 def cell_parts(codes: Iterable[str]) -> Parts:
