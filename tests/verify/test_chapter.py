@@ -50,11 +50,8 @@ def write(tmp_path):
     return write
 
 
-def test_cells_are_read_with_lines_and_options():
+def test_only_the_cells_of_the_page_itself_are_read_with_lines_and_options():
     assert read_cells(PAGE)[3] == Cell(22, "assert x.sum() == 3", {"check": "good", "by": "oracle"})
-
-
-def test_only_the_cells_of_the_page_itself_are_read():
     page = (
         "````{code-cell}\n:check: four\nfour = 4\n````\n"
         "~~~{code-cell} ipython3\ntilde = 1\n~~~\n"
