@@ -38,8 +38,8 @@ def code(source: str, metadata: dict[str, Any]) -> Cell:
         source = f"# checks: {name.replace('-', ' ')}\n{source}"
     if name or "hide-input" in metadata.get("tags", ()):
         options = {"jupyter": {"source_hidden": True}}
-    empty: dict[str, Any] = {"execution_count": None, "outputs": []}
-    return {"cell_type": "code", "metadata": options, "source": source, **empty}
+    cell: Cell = {"cell_type": "code", "execution_count": None, "metadata": options}
+    return {**cell, "outputs": [], "source": source}
 
 
 def walked(node: nodes.Node, level: int) -> Iterator[Cell]:
