@@ -246,7 +246,7 @@ def release(session: nox.Session) -> None:
 @nox.session
 def archive(session: nox.Session) -> None:
     """Put the sites of editions side by side in `_build/public`, as in `-- past/*.tar.gz`."""
-    run(session, "python", "_config/release.py", "shelf", *session.posargs)
+    run(session, "python", "_config/release.py", "archive", *session.posargs)
 
 
 @nox.session

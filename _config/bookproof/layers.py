@@ -1,8 +1,4 @@
-"""``{layers}``: the floors of a package, drawn from the contract that its imports are held to.
-
-The contract is the first of type ``layers`` that import-linter finds in ``pyproject.toml``. A floor
-may import what lies below it. What a module is for is the first line of its docstring.
-"""
+"""``{layers}``: draw the layers of a package, from the contract that import-linter checks."""
 
 import ast
 import re
@@ -14,17 +10,17 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-Floor = list[tuple[str, str]]  # names of modules, and what each is for
+Layer = list[tuple[str, str]]  # names of modules, and what each is for
 
 
-def read_floors(project: Path) -> tuple[str, list[Floor]]:
-    """Return the name of the package of a project, and its floors from the top down."""
+def read_layers(project: Path) -> tuple[str, list[Layer]]:
+    """Return the name of the package of a project, and its layers from the top down."""
     settings = tomllib.loads(project.read_text("utf-8"))["tool"]["importlinter"]
     package = settings["root_package"]
     contract = next(c for c in settings["contracts"] if c["type"] == "layers")
-    floors = [re.split(r"\s*[|:]\s*", layer) for layer in contract["layers"]]
+    layers = [re.split(r"\s*[|:]\s*", layer) for layer in contract["layers"]]
     root = project.parent / package
-    return package, [[(name, purpose(file_of(root, name))) for name in floor] for floor in floors]
+    return package, [[(name, purpose(file_of(root, name))) for name in layer] for layer in layers]
 
 
 def file_of(root: Path, name: str) -> Path:
@@ -38,33 +34,33 @@ def purpose(file: Path) -> str:
 
 
 def as_text(project: Path) -> str:
-    """Draw the floors with letters, for where there are no pages."""
-    _, floors = read_floors(project)
-    names = max(len(name) for floor in floors for name, _ in floor)
-    lines = [[f"{name:{names}}  {why}" for name, why in floor] for floor in floors]
-    width = max(len(line) for floor in lines for line in floor)
+    """Draw the layers with letters, for where there are no pages."""
+    _, layers = read_layers(project)
+    names = max(len(name) for layer in layers for name, _ in layer)
+    lines = [[f"{name:{names}}  {why}" for name, why in layer] for layer in layers]
+    width = max(len(line) for layer in lines for line in layer)
     rule = "─" * (width + 2)
-    boxes = ["\n".join(f"│ {line:{width}} │" for line in floor) for floor in lines]
+    boxes = ["\n".join(f"│ {line:{width}} │" for line in layer) for layer in lines]
     return f"┌{rule}┐\n" + f"\n├{rule}┤\n".join(boxes) + f"\n└{rule}┘\n"
 
 
 class Layers(SphinxDirective):
-    """Draw the floors of the package, each module with a link to its page in the reference."""
+    """Draw the layers of the package, each module with a link to its page in the reference."""
 
     def run(self) -> list[nodes.Node]:
         project = Path(self.config.bookproof_layers)
-        package, floors = read_floors(project)
-        files = [file_of(project.parent / package, name) for floor in floors for name, _ in floor]
+        package, layers = read_layers(project)
+        files = [file_of(project.parent / package, name) for layer in layers for name, _ in layer]
         for file in (project, *files):
             self.env.note_dependency(str(file))
-        house = nodes.container(classes=["layers"])
-        for floor in floors:
+        picture = nodes.container(classes=["layers"])
+        for layer in layers:
             box = nodes.container(classes=["floor"])
-            box += [self.room(package, *module) for module in floor]
-            house += box
-        return [house]
+            box += [self.line_of(package, *module) for module in layer]
+            picture += box
+        return [picture]
 
-    def room(self, package: str, name: str, why: str) -> nodes.paragraph:
+    def line_of(self, package: str, name: str, why: str) -> nodes.paragraph:
         label: nodes.Node = nodes.literal("", name)
         if not name.startswith("__"):
             target = f"{package}.{name}"

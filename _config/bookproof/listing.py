@@ -1,8 +1,4 @@
-"""``{listing}``: show one object of the package, as tested, without its docstring.
-
-The chapter explains and the reference documents; the listing is the code that runs.
-A page that shows a listing is read again whenever the file of the listing changes.
-"""
+"""``{listing}``: show one object of the package, as tested, without its docstring."""
 
 import ast
 import inspect
@@ -49,10 +45,7 @@ class Listing(SphinxDirective):
         target = self.arguments[0]
         try:
             thing = pkgutil.resolve_name(target)
-            source, file = (
-                source_without_docstring(thing),
-                inspect.getsourcefile(thing),
-            )
+            source, file = (source_without_docstring(thing), inspect.getsourcefile(thing))
         except (ImportError, AttributeError, TypeError, ValueError) as error:
             raise self.error(f"listing: there is no {target!r} to show ({error})") from error
         self.env.note_dependency(str(file))

@@ -1,8 +1,7 @@
-"""What the reference names of other packages is neither looked through nor looked for.
+"""Neither look through nor look for what the reference names of other packages.
 
-autodoc would read the source of every class that one of the package inherits from, for comments on
-attributes that no page shows. And names that cannot lead anywhere would be compared with those of
-all objects, one by one.
+autodoc would read the source of every base class, and names that cannot lead anywhere would be
+compared with those of all objects, one by one.
 """
 
 import re
@@ -17,7 +16,7 @@ from sphinx.pycode import ModuleAnalyzer
 for_any_module = ModuleAnalyzer.for_module
 
 
-def leave_unread(app: Sphinx, config: Config) -> None:
+def read_only_package(app: Sphinx, config: Config) -> None:
     """Let autodoc read no source but that of the package, where the settings name one."""
     package = getattr(config, "bookproof_package", "")
 
@@ -30,7 +29,7 @@ def leave_unread(app: Sphinx, config: Config) -> None:
     ModuleAnalyzer.for_module = staticmethod(for_module)  # type: ignore[method-assign, assignment]
 
 
-def let_stand(app: Sphinx, page: nodes.document) -> None:
+def unlink_ignored(app: Sphinx, page: nodes.document) -> None:
     """Make words of the names that the build need not find."""
     ignored = [
         (re.compile(kind), re.compile(name)) for kind, name in app.config.nitpick_ignore_regex
@@ -46,5 +45,5 @@ def let_stand(app: Sphinx, page: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("config-inited", leave_unread)
-    app.connect("doctree-read", let_stand)
+    app.connect("config-inited", read_only_package)
+    app.connect("doctree-read", unlink_ignored)

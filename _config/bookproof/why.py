@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .fresh.keys import names_in_cells
+from .fresh.keys import code_of, names_in_cells
 from .fresh.parts import KEPT, Needs, Sources, cell_parts, changes
 from .verify.cells import read_notebook
 
@@ -39,8 +39,7 @@ def reasons(sources: dict[str, Any], page: dict[str, Any]) -> list[str]:
     if not file.is_file():
         return ["the page is gone"]
     notebook = read_notebook(file.read_text("utf-8"))
-    codes = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     needs = Needs(names_in_cells(notebook), tuple(notebook.metadata.get("data_files", [])))
     roots = tuple(map(Path, sources["roots"]))
     known = Sources(roots, tuple(sources["libraries"]), tuple(sources["outside"]))
-    return [*changes(page["parts"], {**cell_parts(codes), **known.parts(file, needs)})]
+    return [*changes(page["parts"], {**cell_parts(code_of(notebook)), **known.parts(file, needs)})]

@@ -1,1 +1,1 @@
-"""What belongs to publishing an edition: one version everywhere, what is handed out, and the shelf."""
+"""Publish an edition: one version everywhere, its artifacts, and the archive of all editions."""

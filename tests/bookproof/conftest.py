@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from small_books import ENGINE, PRELOAD, PROCESSES, SMALL_BOOK, Book
+from small_books import ENGINE, HOST, PRELOAD, PROCESSES, SITE, SMALL_BOOK, Book
 
 
 @pytest.fixture(scope="session")
@@ -33,14 +33,22 @@ def book(home):
 
 
 @pytest.fixture(scope="session")
-def built_once(home):
-    """A small book that has been built, put aside."""
+def site(home):
+    """A small book that has been built, put aside to be read and not changed."""
     book = Book.copy(SMALL_BOOK, home / "book")
     assert book.build().ran == {"data", "number", "word"}
-    return book.root.rename(home / "aside")
+    return Book(book.root.rename(home / "aside"))
 
 
 @pytest.fixture
-def built(home, built_once):
+def built(home, site):
     """A small book that has been built; at the place where it was, since that is part of it."""
-    return Book.copy(built_once, home / "book")
+    return Book.copy(site.root, home / "book")
+
+
+@pytest.fixture(scope="session")
+def known(home, site):
+    """A small book that knows where it and its repository are, put aside to be read."""
+    book = Book.copy(site.root, home / "book")
+    assert book.build(f"-Dhtml_baseurl={SITE}", f"-Dbookproof_repository={HOST}/").good
+    return Book(book.root.rename(home / "known"))

@@ -19,17 +19,15 @@ from sphinx.cmd.build import main
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "_config"
 SMALL_BOOK = ROOT / "tests" / "small_book"
+SITE = "https://site.example/book"
+HOST = "https://github.com/some/book"
 STRICT = ["--quiet", "--nitpicky", "--fail-on-warning", "--keep-going"]
 PATIENCE = 120  # seconds
 # Where a process cannot be forked, each loads Sphinx itself.
 PROCESSES = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
 PRELOAD = [
     "installed_once",
-    *(
-        *builtin_extensions,
-        "myst_nb.ext.execution_tables",
-        "sqlalchemy.dialects.sqlite",
-    ),
+    *(*builtin_extensions, "myst_nb.ext.execution_tables", "sqlalchemy.dialects.sqlite"),
     *("sphinx.ext.autodoc", "sphinx_exercise", "sphinxcontrib.bibtex"),
     *("bookproof.claims", "bookproof.fresh", "bookproof.listing"),
     *("bookproof.html.folds", "bookproof.html.mathematics", "small_books"),
@@ -76,11 +74,8 @@ class Book:
     @contextmanager
     def start(self, *options: str, **environment: str) -> Iterator[multiprocessing.Process]:
         """Start a build, and see that it ends."""
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(self.root),  # for kernels
-            **environment,
-        }
+        # The path is for kernels.
+        environment = {**os.environ, "PYTHONPATH": str(self.root), **environment}
         process = PROCESSES.Process(target=build, args=(self.root, options, environment))
         process.start()
         try:
@@ -114,11 +109,15 @@ class Book:
         self.write(name, text.replace(old, new))
 
     def html(self, name: str) -> str:
-        return (self.root / "_build" / "html" / f"{name}.html").read_text("utf-8")
+        return self.made(f"{name}.html").read_text("utf-8")
 
     def page(self, name: str) -> str:
         """Return the text of a page of the site."""
         return re.sub(r"<[^>]*>", "", self.html(name))
+
+    def made(self, name: str) -> Path:
+        """Return a file of the site."""
+        return self.root / "_build" / "html" / name
 
     def results(self) -> list[Path]:
         return sorted(self.kept.glob("executed/*/base.ipynb"))

@@ -30,38 +30,3 @@ def test_small_books_are_built_where_the_large_one_cannot_be_imported(built):
     assert not failed.good
     place = "docs/data.md:10: ERROR: listing: there is no 'selfattn_book.masks' to show"
     assert f"{place} (the engine knows nothing of this package)" in failed.said
-
-
-def pins(text, pattern):
-    return dict(re.findall(pattern, text, re.MULTILINE))
-
-
-def test_the_readme_names_versions_of_others_as_they_are_pinned():
-    """With another version, what it says of their insides has to be looked at again."""
-    readme = (ENGINE / "bookproof" / "README.md").read_text("utf-8")
-    named = pins(readme, r"\| ([\w-]+) (\d[\d.]+) \|$")
-    pinned = pins((ENGINE / "constraints.txt").read_text(), r"^([\w-]+)==(\S+)$")
-    lower = {name.lower(): number for name, number in pinned.items()}
-    assert len(named) > 8
-    assert {name: lower[name] for name in named} == named
-
-
-def test_the_readme_names_every_setting_and_directive_and_the_small_book_uses_it():
-    code = "".join(file.read_text("utf-8") for file in (ENGINE / "bookproof").rglob("*.py"))
-    readme = (ENGINE / "bookproof" / "README.md").read_text("utf-8")
-    settings = (SMALL_BOOK / "config" / "conf.py").read_text("utf-8")
-    pages = "".join(page.read_text("utf-8") for page in SMALL_BOOK.rglob("*.md"))
-    added = re.findall(r'add_(config_value|directive|generic_role)\("(\w+)"', code)
-    names = [name for _, name in added]
-    assert len(names) == len(set(names)) > 12
-    for kind, name in added:
-        is_setting = kind == "config_value"
-        shown = f"`{name}`" if is_setting else f"{{{name}}}"
-        assert shown in readme
-        assert f"\n{name} = " in settings if is_setting else shown in pages
-
-
-def test_the_readme_names_files_that_are_there():
-    readme = (ENGINE / "bookproof" / "README.md").read_text("utf-8")
-    files = re.findall(r"^\| `([\w/]+\.py)`", readme, re.MULTILINE)
-    assert [file for file in files if not (ENGINE / "bookproof" / file).exists()] == []

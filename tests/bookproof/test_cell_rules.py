@@ -24,16 +24,8 @@ FINE = [
     "self.help(doc)",
 ]
 REFUSED = [
-    (
-        "import importlib",
-        1,
-        "importlib is refused: import with an import statement",
-    ),
-    (
-        "from importlib import import_module",
-        1,
-        "importlib.import_module is refused",
-    ),
+    ("import importlib", 1, "importlib is refused: import with an import statement"),
+    ("from importlib import import_module", 1, "importlib.import_module is refused"),
     ("import importlib.util as u", 1, "importlib.util is refused"),
     ("x = 1\n__import__('torch')", 2, "__import__ is refused"),
     ("exec('import torch')", 1, "exec is refused"),
@@ -54,18 +46,10 @@ REFUSED = [
     ("import inspect as i\ni.getsource(f)", 2, "i.getsource is refused"),
     ("from inspect import getdoc", 1, "inspect.getdoc is refused"),
     ("import traceback", 1, "traceback is refused"),
-    (
-        "import pandas",
-        1,
-        "pandas is neither Python's own nor in bookproof_libraries",
-    ),
+    ("import pandas", 1, "pandas is neither Python's own nor in bookproof_libraries"),
     ("import helper.thing", 1, "helper is neither"),
     ("from . import helper", 1, "..helper is neither"),
-    (
-        "%%capture\nassert False",
-        1,
-        "a cell must be plain Python; got invalid syntax",
-    ),
+    ("%%capture\nassert False", 1, "a cell must be plain Python; got invalid syntax"),
     ("x = 1\n!ls", 2, "a cell must be plain Python"),
     ("%run x.py", 1, "a cell must be plain Python"),
     ("open('other.txt')", 1, "open(...) must name a file of data_files"),
@@ -76,11 +60,7 @@ REFUSED = [
     ("np.load('x.npy')", 1, "load(...) must name"),
     ("torch.load(path)", 1, "load(...) must name"),
     ("torch.save(model, 'x.pt')", 1, "save(...) must name"),
-    (
-        "with TemporaryDirectory() as folder:\n    open('x')",
-        2,
-        "open(...) must name",
-    ),
+    ("with TemporaryDirectory() as folder:\n    open('x')", 2, "open(...) must name"),
     ("verify('there.md')", 1, "'there.md' is a file that data_files must name"),
     ("if x:\n    y(z, ['there.md'])", 2, "'there.md' is a file"),
 ]

@@ -3,6 +3,7 @@
 import re
 import shutil
 
+import pytest
 from filelock import FileLock
 from small_books import wait_until
 
@@ -55,23 +56,6 @@ def test_a_module_that_is_no_python_fails_the_build_each_time(built):
         assert "SyntaxError" in broken.said
 
 
-def test_a_page_with_cells_that_were_not_executed_fails_the_build(built):
-    off = "mystnb: {execution_mode: 'off'}\nkernelspec"
-    built.edit("docs/number.md", "kernelspec", off)
-    for _ in range(2):
-        unexecuted = built.build()
-        assert not unexecuted.good
-        assert "docs/number.md:14: this cell was not executed" in unexecuted.said
-
-
-def test_a_warning_fails_the_build_each_time(built):
-    built.edit("docs/number.md", "See also", "See [](nothing.md) and")
-    for _ in range(2):
-        warned = built.build()
-        assert not warned.good
-        assert "nothing.md" in warned.said
-
-
 def test_a_half_written_result_is_made_again(built):
     lost, cut, damaged = built.results()
     lost.unlink()
@@ -110,27 +94,10 @@ def test_results_that_cannot_be_written_fail_the_build(built):
 
 
 def test_one_build_waits_for_the_other(built):
-    with (
-        FileLock(built.root / "_build" / ".jupyter_cache.lock") as lock,
-        built.start() as process,
-    ):
+    with FileLock(built.root / "_build" / ".jupyter_cache.lock") as lock, built.start() as process:
         wait_until(lambda: "Another build is at work" in built.log.read_text())
         lock.release()
     assert process.exitcode == 0
-
-
-def test_a_data_file_that_is_not_there_fails_the_build(built):
-    built.edit("docs/data.md", "[data.txt]", "[data.csv]")
-    missing = built.build()
-    assert not missing.good
-    assert "data.csv, which is not there" in missing.said
-
-
-def test_a_package_that_is_not_there_fails_the_build(book):
-    missing = book.build("-Dbookproof_package=nowhere")
-    assert not missing.good
-    rule = "bookproof_package must name a package that can be imported"
-    assert f"{rule}; got 'nowhere'" in missing.said
 
 
 def test_a_module_that_is_edited_while_its_chapter_runs_fails_the_build(built):
@@ -161,11 +128,7 @@ def test_a_module_that_is_loaded_behind_the_back_of_the_key_is_named(built):
 
 REFUSED = [
     ("import os\nprint(os.environ['HOME'])", 1, "os.environ is refused: an env"),
-    (
-        "from importlib import import_module",
-        0,
-        "importlib.import_module is refused",
-    ),
+    ("from importlib import import_module", 0, "importlib.import_module is refused"),
     ("from . import numbers", 0, "..numbers is neither"),
     ("print(answer.__doc__)", 0, "answer.__doc__ is refused: what docstrings"),
     ("print(open('data.txt').read())", 0, "open(...) must name a file of data_f"),
@@ -204,26 +167,52 @@ def test_a_check_without_a_live_assertion_is_refused_when_it_has_run(built):
         assert "no assertion was executed" in refused.said
 
 
-def test_a_book_may_have_no_package(book):
-    for page in ("number", "word", "promise", "reference", "data"):
-        (book.root / "docs" / f"{page}.md").unlink(missing_ok=True)
-    cell = "```{code-cell}\n:check: a\nassert sum([1, 2]) == 3\n```\n"
-    matter = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n"
-    book.write("docs/index.md", f"{matter}# Book\n\n```{{claim}} a\n$1 + 2 = 3$.\n```\n\n{cell}")
-    for name in ("redirects.txt", "addresses.list"):
-        book.write(f"config/{name}", "")
-    unset = [f"-Dbookproof_{name}=" for name in ("package", "changes", "sheet_card")]
-    built = book.build(*unset, "-Dexclude_patterns=changes.md")
-    assert built.good, built.said
-    assert built.ran == {"index"}
+# Edits of a file, options of the build, and with what it ends.
+ENDS = {
+    "a number is glued on another page": (
+        {
+            "docs/word.md": (
+                'print("word"',
+                "from myst_nb import glue\nglue('a', 1)\nprint(\"word\"",
+            ),
+            "config/conf.py": ('["ipykernel"]', '["ipykernel", "myst-nb"]'),
+            "docs/number.md": (
+                "[](word.md).",
+                "[](word.md).\n\n```{glue:} a\n:doc: word.md\n```\n",
+            ),
+        },
+        [],
+        "'a' is glued on the page word; glue it here",
+    ),
+    "a data file is missing": (
+        {"docs/data.md": ("[data.txt]", "[data.csv]")},
+        [],
+        "data.csv, which is not there",
+    ),
+    "cells were not executed": (
+        {"docs/number.md": ("kernelspec", "mystnb: {execution_mode: 'off'}\nkernelspec")},
+        [],
+        "docs/number.md:14: this cell was not executed",
+    ),
+    "a package is missing": (
+        {},
+        ["-Dbookproof_package=nowhere"],
+        "bookproof_package must name a package that can be imported; got 'nowhere'",
+    ),
+    "an edition is unknown": (
+        {},
+        ["-Dbookproof_edition=teachers"],
+        "must be one of ('', 'students', 'instructors'); got 'teachers'",
+    ),
+}
 
 
-def test_a_number_is_glued_on_its_own_page(built):
-    glue = "from myst_nb import glue\nglue('a', 1)\nprint("
-    built.edit("docs/word.md", 'print("word"', f'{glue}"word"')
-    built.edit("config/conf.py", '["ipykernel"]', '["ipykernel", "myst-nb"]')
-    elsewhere = "[](word.md).\n\n```{glue:} a\n:doc: word.md\n```\n"
-    built.edit("docs/number.md", "[](word.md).", elsewhere)
-    refused = built.build()
-    assert not refused.good
-    assert "'a' is glued on the page word; glue it here" in refused.said
+@pytest.mark.parametrize("name", ENDS)
+def test_what_ends_a_build_ends_it_each_time(built, name):
+    edits, options, why = ENDS[name]
+    for file, (old, new) in edits.items():
+        built.edit(file, old, new)
+    for _ in range(2):
+        ended = built.build(*options)
+        assert not ended.good
+        assert why in ended.said

@@ -10,65 +10,54 @@ ALL = {"data", "number", "word"}
 NOTHING = "No chapter has to run.\n"
 
 
-def test_only_what_has_changed_runs(built):
-    book = built  # all of its chapters ran
-    assert "word The answer is 42." in book.page("word")
-    assert book.build().said == NOTHING
-
-    book.edit("docs/number.md", "one module", "a single module")
-    assert book.build().said == NOTHING
-    assert "a single module" in book.page("number")
-
-    book.edit("docs/number.md", '"number"', '"another number"')
-    assert book.build().ran == {"number"}
-    assert "another number 42" in book.page("number")
-
-    book.edit("tiny/words.py", "The answer is", "It is")
-    assert book.build().ran == {"word"}
-    assert "word It is 42." in book.page("word")
-
-    book.edit("docs/data.txt", "some", "more")
-    assert book.build().ran == {"data"}
-    assert "data more data" in book.page("data")
-
-
-def test_a_module_runs_all_chapters_that_reach_it_and_its_return_none(built):
-    built.edit("tiny/numbers.py", "42", "43")
-    assert built.build().ran == {"number", "word"}
-    assert "number 43" in built.page("number")
-    assert "word The answer is 43." in built.page("word")
-
-    built.edit("tiny/numbers.py", "43", "42")
-    assert built.build().ran == set()
-    assert "number 42" in built.page("number")
-    assert "word The answer is 42." in built.page("word")
+ONE_MODULE, BOTH = {"number"}, {"number", "word"}
+# Edits one after another: file, text, another text; which chapters run; what a page then shows.
+CHANGES = {
+    "only what has changed runs": [
+        ("docs/number.md", "one module", "a single module", set(), "number: a single module"),
+        ("docs/number.md", '"number"', '"another number"', ONE_MODULE, "number: another number 42"),
+        ("tiny/words.py", "The answer is", "It is", {"word"}, "word: word It is 42."),
+        ("docs/data.txt", "some", "more", {"data"}, "data: data more data"),
+    ],
+    "a module runs all chapters that reach it, and its return none": [
+        ("tiny/numbers.py", "42", "43", BOTH, "word: word The answer is 43."),
+        ("tiny/numbers.py", "43", "42", set(), "word: word The answer is 42."),
+    ],
+    "a docstring or a comment runs nothing": [
+        ("tiny/numbers.py", "Return the answer.", "Return it.", set(), ""),
+        ("tiny/numbers.py", "    return", "    # Long.\n    return", set(), "number: # Long."),
+        ("tiny/numbers.py", "return 42", "return 40 + 2", BOTH, "number: return 40 + 2"),
+    ],
+    "a picture of modules says what they now say of themselves": [
+        ("tiny/words.py", "in a sentence", "in words", set(), "index: words The answer in words."),
+        ("pyproject.toml", '"words", "numbers"', '"words"', set(), ""),
+    ],
+    "a title changes on every page that shows it": [
+        ("docs/word.md", "# A word", "# Another word", set(), "number: See also Another word")
+    ],
+    "a page of the site that is not as it was written is written again": [
+        ("_build/html/number.html", "42", "41", set(), "number: number 42")
+    ],
+}
 
 
-def test_a_docstring_or_a_comment_runs_nothing_and_its_listing_is_shown_anew(built):
-    before = read(built, "number"), read(built, "data")
-    built.edit("tiny/numbers.py", "Return the answer.", "Return what is asked for.")
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_runs_what_it_has_to_and_is_shown(built, name):
     assert built.build().said == NOTHING
-    assert read(built, "number") > before[0], "it might show another listing"
-    assert read(built, "data") == before[1]
-
-    built.edit("tiny/numbers.py", "    return", "    # It took long.\n    return")
-    assert built.build().said == NOTHING
-    assert "# It took long." in built.page("number")
-
-    built.edit("tiny/numbers.py", "return 42", "return 40 + 2")
-    assert built.build().ran == {"number", "word"}
-    assert "return 40 + 2" in built.page("number")
-
-
-def test_a_picture_of_modules_says_what_they_now_say_of_themselves(built):
-    assert "words The answer in a sentence." in built.page("index")
-    built.edit("tiny/words.py", "in a sentence", "in words")
-    assert built.build().said == NOTHING
-    assert "words The answer in words." in built.page("index")
-
-    built.edit("pyproject.toml", '"words", "numbers"', '"words"')
-    assert built.build().said == NOTHING
-    assert "numbers The answer." not in built.page("index")
+    for file, old, new, runs, shown in CHANGES[name]:
+        before = {page: read(built, page) for page in ("number", "data")}
+        built.edit(file, old, new)
+        result = built.build()
+        assert result.ran == runs
+        assert result.good
+        assert runs or result.said == NOTHING
+        page, _, text = shown.partition(": ")
+        assert not shown or text in built.page(page)
+        if file == "tiny/numbers.py":  # a page with its listing is read again, and no other one
+            assert read(built, "number") > before["number"]
+            assert read(built, "data") == before["data"]
+    if "picture" in name:
+        assert "numbers The answer." not in built.page("index")
 
 
 def read(book, page):
@@ -76,7 +65,7 @@ def read(book, page):
     return (book.root / "_build" / "doctrees" / f"{page}.doctree").stat().st_mtime_ns
 
 
-def test_another_library_runs_everything(built):
+def test_another_library_or_anew_runs_everything(built):
     library = built.root / "pinned-1.0.dist-info"
     library.mkdir()
     built.edit("config/conf.py", '["ipykernel"]', '["ipykernel", "pinned"]')
@@ -85,9 +74,6 @@ def test_another_library_runs_everything(built):
         (library / "METADATA").write_text(text, "utf-8")
         assert built.build().ran == ALL
     assert built.build().said == NOTHING
-
-
-def test_fresh_uses_nothing_that_was_kept(built):
     assert built.build("-Dbookproof_anew=1").ran == ALL
 
 
@@ -114,20 +100,18 @@ def test_other_pins_or_tools_read_every_page_again(built):
     assert read(built, "number") == before
 
 
-def test_after_a_build_that_was_stopped_all_pages_are_made_again(built):
+def test_after_a_build_that_was_stopped_all_is_made_again(built):
+    static = built.made("_static/basic.css")
+    whole = static.read_bytes()
+    static.write_bytes(whole[:9])  # as a full disk leaves it
     (built.root / "_build" / "doctrees" / "unfinished").touch()
     built.write("_build/html/number.html", "half")
     assert built.build().said == NOTHING
     assert "number 42" in built.page("number")
+    assert static.read_bytes() == whole
     before = read(built, "number")
     assert built.build().said == NOTHING
     assert read(built, "number") == before
-
-
-def test_a_title_changes_on_every_page_that_shows_it(built):
-    built.edit("docs/word.md", "# A word", "# Another word")
-    assert built.build().said == NOTHING
-    assert "See also Another word" in built.page("number")
 
 
 OLD = 10**9  # seconds since 1970; long before any build
@@ -200,12 +184,6 @@ def test_a_module_of_the_same_size_and_time_is_another_module(built):
     assert "number 43" in built.page("number")
 
 
-def test_a_page_of_the_site_that_is_not_as_it_was_written_is_written_again(built):
-    built.edit("_build/html/number.html", "42", "41")
-    assert built.build().said == NOTHING
-    assert "number 42" in built.page("number")
-
-
 def test_a_removed_page_leaves_the_site(built):
     (built.root / "docs" / "data.md").unlink()
     built.edit("docs/index.md", "data\n", "")
@@ -231,15 +209,6 @@ def test_a_page_may_give_up_a_data_file(built):
 def test_what_is_kept_of_a_page_is_the_page(built):
     kept = (built.root / "_build" / "doctrees").rglob("*.doctree")
     assert [file.stem for file in kept if b"BuildEnvironment" in file.read_bytes()] == []
-
-
-def test_a_half_copied_static_file_is_healed_by_the_next_build(built):
-    file = built.root / "_build" / "html" / "_static" / "basic.css"
-    whole = file.read_bytes()
-    file.write_bytes(whole[:9])
-    (built.root / "_build" / "doctrees" / "unfinished").touch()  # as a full disk leaves it
-    assert built.build().good
-    assert file.read_bytes() == whole
 
 
 def test_why_names_the_parts_of_a_key_that_changed(built, capsys, monkeypatch):

@@ -97,11 +97,7 @@ def test_a_digest_tells_contents_names_and_facts_apart(tmp_path):
         ('"""A."""\nx = 1', '"""B.\n\nC."""\nx = 1', True),
         ('"""A."""\nx = 1', "x = 1", True),
         ("x = 1", "x = (1)  # of course", True),
-        (
-            'def f():\n    """A."""\n    return 1',
-            "def f():\n\n    'B'\n    return 1",
-            True,
-        ),
+        ('def f():\n    """A."""\n    return 1', "def f():\n\n    'B'\n    return 1", True),
         ('class C:\n    """A."""', 'class C:\n    """B."""', True),
         ("x = 1", "x = 1.0", False),
         ("x = 'A'", "x = 'B'", False),

@@ -1,33 +1,23 @@
-"""What a page tells machines of itself: where it lives, what it is, and which edition it belongs to."""
+"""What a page tells machines and other sites: where it is, what it is, its notebook, how to cite it."""
 
 import json
 import re
+import sys
 from html import unescape
+from types import SimpleNamespace
 from urllib.parse import parse_qs
 from xml.etree import ElementTree
 
+import nbformat
 import pytest
-from bookproof.html.formulas import names, plain
-from bookproof.html.opening import first_sentences
-from small_books import Book
+from pybtex.database import parse_string
+from small_books import HOST, SITE
 
-SITE = "https://site.example/book"
-HOST = "https://host.example/book"
 PROMISE = "You will find σ < 2 & more of it."
 
 
-@pytest.fixture(scope="session")  # tests of a module need not run in a row
-def known(home, built_once):
-    """A small book that knows where it lives."""
-    book = Book.copy(built_once, home / "book")
-    where = [f"html_baseurl={SITE}", f"bookproof_repository={HOST}"]
-    assert book.build(*[f"--define={setting}" for setting in where]).good
-    return Book(book.root.rename(home / "known"))
-
-
 def pages(book):
-    docs = (book.root / "docs").glob("*.md")
-    return {page.stem for page in docs}
+    return {page.stem for page in (book.root / "docs").glob("*.md")}
 
 
 def meta(html):
@@ -36,34 +26,22 @@ def meta(html):
 
 
 def facts(html):
-    script = re.search(r'<script type="application/ld\+json">(.*?)</script>', html)
-    return json.loads(script[1])
+    return json.loads(re.search(r'<script type="application/ld\+json">(.*?)</script>', html)[1])
 
 
-def test_a_chapter_is_described_by_its_promise(built):
-    message = meta(built.html("promise"))
+def test_a_page_is_described_by_its_promise_or_its_first_sentences(site):
+    html = site.html("promise")
+    message = meta(html)
     assert message["description"] == message["og:description"] == PROMISE
-    written = 'content="You will find σ &lt; 2 &amp; more of it."'
-    assert built.html("promise").count(written) == 2
-    assert message["og:title"] == "A promise"
-    assert message["og:type"] == "article"
+    assert html.count('content="You will find σ &lt; 2 &amp; more of it."') == 2
+    assert (message["og:title"], message["og:type"]) == ("A promise", "article")
+    cover = "Three pages of a few words. They are about very little."
+    assert meta(site.html("index"))["description"] == cover
+    assert meta(site.html("data"))["description"] == "It reaches no module, but a file."
 
 
-def test_another_page_is_described_by_its_first_sentences(built):
-    said = meta(built.html("index"))["description"]
-    assert said == "Three pages of a few words. They are about very little."
-    said = meta(built.html("data"))["description"]
-    assert said == "It reaches no module, but a file."
-
-
-def test_a_long_paragraph_describes_with_whole_sentences():
-    long = "A" * 150 + ". " + "B" * 60 + ". C."
-    assert first_sentences(long) == "A" * 150 + "."
-    assert first_sentences("Ends at 2.5 of it. So.") == "Ends at 2.5 of it. So."
-
-
-def test_the_facts_of_a_chapter(built):
-    assert facts(built.html("promise")) == {
+def test_the_facts_of_chapters_and_of_the_book(site):
+    assert facts(site.html("promise")) == {
         "@context": "https://schema.org",
         "@type": "LearningResource",
         "learningResourceType": "chapter",
@@ -79,44 +57,32 @@ def test_the_facts_of_a_chapter(built):
         "educationalLevel": "beginner",
         "datePublished": "1979-10-12",
     }
-    assert facts(built.html("word"))["timeRequired"] == "PT7M"
-    assert "ld+json" not in built.html("data")
+    assert facts(site.html("word"))["timeRequired"] == "PT7M"
+    assert "ld+json" not in site.html("data")
+    book = facts(site.html("index"))
+    assert (book["@type"], book["name"]) == ("Book", "A small book")
+    assert book["description"].startswith("Three pages")
 
 
-def test_the_facts_of_the_book_stand_on_its_cover(built):
-    message = facts(built.html("index"))
-    assert (message["@type"], message["name"]) == ("Book", "A small book")
-    assert message["description"].startswith("Three pages")
-
-
-def test_nothing_has_an_address_as_long_as_there_is_none(built):
-    for page in pages(built):
-        html = built.html(page)
+def test_nothing_has_an_address_as_long_as_there_is_none(site):
+    for html in map(site.html, pages(site)):
         assert 'rel="canonical"' not in html
         assert "issues" not in html
         assert not {"og:url", "og:image", "twitter:card"} & meta(html).keys()
-    assert not {"url", "image"} & facts(built.html("index")).keys()
-    site = built.root / "_build" / "html"
-    assert not (site / "sitemap.xml").exists()
-    assert not (site / "404.html").exists()
+    assert not {"url", "image"} & facts(site.html("index")).keys()
+    assert not any(site.made(name).exists() for name in ("sitemap.xml", "404.html"))
 
 
-def test_every_page_has_one_address(known):
-    for page in pages(known):
-        address = f"{SITE}/" if page == "index" else f"{SITE}/{page}.html"
+def test_every_page_has_one_address_which_the_sitemap_lists(known):
+    places = {page: f"{SITE}/{page}.html" for page in pages(known)} | {"index": f"{SITE}/"}
+    for page, address in places.items():
         html = known.html(page)
-        canonical = re.findall(r'<link rel="canonical" href="(.*?)"', html)
-        assert canonical == [address]
+        assert re.findall(r'<link rel="canonical" href="(.*?)"', html) == [address]
         assert meta(html)["og:url"] == address
-
-
-def test_the_sitemap_lists_every_page(known):
-    site = known.root / "_build" / "html"
-    listed = ElementTree.parse(site / "sitemap.xml").getroot()
-    places = [place.text for place in listed.findall("{*}url/{*}loc")]
-    expected = {f"{SITE}/{page}.html" for page in pages(known) - {"index"}}
-    assert len(places) == len(set(places))
-    assert set(places) == expected | {f"{SITE}/"}
+    root = ElementTree.parse(known.made("sitemap.xml")).getroot()
+    assert sorted(place.text for place in root.findall("{*}url/{*}loc")) == sorted(places.values())
+    moved = f'<link rel="canonical" href="{SITE}/number.html">'
+    assert moved in known.html("old/numeral")
 
 
 def test_facts_and_previews_have_addresses_once_they_are_known(known):
@@ -126,8 +92,7 @@ def test_facts_and_previews_have_addresses_once_they_are_known(known):
     assert chapter["url"] == f"{SITE}/promise.html"
     assert chapter["isPartOf"]["url"] == f"{SITE}/"
     message = meta(known.html("promise"))
-    assert message["og:image"] == card
-    assert message["twitter:card"] == "summary_large_image"
+    assert (message["og:image"], message["twitter:card"]) == (card, "summary_large_image")
 
 
 def test_the_page_of_nowhere_works_at_any_depth(known):
@@ -136,15 +101,20 @@ def test_the_page_of_nowhere_works_at_any_depth(known):
     assert any(target.startswith("/book/_static/") for target in targets)
     assert 'href="/book/index.html"' in html
     assert 'data-content_root="/book/"' in html
-    elsewhere = ("/", "#", "https://")
-    assert [target for target in targets if not target.startswith(elsewhere)] == []
-    assert meta(html)["robots"] == "noindex"
+    assert [target for target in targets if not target.startswith(("/", "#", "https://"))] == []
     assert 'rel="canonical"' not in html
-    assert meta(known.html("search"))["robots"] == "noindex"
+    for name in ("404", "search", "editions"):
+        assert meta(known.html(name))["robots"] == "noindex"
+
+
+def test_every_foot_leads_to_the_list_of_editions(known):
+    assert f'<a href="{SITE}/editions.html">All editions</a>' in known.html("number")
+    link = '<a href="v1.0/index.html">Version 1.0</a>, 12 October 1979'
+    assert link in known.html("editions")
 
 
 def reports(html):
-    found = re.findall(rf'href="{HOST}/issues/new\?([^"]*)"', html)
+    found = re.findall(rf'href="{HOST}//?issues/new\?([^"]*)"', html)
     asked = [parse_qs(unescape(query)) for query in found]
     return [(query["title"][0], query["body"][0]) for query in asked]
 
@@ -158,77 +128,163 @@ def test_an_error_is_reported_with_its_place(known):
     assert page[0] == "Error in: A promise"
     assert f"{SITE}/promise.html\n" in page[1]
     assert 'aria-label="Report an error in the section Its parts"' in html
-
-
-def test_every_page_takes_reports(known):
     assert all(reports(known.html(page)) for page in pages(known))
 
 
-@pytest.mark.parametrize(
-    ("tex", "text", "named"),
-    [
-        (r"d_{\text{model}}", "d_model", set()),
-        (r"W^Q", "W^Q", set()),
-        (r"\sqrt D", "√D", {"sqrt"}),
-        (r"\sqrt{2}\,\sigma^2", "√2 σ^2", {"sqrt", "sigma"}),
-        (r"\lambda \le \Omega", "λ ≤ Ω", {"lambda", "le", "omega"}),
-        (r"\varepsilon", "ε", {"epsilon"}),
-        (r"\tfrac{1}{2} \ln x", "1 / 2 ln x", set()),
-        (r"\operatorname{relu}(x)", "relu(x)", set()),
-        (r"\begin{aligned} a &= b \\ c \end{aligned}", "a = b c", set()),
-    ],
-)
-def test_a_formula_as_text(tex, text, named):
-    assert (plain(tex), names(tex)) == (text, named)
+# -- How to cite -----------------------------------------------------------------------
 
 
-@pytest.fixture
-def sections(built):
-    script = (built.root / "_build" / "html" / "sections.js").read_text("utf-8")
-    pages = json.loads(script.removeprefix("var PAGES = ").removesuffix(";\n"))
-    return {page[0]: page for page in pages}
+def box(book, page):
+    return re.search(r'(?s)<details class="fold cite.*?</details>', book.html(page))[0]
 
 
-def test_the_search_knows_the_prose_of_every_section(built, sections):
-    assert sections.keys() == {f"{page}.html" for page in pages(built)}
-    _, title, (first, second, *_) = sections["promise.html"]
-    assert title == "A promise"
+def bibtex(book, page):
+    text = re.search(r'(?s)<pre class="bibtex">(.*?)</pre>', box(book, page))[1]
+    ((key, found),) = parse_string(unescape(text), "bibtex").entries.items()
+    return key, found
+
+
+def test_a_chapter_is_cited_as_part_of_the_book_and_the_cover_as_the_book(site):
+    key, found = bibtex(site, "word")
+    assert (key, found.type) == ("a-small-book-word", "incollection")
+    assert dict(found.fields) == {
+        "title": "{A word}",
+        "booktitle": "{A small book}",
+        "chapter": "2",
+        "edition": "Version 1.0",
+        "year": "1979",
+        "month": "October",
+    }
+    assert [str(person) for person in found.persons["author"]] == ["{Nobody}"]
+    said = "Nobody (1979). A word. Chapter 2 of <em>A small book</em>, version 1.0.</p>"
+    assert f"<p>{said}" in box(site, "word")
+    assert "Appendix A of" in box(site, "data")
+    key, found = bibtex(site, "index")
+    assert (key, found.type) == ("a-small-book", "book")
+    assert found.fields["title"] == "{A small book}"
+    assert "chapter" not in found.fields
+
+
+def test_the_address_is_that_of_the_edition_once_it_is_known(site, known):
+    assert "href" not in box(site, "word")
+    where = f"{SITE}/v1.0/"
+    assert bibtex(known, "word")[1].fields["url"] == f"{where}word.html"
+    assert bibtex(known, "index")[1].fields["url"] == where
+    assert f'<a href="{where}word.html">' in box(known, "word")
+
+
+# -- Notebooks -------------------------------------------------------------------------
+
+
+def notebook(book, name):
+    return nbformat.read(book.made(f"notebooks/{name}.ipynb"), as_version=4)
+
+
+def sources(book, name, kind):
+    return [c.source for c in notebook(book, name).cells if c.cell_type == kind]
+
+
+def offered(book, name):
+    """The links of the line that offers a notebook."""
+    line = re.search(r'<p class="notebook">(.*?)</p>', book.html(name))[1]
+    return re.findall(r'href="(.*?)"', line)
+
+
+def test_only_pages_with_code_in_sight_are_notebooks(site):
+    nbformat.validate(notebook(site, "word"))
+    assert notebook(site, "word").metadata.kernelspec.name == "python3"
+    assert [cell.id for cell in notebook(site, "word").cells][:2] == ["cell-0", "cell-1"]
+    assert {file.stem for file in site.made("notebooks").iterdir()} == {"data", "number", "word"}
+    assert "notebooks/" not in site.html("promise")
+
+
+def test_a_notebook_has_the_code_of_the_page_and_says_what_the_page_says(site):
+    install, first, second, check, *_ = sources(site, "word", "code")
+    assert install.startswith("try:")
+    assert (first, second) == ("from tiny import words", 'print("word", words.sentence())')
+    assert check.startswith("# checks: full stop\nassert")
+    text = "\n\n".join(sources(site, "word", "markdown"))
+    assert text.startswith("# A word\n\nIt reaches that module")
+    for part in (
+        "> **Claim.** The sentence ends with a full stop.",
+        "Both are shorter than Fig. 2.1.",
+        "**Fig. 2.1.** It fits.",
+        "**Predict**\n\nHow many lines does this print?",
+        "**Solution**\n\nNobody knows",
+        "| part | length |\n|---|---|\n| word | 4 |",
+    ):
+        assert part in text
+    assert "Your prediction" not in text
+    assert "$$\nd = a + a \\tag{1.1}\n$$" in "\n\n".join(sources(site, "number", "markdown"))
+
+
+def test_links_and_offers_lead_to_what_is_known(site, known):
+    assert "See also A word." in "\n".join(sources(site, "number", "markdown"))
+    text = "\n".join(sources(known, "number", "markdown"))
+    assert f"See also [A word]({SITE}/word.html)." in text
+    assert offered(site, "word") == ["notebooks/word.ipynb"]
+    colab = "https://colab.research.google.com/github/some/book/blob/notebooks-v1.0/word.ipynb"
+    binder = "https://mybinder.org/v2/gh/some/book/notebooks-v1.0?labpath=word.ipynb"
+    assert offered(known, "word") == ["notebooks/word.ipynb", colab, binder]
+
+
+def test_colab_and_binder_are_not_offered_for_what_they_do_not_find(built):
+    assert built.build("-Dbookproof_repository=https://git.example/some/book").good
+    assert offered(built, "word") == ["notebooks/word.ipynb"]
+
+
+def first_cell(book, **modules):
+    """Run the first cell of a notebook where these modules can be had; return what it installs."""
+    installed = []
+    source = re.sub(r"%pip install (.*)", r"pip('\1')", sources(book, "word", "code")[0])
+    with pytest.MonkeyPatch.context() as patch:
+        for name, module in {"tiny": None, **modules}.items():
+            patch.setitem(sys.modules, name, module)
+        exec(source, {"pip": installed.append})
+    return installed
+
+
+def test_the_first_cell_installs_what_is_missing_and_names_another_edition(site, known, capsys):
+    assert first_cell(site, tiny=SimpleNamespace(__version__="1.0")) == []
+    assert capsys.readouterr().out == ""
+    first_cell(site, tiny=SimpleNamespace(__version__="0.8"))
+    said = "This notebook belongs to edition 1.0 of tiny; this is 0.8.\n"
+    assert capsys.readouterr().out == said
+    with pytest.raises(ModuleNotFoundError, match=r"needs edition 1\.0 of tiny"):
+        first_cell(site)
+    assert first_cell(known) == [f"--quiet {SITE}/v1.0/tiny-1.0-py3-none-any.whl"]
+
+
+# -- What a search looks through -------------------------------------------------------
+
+
+def sections(book):
+    script = book.made("sections.js").read_text("utf-8")
+    found = json.loads(script.removeprefix("var PAGES = ").removesuffix(";\n"))
+    return {page[0]: page for page in found}
+
+
+def test_the_search_knows_the_prose_of_every_section(site):
+    found = sections(site)
+    assert found.keys() == {f"{page}.html" for page in pages(site)}
+    _, title, (first, second, *_) = found["promise.html"]
     anchor, heading, terms, prose, words = first
-    assert (anchor, heading, terms[-1]) == ("a-promise", "A promise", "dyad")
+    assert (title, anchor, heading, terms[-1]) == ("A promise", "a-promise", "A promise", "dyad")
     assert prose.endswith("A dyad is a pair: d_model = W^Q.")
     assert words == "sigma"
     formula = "Here is nothing but a formula: ω, the last one"
-    assert second[:2] == ["its-parts", "Its parts"]
-    assert second[3] == formula
+    assert (*second[:2], second[3]) == ("its-parts", "Its parts", formula)
     assert {"alpha", "α", "sqrt", "omega"} <= set(second[4].split())
 
 
-def test_the_search_knows_code_but_no_checks_and_no_answers(sections):
-    script = json.dumps(sections)
-    number = sections["number.html"][2][0]
-    assert "answer" in number[4].split()
-    assert "endswith" not in script
-    assert "Forty-two" not in script
-    assert "Nobody knows" not in script
-    assert "Two of them" not in script
-    assert "Your prediction" not in script
-    assert "How many lines does this print?" in script
-    assert "What is the question?" in script
-
-
-def test_the_search_leads_to_things_of_the_reference_and_not_to_the_ledger(
-    sections,
-):
-    places = {section[0]: section for section in sections["reference.html"][2]}
+def test_the_search_knows_code_but_no_checks_and_no_answers(site):
+    found = sections(site)
+    script = json.dumps(found)
+    assert "answer" in found["number.html"][2][0][4].split()
+    for part in ("How many lines does this print?", "What is the question?"):
+        assert part in script
+    for part in ("endswith", "Forty-two", "Nobody knows", "Two of them", "Your prediction"):
+        assert part not in script
+    places = {section[0]: section for section in found["reference.html"][2]}
     assert places["tiny.numbers.answer"][1] == "answer"
     assert not any(place.startswith("ledger-") for place in places)
-
-
-def test_what_the_search_knows_follows_an_edit(built, sections):
-    before = sections["word.html"]
-    built.edit("docs/promise.md", "A **dyad**", "A **couple**")
-    assert built.build().good
-    script = (built.root / "_build" / "html" / "sections.js").read_text("utf-8")
-    assert '"couple"' in script
-    assert '"dyad"' not in script
-    assert json.dumps(before[1]) in script

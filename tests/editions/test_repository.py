@@ -25,29 +25,23 @@ def commit(root, text):
     git(root, "commit", "--quiet", "--message", text)
 
 
-def test_what_is_committed_and_has_no_tag_can_be_published(repository):
+def test_what_is_committed_and_has_no_tag_of_another_can_be_published(repository):
     check(repository, "1.0")
     assert git(repository, "tag") == ""
+    git(repository, "tag", "v1.0")
+    check(repository, "1.0")  # it names this commit
+    commit(repository, "two")
+    with pytest.raises(ValueError, match=r"v1\.0 names another commit already"):
+        check(repository, "1.0")
+    git(repository, "tag", "v2.0")
+    with pytest.raises(ValueError, match=r"of this edition is v3\.0; .* called v2\.0"):
+        check(repository, "3.0")
 
 
 @pytest.mark.parametrize("name", ["file", "new"])
 def test_what_is_not_committed_is_refused(repository, name):
     (repository / name).write_text("two", "utf-8")
     with pytest.raises(ValueError, match=f"1 files are not, the first is {name}$"):
-        check(repository, "1.0")
-
-
-def test_a_tag_that_is_taken_is_refused(repository):
-    git(repository, "tag", "v1.0")
-    check(repository, "1.0")  # it names this commit
-    commit(repository, "two")
-    with pytest.raises(ValueError, match=r"v1\.0 names another commit already"):
-        check(repository, "1.0")
-
-
-def test_a_commit_with_the_tag_of_another_version_is_refused(repository):
-    git(repository, "tag", "v2.0")
-    with pytest.raises(ValueError, match=r"of this edition is v1\.0; .* called v2\.0"):
         check(repository, "1.0")
 
 
@@ -61,9 +55,6 @@ def test_publishing_pushes_the_tag_and_nothing_else(repository):
     publish(repository, "1.0")  # again, as after a push that was cut off
     assert git(repository, "ls-remote", "origin").split("\t")[1:][0].startswith("refs/tags/v1.0")
     assert "refs/heads" not in git(repository, "ls-remote", "origin")
-
-
-def test_a_push_that_fails_says_so(repository):
     git(repository, "remote", "set-url", "origin", str(repository / "nowhere"))
     with pytest.raises(ValueError, match="git push must work"):
         publish(repository, "1.0")

@@ -81,8 +81,7 @@ def patiently(file):
 
 
 @pytest.mark.parametrize(
-    ("jobs", "printed"),
-    [(1, ["one", "two"]), pytest.param(2, ["one"], marks=pytest.mark.weekly)],
+    ("jobs", "printed"), [(1, ["one", "two"]), pytest.param(2, ["one"], marks=pytest.mark.weekly)]
 )
 def test_what_has_come_is_printed_and_kept_when_interrupted(waiting, jobs, printed):
     """One page after the other, each check is printed before the next begins."""
@@ -113,20 +112,17 @@ def test_nobody_reads(waiting):
     assert not begun.exists()
 
 
-@pytest.mark.parametrize(
-    ("ending", "message"),
-    [
-        ("import os\nos._exit(3)", "exit code 3"),
-        ("import os\nos._exit(0)", "exit code 0"),
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "exit code -9"),
-    ],
-)
-def test_a_page_that_ends_its_process_is_a_failure(book, capsys, ending, message):
-    book(fine=cell("one", "1"), hostile=cell("two", ending))
+def test_a_page_that_ends_its_process_is_a_failure(book, capsys):
+    killed = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
+    endings = {"exit code 3": "import os\nos._exit(3)", "exit code 0": "import os\nos._exit(0)"}
+    endings["exit code -9"] = killed
+    book(
+        fine=cell("one", "1"), **{f"bad{n}": cell("two", e) for n, e in enumerate(endings.values())}
+    )
     assert main(["--jobs", "2"]) == 1
     out = capsys.readouterr().out
-    assert "1 hold, 1 differ." in out
-    assert message in out
+    assert "1 hold, 3 differ." in out
+    assert [message for message in endings if message not in out] == []
 
 
 def test_pages_side_by_side_say_what_they_say_in_a_row(book, capsys, tmp_path):
@@ -162,14 +158,35 @@ def test_rounding_is_disturbed_if_asked(book, capsys):
     assert main(["--disturbed", "1"]) == 1
 
 
-@pytest.mark.parametrize("seed", ["-1", "text", "1.5", str(2**64), "1" * 50, ""])
-def test_a_first_seed_that_is_none_is_refused(seed, capsys):
+A_RECORD = "a record holds a digest and shifts a page"
+NO_SEED = "must be a whole number from 0 to"
+REFUSED = [
+    *((["--first-seed", seed], f"got {seed!r}") for seed in ("-1", "text", "1.5", "1" * 50, "")),
+    (["--first-seed", str(2**64)], NO_SEED),
+    (["--json", "none/report.json"], "there is no folder"),
+    (["--record", "record.json"], "give a --first-seed"),
+    (["--not-in", "record.json"], "give a --first-seed"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "why"), REFUSED)
+def test_what_is_refused_before_anything_runs(tmp_path, monkeypatch, capsys, arguments, why):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
-        main(["notation", "--first-seed", seed])
+        main(["notation", *arguments])
     assert ended.value.code == 2
-    said = capsys.readouterr().err
-    assert "must be a whole number from 0 to" in said
-    assert f"got {seed!r}" in said
+    assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', '{"a": {"digest": "x"}}'])
+@pytest.mark.parametrize("option", ["--record", "--not-in"])
+def test_what_is_no_record_is_refused_and_left_as_it_is(tmp_path, capsys, option, text):
+    file = tmp_path / "record.json"
+    file.write_text(text, "utf-8")
+    with pytest.raises(SystemExit):
+        main(["--first-seed", "1", option, str(file)])
+    assert A_RECORD in capsys.readouterr().err
+    assert file.read_text("utf-8") == text
 
 
 def test_the_largest_first_seed_works(book):
@@ -178,35 +195,28 @@ def test_the_largest_first_seed_works(book):
     assert main(["--first-seed", str(2**31)]) == 0
 
 
-def test_margins_come_the_thinnest_first(book, capsys):
+def test_margins_come_the_thinnest_first(book, tmp_path, capsys):
     book(a=cell("wide", "assert 1.0 < 4") + cell("thin", "assert 3.0 < 4") + cell("none", "1"))
     assert main(["--margins"]) == 0
     lines = capsys.readouterr().out.split("thinnest first\n")[1].splitlines()
-    assert [line.split() for line in lines[:3]] == [
-        ["0.25", "a", "thin"],
-        ["0.75", "a", "wide"],
-        [],
-    ]
-
-
-def test_a_check_that_fails_has_no_margin(book, tmp_path, capsys):
+    thinnest = [["0.25", "a", "thin"], ["0.75", "a", "wide"], []]
+    assert [line.split() for line in lines[:3]] == thinnest
     book(a=cell("one", "assert 1.0 < 4\nassert 5.0 < 4"))
     file = tmp_path / "report.json"
     assert main(["--json", str(file)]) == 1
     (result,) = json.loads(file.read_text("utf-8"))["results"]
-    assert result["margin"] is None
+    assert result["margin"] is None, "a check that fails has none"
     assert result["message"] == "not so: 5.0 < 4 (left 5.0, right 4)"
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_what_held_is_recorded(book, tmp_path, jobs, capsys):
+def test_what_held_is_recorded(book, tmp_path, capsys):
     folder = book(
         a=cell("holds", "1") + cell("fails", "assert 1 == 2"),
         b="```{code-cell}\n1 / 0\n```\n" + cell("never", "1"),
         c="Words.\n",
     )
     file = tmp_path / "record.json"
-    for seed in "1000", "20":
+    for seed, jobs in (("1000", "1"), ("20", "2")):
         main(["--first-seed", seed, "--record", str(file), "--jobs", jobs])
     came, never = {"holds": True, "fails": False}, {"never": False}
     texts = {page.stem: page.read_text("utf-8") for page in folder.glob("*/*.md")}
@@ -231,11 +241,7 @@ def test_what_was_recorded_of_other_code_is_dropped(book, tmp_path, capsys):
 
 def test_only_what_is_not_on_record_runs_again(book, tmp_path, capsys):
     file = tmp_path / "record.json"
-    pages = {
-        "a": cell("one", "1"),
-        "b": cell("two", "assert 1 == 2"),
-        "c": "Words.",
-    }
+    pages = {"a": cell("one", "1"), "b": cell("two", "assert 1 == 2"), "c": "Words."}
     book(**pages)
     again = ["--first-seed", "5", "--not-in", str(file)]
     assert main([*again, "--record", str(file)]) == 1  # of an empty record
@@ -261,23 +267,6 @@ def test_an_interrupted_page_is_not_recorded(waiting):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert list(reseeded.read(record)) == ["a"]
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', '{"a": {"digest": "x"}}'])
-@pytest.mark.parametrize("option", ["--record", "--not-in"])
-def test_what_is_no_record_is_refused_before_anything_runs(tmp_path, capsys, option, text):
-    file = tmp_path / "record.json"
-    file.write_text(text, "utf-8")
-    with pytest.raises(SystemExit):
-        main(["--first-seed", "1", option, str(file)])
-    assert "a record holds a digest and shifts a page" in capsys.readouterr().err
-    assert file.read_text("utf-8") == text
-
-
-def test_a_record_is_of_moved_seeds(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        main(["--record", str(tmp_path / "record.json")])
-    assert "give a --first-seed" in capsys.readouterr().err
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):

@@ -1,12 +1,4 @@
-"""Bind every labelled equation and every claim to the cell that checks it.
-
-A cell with the option `:check: ID` verifies the equation or the claim of that id, on its own page;
-`:by:` says how. The page shows a small mark beside the target, which opens the folded check.
-An id with no check, two checks, or a check with no target fails a strict build, with the place.
-
-The ledger lists all. Beside each check that draws it says how many shifts of all seeds are on
-record under which the check held, with the cells of its page as they are.
-"""
+"""Bind every labeled equation and every claim to the cell that checks it, and list all in a ledger."""
 
 from docutils import nodes
 from sphinx.application import Sphinx

@@ -12,7 +12,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from ..html.places import reading_order
+from ..html.places import entry, reading_order, table
 from .binding import WAYS, Check, Page, Target, pages
 
 DRAWS = {"property", "seeds"}
@@ -82,10 +82,12 @@ def ledger_of(app: Sphinx, here: str, doc: str, checks: list[Check]) -> nodes.se
     # Sphinx would give a heading that it has not counted the number of the page.
     app.env.toc_secnumbers.get(here, {})[f"#{place}"] = ()
     # A search leads to the claims themselves, on their pages.
-    return nodes.section("", title, table(heads, rows), ids=[place], classes=["no-search"])
+    return nodes.section(
+        "", title, table("ledger", heads, rows), ids=[place], classes=["no-search"]
+    )
 
 
-def ledger_row(app: Sphinx, here: str, doc: str, check: Check) -> list[nodes.Node]:
+def ledger_row(app: Sphinx, here: str, doc: str, check: Check) -> list[nodes.entry]:
     target = pages(app.env)[doc].targets.get(check.name) or Target("claim", 0, nodes.inline())
     text = target.text.deepcopy()
     if target.kind == "equation":
@@ -96,22 +98,11 @@ def ledger_row(app: Sphinx, here: str, doc: str, check: Check) -> list[nodes.Nod
     def link(anchor: str, text: nodes.Node) -> nodes.Node:
         return make_refnode(app.builder, here, doc, anchor, text)
 
-    return [
+    words = [
         link(f"{target.kind}-{check.name}", text),
         nodes.inline("", WAYS.get(check.way, check.way)),
         *([nodes.inline("", on_other_seeds(app, doc, check))] if shifts(app) else []),
         nodes.inline("", f"{check.seconds:.2f}"),
         link(f"check-{check.name}", nodes.literal("", check.name)),
     ]
-
-
-def table(heads: list[str], rows: list[list[nodes.Node]]) -> nodes.table:
-    group = nodes.tgroup(cols=len(heads))
-    group += [nodes.colspec(colwidth=1) for _ in heads]
-    group += nodes.thead("", table_row([nodes.inline("", head) for head in heads]))
-    group += nodes.tbody("", *(table_row(row) for row in rows))
-    return nodes.table("", group, classes=["ledger"])
-
-
-def table_row(cells: list[nodes.Node]) -> nodes.row:
-    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
+    return [entry(word) for word in words]

@@ -1,9 +1,4 @@
-"""Write a reading sheet for each chapter, one page of paper: what to know before and look for.
-
-It is made of the written page: its question and objectives, what it asks its readers to predict, the
-terms that it refers to with the first sentence of each, its exercises. ``bookproof_sheet_card``,
-as in ``chapters/notation.html#table-of-shapes``, names what stands on every sheet.
-"""
+"""Write a reading sheet for each chapter, one page of paper, from the page as it was written."""
 
 from collections.abc import Iterable, Iterator
 from html import escape

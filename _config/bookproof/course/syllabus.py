@@ -11,7 +11,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from ..html.places import containers, number
+from ..html.places import containers, entry, number, table
 from .facts import Facts, chapters, facts_of
 
 LOGGER = logging.getLogger(__name__)
@@ -73,29 +73,22 @@ def link(app: Sphinx, here: str, doc: str, words: str, anchor: str = "") -> node
 
 
 def tabulate_weeks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    for place in containers(doctree, "syllabus"):
-        weeks = place["syllabus"] or [[doc] for doc in chapters(app.env)]
+    for node in containers(doctree, "syllabus"):
+        weeks = node["syllabus"] or [[doc] for doc in chapters(app.env)]
         unknown = {doc for week in weeks for doc in week} - set(chapters(app.env))
         for doc in sorted(unknown):
-            LOGGER.warning("syllabus: %r must be a chapter", doc, location=place)
+            LOGGER.warning("syllabus: %r must be a chapter", doc, location=node)
         kept = [[doc for doc in week if doc not in unknown] for week in weeks]
-        place.replace_self(table(app, docname, kept))
+        rows = [
+            row(app, docname, doc, facts, "" if place else str(count))
+            for count, week in enumerate(kept, 1)
+            for place, doc in enumerate(week)
+            if (facts := facts_of(app.env, doc))
+        ]
+        node.replace_self(table("syllabus", HEADS, rows, WIDTHS))
 
 
-def table(app: Sphinx, here: str, weeks: list[list[str]]) -> nodes.table:
-    """Return a table with a row for each chapter; a week's first row names the week."""
-    body = nodes.tbody()
-    for count, week in enumerate(weeks, 1):
-        for place, doc in enumerate(week):
-            if facts := facts_of(app.env, doc):
-                body += row(app, here, doc, facts, "" if place else str(count))
-    columns = [nodes.colspec(colwidth=width) for width in WIDTHS]
-    head = nodes.thead("", nodes.row("", *[entry(nodes.Text(head)) for head in HEADS]))
-    group = nodes.tgroup("", *columns, head, body, cols=len(HEADS))
-    return nodes.table("", group, classes=["syllabus"])
-
-
-def row(app: Sphinx, here: str, doc: str, facts: Facts, week: str) -> nodes.row:
+def row(app: Sphinx, here: str, doc: str, facts: Facts, week: str) -> list[nodes.entry]:
     titles, env = app.env.titles, app.env
     title = f"{number(env, doc)} {titles[doc].astext()}".strip()
     objectives = facts.objectives[:1].upper() + facts.objectives[1:]
@@ -106,13 +99,8 @@ def row(app: Sphinx, here: str, doc: str, facts: Facts, week: str) -> nodes.row:
         words = number(env, other) or titles[other].astext()
         needed += [nodes.Text(", "), link(app, here, other, words)]
     cells = [nodes.Text(week)], [link(app, here, doc, title)], [nodes.Text(objectives)]
-    return nodes.row(
-        "", *(entry(*cell) for cell in cells), lines(takes), lines(tasks), entry(*needed[1:])
-    )
-
-
-def entry(*words: nodes.Node) -> nodes.entry:
-    return nodes.entry("", nodes.paragraph("", "", *words))
+    said = lines(takes), lines(tasks), entry(*needed[1:])
+    return [*(entry(*cell) for cell in cells), *said]
 
 
 def lines(words: list[nodes.Text] | list[nodes.reference]) -> nodes.entry:

@@ -1,12 +1,9 @@
 """Keep every page as new as what it was made from, and run no cell without need.
 
-The results of a chapter are kept under a key: its code cells, what the modules of the package that
-they reach do, the data files that its front matter declares, Python, and the libraries.
-Before Sphinx reads pages, chapters without results run; myst-nb then finds them all in the
-cache of jupyter-cache, and runs nothing itself.
-
-A page is read again if its text, anything that it shows, its key or the tools are not what
-they were: by their contents. The times of files, by which Sphinx goes, decide nothing.
+Results are kept under a key: code cells, the meaning of the modules that they reach, data files,
+Python, and the libraries. Chapters without results run before Sphinx reads pages; myst-nb then finds all
+in the cache of jupyter-cache. A page is read again if its text, what it shows, its key or the tools have
+changed: by their contents, never by the times of files.
 """
 
 from typing import Any

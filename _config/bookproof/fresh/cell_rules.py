@@ -1,8 +1,6 @@
 """Refuse in cells what their results would depend on without the page's key knowing it.
 
-A key is made by reading: cells, imports, declared files. So cells are plain Python, import with
-statements what is known by version, read only files that the page declares, and ask neither the
-environment nor another program. This guards against oversight, not against malice.
+A key is made by reading: cells, imports, declared files. This guards against oversight, not malice.
 """
 
 import ast

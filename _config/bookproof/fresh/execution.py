@@ -22,7 +22,7 @@ from nbformat import NotebookNode
 
 from ..verify.cells import first_line
 from ..verify.transform import NAME
-from .circumstances import ENVIRONMENT
+from .parts import ENVIRONMENT
 from .warm_kernels import CAN_FORK, Server, kernel_manager
 
 AFFINITY = getattr(os, "sched_getaffinity", None)  # not on every platform

@@ -21,10 +21,10 @@ from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from ..verify.cells import code_digest
 from .cell_rules import refusals
 from .execution import CORES, Chapter, start_chapters
 from .keys import (
-    cells_digest,
     code_of,
     digest,
     module_name,
@@ -222,22 +222,18 @@ class Freshness:
             stop(f"{chapter} or what it reaches was changed during the build")
         noted = app.env.metadata[docname]
         noted["cell_seconds"] = self.results.seconds(chapter.notebook)
-        noted["cells_digest"] = cells_digest(chapter.notebook)
+        noted["cells_digest"] = code_digest(code_of(chapter.notebook))
 
 
 def finish(chapters: list[Chapter], outcome: Future[float]) -> None:
     """Wait for chapters that run, and end the build if one of them failed."""
-    say(in_all(chapters, outcome.result()))
+    wall, cells = outcome.result(), sum(chapter.seconds for chapter in chapters) / CORES
+    say(
+        f"{len(chapters)} chapters ran: wall {wall:.1f} s, floor {cells:.1f} s"
+        f" (their cells, on {CORES} cores), ratio {wall / max(cells, 1e-3):.1f}"
+    )
     if failures := [chapter.failure for chapter in chapters if chapter.failure]:
         stop("\n\n".join(failures))
-
-
-def in_all(chapters: list[Chapter], wall: float) -> str:
-    floor = sum(chapter.seconds for chapter in chapters) / CORES
-    return (
-        f"{len(chapters)} chapters ran: wall {wall:.1f} s, floor {floor:.1f} s"
-        f" (their cells, on {CORES} cores), ratio {wall / max(floor, 1e-3):.1f}"
-    )
 
 
 def check_executed(app: Sphinx, page: nodes.document) -> None:

@@ -14,8 +14,6 @@ from typing import Any
 import yaml
 from nbformat import NotebookNode
 
-from ..verify.cells import code_digest
-
 DOCUMENTED = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
 # What makes docstrings or lines of a module part of a result.
 READERS = {
@@ -53,10 +51,6 @@ def names_in_cells(notebook: NotebookNode) -> frozenset[str]:
         with suppress(SyntaxError, ImportError):  # such a cell is refused, and its line named
             names |= imports(code)
     return frozenset(names)
-
-
-def cells_digest(notebook: NotebookNode) -> str:
-    return code_digest(code_of(notebook))
 
 
 def module_name(roots: Roots, file: Path) -> str:
@@ -109,21 +103,25 @@ def meanings(roots: Roots, modules: Iterable[Path], outside: Sequence[str] = ())
 @cache
 def readers_in(source: str) -> frozenset[str]:
     """Return what source names that may read the docstrings, the source or the lines of modules."""
-    try:
-        found = list(ast.walk(ast.parse(source)))
-    except SyntaxError:
-        return frozenset()
-    names = {getattr(node, kind, "") for node in found for kind in ("id", "attr", "name", "module")}
+    kinds = ("id", "attr", "name", "module")
+    names = {getattr(node, kind, "") for node in nodes_of(source) for kind in kinds}
     return frozenset(READERS & names)
+
+
+def nodes_of(source: str) -> tuple[ast.AST, ...]:
+    """Return the nodes of a syntax tree; none where it is no Python: a chapter that runs it fails."""
+    try:
+        return tuple(ast.walk(ast.parse(source)))
+    except SyntaxError:
+        return ()
 
 
 @cache
 def meaning(source: str) -> str:
-    """Return what tells what a module does: its syntax tree without docstrings and places."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:  # a chapter that runs it will fail, and say where
+    """Return a digest of what a module does: its syntax tree without docstrings and places."""
+    if not nodes_of(source):
         return source
+    tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]

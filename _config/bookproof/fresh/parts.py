@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -11,13 +12,25 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from .circumstances import circumstances
-from .keys import digest, fingerprint, meanings, modules_reached
+from .keys import digest, fingerprint, meanings, modules_reached, nodes_of
 
 Parts = dict[str, str]
 CODE = {".py", ".pyc"}
 RECORDER = "bookproof.verify.recorder"  # transforms every cell
 KEPT = "keys.json"  # beside the doctrees
+# The last digits of a sum depend on the number of threads, the order of a set on the seed;
+# and a library that is loaded before its kernel has to know where figures will go.
+# Without assertions, every check would hold.
+ENVIRONMENT = {
+    "MKL_NUM_THREADS": "1",
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONOPTIMIZE": "",
+}
+# Variables that begin so tell the libraries how to compute.
+ARITHMETIC = re.compile(r"(ATEN|BLIS|DNNL|KMP|MKL|NPY|OMP|ONEDNN|OPENBLAS|PYTORCH|TORCH)_")
 
 
 @dataclass(frozen=True)
@@ -80,16 +93,17 @@ def data_files(root: Path) -> list[Path]:
     return sorted(file for file in found if file.suffix not in CODE)
 
 
+def circumstances() -> dict[str, str]:
+    """Return the variables of the environment that may change what a cell computes."""
+    given = {name: value for name, value in os.environ.items() if ARITHMETIC.match(name)}
+    return dict(sorted({**given, **ENVIRONMENT}.items()))
+
+
 @cache
 def strings(source: str) -> frozenset[str]:
     """Return the string literals of a module that uses ``__file__``."""
-    if "__file__" not in source:
-        return frozenset()
-    try:
-        nodes = ast.walk(ast.parse(source))
-    except SyntaxError:  # a chapter that imports it fails
-        return frozenset()
-    return frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and type(n.value) is str)
+    found = nodes_of(source) if "__file__" in source else ()
+    return frozenset(n.value for n in found if isinstance(n, ast.Constant) and type(n.value) is str)
 
 
 def cell_parts(codes: Iterable[str]) -> Parts:

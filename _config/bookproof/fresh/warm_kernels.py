@@ -1,8 +1,7 @@
 """Kernels forked from one server that has loaded the heavy libraries, so that loading is paid once.
 
-Run as a program, this file is the server: it imports what it is told to, then forks a kernel
-for each line that it reads. The rest is how the build talks to it. Where a process cannot be
-forked, the same managers start ordinary kernels.
+Run as a program, this file is the server: it imports its arguments, then forks a kernel for each line
+that it reads. Where a process cannot be forked, the same managers start ordinary kernels.
 """
 
 import importlib

@@ -1,12 +1,7 @@
 """Give what readers refer to an address that lasts, and notice when one is lost.
 
-Exercises, equations, figures, claims and listings are named by their authors or by what they show.
-A prediction and a question of a quiz have the first words of what they ask as their name, or one
-that is given: `:name: predict-name` in `{predict}`, and a target `(quiz-name)=` above a question.
-
-`bookproof_addresses` names a file beside `conf.py` that lists all addresses once promised. One that
-the site has no longer, and that no redirect leads from, fails the build. With
-`-D bookproof_note_addresses=1` a build adds its new ones, and drops those that are redirected.
+A prediction and a question of a quiz are named by the first words of what they ask; a prediction may
+have another name. Everything else is named by its author or by what it shows.
 """
 
 import re
@@ -126,7 +121,7 @@ def moved(app: Sphinx, promised: set[str], there: set[str]) -> set[str]:
 
 
 def setup(app: Sphinx) -> None:
-    for part in ("editions", "elements", "redirects"):
+    for part in ("edition", "elements", "redirects"):
         app.setup_extension(f"{__package__}.{part}")
     app.add_config_value("bookproof_addresses", "", "", str)
     app.add_config_value("bookproof_note_addresses", False, "")

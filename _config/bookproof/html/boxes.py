@@ -1,15 +1,7 @@
 """Boxes that hold cells: ``{predict}`` with its answer, and ``{versus}`` with wrong beside right.
 
 A directive cannot hold cells that are to run, so that each of these begins with one directive
-and ends with another, as the solutions of sphinx-exercise do:
-
-    :::{predict}                          :::{versus}
-    :choices: more | fewer | none         :::
-    How many words are seen?              (the wrong cell, the right one or a listing,
-    :::                                   then one paragraph on each)
-    (cells and the text that answers)     :::{versus-end}
-    :::{predict-end}                      :::
-    :::
+and ends with another, as the solutions of sphinx-exercise do: see README.md.
 """
 
 from hashlib import sha256

@@ -1,11 +1,7 @@
 """``{changes}``: show what has changed for readers, from one part of the change log.
 
-    ```{changes} ../CHANGELOG.md
-    :part: For readers
-    ```
-
 In the log, a heading of the second level names a version, as in ``## 1.2.0 (2026-05-04)``, and one
-of the third a part. Each version that has the part becomes a section, whose address keeps its number.
+of the third a part. Each version that has the part becomes a section.
 """
 
 import re

@@ -21,20 +21,7 @@ NAMES = {
 LATEX = str.maketrans(
     {sign: rf"\text{name}{{}}" for sign, name in NAMES.items()} | {s: f"\\{s}" for s in "&%$#_"}
 )
-MONTHS = [
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct",
-    "nov",
-    "dec",
-]
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 BOX = """
 <details class="fold cite no-search"><summary>Cite this {what}</summary>
 <p>{words}</p>

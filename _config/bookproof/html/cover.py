@@ -1,12 +1,11 @@
 """The cover: ``{begin}`` leads to the first chapter, ``{chapters}`` shows them all.
 
 Order, parts and numbers are those of the tables of contents of the page. A chapter shows the promise
-and the minutes of its opening, and a small picture: its first one, or the figure that its front matter
-calls ``key_figure``. Another page in a part with chapters shows its first sentence and its minutes.
+and the minutes of its opening, and its first picture, made small. Another page in a part with chapters
+shows its first sentence and its minutes.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from xml.etree import ElementTree
@@ -14,14 +13,12 @@ from xml.etree import ElementTree
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from .minutes import minutes, parts_of
 from .opening import description, opening
 from .places import containers, link, number, title
 
-LOGGER = logging.getLogger(__name__)
 SVG = "http://www.w3.org/2000/svg"
 WORDS = {"text", "title", "desc", "metadata"}  # what cannot be read at this size
 DRAWN = {"path", "use", "rect", "circle", "line", "polyline", "polygon", "ellipse", "image"}
@@ -50,25 +47,18 @@ def note_shown(app: Sphinx, doctree: nodes.document) -> None:
     promise = said.promise if said else description(doctree)
     takes = said.minutes if said else minutes(parts_of(doctree))
     sentence = re.split(r"(?<=[.!?])\s", promise.removeprefix("You will "), maxsplit=1)[0]
-    picture = key_picture(app, doctree, metadata.get("key_figure", ""))
     begun = sentence[:1].upper() + sentence[1:]
-    metadata["cover"] = Shown(begun, takes, picture, is_chapter=said is not None)
+    metadata["cover"] = Shown(begun, takes, key_picture(doctree), is_chapter=said is not None)
 
 
 # -- Small pictures ----------------------------------------------------------------
 
 
-def key_picture(app: Sphinx, doctree: nodes.document, name: str) -> str:
-    """Return the picture of a page, made small: of the figure with that name, or its first."""
-    named = [figure for figure in doctree.findall(nodes.figure) if name in figure["names"]]
-    if name and not named:
-        LOGGER.warning("key_figure: no figure is called %r", name, location=app.env.docname)
-    return next(filter(None, map(small, pictures((named or [doctree])[0]))), "")
-
-
-def pictures(around: nodes.Element) -> Iterator[str]:
-    for node in around.findall(nodes.Element):
-        yield from re.findall(r"<svg\b.*?</svg>", node.get("markup", ""), re.DOTALL)
+def key_picture(doctree: nodes.document) -> str:
+    """Return the first picture of a page, made small."""
+    found = (node.get("markup", "") for node in doctree.findall(nodes.Element))
+    svgs = (svg for markup in found for svg in re.findall(r"<svg\b.*?</svg>", markup, re.DOTALL))
+    return next(filter(None, map(small, svgs)), "")
 
 
 def small(svg: str) -> str:

@@ -1,10 +1,9 @@
-"""Name the edition of each page at its foot, take reports of errors, and list all editions.
+"""The edition that a page belongs to: its foot, the list of all editions, and for whom it is.
 
-`bookproof_changes` names the page that tells readers what has changed, and the foot leads to it.
-A report is a new issue at `bookproof_repository`, with page, section and version filled in.
-Where it is known where the site lives, by Sphinx's `html_baseurl`, an edition stays at `v1.0/` below it,
-and `editions.html` lists them all. A build knows only its own edition, which
-it writes to `edition.json`; `list_editions` makes the list of several.
+With solutions, for students without them, or for instructors with their notes, cells run and numbers and
+addresses are the same. A report of an error is a new issue at `bookproof_repository`. Where the address
+of the site is known, an edition stays at `v1.0/` below it, and `editions.html` lists them all. A build
+knows only its own edition, written to `edition.json`; `list_editions` makes the list of several.
 """
 
 import json
@@ -19,8 +18,12 @@ from urllib.parse import urlencode
 from babel.dates import format_date
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
+from sphinx.errors import ConfigError
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx_exercise.nodes import solution_node
 
 from .formulas import prose
 from .outward import address
@@ -29,6 +32,7 @@ LOGGER = logging.getLogger(__name__)
 LINK_OF_HEADING = re.compile(r'<a class="headerlink" href="#([^"]+)"[^>]*>.*?</a>')
 LIST = "editions"
 CARD = "edition.json"
+READERS = ("", "students", "instructors")
 
 
 def folder(version: str) -> str:
@@ -163,10 +167,46 @@ def write_card(app: Sphinx, error: Exception | None) -> None:
         Path(app.outdir, CARD).write_text(json.dumps(this_edition(app)) + "\n", "utf-8")
 
 
+# -- For whom a book is -------------------------------------------------------------
+
+
+class Instructors(SphinxDirective):
+    """Hold a note for who teaches this."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        self.assert_has_content()
+        note = nodes.admonition(classes=["instructors", "no-search"], teaches=True)
+        note += nodes.title("", "For instructors")
+        note += self.parse_content_to_nodes()
+        return [note]
+
+
+def take_out(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Take out of a page what its edition does not have."""
+    edition = app.config.bookproof_edition
+    for node in list(doctree.findall(nodes.Element)):
+        is_solution = isinstance(node, solution_node) and edition == "students"
+        is_note = node.get("teaches", False) and edition != "instructors"
+        if (is_solution or is_note) and node.parent is not None:
+            node.parent.remove(node)
+
+
+def check_readers(app: Sphinx, config: Config) -> None:
+    if config.bookproof_edition not in READERS:
+        rule = f"bookproof_edition must be one of {READERS}"
+        raise ConfigError(f"{rule}; got {config.bookproof_edition!r}")
+
+
 def setup(app: Sphinx) -> None:
     app.setup_extension(f"{__package__}.outward")
     app.add_config_value("bookproof_repository", "", "html")
     app.add_config_value("bookproof_changes", "", "html", str)
+    app.add_config_value("bookproof_edition", "", "env")
+    app.add_directive("instructors", Instructors)
+    app.connect("config-inited", check_readers)
+    app.connect("doctree-resolved", take_out, priority=100)
     app.connect("env-check-consistency", check)
     app.connect("html-page-context", add_foot)
     app.connect("html-collect-pages", page_of_editions)

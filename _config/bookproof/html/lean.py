@@ -1,11 +1,7 @@
-"""After the build, take out of the theme's files what no page of the book uses.
+"""After the build, take out of the theme's files what no page of the book uses, nine tenths of it.
 
-The theme brings a library of two thousand icons, rules for parts that a book does not have, and
-two sets of colours, one of which a script has to choose. What is left is a tenth of it, and its
-colours are pairs, ``light-dark(a, b)``, of which the page's own ``color-scheme`` chooses.
-
-A rule is used if every class that it asks for stands in a page or in a script.
-A file that is lean already is left as it is, so that the work can be done after each build.
+A rule stays if every class that it asks for is in a page or in a script. Colors become pairs,
+``light-dark(a, b)``, of which the page's own ``color-scheme`` chooses. A lean file stays as it is.
 """
 
 import re
@@ -13,6 +9,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
@@ -34,6 +31,7 @@ COMMA = re.compile(r",(?![^(]*\))")
 CHOICE = re.compile(r":(?:not|is|where|has)\((?:[^()]|\([^()]*\))*\)")
 CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
 MODE = re.compile(r'html(?:\[data-theme="?(light|dark)"?\]|:not\(\[data-theme\]\))\s*(.*)')
+COLOR = re.compile(r".*color.*|background|fill")
 FACT = re.compile(r"([\w-]+)\s*:\s*((?:[^;()]|\([^)]*\))+)")
 
 
@@ -46,7 +44,11 @@ def make_lean(app: Sphinx, error: Exception | None) -> None:
     if missing := [name for name in MUST_BE if not (static / name).is_file()]:
         LOGGER.warning("the theme's files are not made lean: %s is not there", missing[0])
         return
-    pages = [page.read_text("utf-8") for page in pages_of(site)]
+    pages = [
+        page.read_text("utf-8")
+        for page in site.rglob("*.html")
+        if "_static" not in page.parts  # templates
+    ]
     remove(static, pages)
     words = words_of(pages, static.rglob("*.js"))
     for sheet in (file for pattern in SHEETS for file in static.glob(pattern)):
@@ -60,10 +62,6 @@ def uses_theme(app: Sphinx) -> bool:
     return isinstance(builder, StandaloneHTMLBuilder) and any(
         Path(folder).name == THEME for folder in builder.theme.get_theme_dirs()
     )
-
-
-def pages_of(site: Path) -> Iterator[Path]:
-    return (page for page in site.rglob("*.html") if "_static" not in page.parts)
 
 
 def remove(static: Path, pages: list[str]) -> None:
@@ -150,14 +148,27 @@ def pairs(sides: dict[str, dict[str, str]]) -> str:
     facts = [
         f"{name}:{value}" if value == dark[name] else f"{name}:light-dark({value},{dark[name]})"
         for name, value in light.items()
-        if value == dark.get(name) or (name in dark and is_colour(name))
+        if value == dark.get(name)
+        or (name in dark and COLOR.fullmatch(name) and name != "color-scheme")
     ]
     return f"{{{';'.join(facts)}}}\n"
 
 
-def is_colour(name: str) -> bool:
-    return ("color" in name and name != "color-scheme") or name in ("background", "fill")
+def leave_out(app: Sphinx, pagename: str, template: str, context: Any, page: Any) -> None:
+    """Take away the files whose text the page does not have; an empty text is in none."""
+    only_with: dict[str, str] = app.config.bookproof_only_with
+    body = context.get("body", "")
+
+    def needed(file: Any) -> bool:
+        name = str(getattr(file, "filename", file)).rpartition("/")[2]
+        text = only_with.get(name)
+        return text is None or bool(text and re.search(text, body))
+
+    for kind in ("script_files", "css_files"):
+        context[kind] = [file for file in context[kind] if needed(file)]
 
 
 def setup(app: Sphinx) -> None:
+    app.add_config_value("bookproof_only_with", {}, "html")
+    app.connect("html-page-context", leave_out, priority=950)
     app.connect("build-finished", make_lean, priority=900)

@@ -1,8 +1,7 @@
-"""``{minutes}`main```: count how long a page takes, so that nobody has to say it.
+"""``{minutes}`main```: count how long a page takes.
 
 A reader takes a minute for so many words, one for each figure, and one for each cell whose code is
-in sight. What stands above the section *Summary* is the ``main`` path; ``deeper`` is the section of
-that name; for ``exercises`` the minutes are added up that the exercises themselves say.
+visible; an exercise says its minutes itself.
 """
 
 import re

@@ -1,8 +1,4 @@
-"""Read what a page says of itself: its promise, its objectives, its minutes, its first paragraph.
-
-A chapter begins with an admonition of the class `opening`, in which bold words begin what is said:
-**You will** the promise, **Afterwards you can** the objectives, **Time** the minutes.
-"""
+"""Read what a page says of itself in its opening, an admonition of the class `opening`."""
 
 import re
 from dataclasses import dataclass

@@ -1,8 +1,4 @@
-"""Tell search engines and link previews what a page is, and where it lives.
-
-Where the book lives is Sphinx's own `html_baseurl`; while it is empty, nothing has an address.
-`bookproof_book` is told of the book as it stands there, in the words of schema.org.
-"""
+"""Tell search engines and link previews what a page is, and where it is, by `html_baseurl`."""
 
 import json
 import posixpath

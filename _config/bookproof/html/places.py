@@ -1,6 +1,6 @@
 """Where pages are in the book: their numbers, titles, links and order, and what is in them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from docutils import nodes
@@ -49,3 +49,20 @@ def around(node: nodes.Node) -> Iterator[nodes.Element]:
 def is_cell(node: nodes.Node, part: str = "cell_code") -> bool:
     """Return whether a node is a code cell of myst-nb, or the part of one that is named."""
     return isinstance(node, nodes.container) and node.get("nb_element") == part
+
+
+def table(
+    kind: str, heads: Sequence[str], rows: Iterable[list[nodes.entry]], widths: Sequence[int] = ()
+) -> nodes.table:
+    """Return a table of a class, with a row of heads."""
+    head = [entry(nodes.Text(head)) for head in heads]
+    group = nodes.tgroup(cols=len(heads))
+    group += [nodes.colspec(colwidth=width) for width in widths or [1] * len(heads)]
+    group += nodes.thead("", nodes.row("", *head))
+    group += nodes.tbody("", *(nodes.row("", *row) for row in rows))
+    return nodes.table("", group, classes=[kind])
+
+
+def entry(*words: nodes.Node) -> nodes.entry:
+    """Return a cell of a table, a paragraph of some words."""
+    return nodes.entry("", nodes.paragraph("", "", *words))

@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 from collections import defaultdict
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from posixpath import normpath
 
 from sphinx.application import Sphinx
@@ -29,7 +29,10 @@ def write_previews(app: Sphinx, exception: Exception | None) -> None:
     pages = {page: (app.outdir / f"{page}.html") for page in app.env.found_docs}
     texts = {page: file.read_text("utf-8") for page, file in pages.items() if file.is_file()}
     for page, ids in targets(texts).items():
-        write(folder / f"{page}.js", page, things(texts[page], ids))
+        # Also where nothing is shown, so that no page asks for it in vain.
+        file, found = folder / f"{page}.js", things(texts[page], ids)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"bookPreviews[{json.dumps(page)}] = {json.dumps(found)};\n", "utf-8")
 
 
 def targets(texts: dict[str, str]) -> dict[str, set[str]]:
@@ -44,23 +47,17 @@ def targets(texts: dict[str, str]) -> dict[str, set[str]]:
 
 
 def things(text: str, ids: set[str]) -> dict[str, str]:
-    """Return what can be shown of a page, by its id."""
+    """Return what can be shown of a page, by its id; a term with what is said of it."""
     found = {match["id"]: match for match in THING.finditer(text)}
-    return {
-        name: shown(text, found[name])
-        for name in sorted(ids & found.keys())
-        if is_thing(found[name])
-    }
-
-
-def is_thing(match: re.Match[str]) -> bool:
-    return match["tag"] == "figure" or bool(KINDS.search(match["attributes"]))
-
-
-def shown(text: str, match: re.Match[str]) -> str:
-    if match["tag"] == "dt":
-        return text[match.start() : end_of(text, text.index("<dd", match.end()), "dd")]
-    return text[match.start() : end_of(text, match.start(), match["tag"])]
+    shown = {}
+    for name in sorted(ids & found.keys()):
+        match = found[name]
+        start, tag = match.start(), match["tag"]
+        if tag == "dt" and KINDS.search(match["attributes"]):
+            shown[name] = text[start : end_of(text, text.index("<dd", match.end()), "dd")]
+        elif tag == "figure" or KINDS.search(match["attributes"]):
+            shown[name] = text[start : end_of(text, start, tag)]
+    return shown
 
 
 def end_of(text: str, start: int, tag: str) -> int:
@@ -77,12 +74,6 @@ def end_of(text: str, start: int, tag: str) -> int:
         if not depth:
             return text.index(">", found.end()) + 1
     return len(text)
-
-
-def write(file: Path, page: str, found: dict[str, str]) -> None:
-    """Write the script of a page, also if nothing on it is shown, so that none is asked for in vain."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f"bookPreviews[{json.dumps(page)}] = {json.dumps(found)};\n", "utf-8")
 
 
 def setup(app: Sphinx) -> None:

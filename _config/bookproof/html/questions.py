@@ -39,8 +39,6 @@ def head_questions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if title := answer_after(quiz):
             title += nodes.inline("", f" to question {number}", classes=["visually-hidden"])
         parts = [part for item in quiz for part in question(item)]
-        if quiz["ids"]:  # a name that was given
-            parts[0]["ids"] = quiz["ids"][-1:]
         for rubric in parts[::2]:
             rubric += link_to(rubric["ids"][0], "question")
         quiz.parent[quiz.parent.index(quiz) : quiz.parent.index(quiz) + 1] = parts

@@ -1,11 +1,5 @@
 """Keep old addresses: of a page that has moved, and of a part of a page that is on another one now.
 
-`bookproof_redirects` names a file beside `conf.py`, with a line for each:
-
-    # what was -> where it is now
-    old-page -> new-page
-    page#old-part -> other-page#part
-
 A page that was becomes a small page that leads on; where there are scripts, to the same part.
 A part that was is named at the foot of its old page, where a browser that is sent to it finds the link.
 """

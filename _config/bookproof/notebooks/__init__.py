@@ -14,8 +14,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from ..html.edition import folder
-from .cells import cells_of, code
-from .numbering import numbered
+from .cells import cells_of, code, numbered
 
 FOLDER = "notebooks"
 GITHUB = "https://github.com/"

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
+from urllib.parse import urljoin
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx_exercise.nodes import solution_node
 
 from ..html.elements import Tag
@@ -36,8 +38,8 @@ def code(source: str, metadata: dict[str, Any]) -> Cell:
         source = f"# checks: {name.replace('-', ' ')}\n{source}"
     if name or "hide-input" in metadata.get("tags", ()):
         options = {"jupyter": {"source_hidden": True}}
-    empty: dict[str, Any] = {"execution_count": None, "outputs": []}
-    return {"cell_type": "code", "metadata": options, "source": source, **empty}
+    cell: Cell = {"cell_type": "code", "execution_count": None, "metadata": options}
+    return {**cell, "outputs": [], "source": source}
 
 
 def walked(node: nodes.Node, level: int) -> Iterator[Cell]:
@@ -87,3 +89,33 @@ def box(tag: Tag, level: int) -> Iterator[Cell]:
     if 'class="commit"' in tag["open"] or tag["open"].startswith("summary"):
         return
     yield from inside(tag, level)
+
+
+def numbered(app: Sphinx, pagename: str, doctree: nodes.document) -> nodes.document:
+    """Return a copy of a page in which equations, figures and listings have their numbers."""
+    page: nodes.document = doctree.deepcopy()
+    numbers = app.env.toc_fignumbers.get(pagename, {})
+    for equation in page.findall(nodes.math_block):
+        found = [numbers.get("displaymath", {}).get(name) for name in equation["ids"]]
+        equation["number"] = next((dotted(number) for number in found if number), None)
+    for caption in page.findall(nodes.caption):
+        for kind in ("figure", "code-block"):
+            for name in caption.parent.get("ids", ()):
+                if number := numbers.get(kind, {}).get(name):
+                    named = app.config.numfig_format[kind] % dotted(number)
+                    caption.insert(0, [nodes.strong("", f"{named}."), nodes.Text(" ")])
+    complete_links(app, pagename, page)
+    return page
+
+
+def complete_links(app: Sphinx, pagename: str, page: nodes.document) -> None:
+    """Let links to other pages lead to the site, if it is known where that is."""
+    site = app.config.html_baseurl.rstrip("/")
+    here = app.builder.get_target_uri(pagename)
+    for link in page.findall(nodes.reference) if site else ():
+        target = link.get("refuri") or f"#{link.get('refid', '')}"
+        link["refuri"] = urljoin(f"{site}/{here}", target)
+
+
+def dotted(number: tuple[int, ...]) -> str:
+    return ".".join(map(str, number))

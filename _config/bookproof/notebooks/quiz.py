@@ -1,8 +1,4 @@
-"""Read the questions of a quiz off a page, with its options, and why each is right or wrong.
-
-They are written beside the site, as Markdown whose references have their numbers, for a program
-that makes of them what a learning platform takes in.
-"""
+"""Write the questions of a quiz beside the site, as Markdown, with their options and reasons."""
 
 import json
 import re
@@ -15,8 +11,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .cells import numbered
 from .markdown import within, written
-from .numbering import numbered
 
 FOLDER = "questions"
 NUMBER = re.compile(r"^\*\*\d+\.\*\*\s*")
@@ -42,7 +38,7 @@ def questions(page: nodes.document, pagename: str) -> Iterator[Question]:
         place = rubric.parent.index(rubric)
         options, answer = rubric.parent[place + 1 : place + 3]
         offered = [LETTER.sub("", written(item.children)) for item in options]
-        right, reasons = told(lines(answer), len(offered))
+        right, reasons = right_and_reasons(lines(answer), len(offered))
         name = f"{pagename.rpartition('/')[2]}-{number}"
         yield Question(name, NUMBER.sub("", within(rubric)), offered, right, reasons)
 
@@ -59,7 +55,7 @@ def lines(answer: nodes.Element) -> list[str]:
     return [part for text in paragraphs for part in re.split(r" (?=\([a-z]\) )", within(text))]
 
 
-def told(parts: list[str], count: int) -> tuple[int, list[str]]:
+def right_and_reasons(parts: list[str], count: int) -> tuple[int, list[str]]:
     """Return which option is right, and what is said of each; what is said of none belongs to it."""
     reasons, current = [""] * count, 0
     first = RIGHT.match(parts[0]) if parts else None

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import yaml
 
-Told = dict[str, str]
+Versions = dict[str, str]
 
 
-def by_sources(root: Path) -> Told:
+def of_sources(root: Path) -> Versions:
     """Return what package, citation, change log and README say."""
     citation = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))
     return {
@@ -22,20 +22,20 @@ def by_sources(root: Path) -> Told:
     }
 
 
-def by_site(site: Path) -> Told:
+def of_site(site: Path) -> Versions:
     """Return what the site says: its card, the foot and citation of its cover, and all notebooks."""
     cover = site / "index.html"
-    told = {
+    versions = {
         "edition.json": json.loads((site / "edition.json").read_text("utf-8"))["version"],
         "the foot of the cover": found(r'class="edition">Version ([^,<]+)', cover),
         "the BibTeX of the cover": found(r"edition = \{Version (.+?)\}", cover),
     }
     for file in sorted((site / "notebooks").glob("*.ipynb")):
         notebook = json.loads(file.read_text("utf-8"))
-        told[f"the notebook {file.stem}"] = notebook["metadata"]["version"]
+        versions[f"the notebook {file.stem}"] = notebook["metadata"]["version"]
         asked = notebook["cells"][1]["source"]
-        told[f"what {file.stem} asks for"] = first(r'if edition != "(.+)":', asked)
-    return told
+        versions[f"what {file.stem} asks for"] = first(r'if edition != "(.+)":', asked)
+    return versions
 
 
 def found(pattern: str, file: Path) -> str:
@@ -49,24 +49,23 @@ def first(pattern: str, text: str) -> str:
     return match[1] if match else "nothing"
 
 
-def one(told: Told) -> str:
+def only_version(versions: Versions) -> str:
     """Return the version, if all say the same.
 
     Raises:
         ValueError: some say something else.
 
     Example:
-        >>> one({"the package": "1.0", "the site": "1.0"})
+        >>> only_version({"the package": "1.0", "the site": "1.0"})
         '1.0'
     """
-    versions = set(told.values())
-    if len(versions) != 1:
-        said = "\n".join(f"  {version:8} {place}" for place, version in told.items())
+    if len(set(versions.values())) != 1:
+        said = "\n".join(f"  {version:8} {place}" for place, version in versions.items())
         raise ValueError(f"an edition has one version everywhere; got\n{said}")
-    return versions.pop()
+    return next(iter(versions.values()))
 
 
-def places(root: Path) -> tuple[str, str]:
+def addresses(root: Path) -> tuple[str, str]:
     """Return where repository and site are, which `pyproject.toml` says; empty while unknown."""
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     where = project["tool"]["hatch"]["metadata"]["hooks"]["custom"]

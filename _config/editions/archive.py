@@ -14,7 +14,7 @@ from packaging.version import Version
 LISTED = re.compile(r'(?s)<ul class="editions">.*?</ul>')
 
 
-def stand(archives: Iterable[Path], into: Path) -> list[str]:
+def arrange(archives: Iterable[Path], into: Path) -> list[str]:
     """Unpack the sites of editions, list them all, and return their versions, the newest first.
 
     Raises:
@@ -28,7 +28,7 @@ def stand(archives: Iterable[Path], into: Path) -> list[str]:
         reverse=True,
     )
     if not cards:
-        raise ValueError("a shelf holds at least one edition, as site-1.0.tar.gz; got none")
+        raise ValueError("an archive has at least one edition, as site-1.0.tar.gz; got none")
     shutil.copytree(half / folder(cards[0]["version"]), half, dirs_exist_ok=True)
     for place, root in [(half, ""), *((half / folder(card["version"]), "../") for card in cards)]:
         list_all(cards, place / f"{LIST}.html", root)

@@ -5,7 +5,7 @@ import re
 import tarfile
 
 import pytest
-from editions.shelf import stand
+from editions.archive import arrange
 
 LIST = '<p>All</p><ul class="editions">\n<li>one alone</li>\n</ul><p>End</p>'
 
@@ -18,11 +18,7 @@ def archive(tmp_path):
         site = tmp_path / f"site of {version}{name}"
         site.mkdir()
         card = json.dumps({"version": version, "date": "2026-05-04"})
-        texts = {
-            "edition.json": card,
-            "index.html": version,
-            "editions.html": LIST,
-        } | files
+        texts = {"edition.json": card, "index.html": version, "editions.html": LIST} | files
         for file, text in texts.items():
             if text is not None:
                 (site / file).write_text(text, "utf-8")
@@ -41,7 +37,7 @@ def read(folder, name):
 def test_the_newest_is_at_the_root_and_each_under_its_version(archive, tmp_path):
     public = tmp_path / "public"
     sites = [archive(version) for version in ("0.9", "0.10", "0.2")]
-    assert stand(sites, public) == ["0.10", "0.9", "0.2"]
+    assert arrange(sites, public) == ["0.10", "0.9", "0.2"]
     assert read(public, "index.html") == "0.10"
     for version in ("0.9", "0.10", "0.2"):
         assert read(public, f"v{version}/index.html") == version
@@ -49,7 +45,7 @@ def test_the_newest_is_at_the_root_and_each_under_its_version(archive, tmp_path)
 
 def test_the_lists_at_the_root_and_in_each_edition_lead_to_each(archive, tmp_path):
     public = tmp_path / "public"
-    stand([archive("0.1"), archive("0.2")], public)
+    arrange([archive("0.1"), archive("0.2")], public)
     for place in ("", "v0.1/", "v0.2/"):
         links = re.findall(r'href="([^"]*)">', read(public, f"{place}editions.html"))
         found = [(public / place / link).resolve() for link in links]
@@ -61,35 +57,29 @@ def test_the_lists_at_the_root_and_in_each_edition_lead_to_each(archive, tmp_pat
     assert "one alone" not in listed
 
 
-def test_where_no_address_is_known_there_is_no_list(archive, tmp_path):
-    stand([archive("0.1", **{"editions.html": None})], tmp_path / "public")
-    assert not (tmp_path / "public" / "editions.html").exists()
-
-
 def test_what_stood_there_is_replaced_as_a_whole(archive, tmp_path):
     public = tmp_path / "public"
-    stand([archive("0.1", **{"gone.html": ""})], public)
-    stand([archive("0.2")], public)
-    assert not (public / "gone.html").exists()
-    assert not (public / "v0.1").exists()
+    arrange([archive("0.1", **{"gone.html": ""})], public)
+    arrange([archive("0.2", **{"editions.html": None})], public)
+    for name in ("gone.html", "v0.1", "editions.html"):  # where no address is known, no list is
+        assert not (public / name).exists()
+
+
+CARDLESS = {"edition.json": None}
 
 
 @pytest.mark.parametrize(
-    ("versions", "said"),
+    ("versions", "files", "said"),
     [
-        ([], "a shelf holds at least one edition"),
-        (["0.1", "0.1"], r"got 0\.1 twice"),
+        ([], {}, "an archive has at least one edition"),
+        (["0.1", "0.1"], {}, r"got 0\.1 twice"),
+        (["0.1"], CARDLESS, r"site-0\.1 0\.tar\.gz has none"),
     ],
 )
-def test_what_cannot_stand_is_refused_and_nothing_changes(archive, tmp_path, versions, said):
+def test_what_cannot_stand_is_refused_and_nothing_changes(archive, tmp_path, versions, files, said):
     public = tmp_path / "public"
-    stand([archive("0.0")], public)
-    sites = [archive(version, f" {place}") for place, version in enumerate(versions)]
+    arrange([archive("0.0")], public)
+    sites = [archive(version, f" {n}", **files) for n, version in enumerate(versions)]
     with pytest.raises(ValueError, match=said):
-        stand(sites, public)
+        arrange(sites, public)
     assert read(public, "index.html") == "0.0"
-
-
-def test_an_archive_that_is_no_site_is_named(archive, tmp_path):
-    with pytest.raises(ValueError, match=r"site-0\.1\.tar\.gz has none"):
-        stand([archive("0.1", **{"edition.json": None})], tmp_path / "public")

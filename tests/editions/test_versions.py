@@ -3,19 +3,19 @@
 import json
 
 import pytest
-from editions import told
+from editions import versions
 
 import selfattn_book
 from tests.book.pages import ROOT
 
 
 def test_all_sources_of_the_book_say_one_version():
-    assert told.one(told.by_sources(ROOT)) == selfattn_book.__version__
+    assert versions.only_version(versions.of_sources(ROOT)) == selfattn_book.__version__
 
 
 def test_a_place_that_says_another_version_is_named():
     with pytest.raises(ValueError, match=r"one version everywhere; got\n.*\n.*2\.0 .*the site"):
-        told.one({"the package": "1.0", "the site": "2.0"})
+        versions.only_version({"the package": "1.0", "the site": "2.0"})
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def site(tmp_path):
 
 
 def test_a_site_is_asked_in_all_its_places(site):
-    assert len(told.by_site(site)) == 5
-    assert told.one(told.by_site(site)) == "1.0"
+    assert len(versions.of_site(site)) == 5
+    assert versions.only_version(versions.of_site(site)) == "1.0"
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,6 @@ def test_each_of_them_can_be_wrong(site, file, old, place, other):
     text = (site / file).read_text("utf-8")
     assert old in text
     (site / file).write_text(text.replace(old, old.replace("1.0", other)), "utf-8")
-    assert told.by_site(site)[place] != "1.0"
+    assert versions.of_site(site)[place] != "1.0"
     with pytest.raises(ValueError, match=place):
-        told.one(told.by_site(site))
+        versions.only_version(versions.of_site(site))
