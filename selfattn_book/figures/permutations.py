@@ -166,7 +166,8 @@ def seeping(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
 
 def _bars(x: Tensor, words: Sequence[int], names: Sequence[str]) -> Node:
     """Draw a bar for each position, with the same word always at the same height."""
-    _, weights = scaled_dot_product_attention(*[x[words]] * 3, causal_mask(len(x)))
+    x = x[words]
+    _, weights = scaled_dot_product_attention(x, x, x, causal_mask(len(x)))
     by_word = weights[:, torch.tensor(words).argsort()]
     bars: list[Node] = []
     message = []

@@ -1,7 +1,7 @@
 """Square sequences, one panel a square."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -73,7 +73,7 @@ def _draw_square(ax: Axes, name: str, walk: np.ndarray, predicted: np.ndarray | 
     ax.plot(*walk[2:].T, "o", color=BLUE, markersize=6, fillstyle="none")
     for number, corner in enumerate(walk, 1):
         x, y = 9 * np.sign(corner)
-        look = {"textcoords": "offset points", "ha": "center", "va": "center"}
+        look: Any = {"textcoords": "offset points", "ha": "center", "va": "center"}
         ax.annotate(str(number), corner, xytext=(x, y), **look)
     message = f"{name}: corners {_points(walk)}"
     if predicted is not None:

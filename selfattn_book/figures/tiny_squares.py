@@ -69,7 +69,7 @@ def tiny_squares(
         for draw, text, alt in squares:
             square = space(wide, CELL, draw, alt=alt)
             nodes.append(column(square, note(text), gap=-4) if text else square)
-        marks = [space(12, 12, lambda ax, at, n=name: _mark(ax, at, n)) for name in names]
+        marks = [space(12, 12, partial(_mark, name)) for name in names]
         key = [
             n for pair in zip(marks, names, strict=True) for n in (pair[0], note(pair[1], "muted"))
         ]
@@ -82,12 +82,12 @@ def _square(walk: np.ndarray, answer: Sequence[np.ndarray], ax: Canvas, at: Poin
     """Draw one walk with its prediction, if there is one."""
     places = _outline(ax, at, walk, 18, 12, "1234")
     for i, place in enumerate(places):
-        _mark(ax, place, "input" if i < 2 else "target")
+        _mark("input" if i < 2 else "target", ax, place)
     for place, corner in zip(places[2:], answer, strict=False):
         cross = _on_canvas(at, corner, 18)
         if np.hypot(cross[0] - place[0], cross[1] - place[1]) > 8:
             ax.line([place, cross], "wrong", width=1.4, dashed=True)
-        _mark(ax, cross, "prediction")
+        _mark("prediction", ax, cross)
 
 
 def _outline(
@@ -109,7 +109,7 @@ def _on_canvas(at: Point, corner: np.ndarray, half: float) -> Point:
     return at[0] + half * float(corner[0]), at[1] - half * float(corner[1])
 
 
-def _mark(ax: Canvas, at: Point, kind: str) -> None:
+def _mark(kind: str, ax: Canvas, at: Point) -> None:
     """Draw the mark of a corner."""
     x, y = at
     if kind == "input":
@@ -179,7 +179,7 @@ def _begun(walk: np.ndarray, swapped: bool, ax: Canvas, at: Point) -> None:
     places = _outline(ax, at, walk, 24, 16, ("1", "2", "3?", ""))
     for i, place in enumerate(places[:2]):
         ax.box(place, (12, 12), f"word-{2 * (i ^ swapped)}", order=4)
-    _mark(ax, places[2], "target")
+    _mark("target", ax, places[2])
 
 
 def _states(states: np.ndarray, swapped: bool) -> Node:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -49,7 +50,7 @@ def writers(prompt: str, written: Mapping[str, str]) -> Axes:
     return show(build, f"“{prompt}” continued")
 
 
-def _left(text: str, role: str = "ink", *, left: float = 0, width: float = 0, **look: bool) -> Node:
+def _left(text: str, role: str = "ink", *, left: float = 0, width: float = 0, **look: Any) -> Node:
     """Write text at a distance from the left."""
     line = label(text, role, align="left", width=width, **look)
     return row(space(left), line, gap=0) if left else line
