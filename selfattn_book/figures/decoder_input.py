@@ -56,7 +56,7 @@ def shift_by_one(source: Tensor, target: Tensor) -> Axes:
     return show(build, "The target, shifted by one")
 
 
-def peeking(
+def leaked_target(
     decoder_input: Tensor, tables: Mapping[str, Tensor], names: Sequence[str] = ("b", "c")
 ) -> Axes:
     """Draw what position 1 receives of two decoder inputs, the second of which is its target.
@@ -70,7 +70,7 @@ def peeking(
         >>> import torch
         >>> b, c = torch.tensor([[-1.0, 1], [1, 1]])
         >>> free, masked = torch.tensor([[0.1, 0.9], [0.5, 0.5]]), torch.tensor([[1, 0], [0.5, 0.5]])
-        >>> ax = peeking(torch.stack([b, c]), {"No mask": free, "Masked": masked})
+        >>> ax = leaked_target(torch.stack([b, c]), {"No mask": free, "Masked": masked})
         >>> print(ax.get_label())
         Position 1 has the input b and the target c, which is the input at position 2.
         No mask: it attends 0.10 to b and 0.90 to c, and receives (0.80, 1.00), where c is (1.00, 1.00).

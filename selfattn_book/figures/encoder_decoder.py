@@ -36,7 +36,7 @@ def encoder_decoder(
         The decoder reads the shifted target, (2, 2), with causal self-attention. The results,
         (2, 8), are the queries of a cross-attention; its keys and values come from the memory.
         Its contexts, (2, 8), pass through a feed-forward network, which returns the next points, (2, 2).
-        Weights of the self-attention, head 1: s₁ attends 0.47 to s₁, 0.53 to s₂; s₂ attends ...
+        Weights of the self-attention, head 1: s₁ attends 0.50 to s₁, 0.50 to s₂; s₂ ...
     """
     shapes, weights = _both(model, source, shifted)
     read, memory = numbered("s", len(source)), numbered("m", len(source))

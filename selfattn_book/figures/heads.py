@@ -26,7 +26,7 @@ from selfattn_book.draw.scene import row as in_row
 CELL = (34, 24)  # pixels
 
 
-def looks_twice(
+def compare_heads(
     x: Tensor,
     value: Tensor,
     names: Sequence[str],
@@ -52,7 +52,7 @@ def looks_twice(
         >>> x, value = torch.tensor([[1.0, 1.0], [1.0, -1.0]]), torch.tensor([[1.0], [-1.0]])
         >>> columns = ["outdoors", "alive", "soft"]
         >>> asked = {"place": "Where?", "life": "What?"}
-        >>> print(looks_twice(x, value, ["tree", "rock"], columns, asked).get_label())
+        >>> print(compare_heads(x, value, ["tree", "rock"], columns, asked).get_label())
         The word tree attends with two heads, each of which returns an average of the column soft:
         tree 1, rock -1. Head 1, by place, where?, compares the column outdoors: weights tree 0.50,
         rock 0.50; average 0.00. Head 2, by life, what?, compares the column alive: weights tree 0.88,
@@ -141,7 +141,7 @@ def _bars(
 Head = list[list[tuple[int, int]]]  # for each entry of a head: its word, and its column
 
 
-def cut_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequence[str]) -> Axes:
+def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequence[str]) -> Axes:
     r"""Draw a matrix beside the heads into which it is split, rightly and wrongly.
 
     Each entry has the color of its word, and is named by the word's first letter and its column;
@@ -157,7 +157,7 @@ def cut_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequence[
         >>> import torch
         >>> strip = torch.arange(16).view(4, 4)
         >>> right, wrong = strip.unflatten(1, (2, 2)).transpose(0, 1), strip.view(2, 4, 2)
-        >>> ax = cut_into_heads(strip, right, wrong, ["tree", "rock", "nurse", "chair"])
+        >>> ax = split_into_heads(strip, right, wrong, ["tree", "rock", "nurse", "chair"])
         >>> print(ax.get_label())
         A matrix of 4 words and 4 columns is split into 2 heads. Right, split and then transposed:
         head 1 holds columns 1, 2 of every word. Right, split and then transposed: head 2 holds

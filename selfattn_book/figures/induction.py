@@ -49,7 +49,7 @@ def induction_heads(text: str) -> Axes:
         x, start = xs[found], xs[-1] - 12
         way = [(start, foot), (start, foot + 26), (x, foot + 26), (x, foot)]
         ax.wire(way, "query", width=BOLD_LINE)
-        ax.note(((x + xs[-1]) / 2, foot + 16), "who stands after me?", "query")
+        ax.note(((x + xs[-1]) / 2, foot + 16), "which letter followed?", "query")
         at = (xs[-1] - 18, ANSWER)
         ax.box(at, (104, BOX), "context", f"next: {text[found]}", bold=True, width=BOLD_LINE)
         way = [(x - 14, foot), (x - 14, ANSWER), (at[0] - 52, ANSWER)]

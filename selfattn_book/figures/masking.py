@@ -14,7 +14,7 @@ HEIGHT = 38  # pixels of a row of numbers
 PAIR = (22, 22)  # pixels of a pair without a number
 
 
-def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
+def masked_weights(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
     r"""Draw scores, the masked scores, and the weights with the sum of each row.
 
     .. math:: w_{ij} = \frac{m_{ij}\,e^{s_{ij}}}{\sum_k m_{ik}\,e^{s_{ik}}}
@@ -27,7 +27,7 @@ def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
     Example:
         >>> import torch
         >>> seen = torch.tensor([[True, False], [True, True]])
-        >>> print(with_mask(torch.zeros(2, 2), seen, ["a", "cat"]).get_label())
+        >>> print(masked_weights(torch.zeros(2, 2), seen, ["a", "cat"]).get_label())
         A mask laid over scores. Row a: scores 0.00, 0.00; the mask leaves a; weights 1.00, 0.00.
         Row cat: scores 0.00, 0.00; the mask leaves a, cat; weights 0.50, 0.50.
     """
@@ -126,7 +126,7 @@ def _pairs(mask: Tensor, *, named: bool = False) -> Node:
     return table((mask.size(0), mask.size(1)), PAIR, entry, axes=axes)
 
 
-def what_reaches(flows: Sequence[Tensor], names: Sequence[str], output: int = -1) -> Axes:
+def receptive_field(flows: Sequence[Tensor], names: Sequence[str], output: int = -1) -> Axes:
     """Draw the inputs that one output depends on through several layers, from the inputs upwards.
 
     Args:
@@ -137,7 +137,7 @@ def what_reaches(flows: Sequence[Tensor], names: Sequence[str], output: int = -1
     Example:
         >>> import torch
         >>> near = torch.ones(4, 4).tril().triu(-1)   # itself and its left neighbor
-        >>> print(what_reaches([near, near], ["a", "cat", "sat", "on"]).get_label())
+        >>> print(receptive_field([near, near], ["a", "cat", "sat", "on"]).get_label())
         What reaches the output on through 2 layers. After layer 1: sat, on. Of the inputs: cat, sat,
         on. Nothing else does.
     """

@@ -29,7 +29,7 @@ ROW = 34  # pixels from word to word
 BAR, PITCH = 150, 72  # pixels: the height of an output, and from one position to the next
 
 
-def permuting(
+def permuted_attention(
     x: Tensor, names: Sequence[str], order: Sequence[int], positions: Tensor | None = None
 ) -> Axes:
     r"""Draw attention without parameters on some words, and below it on the same words permuted.
@@ -46,7 +46,7 @@ def permuting(
         positions: ``(T, 2)``, encodings of the positions, if any.
 
     Example:
-        >>> ax = permuting(torch.tensor([[1.0, 0.0], [2.0, 1.0]]), ["Anna", "Ben"], [1, 0])
+        >>> ax = permuted_attention(torch.tensor([[1.0, 0.0], [2.0, 1.0]]), ["Anna", "Ben"], [1, 0])
         >>> print(ax.get_label())
         Attention on the same words in two orders, one below the other.
         Dot products in the order Anna, Ben. Row Anna: 1, 2. Row Ben: 2, 5.
@@ -141,7 +141,7 @@ def _rows(nodes: Sequence[Node]) -> Node:
     return column(*nodes, space(0, -4), gap=8)
 
 
-def seeping(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
+def causal_outputs(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
     """Draw the attention weights of one causal layer at each position, for words in two orders.
 
     A bar is an output of the layer, divided by the weights of the words in it. The last one is framed.
@@ -152,7 +152,7 @@ def seeping(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
         order: ``(T,)``; position i of the second order holds word ``order[i]`` of the first one.
 
     Example:
-        >>> print(seeping(torch.zeros(3, 2), ["a", "b", "c"], [1, 0, 2]).get_label())
+        >>> print(causal_outputs(torch.zeros(3, 2), ["a", "b", "c"], [1, 0, 2]).get_label())
         The attention weights of one causal layer at each position.
         In the order a, b, c: a holds 1.00 of a; b holds 0.50 of a, 0.50 of b;
         c holds 0.33 of a, 0.33 of b, 0.33 of c.

@@ -116,7 +116,7 @@ def _tip(at: Point, radius: float, angle: float) -> Point:
     return at[0] + radius * float(np.cos(angle)), at[1] - radius * float(np.sin(angle))
 
 
-def shifts(codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: int) -> Axes:
+def clock_rotations(codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: int) -> Axes:
     """Draw the rotation of some clocks over a number of steps, from several positions.
 
     Args:
@@ -128,7 +128,7 @@ def shifts(codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: in
     Example:
         >>> angles = torch.arange(6.0)[:, None] * torch.tensor([1.0, 0.1])
         >>> codes = torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
-        >>> print(shifts(codes, [0, 1], [0, 2], 3).get_label())
+        >>> print(clock_rotations(codes, [0, 1], [0, 2], 3).get_label())
         The rotation over 3 steps. From position 0 to 3: clock 0 by 3.00 rad, clock 1 by 0.30 rad.
         From position 2 to 5: clock 0 by 3.00 rad, clock 1 by 0.30 rad.
     """
