@@ -16,7 +16,7 @@ Example:
     ('A query.', 2)
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import matplotlib.pyplot as plt
@@ -248,11 +248,6 @@ class Canvas(Axes):
         self.hatch(at, size)
         if text:
             self.box(at, (24, 20), "mask", text, width=0, order=5.5)
-
-    def titles(self, named: Iterable[tuple[float, str]], y: float) -> None:
-        """Write the titles of columns, each over its middle."""
-        for x, text in named:
-            self.say((x, y), text, "muted", bold=True)
 
     def describe(self, *parts: str) -> "Canvas":
         """Set the text alternative, a sentence for each part, and return the drawing."""

@@ -32,20 +32,17 @@ def lines(
     markers: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw curves over one x axis, each with its own colour and dash.
+    """Draw curves over one x axis, each with its own color and dash.
 
     Args:
         x: ``(N,)``.
         curves: a name and ``(N,)`` values each.
         title: above the picture; also begins the text alternative.
-        x_title: what the x axis is.
-        y_title: what the y axis is.
+        x_title: name of the x axis.
+        y_title: name of the y axis.
         log: draw the y axis in powers of ten.
         markers: mark each value.
-        ax: where to draw; a new figure when left out.
-
-    Returns:
-        The axes.
+        ax: axes; a new figure by default.
 
     Raises:
         ValueError: ``x`` is no vector, there are no curves or more than four,
@@ -55,24 +52,6 @@ def lines(
         >>> ax = lines(np.arange(3), {"squares": np.arange(3) ** 2}, title="Growth")
         >>> ax.get_label()
         'Growth. Curves over 0 to 2. squares: from 0 to 4, least 0, greatest 4.'
-        >>> ax.get_title(), ax.lines[0].get_xydata().tolist(), ax.get_legend()
-        ('Growth', [[0.0, 0.0], [1.0, 1.0], [2.0, 4.0]], None)
-        >>> ax.get_yscale(), ax.lines[0].get_marker()
-        ('linear', '')
-        >>> len(ax.figure.axes)
-        1
-        >>> both = {"up": [1, 10], "down": [10, 1]}
-        >>> ax = lines([0, 5], both, x_title="time", y_title="size", log=True, markers=True)
-        >>> ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()
-        ('time', 'size', 'log')
-        >>> [(line.get_linestyle(), line.get_marker()) for line in ax.lines]
-        [('-', 'o'), ('--', 's')]
-        >>> [text.get_text() for text in ax.get_legend().get_texts()]
-        ['up', 'down']
-        >>> lines([0, 5], {"also up": [2, 20]}, ax=ax) is ax, len(ax.lines)   # into the same
-        (True, 3)
-        >>> lines([0, 5], {"ends early": [2, np.nan]}).get_label()
-        'Curves over 0 to 5. ends early: from 2 to 2, least 2, greatest 2.'
     """
     xs = as_vector("x", x)
     ys = {name: as_array(values) for name, values in curves.items()}

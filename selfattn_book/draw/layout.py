@@ -83,16 +83,13 @@ class Part:
         )
 
 
-def picture(figure: Figure, text: str, *, together: bool = False) -> str:
-    """Return a figure as deterministic SVG with its text alternative.
-
-    Panels that are ``together`` are one part, also on a phone.
-    """
+def picture(figure: Figure, text: str) -> str:
+    """Return a figure as deterministic SVG with its text alternative."""
     with measured_on_page(figure):
-        parts = draw_panels(figure, together=together)
+        parts = draw_panels(figure)
         if len(parts) == 1 and parts[0].width > NARROW:
             parts[0].kind = "wide"
-            parts += draw_narrow(figure, together=together)
+            parts += draw_narrow(figure)
     return svg([*heading(figure), *parts], text)
 
 
@@ -125,7 +122,7 @@ def svg(parts: Sequence[Part], text: str) -> str:
     return "\n".join([head, *[part.svg() for part in parts], "</svg>\n"])
 
 
-def draw_narrow(figure: Figure, *, together: bool) -> list[Part]:
+def draw_narrow(figure: Figure) -> list[Part]:
     """Lay out a figure again, for a phone."""
     width, height = figure.get_size_inches()
     figure.set_size_inches(NARROW / INCH, min(height, 0.9 * NARROW / INCH))
@@ -134,7 +131,7 @@ def draw_narrow(figure: Figure, *, together: bool) -> list[Part]:
             for ax in figure.axes:
                 stack.enter_context(names_inside(ax))
                 stack.enter_context(upright_names(ax))
-            parts = draw_panels(figure, together=together)
+            parts = draw_panels(figure)
     finally:
         figure.set_size_inches(width, height)
     for part in parts:
@@ -142,23 +139,17 @@ def draw_narrow(figure: Figure, *, together: bool) -> list[Part]:
     return parts
 
 
-def draw_panels(figure: Figure, *, together: bool = False) -> list[Part]:
+def draw_panels(figure: Figure) -> list[Part]:
     """Draw each panel with data, row by row."""
     rows: dict[int, list[Axes]] = {}
     for ax in figure.axes:
         if ax.has_data():
-            rows.setdefault(0 if together else _row(ax), []).append(ax)
+            rows.setdefault(_row(ax), []).append(ax)
     width, height = figure.get_size_inches() * INCH
     with broken_titles(figure.axes, width):
         if engine := figure.get_layout_engine():
             engine.execute(figure)  # this places the axes, and draws nothing
-        drawn = [
-            [
-                draw_panel(axes, (width, height))
-                for axes in ([row] if together else [[ax] for ax in row])
-            ]
-            for row in rows.values()
-        ]
+        drawn = [[draw_panel(ax, (width, height)) for ax in row] for row in rows.values()]
     for parts in drawn:
         for part in parts:
             part.drop = part.top - min(other.top for other in parts)
@@ -166,17 +157,14 @@ def draw_panels(figure: Figure, *, together: bool = False) -> list[Part]:
     return [part for parts in drawn for part in (between, *parts)][1:]
 
 
-def draw_panel(axes: Sequence[Axes], size: tuple[float, float]) -> Part:
+def draw_panel(ax: Axes, size: tuple[float, float]) -> Part:
     """Draw axes with their labels, and crop the sheet to them."""
     sheet = Sheet(*size)
-    for ax in axes:
-        ax.draw(sheet)
-    boxes = [ax.get_tightbbox(sheet) for ax in axes]
-    box = Bbox.union([box for box in boxes if box is not None])
+    ax.draw(sheet)
+    box = ax.get_tightbbox(sheet) or Bbox.null()
     left, top = int(box.xmin) - 3, int(size[1] - box.ymax) - 4
     width, height = int(box.width) + 7, int(box.height) + 8
-    label = " ".join(str(ax.get_label()) for ax in axes)
-    return Part(left, top, width, height, sheet.marks(), label)
+    return Part(left, top, width, height, sheet.marks(), str(ax.get_label()))
 
 
 @contextmanager

@@ -13,7 +13,6 @@ Example:
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -27,7 +26,6 @@ from selfattn_book.draw.style import as_vector
 
 MARGIN = 4  # pixels around a scene
 Paint = Callable[[Canvas, Point], None]
-Look = dict[str, Any]
 
 
 class Node:
@@ -62,32 +60,9 @@ class Node:
         """Move the upper left corner to a point."""
         self.left, self.top = left, top
 
-    def link(
-        self,
-        start: "Node",
-        end: "Node",
-        role: str = "ink",
-        *,
-        below: float = 0,
-        around: float = 0,
-        ends: tuple[Point, Point] | None = None,
-        text: str = "",
-        **look: Any,
-    ) -> None:
-        """Connect two nodes by a wire.
-
-        Args:
-            start: first node.
-            end: last node.
-            role: color.
-            below: pixels below the last node where the wire runs, see ``between``.
-            around: pixels beyond the right sides of both nodes where the wire runs; if negative,
-                beyond their left sides.
-            ends: points relative to both nodes, as in ``at``, for a straight wire.
-            text: label, on the right of a vertical wire, and above or below a horizontal one.
-            look: arguments of ``wire``.
-        """
-        self.links.append(Link(start, end, role, below, around, ends, text, look))
+    def link(self, start: "Node", end: "Node", role: str = "ink", **look: Any) -> None:
+        """Connect two nodes by a wire; see ``Link``."""
+        self.links.append(Link(start, end, role, **look))
 
     def draw(self, ax: Canvas) -> None:
         """Draw the node, its wires, and the nodes within it."""
@@ -103,21 +78,39 @@ class Node:
         return [self.alt, *(line for node in self.nodes for line in node.sentences())]
 
 
-@dataclass
 class Link:
-    """A wire between two nodes; see ``Node.link``."""
+    """A wire between two nodes, with its name.
 
-    start: Node
-    end: Node
-    role: str
-    below: float
-    around: float
-    ends: tuple[Point, Point] | None
-    text: str
-    look: Look
+    Attributes:
+        start: first node.
+        end: last node.
+        role: color.
+        below: pixels below the last node where the wire runs, see ``between``.
+        around: pixels beyond the right sides of both nodes where the wire runs; if negative, beyond
+            their left sides.
+        ends: points relative to both nodes, as in ``at``, for a straight wire.
+        text: name, on the right of a vertical wire, and above or below a horizontal one.
+        look: arguments of ``wire``.
+    """
+
+    def __init__(
+        self,
+        start: Node,
+        end: Node,
+        role: str,
+        *,
+        below: float = 0,
+        around: float = 0,
+        ends: tuple[Point, Point] | None = None,
+        text: str = "",
+        **look: Any,
+    ) -> None:
+        """Store the nodes and the look of the wire."""
+        self.start, self.end, self.role, self.look = start, end, role, look
+        self.below, self.around, self.ends, self.text = below, around, ends, text
 
     def draw(self, ax: Canvas) -> None:
-        """Draw the wire and its label."""
+        """Draw the wire and its name."""
         points = between(self.start, self.end, self.below)
         if self.ends:
             points = [self.start.at(*self.ends[0]), self.end.at(*self.ends[1])]
@@ -194,8 +187,10 @@ def grid(nodes: Sequence[Node], across: int, *, gap: float = 0) -> Line:
 class Step(Node):
     """An arrow to the next node, in the direction of its parent, with its name beside it."""
 
-    def __init__(self, text: str, role: str, length: float, look: Look) -> None:
-        """Store the name and the look of the arrow."""
+    def __init__(
+        self, text: str = "", role: str = "ink", *, length: float = 48, **look: Any
+    ) -> None:
+        """Store the name and the arguments of ``wire``."""
         super().__init__(0, 0)
         self.text, self.role, self.length, self.look = text, role, length, look
         self.vertical = False
@@ -209,19 +204,16 @@ class Step(Node):
 
     def draw(self, ax: Canvas) -> None:
         """Draw the arrow."""
+        x, y = self.at(0.5, 0.5)
         if self.vertical:
             ax.wire([self.at(0.5, 0), self.at(0.5, 1)], self.role, **self.look)
-            x, y = self.at(0.5, 0.5)
             ax.note((x + 12, y), self.text, align="left", bold=True)
         else:
             ax.wire([self.at(0, 0.5), self.at(1, 0.5)], self.role, **self.look)
-            x, y = self.at(0.5, 0.5)
             ax.note((x, y - 14), self.text, bold=True)
 
 
-def step(text: str = "", role: str = "ink", *, length: float = 48, **look: Any) -> Step:
-    """Draw an arrow to the next node, with its name; ``look`` is passed on to ``wire``."""
-    return Step(text, role, length, look)
+step = Step
 
 
 def label(text: str, role: str = "ink", *, width: float = 0, alt: str = "", **look: Any) -> Node:
@@ -367,10 +359,11 @@ def between(start: Node, end: Node, below: float = 0) -> list[Point]:
 class Frame(Node):
     """A node in a frame."""
 
-    def __init__(self, node: Node, role: str, pad: float, look: Look) -> None:
-        """Store the node and the look of the frame."""
+    def __init__(self, node: Node, role: str = "residual", *, pad: float = 6, **look: Any) -> None:
+        """Store the node and the arguments of ``box``."""
         super().__init__(0, 0)
-        self.nodes, self.role, self.pad, self.look = [node], role, pad, look
+        self.nodes, self.role, self.pad = [node], role, pad
+        self.look: dict[str, Any] = {"filled": False, "order": 1} | look
 
     def fit(self, width: float, *, vertical: bool = False) -> None:
         """Surround the node."""
@@ -385,14 +378,11 @@ class Frame(Node):
 
     def draw(self, ax: Canvas) -> None:
         """Draw the frame, and the node over it."""
-        look: Look = {"filled": False, "order": 1} | self.look
-        ax.box(self.at(0.5, 0.5), (self.width, self.height), self.role, **look)
+        ax.box(self.at(0.5, 0.5), (self.width, self.height), self.role, **self.look)
         super().draw(ax)
 
 
-def frame(node: Node, role: str = "residual", *, pad: float = 6, **look: Any) -> Frame:
-    """Draw a frame around a node; ``look`` is passed on to ``box``."""
-    return Frame(node, role, pad, look)
+frame = Frame
 
 
 def show(build: Callable[[bool], Node], *opening: str) -> Canvas:

@@ -34,22 +34,17 @@ def bands(
     log: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the same experiment for many seeds: all between the least and the greatest is shaded.
-
-    Inside its band, a curve marks the median of the seeds.
+    """Draw the same experiment for many seeds: a band from least to greatest, with the median.
 
     Args:
         curves: a name and ``(N, seeds)`` values each.
         floors: a name and a height each, drawn as straight lines.
-        x: ``(N,)``; 0, 1, 2, ... when left out.
+        x: ``(N,)``; 0, 1, 2, ... by default.
         title: above the picture; also begins the text alternative.
-        x_title: what the x axis is.
-        y_title: what the y axis is.
+        x_title: name of the x axis.
+        y_title: name of the y axis.
         log: draw the y axis in powers of ten.
-        ax: where to draw; a new figure when left out.
-
-    Returns:
-        The axes.
+        ax: axes; a new figure by default.
 
     Raises:
         ValueError: ``x`` is no vector, there are no curves or more than four,
@@ -61,22 +56,6 @@ def bands(
         >>> ax.get_label()
         'Two steps. Bands over 0 to 1. model, 3 seeds: median from 3 to 1,
         at the end between 1 and 3. A line at 0.5: no guess.'
-        >>> median, floor = (line.get_xydata().tolist() for line in ax.lines)
-        >>> median, floor, [(text.get_text(), text.xy) for text in ax.texts]
-        ([[0.0, 3.0], [1.0, 1.0]], [[0.0, 0.5], [1.0, 0.5]], [('no guess', (1, 0.5))])
-        >>> ax.collections[0].get_datalim(ax.transData)   # of the shade
-        Bbox([[0.0, 1.0], [1.0, 4.0]])
-        >>> ax.get_title(), ax.get_yscale(), ax.get_legend()
-        ('Two steps', 'linear', None)
-        >>> len(ax.figure.axes), ax.lines[0].get_xdata()
-        (1, array([0, 1]))
-        >>> ax = bands({"a": losses, "b": 2 * losses}, x=[10, 20], log=True)
-        >>> ax.lines[0].get_xdata()
-        array([10, 20])
-        >>> ax.get_yscale(), ax.get_xlabel(), ax.get_ylabel(), len(ax.get_legend().get_texts())
-        ('log', 'step', 'loss', 2)
-        >>> bands({"c": losses}, ax=ax) is ax, ax.lines[2].get_xdata()
-        (True, array([0, 1]))
     """
     ys = {name: as_array(values) for name, values in curves.items()}
     check_count(ys)
@@ -116,18 +95,14 @@ def ladder(
         ends: a model's name, which may have several lines, and ``(seeds,)`` values.
         floors: the same names, and a height each.
         rungs: names of heights, written with their numbers at the left end of their lines.
-        between: the lowest and the highest height that are shown, as through a lens; all that
-            there are when left out.
+        between: lowest and highest height that are shown; all by default.
         title: above the picture; also begins the text alternative.
-        y_title: what the heights are.
-        ax: where to draw; a new figure when left out.
-
-    Returns:
-        The axes.
+        y_title: name of the heights.
+        ax: axes; a new figure by default.
 
     Raises:
         ValueError: there are no models, they are not those with a floor, a model's values are no
-            vector, or nothing lies between the two heights.
+            vector, or ``between`` is empty.
 
     Example:
         >>> ends = {"mean": [0.7, 0.7], "net\nbehind": [0.5, 0.42]}
@@ -135,25 +110,12 @@ def ladder(
         >>> ax.get_label()
         'Two models. mean, 2 seeds: floor 0.69, ends from 0.7 to 0.7.
         net behind, 2 seeds: floor 0.41, ends from 0.42 to 0.5.'
-        >>> ax = ladder(ends, dict.fromkeys(ends, 0.4), rungs={"a bag": 0.4})
-        >>> [(text.get_text(), text.xy) for text in ax.texts]
-        [('a bag 0.4000', (0, 0.4))]
-        >>> ax = ladder(ends, dict.fromkeys(ends, 0.4), rungs={"a bag": 0.4}, between=(0.39, 0.43))
-        >>> ax.get_label()[:70], ax.get_ylim() == (0.39, 0.43)
-        ('Heights from 0.39 to 0.43. A rung at 0.4: a bag. mean, 2 seeds: floor ', True)
-        >>> ax.get_title(), ax.get_ylabel(), len(ax.figure.axes)
-        ('', 'loss at the end', 1)
-        >>> rungs = {"far": 0.1, "low": 0.4, "high": 0.4825}
-        >>> ax = ladder({"a": [0.0, 1.0]}, {"a": 0.0}, rungs=rungs, title="One model")
-        >>> ax.get_title(), [name.get_text() for name in ax.get_xticklabels()]
-        ('One model', ['a'])
-        >>> [text.get_va() for text in ax.texts]   # below its line where the next is near
-        ['bottom', 'top', 'bottom']
-        >>> rung, bar, seeds = (line.get_xydata().tolist() for line in ax.lines)
-        >>> rung, bar, seeds
-        ([[0.0, 0.0], [1.0, 0.0]], [[-0.38, 0.0], [0.38, 0.0]], [[-0.25, 0.0], [0.25, 1.0]])
     """
-    _check_models(ends, floors)
+    if len(ends) == 0:
+        raise ValueError("there must be at least one model; got none")
+    if set(floors) != set(ends):
+        rule = f"floors must be of the same models as ends, {sorted(ends)}"
+        raise ValueError(f"{rule}; got {sorted(floors)}")
     ax = panels(1, width=7.6, height=4.0)[0] if ax is None else ax
     for height in sorted(set(floors.values())):
         ax.axhline(height, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
@@ -188,14 +150,6 @@ def _describe_band(name: str, values: np.ndarray, median: np.ndarray) -> str:
     return (
         f"{seeds}: {course}, at the end between {values[-1].min():.3g} and {values[-1].max():.3g}"
     )
-
-
-def _check_models(ends: Mapping[str, ArrayLike | Tensor], floors: Mapping[str, float]) -> None:
-    if len(ends) == 0:
-        raise ValueError("there must be at least one model; got none")
-    if set(floors) != set(ends):
-        rule = f"floors must be of the same models as ends, {sorted(ends)}"
-        raise ValueError(f"{rule}; got {sorted(floors)}")
 
 
 def _in_sight(

@@ -77,12 +77,10 @@ class DescribedFigure(Figure):
     A notebook shows it as SVG with that text as its label.
 
     Attributes:
-        together: keep the panels together on a phone, as one picture.
         exact: show the figure in exactly its own size in pixels.
         phone: drawing for a phone, if it has its own.
     """
 
-    together = False
     exact = False
     phone: "DescribedFigure | None" = None
 
@@ -105,7 +103,7 @@ class DescribedFigure(Figure):
         text = self.text_alternative()
         if self.exact:
             return sheets(self, text, phone=self.phone)
-        return picture(self, text, together=self.together)
+        return picture(self, text)
 
     def _ipython_display_(self) -> None:
         """Show the SVG instead of the notebook's PNG."""

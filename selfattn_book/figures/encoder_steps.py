@@ -1,22 +1,22 @@
 """Two points on their way through an encoder, with their numbers."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import torch
+from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, LINE, Canvas, Point, listed, number, shape
 from selfattn_book.draw.scene import Node, column, note, row, show, space, step, title
-from selfattn_book.draw.sheet import SMALL
 from selfattn_book.encoder_decoder import Encoder
 from selfattn_book.figures.attention_map import attended, attention_map
 
 STEPS = ["points", "contexts of the heads", "output layer", "feed-forward", "states"]
 
 
-def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0", "1")) -> Canvas:
+def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0", "1")) -> Axes:
     """Draw two points on their way through an encoder, with their numbers.
 
     Args:
@@ -40,31 +40,37 @@ def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0",
     tables = [
         f"The weights of head {h + 1}: {attended(w, names, names)}" for h, w in enumerate(weights)
     ]
-    alts = [
-        f"The points: {_rows(names, steps[0])}",
-        ". ".join(
-            [*tables, f"The contexts side by side, {shape(steps[1])}: {_rows(names, steps[1])}"]
-        ),
-        f"After the output layer, {shape(steps[2])}: {_rows(names, steps[2])}",
-        _active(names, steps[3]),
-        f"The states, {shape(steps[4])}: {_rows(names, steps[4])}",
+    texts = [
+        "; ".join(f"{name} {listed(x)}" for name, x in zip(names, xs, strict=True)) for xs in steps
     ]
+    (first, second), units = (steps[3] > 0).sum(1).tolist(), steps[3].size(1)
+    alts = [
+        f"The points: {texts[0]}",
+        ". ".join([*tables, f"The contexts side by side, {shape(steps[1])}: {texts[1]}"]),
+        f"After the output layer, {shape(steps[2])}: {texts[2]}",
+        f"In the feed-forward network, {shape(steps[3])}, the ReLU keeps {first} of {units} hidden "
+        f"units of {names[0]} and {second} of {names[1]}",
+        f"The states, {shape(steps[4])}: {texts[4]}",
+    ]
+    far = [f"{number(float((steps[i][0] - steps[i][1]).norm()), 3)} apart" for i in (0, 4)]
+    far = [far[0], "", "", "", far[1]]
 
     def build(narrow: bool) -> Node:
         cell, unit = (40, 16) if narrow else (36, 8)
         pairs = [_pair(x, i, cell, unit) for i, x in enumerate(steps)]
         groups = []
         for i, (x, pair, name, alt) in enumerate(zip(steps, pairs, STEPS, alts, strict=True)):
-            said = [n if i == 0 else "" for n in names]
-            rows = column(*pair, gap=4) if narrow else _named(said, pair)
+            above = [note("" if i else text) for text in names]
+            rows = column(above[0], pair[0], above[1], pair[1], gap=3)
+            if narrow:
+                rows = column(*pair, gap=4)
             parts: list[Node] = [title(name), rows, note(shape(x), "muted")]
             if i == 0 and narrow:
-                parts[1] = row(column(*(note(n) for n in names), gap=13), rows)
+                parts[1] = row(column(*map(note, names), gap=13), rows)
             if i == 1:
-                parts.insert(1, row(*_maps(weights), gap=pair[0].width / len(weights) - 40))
-            far = _distance(x) if i in (0, 4) else ""
-            if far or not narrow:
-                parts.append(note(far, bold=True))
+                parts.insert(1, _maps(weights, pair[0].width))
+            if far[i] or not narrow:
+                parts.append(note(far[i], bold=True))
             groups.append(column(*parts, gap=4, alt=alt))
         if narrow:
             return column(*[n for g in groups for n in (step(), g)][1:], gap=4)
@@ -72,19 +78,9 @@ def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0",
         _connect(root, pairs, weights.mean(0))
         return root
 
-    far = f"The points are {_distance(steps[0])}, and the states {_distance(steps[4])}"
     ax = show(build, "Two points on their way through an encoder, row by row")
-    return _append(ax, far)
-
-
-def _named(names: Sequence[str], rows: Sequence[Node]) -> Node:
-    """Write a name above each of two rows."""
-    labels = [note(name) for name in names]
-    return column(labels[0], rows[0], labels[1], rows[1], gap=3)
-
-
-def _append(ax: Canvas, sentence: str) -> Canvas:
-    ax.set_label(f"{ax.get_label()} {sentence}.")
+    last = f"The points are {far[0]}, and the states {far[4]}."
+    ax.set_label(f"{ax.get_label()} {last}")
     return ax
 
 
@@ -92,8 +88,8 @@ def _connect(root: Node, pairs: Sequence[Sequence[Node]], weights: Tensor) -> No
     """Connect each step with the next one; contexts receive points, as thick as their weights."""
     for end, given in zip(pairs[1], weights.tolist(), strict=True):
         for start, weight in zip(pairs[0], given, strict=True):
-            look: Any = {"width": 0.5 + 5 * weight, "head": False}
-            root.link(start, end, "weights", ends=((1, 0.5), (0, 0.5)), **look)
+            sides = ((1, 0.5), (0, 0.5))
+            root.link(start, end, "weights", ends=sides, width=0.5 + 5 * weight, head=False)
     for before, after in pairwise(pairs[1:]):
         for start, end in zip(before, after, strict=True):
             root.link(start, end)
@@ -101,37 +97,36 @@ def _connect(root: Node, pairs: Sequence[Sequence[Node]], weights: Tensor) -> No
 
 def _pair(x: Tensor, i: int, cell: float, unit: float) -> list[Node]:
     """Draw one step of both points: numbers, or bars for the units of the feed-forward network."""
-    largest = float(x.max().clamp(min=1e-9))
     wide = x.size(1) * (unit if i == 3 else cell)
-
-    def numbers(entries: Tensor) -> Node:
-        def paint(ax: Canvas, middle: Point) -> None:
-            left, y = middle[0] - wide / 2, middle[1]
-            role, width = "context" if i == 1 else "ink", LINE + (i == 4)
-            ax.vector((left, y), entries, role, cell=(cell, 26), text_size=SMALL, width=width)
-            for head in range(1, len(entries) // 2 if i == 1 else 0):
-                cut = left + 2 * cell * head
-                ax.line([(cut, y - 13), (cut, y + 13)], role, width=BOLD_LINE)
-
-        return space(wide, 26, paint)
-
-    def units(entries: Tensor) -> Node:
-        def paint(ax: Canvas, middle: Point) -> None:
-            ax.box(middle, (wide, 26))
-            for n, entry in enumerate(entries.tolist()):
-                foot = (middle[0] - wide / 2 + (n + 0.5) * unit, middle[1] + 12)
-                ax.vbar(foot, 22 * entry / largest, "ink", thick=unit - 3)
-
-        return space(wide, 26, paint)
-
-    return [units(entries) if i == 3 else numbers(entries) for entries in x]
+    draw = partial(_units, float(x.max().clamp(min=1e-9)), unit)
+    if i != 3:
+        draw = partial(_numbers, i, cell)
+    return [space(wide, 26, partial(draw, entries)) for entries in x]
 
 
-def _maps(weights: Tensor) -> list[Node]:
+def _numbers(i: int, cell: float, entries: Tensor, ax: Canvas, middle: Point) -> None:
+    left, y = middle[0] - len(entries) * cell / 2, middle[1]
+    role, width = "context" if i == 1 else "ink", LINE + (i == 4)
+    ax.vector((left, y), entries, role, cell=(cell, 26), text_size=13, width=width)
+    for head in range(1, len(entries) // 2 if i == 1 else 0):
+        cut = left + 2 * cell * head
+        ax.line([(cut, y - 13), (cut, y + 13)], role, width=BOLD_LINE)
+
+
+def _units(largest: float, unit: float, entries: Tensor, ax: Canvas, middle: Point) -> None:
+    wide = len(entries) * unit
+    ax.box(middle, (wide, 26))
+    for n, entry in enumerate(entries.tolist()):
+        foot = (middle[0] - wide / 2 + (n + 0.5) * unit, middle[1] + 12)
+        ax.vbar(foot, 22 * entry / largest, "ink", thick=unit - 3)
+
+
+def _maps(weights: Tensor, wide: float) -> Node:
     """Draw the weights of each head."""
-    return [
+    maps = [
         column(note(f"head {h + 1}"), attention_map(head), gap=2) for h, head in enumerate(weights)
     ]
+    return row(*maps, gap=wide / len(weights) - 40)
 
 
 @torch.no_grad()
@@ -146,19 +141,3 @@ def _pass(encoder: Encoder, source: Tensor) -> list[Tensor]:
     hidden = encoder.feed_forward[:2](outputs)
     steps = weights, x, contexts, outputs, hidden, encoder.feed_forward[2:](hidden)
     return [step[0] for step in steps]
-
-
-def _distance(x: Tensor) -> str:
-    return f"{number(float((x[0] - x[1]).norm()), 3)} apart"
-
-
-def _rows(names: Sequence[str], x: Tensor) -> str:
-    return "; ".join(f"{name} {listed(row)}" for name, row in zip(names, x, strict=True))
-
-
-def _active(names: Sequence[str], hidden: Tensor) -> str:
-    (first, second), units = [int((x > 0).sum()) for x in hidden], hidden.size(1)
-    return (
-        f"In the feed-forward network, {shape(hidden)}, the ReLU keeps {first} of {units} hidden "
-        f"units of {names[0]} and {second} of {names[1]}"
-    )

@@ -6,7 +6,7 @@ from functools import partial
 from matplotlib.axes import Axes
 
 from selfattn_book.draw.canvas import Canvas, Point
-from selfattn_book.draw.scene import row, show, space
+from selfattn_book.draw.scene import Node, row, show, space
 from selfattn_book.multi_head import MultiHeadAttention
 
 HEAD, PANEL = 26, 184  # pixels: a head, and the height of a panel
@@ -36,12 +36,13 @@ def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Axes:
         kept = f"{2 * keys * attention.d_head} numbers are kept for each word"
         opening = f"{heads} heads of queries, {keys} of keys and values"
         panels.append((partial(_panel, groups), f"{opening}: {'; '.join(looks)}. {kept}"))
-    wide = 632 / len(panels)
-    return show(
-        lambda narrow: row(
-            *(space(304 if narrow else wide, PANEL, draw, alt=alt) for draw, alt in panels), gap=0
-        )
-    )
+
+    def build(narrow: bool) -> Node:
+        wide = 304 if narrow else 632 / len(panels)
+        nodes = [space(wide, PANEL, draw, alt=alt) for draw, alt in panels]
+        return row(*nodes, gap=16 * narrow)
+
+    return show(build)
 
 
 def _panel(groups: Sequence[Sequence[int]], ax: Canvas, at: Point) -> None:

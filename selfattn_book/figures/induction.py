@@ -1,17 +1,16 @@
-"""How two layers of attention can copy: one tells each letter what came before it, one looks that up."""
+"""Induction heads: two layers of attention that copy what followed an earlier copy of a letter."""
 
 from itertools import pairwise
-from typing import Any
+
+from matplotlib.axes import Axes
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, canvas, for_desk_and_phone
 
-LEVELS = (48, 156, 262)  # pixels: the middles of letters, notes and answer
-BOX, NOTE = 30, 48  # pixels: the heights of a letter, and of a letter with its note
-
-NAMES = (12, LEVELS[1] + NOTE / 2 + 16, LEVELS[2])  # pixels: of what stands there
+LETTER, NOTE, ANSWER = 48, 156, 262  # pixels: the middles of letters, notes and answer
+BOX, TALL = 30, 48  # pixels: the heights of a letter, and of a letter with its note
 
 
-def induction_heads(text: str) -> Canvas:
+def induction_heads(text: str) -> Axes:
     """Draw the two steps by which the last letter of a text finds what followed its earlier copy.
 
     Args:
@@ -23,75 +22,45 @@ def induction_heads(text: str) -> Canvas:
         Copying in two steps, after c a b d c. Layer 1: each letter attends to the one before it, and
         notes it: a notes c, b notes a, d notes b, c notes d. Layer 2: the last c looks for the letter
         that noted c, finds a at position 1, and says that a comes next.
-        >>> sum(text.get_text() == "after c" for text in ax.texts)
-        1
     """
-    found = _found(text)
-    noted = [f"{after} notes {before}" for before, after in pairwise(text)]
-    message = (
-        f"Copying in two steps, after {' '.join(text)}",
-        "Layer 1: each letter attends to the one before it, and notes it: " + ", ".join(noted),
-        f"Layer 2: the last {text[-1]} looks for the letter that noted {text[-1]}, finds "
-        f"{text[found]} at position {found}, and says that {text[found]} comes next",
-    )
+    found, last = text.index(text[-1]) + 1, len(text) - 1
+    noted = ", ".join(f"{after} notes {before}" for before, after in pairwise(text))
 
     def draw(width: float) -> Canvas:
-        ax = canvas(width, LEVELS[2] + 22)
+        ax = canvas(width, ANSWER + 22)
         pitch = min((width - 8) / len(text), 100)
-        xs = [width / 2 + pitch * (i - (len(text) - 1) / 2) for i in range(len(text))]
-        _letters(ax, xs, text, found)
-        _notes(ax, xs, text, found)
-        _answer(ax, xs, text[found], found)
-        for y, name in zip(NAMES, ("the text", "layer 1", "layer 2"), strict=True):
+        xs = [width / 2 + pitch * (i - last / 2) for i in range(len(text))]
+        foot = NOTE + TALL / 2
+        for i, (x, letter) in enumerate(zip(xs, text, strict=True)):
+            role = "query" if i == last else "value" if i == found - 1 else "muted"
+            ax.box((x, LETTER), (34, BOX), role, letter, filled=role != "muted")
+            ax.wire([(x, LETTER + BOX / 2), (x, NOTE - TALL / 2)], "muted", width=1)
+            if i < last:  # layer 1
+                way = [(x + 6, LETTER + BOX / 2), (xs[i + 1] - 6, NOTE - TALL / 2)]
+                kind, width_ = ("value", BOLD_LINE) if i + 1 == found else ("muted", 1)
+                ax.wire(way, kind, width=width_, dashed=i + 1 != found)
+            role = "query" if i == last else "key" if i == found else "muted"
+            edge = BOLD_LINE if i == found else 1
+            size = (min(0.88 * pitch, 74), TALL)
+            ax.box((x, NOTE), size, role, filled=role != "muted", width=edge)
+            ax.say((x, NOTE - 10), letter, bold=True)
+            note = f"after {text[i - 1]}" if i else "the first"
+            ax.note((x, NOTE + 11), note, bold=i == found)
+        x, start = xs[found], xs[-1] - 12
+        way = [(start, foot), (start, foot + 26), (x, foot + 26), (x, foot)]
+        ax.wire(way, "query", width=BOLD_LINE)
+        ax.note(((x + xs[-1]) / 2, foot + 16), "which letter followed?", "query")
+        at = (xs[-1] - 18, ANSWER)
+        ax.box(at, (104, BOX), "context", f"next: {text[found]}", bold=True, width=BOLD_LINE)
+        way = [(x - 14, foot), (x - 14, ANSWER), (at[0] - 52, ANSWER)]
+        ax.wire(way, "value", width=BOLD_LINE)
+        for y, name in ((12, "the text"), (foot + 16, "layer 1"), (ANSWER, "layer 2")):
             ax.note((4, y), name, "muted", align="left", bold=True)
-        return ax.describe(*message)
+        return ax.describe(
+            f"Copying in two steps, after {' '.join(text)}",
+            f"Layer 1: each letter attends to the one before it, and notes it: {noted}",
+            f"Layer 2: the last {text[-1]} looks for the letter that noted {text[-1]}, finds "
+            f"{text[found]} at position {found}, and says that {text[found]} comes next",
+        )
 
     return for_desk_and_phone(draw)
-
-
-def _found(text: str) -> int:
-    """Return what the last letter finds, behind its one earlier copy."""
-    return text.index(text[-1]) + 1
-
-
-def _letters(ax: Canvas, xs: list[float], text: str, found: int) -> None:
-    """Draw the text, and what layer 1 passes on."""
-    top, below = LEVELS[0] + BOX / 2, LEVELS[1] - NOTE / 2
-    for i, (x, letter) in enumerate(zip(xs, text, strict=True)):
-        last = i == len(text) - 1
-        role = "query" if last else "value" if i == found - 1 else "muted"
-        ax.box((x, LEVELS[0]), (34, BOX), role, letter, filled=last or i == found - 1)
-        ax.wire([(x, top), (x, below)], "muted", width=1)
-        if not last:
-            used = i + 1 == found
-            look: dict[str, Any] = {
-                "role": "value" if used else "muted",
-                "width": BOLD_LINE if used else 1,
-            }
-            ax.wire([(x + 6, top), (xs[i + 1] - 6, below)], dashed=not used, **look)
-
-
-def _notes(ax: Canvas, xs: list[float], text: str, found: int) -> None:
-    """Draw each letter with its note of the one before it."""
-    size = (min(0.88 * (xs[1] - xs[0]), 74), NOTE)
-    for i, (x, letter) in enumerate(zip(xs, text, strict=True)):
-        role = "query" if i == len(text) - 1 else "key" if i == found else "muted"
-        wide = BOLD_LINE if i == found else 1
-        ax.box((x, LEVELS[1]), size, role, filled=role != "muted", width=wide)
-        ax.say((x, LEVELS[1] - 10), letter, bold=True)
-        note = f"after {text[i - 1]}" if i else "the first"
-        ax.note((x, LEVELS[1] + 11), note, bold=i == found)
-
-
-def _answer(ax: Canvas, xs: list[float], letter: str, found: int) -> None:
-    """Draw how the last letter asks, and what comes of it."""
-    foot = LEVELS[1] + NOTE / 2
-    turn = foot + 26
-    asks = [(xs[-1] - 12, foot), (xs[-1] - 12, turn), (xs[found], turn), (xs[found], foot)]
-    ax.wire(asks, "query", width=BOLD_LINE)
-    middle = ((xs[found] + xs[-1]) / 2, turn - 10)
-    ax.note(middle, "who stands after me?", "query")
-    at = (xs[-1] - 18, LEVELS[2])
-    ax.box(at, (104, BOX), "context", f"next: {letter}", bold=True, width=BOLD_LINE)
-    way = [(xs[found] - 14, foot), (xs[found] - 14, LEVELS[2]), (at[0] - 52, LEVELS[2])]
-    ax.wire(way, "value", width=BOLD_LINE)

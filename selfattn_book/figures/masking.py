@@ -3,28 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
+from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import masked_softmax
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    Canvas,
-    Point,
-    canvas,
-    for_desk_and_phone,
-    listed,
-    number,
-    shape,
-)
-from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.scene import Node, column, note, row, show, step, table, title
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, listed, number, shape
+from selfattn_book.draw.scene import Node, column, note, part, row, show, step, table, title
 
 HEIGHT = 38  # pixels of a row of numbers
 PAIR = (22, 22)  # pixels of a pair without a number
 
 
-def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Canvas:
-    r"""Draw scores, the mask laid over them, and the weights that are left, with the sum of each row.
+def masked_weights(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
+    r"""Draw scores, the masked scores, and the weights with the sum of each row.
 
     .. math:: w_{ij} = \frac{m_{ij}\,e^{s_{ij}}}{\sum_k m_{ik}\,e^{s_{ik}}}
 
@@ -36,18 +27,15 @@ def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Canvas:
     Example:
         >>> import torch
         >>> seen = torch.tensor([[True, False], [True, True]])
-        >>> print(with_mask(torch.zeros(2, 2), seen, ["a", "cat"]).get_label())
+        >>> print(masked_weights(torch.zeros(2, 2), seen, ["a", "cat"]).get_label())
         A mask laid over scores. Row a: scores 0.00, 0.00; the mask leaves a; weights 1.00, 0.00.
         Row cat: scores 0.00, 0.00; the mask leaves a, cat; weights 0.50, 0.50.
     """
-    weights = masked_softmax(scores, mask)
-    count, totals = len(names), [f"sum {number(float(w.sum()))}" for w in weights]
-    message = [
-        f"Row {name}: scores {listed(s)}; the mask leaves "
-        f"{', '.join(n for n, seen in zip(names, m, strict=True) if seen) or 'nothing'}; "
-        f"weights {listed(w)}"
-        for name, s, m, w in zip(names, scores, mask, weights, strict=True)
-    ]
+    weights, count, message = masked_softmax(scores, mask), len(names), []
+    for name, s, m, w in zip(names, scores, mask, weights, strict=True):
+        kept = ", ".join(n for n, seen in zip(names, m, strict=True) if seen) or "nothing"
+        text = f"Row {name}: scores {listed(s)}; the mask leaves {kept}; weights {listed(w)}"
+        message.append(text)
 
     def matrix(heading: str, wide: float, *, rows: bool = False) -> Node:
         size = (wide / count - 3, HEIGHT - 3)
@@ -55,39 +43,31 @@ def with_mask(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Canvas:
         def entry(ax: Canvas, at: Point, i: int, j: int) -> None:
             if heading != "scores" and not mask[i, j]:
                 ax.masked(at, size, "−∞" if heading == "masked" else "0")
-            elif heading == "weights":
-                _weight(ax, at, size, float(weights[i, j]))
+            elif heading == "weights":  # a number and a bar
+                ax.box(at, size, "weights", width=1)
+                weight, long = float(weights[i, j]), size[0] - 11
+                ax.say((at[0], at[1] - 6), number(weight))
+                ax.hbar((at[0] - long / 2, at[1] + 10), long * weight, "weights", thick=6)
             else:
                 ax.box(at, size, "ink", number(float(scores[i, j])), width=1)
 
-        grid = table(
-            *((count, count), (wide / count, HEIGHT), entry),
-            rows=names if rows else (),
-            columns=names,
-            axes=("queries", "keys") if rows and heading == "scores" else ("", ""),
-        )
-        return column(title(heading), grid)
+        axes = ("queries", "keys") if rows and heading == "scores" else ("", "")
+        look: Any = {"rows": names if rows else (), "columns": names, "axes": axes}
+        return column(title(heading), table((count, count), (wide / count, HEIGHT), entry, **look))
 
     def build(narrow: bool) -> Node:
         wide = 98 if narrow else 122
         tables = matrix("scores", wide, rows=True), matrix("masked", wide)
         first = row(tables[0], step("mask", length=28), tables[1], gap=3)
-        sums = column(*(note(text, "weights") for text in totals), gap=HEIGHT - 17)
+        texts = [f"sum {number(float(w.sum()))}" for w in weights]
+        sums = column(*(note(text, "weights") for text in texts), gap=HEIGHT - 17)
         last = matrix("weights", 144 if narrow else 122, rows=narrow)
         return row(first, step("softmax", length=56), row(last, sums, align=0.85))
 
     return show(build, "A mask laid over scores", *message)
 
 
-def _weight(ax: Canvas, at: Point, size: Point, weight: float) -> None:
-    """Draw a weight as a number and as a bar."""
-    ax.box(at, size, "weights", width=1)
-    (x, y), long = at, size[0] - 11
-    ax.say((x, y - 6), number(weight))
-    ax.hbar((x - long / 2, y + 10), long * weight, "weights", thick=6)
-
-
-def repeated_mask(mask: Tensor, heads: int, queries: int) -> Canvas:
+def repeated_mask(mask: Tensor, heads: int, queries: int) -> Axes:
     """Draw a padding mask for each sequence, and how broadcasting repeats it over heads and queries.
 
     Args:
@@ -113,27 +93,21 @@ def repeated_mask(mask: Tensor, heads: int, queries: int) -> Canvas:
     ]
 
     def build(narrow: bool) -> Node:
-        lines = [column(title("the mask"), note(shape(mask)), gap=2)]
-        spread = [column(title("broadcast to the scores"), note(shape(whole)), gap=2)]
+        first = column(title("the mask"), note(shape(mask)), gap=2)
+        last = column(title("broadcast to the scores"), note(shape(whole)), gap=2)
+        lines: list[Node] = [row(first, last, gap=24 if narrow else 160)]
         for b in range(len(mask)):
             strip = column(note(f"sentence {b}", bold=True), _pairs(mask[b, 0]), gap=4)
             tables = [
                 column(note(f"head {h}"), _pairs(whole[b, h], named=not h), gap=4)
                 for h in range(heads)
             ]
-            lines.append(strip)
-            spread.append(row(*tables, gap=6 if narrow else 30, align=0))
-        if narrow:
-            pairs = [node for pair in zip(lines, spread, strict=True) for node in pair]
-            head, rest = row(*pairs[:2], gap=24), pairs[2:]
-            parts = [
-                column(strip, step("for each head and query"), tables, gap=4)
-                for strip, tables in zip(rest[::2], rest[1::2], strict=True)
-            ]
-            return column(head, *parts, gap=14)
-        steps = [step(length=56) for _ in lines[1:]]
-        body = [row(*parts, gap=20) for parts in zip(lines[1:], steps, spread[1:], strict=True)]
-        return column(row(lines[0], spread[0], gap=160), *body, gap=16)
+            spread = row(*tables, gap=6 if narrow else 30, align=0)
+            if narrow:
+                lines.append(column(strip, step("for each head and query"), spread, gap=4))
+            else:
+                lines.append(row(strip, step(length=56), spread, gap=20))
+        return column(*lines, gap=14)
 
     return show(build, f"A mask of shape {shape(mask)}, repeated to {shape(whole)}", *message)
 
@@ -152,7 +126,7 @@ def _pairs(mask: Tensor, *, named: bool = False) -> Node:
     return table((mask.size(0), mask.size(1)), PAIR, entry, axes=axes)
 
 
-def what_reaches(flows: Sequence[Tensor], names: Sequence[str], output: int = -1) -> Canvas:
+def receptive_field(flows: Sequence[Tensor], names: Sequence[str], output: int = -1) -> Axes:
     """Draw the inputs that one output depends on through several layers, from the inputs upwards.
 
     Args:
@@ -163,70 +137,46 @@ def what_reaches(flows: Sequence[Tensor], names: Sequence[str], output: int = -1
     Example:
         >>> import torch
         >>> near = torch.ones(4, 4).tril().triu(-1)   # itself and its left neighbor
-        >>> print(what_reaches([near, near], ["a", "cat", "sat", "on"]).get_label())
+        >>> print(receptive_field([near, near], ["a", "cat", "sat", "on"]).get_label())
         What reaches the output on through 2 layers. After layer 1: sat, on. Of the inputs: cat, sat,
         on. Nothing else does.
     """
-    used, depth = _used(flows, output % len(names)), len(flows)
+    used, depth = [{output % len(names)}], len(flows)
+    for flow in reversed(flows):
+        used.insert(0, {int(j) for i in used[0] for j in flow[i].nonzero().flatten()})
     message = [
         f"{f'After layer {level}' if level else 'Of the inputs'}: "
-        f"{', '.join(names[i] for i in used[level])}"
+        f"{', '.join(names[i] for i in sorted(used[level]))}"
         for level in reversed(range(depth))
     ]
 
-    def draw(width: float) -> Canvas:
-        left, size = (88.0, (58.0, 30.0)) if width == WIDE else (56.0, (36.0, 28.0))
-        pitch = min((width - left) / len(names), 1.6 * size[0])
-        bottom = 24 + 74 * depth
-        ax = canvas(width, bottom + 22)
-        at = [
-            [(left + (i + 0.5) * pitch, bottom - 74 * level) for i in range(len(names))]
-            for level in range(depth + 1)
-        ]
-        for level, flow in enumerate(flows):
-            _layer(ax, flow, used[level + 1], at[level : level + 2], size[1] / 2)
-        for level, places in enumerate(at):
+    def build(narrow: bool) -> Node:
+        size, left = (36 if narrow else 58, 28 if narrow else 30), 46 if narrow else 60
+        levels, lines = [], []
+        for level, reached in enumerate(used):
+            role, look = "context" if level == depth else "value", {"edge": BOLD_LINE, "bold": True}
+            rest: Any = {"edge": 1, "filled": False, "dashed": True}
+            parts = [
+                part(name, width=size[0], height=size[1], **kind)
+                for i, name in enumerate(names)
+                for kind in [{"role": role} | look if i in reached else {"role": "muted"} | rest]
+            ]
             name = f"layer {level}" if level else "inputs"
-            ax.note((4, places[0][1]), name, "muted", align="left", bold=True)
-            for i, place in enumerate(places):
-                role, look = _look(reaches=i in used[level], last=level == depth)
-                ax.box(place, size, role, names[i], **look)
-        layers = f"{depth} layer{'s' * (depth > 1)}"
-        opening = f"What reaches the output {names[output]} through {layers}"
-        return ax.describe(opening, *message, "Nothing else does")
+            text = note(name, "muted", bold=True, width=left, align="left")
+            levels.append(parts)
+            lines.append(row(text, *parts, gap=6 if narrow else 34))
+        root = column(*reversed(lines), gap=44)
+        for flow, below, above, reached in zip(
+            flows, levels[:-1], levels[1:], used[1:], strict=True
+        ):
+            pairs = flow.nonzero().tolist()
+            for i, j in sorted(pairs, key=lambda pair: pair[0] in reached):  # thick ones last
+                thick: Any = {"role": "value", "width": BOLD_LINE}
+                thin: Any = {"role": "muted", "width": 1, "dashed": True, "head": False}
+                kind = thick if i in reached else thin
+                root.link(below[j], above[i], ends=((0.5, 0), (0.5, 1)), **kind)
+        return root
 
-    return for_desk_and_phone(draw)
-
-
-def _used(flows: Sequence[Tensor], output: int) -> list[list[int]]:
-    """Return for each level, from the inputs up to the output, the positions that reach the output.
-
-    >>> import torch
-    >>> _used([torch.ones(3, 3).tril()] * 2, 1)
-    [[0, 1], [0, 1], [1]]
-    """
-    levels = [[output]]
-    for flow in reversed(flows):
-        rows = flow[levels[0]] != 0
-        levels.insert(0, rows.any(dim=0).nonzero().flatten().tolist())
-    return levels
-
-
-def _layer(
-    ax: Canvas, flow: Tensor, used: Sequence[int], at: Sequence[Sequence[Point]], half: float
-) -> None:
-    """Draw the dependencies of one layer; those of the output are thick, and drawn last."""
-    below, above = at
-    pairs = (flow != 0).nonzero().tolist()
-    for i, j in sorted(pairs, key=lambda pair: pair[0] in used):
-        way = [(below[j][0], below[j][1] - half), (above[i][0], above[i][1] + half)]
-        if i in used:
-            ax.wire(way, "value", width=BOLD_LINE)
-        else:
-            ax.wire(way, "muted", width=1, dashed=True, head=False)
-
-
-def _look(*, reaches: bool, last: bool) -> tuple[str, dict[str, Any]]:
-    if reaches:
-        return "context" if last else "value", {"width": BOLD_LINE, "bold": True}
-    return "muted", {"filled": False, "dashed": True, "width": 1}
+    layers = f"{depth} layer{'s' * (depth > 1)}"
+    opening = f"What reaches the output {names[output]} through {layers}"
+    return show(build, opening, *message, "Nothing else does")

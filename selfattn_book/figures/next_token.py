@@ -102,11 +102,11 @@ def next_tokens(tokens: Sequence[str], distributions: Mapping[str, Tensor | np.n
         each = [f"“{token}” {number(p) if p > 0 else 'none'}" for token, p in pairs]
         rest = 1 - sum(p for _, p in pairs)
         each += [f"others {number(rest)}"] * (rest > 0.005)
-        bars.append((name, pairs, f"{name}: {', '.join(each)}"))
+        bars.append((partial(_bars, name, pairs), f"{name}: {', '.join(each)}"))
 
     def build(narrow: bool) -> Node:
         size = (304 if narrow else 210, 24 * len(tokens) + 44)
-        panels = [space(*size, partial(_bars, *args, size), alt=alt) for *args, alt in bars]
+        panels = [space(*size, partial(draw, size), alt=alt) for draw, alt in bars]
         return grid(panels, 1 if narrow else 3)
 
     return show(build, "The next token")

@@ -44,7 +44,7 @@ def next_words(
             bars = space(start + long + 40, BAR * most, partial(_bars, likely, start, long))
             alt = f"After {so_far}: {', '.join(f'{word} {number(p)}' for word, p in likely)}"
             if narrow:
-                text = label(so_far, bold=True)
+                text = label(so_far, bold=True, align="left")
                 lines.append(column(text, bars, gap=4, align=0, alt=alt))
             else:
                 lines.append(_beside(so_far, bars, alt=alt))

@@ -137,7 +137,7 @@ def _tip_to_tail(ax: Canvas, corner: Point, steps: Tensor, texts: Sequence[str])
     tips = np.vstack([np.zeros(2), as_array(steps).cumsum(0)])
     tips = (tips - tips.min(0)) * PLANE / np.ptp(tips, axis=0).max()
     places = [(corner[0] + across, corner[1] + PLANE - up) for across, up in tips]
-    short = []
+    short: list[str] = []
     for start, end, text in zip(places, places[1:], texts, strict=False):
         ax.wire([start, end], "value", width=2)
         if np.hypot(end[0] - start[0], end[1] - start[1]) > 40:

@@ -1,6 +1,7 @@
 """The softmax in one pass, as a film: what is kept of the keys so far, block by block."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -82,7 +83,7 @@ def _keys(
     for j, score in enumerate(scores):
         x, is_new = (j + 0.5) * slot, j >= start
         if j >= len(parts):
-            look = {"filled": False, "dashed": True}
+            look: Any = {"filled": False, "dashed": True}
             ax.box((x, base - 12), (0.62 * slot, 20), "residual", width=1, **look)
             continue
         high = BAR * parts[j]
@@ -101,7 +102,7 @@ def _kept(ax: Canvas, left: float, base: float, kept: Sequence[str], *, narrow: 
         is_kept = name != "quotient"
         if narrow:
             at = (left + 62, base - 52 + 24 * i)
-            look = {"text_size": 13, "width": 1, "filled": is_kept}
+            look: Any = {"text_size": 13, "width": 1, "filled": is_kept}
             ax.box(at, (120, 20), role, f"{name} {text}", **look)
         else:
             at = (left + 30 + 67 * i, base - BAR / 2)

@@ -1,6 +1,7 @@
 """Which chapter builds on which: a list of chapters, with lines down to those that need them."""
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 
 from matplotlib.axes import Axes
 
@@ -31,13 +32,12 @@ def prerequisites(
     direct = _direct(builds_on)
     needing = {
         number: others
-        for number in range(1, len(chapters) + 1)
+        for number in range(1, len(builds_on) + 1)
         if (others := [n for n, needed in enumerate(direct, 1) if number in needed])
     }
-    lanes, rows = _lanes(needing), []
-    for number in range(1, len(chapters) + 1):
-        above = ROW / 2 if not rows else ROW
-        rows.append((rows[-1] if rows else 0) + above + PART * (number in parts.values()))
+    lanes, numbers = _lanes(needing), range(1, len(chapters) + 1)
+    steps = [ROW + PART * (number in parts.values()) for number in numbers]
+    rows = [high - ROW / 2 for high in accumulate(steps)]
     message = [
         f"{number} {title} builds on {_listed(needed)}"
         for number, (title, needed) in enumerate(zip(chapters, builds_on, strict=True), 1)

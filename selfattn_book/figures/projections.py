@@ -100,9 +100,9 @@ def projections(
                 f"{role} {listed(e[i])}" for role, e in zip(ROLES, (query, key, value), strict=True)
             ]
             _three_roles(ax, at, y, x.size(1), texts, idle=i != row)
-        for end in {ys[0], ys[-1]}:
-            y = ys[row] - STEP
-            way = [(at.role + at.size / 2, y), (at.trunk, y), (at.trunk, end)]
+        for last in {ys[0], ys[-1]}:
+            up = ys[row] - STEP
+            way = [(at.role + at.size / 2, up), (at.trunk, up), (at.trunk, last)]
             ax.wire(way, "query", width=BOLD_LINE, head=False, over=True)
         for y, (_, _, score, weight, _) in zip(ys, each, strict=True):
             _weigh(ax, at, y, score, weight)

@@ -36,7 +36,8 @@ def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Axes:
         >>> svg.count(">0.98</text>"), svg.count("D = 4</text>")   # for a desk, and for a phone
         (2, 2)
     """
-    count, message, named = len(keys[0]), [], {}
+    count, message = len(keys[0]), []
+    named: dict[str, list[tuple[str, list[float]]]] = {}
     for query, given in zip(queries, keys, strict=True):
         name, scores = f"D = {len(query)}", (given @ query).sort(descending=True).values
         texts, named[name] = [], []

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import attention_weights
@@ -10,15 +11,14 @@ from selfattn_book.draw.canvas import Canvas, Point
 from selfattn_book.draw.scene import Node, column, label, note, row, show, slot, space
 from selfattn_book.multi_head import MultiHeadAttention
 
-CELL = 9  # pixels of an entry
-BEHIND = 5  # pixels between one head and the next one
+CELL, BEHIND = 9, 5  # pixels of an entry, and between one head and the next one
 ROLES = ("ink", "ink", "query", "key", "value", "ink", "weights", "context", "context", "ink")
 Letters = Callable[[Tensor], str]
 
 
 def shapes(
     attention: MultiHeadAttention, x: Tensor, memory: Tensor, masks: Mapping[str, Tensor]
-) -> Canvas:
+) -> Axes:
     """Draw the tensors of multi-head attention, from the input to the output, each with its shape.
 
     Args:
@@ -38,23 +38,28 @@ def shapes(
         context: (B, H, T, d_head). side by side: (B, T, H·d_head). output: (B, T, d_model).
         The mask causal: (T, S). Here B = 7, T = 3, S = 5, H = 2, d_model = 6, d_head = 4.
     """
-    letters, used = _letters(attention, x, memory), list(masks.values())[-1]
+    heads, d_head, d_model = attention.num_heads, attention.d_head, x.size(-1)
+    letters = {x.size(0): "B", x.size(1): "T", memory.size(1): "S", heads: "H"}
+    letters |= {d_model: "d_model", d_head: "d_head", heads * d_head: "H·d_head"}
+    used = list(masks.values())[-1]
     tensors = _steps(attention, x, memory, used)
     here = [f"{letter} = {size}" for size, letter in letters.items() if "·" not in letter]
 
     def shape(tensor: Tensor, comma: str = ", ") -> str:
-        named = [letters[size] if size > 1 else "1" for size in tensor.shape]
-        return f"({comma.join(named)})"
+        return f"({comma.join(letters[size] if size > 1 else '1' for size in tensor.shape)})"
 
     def build(narrow: bool) -> Node:
         short = partial(shape, comma=",") if narrow else shape
         flow = _flow(tensors, used, short, narrow=narrow)
-        drawn = [_mask(name, given, short) for name, given in masks.items()]
+        drawn = []
+        for name, mask in masks.items():  # for the first sequence
+            grid = _grid(mask.reshape(-1, *mask.shape[-2:])[0], "mask", mask)
+            parts = grid, note(name, bold=True), note(short(mask), "muted")
+            drawn.append(column(*parts, gap=2))
         if narrow:
             says = note("masks: what is hatched is hidden", "muted")
-            sizes = [", ".join(part_) for part_ in (here[:4], here[4:])]
-            notes = [note(text, "muted") for text in sizes]
-            return column(flow, says, row(*drawn, gap=40), *notes, gap=8)
+            sizes = [note(", ".join(part), "muted") for part in (here[:4], here[4:])]
+            return column(flow, says, row(*drawn, gap=40), *sizes, gap=8)
         text = note(f"drawn with {', '.join(here)}", "muted")
         side = column(space(0, 300), *drawn, gap=14)
         return column(row(side, flow, gap=4, align=0), text, gap=8)
@@ -64,46 +69,26 @@ def shapes(
     return show(build, "The shapes of attention", *message, f"Here {', '.join(here)}")
 
 
-def _letters(attention: MultiHeadAttention, x: Tensor, memory: Tensor) -> dict[int, str]:
-    """Return the letter of each size."""
-    heads, width = attention.num_heads, attention.d_head
-    named = [
-        ("B", x.size(0)),
-        ("T", x.size(1)),
-        ("S", memory.size(1)),
-        ("H", heads),
-        ("d_model", attention.project_output.out_features),
-        ("d_head", width),
-        ("H·d_head", heads * width),
-    ]
-    letters: dict[int, str] = {}
-    for letter, size in named:
-        letters[size] = letter
-    return letters
-
-
 def _steps(
     attention: MultiHeadAttention, x: Tensor, memory: Tensor, mask: Tensor
 ) -> dict[str, Tensor]:
     """Return the tensors of the module, from the inputs to the output."""
     sizes = attention.num_heads, attention.d_head
-    roles = [
+    query, key, value = (
         project(given).unflatten(-1, sizes).transpose(1, 2)
         for project, given in (
             (attention.project_query, x),
             (attention.project_key, memory),
             (attention.project_value, memory),
         )
-    ]
-    query, key, value = roles
+    )
     scores = query @ key.mT / attention.d_head**0.5
     weights = attention_weights(query, key, mask)
     context = weights @ value
     merged = context.transpose(1, 2).flatten(2)
-    output = attention.project_output(merged)
-    names = ["X", "M", "Q", "K", "V", "scores", "weights", "context"]
-    made = [x, memory, *roles, scores, weights, context, merged, output]
-    return dict(zip([*names, "side by side", "output"], made, strict=True))
+    names = ["X", "M", "Q", "K", "V", "scores", "weights", "context", "side by side", "output"]
+    made = [x, memory, query, key, value, scores, weights, context, merged]
+    return dict(zip(names, [*made, attention.project_output(merged)], strict=True))
 
 
 def _flow(tensors: Mapping[str, Tensor], used: Tensor, shape: Letters, *, narrow: bool) -> Node:
@@ -113,14 +98,15 @@ def _flow(tensors: Mapping[str, Tensor], used: Tensor, shape: Letters, *, narrow
         name: _grid(x, role, used if name == "weights" else None)
         for (name, x), role in zip(tensors.items(), ROLES, strict=True)
     }
-    named = {name: [label(name, bold=True), _muted(shape(x))] for name, x in tensors.items()}
+    named: dict[str, list[Node]] = {
+        name: [label(name, bold=True), note(shape(x), "muted")] for name, x in tensors.items()
+    }
     named["M"][0] = label("X, or a memory M", bold=True)
     inputs = {n: column(*named[n], grids[n], gap=4) for n in "XM"}
     roles = {n: column(grids[n], *named[n], gap=4) for n in "QKV"}
     rest = {n: _beside(grids[n], named[n]) for n in list(tensors)[5:]}
     dot, times = (space(16, 16, partial(_node, sign)) for sign in "·×")
-    mask = space(60, 26, _mask_box)
-    joint = space(20)
+    mask, joint = space(60, 26, _mask_box), space(20)
     meet = row(slot(mask, 84), joint, note("softmax over S", "muted", width=84), gap=0)
     lines = [
         (row(slot(inputs["X"], wide), slot(inputs["M"], 2 * wide), gap=0), ""),
@@ -135,7 +121,10 @@ def _flow(tensors: Mapping[str, Tensor], used: Tensor, shape: Letters, *, narrow
         (slot(rest["side by side"], 3 * wide), "put the heads side by side"),
         (slot(rest["output"], 3 * wide), "multiply by the output matrix"),
     ]
-    root = column(*(_noted(line_, note, narrow=narrow) for line_, note in lines), gap=12)
+    if not narrow:
+        texts = [note(text, "muted", width=184, align="left") for _, text in lines]
+        lines = [(row(a, b, gap=0), "") for (a, _), b in zip(lines, texts, strict=True)]
+    root = column(*(line for line, _ in lines), gap=12)
     for start, end, role in (
         (grids["X"], grids["Q"], "query"),
         (grids["M"], grids["K"], "key"),
@@ -156,22 +145,11 @@ def _flow(tensors: Mapping[str, Tensor], used: Tensor, shape: Letters, *, narrow
     return root
 
 
-def _noted(line_: Node, text: str, *, narrow: bool) -> Node:
-    """Write the name of a step beside it, on a page."""
-    if narrow:
-        return line_
-    return row(line_, note(text, "muted", width=184, align="left"), gap=0)
-
-
 def _beside(grid: Node, named: list[Node]) -> Node:
     """Write name and shape on the right of a grid, which keeps its middle."""
     text = column(*named, gap=2, align=0)
     text.fit(300)
     return row(space(text.width), grid, text, gap=10)
-
-
-def _muted(text: str) -> Node:
-    return note(text, "muted")
 
 
 def _node(sign: str, ax: Canvas, at: Point) -> None:
@@ -183,12 +161,6 @@ def _mask_box(ax: Canvas, at: Point) -> None:
     ax.box(at, (60, 26), "mask", "mask", bold=True)
     for side in (-25, 25):
         ax.hatch((at[0] + side, at[1]), (10, 26))
-
-
-def _mask(name: str, mask: Tensor, shape: Letters) -> Node:
-    """Draw one mask, for the first sequence."""
-    flat = mask.reshape(-1, *mask.shape[-2:])[0]
-    return column(_grid(flat, "mask", mask), note(name, bold=True), _muted(shape(mask)), gap=2)
 
 
 def _grid(tensor: Tensor, role: str, mask: Tensor | None = None) -> Node:

@@ -1,7 +1,7 @@
-"""Pictures of square sequences, one panel a square."""
+"""Square sequences, one panel a square."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,16 +30,16 @@ def squares_grid(
     names: Sequence[str] | None = None,
     title: str = "",
 ) -> list[Axes]:
-    """Draw each square sequence in a panel: its corners, numbered in the order of the walk.
+    """Draw each square sequence in a panel: its corners, numbered in their order.
 
-    The first two corners are filled, for they are the source, and the others are hollow.
+    The first two corners, the source, are filled, and the others are hollow.
     Predicted corners are crosses.
 
     Args:
         points: ``(N, 4, 2)``.
-        predicted: ``(N, 2, 2)``, what a model says of the third and fourth corner.
-        columns: how many panels in a row.
-        names: one a panel; numbers from 1 when left out.
+        predicted: ``(N, 2, 2)``, predictions of the third and fourth corner.
+        columns: number of panels in a row.
+        names: one a panel; numbers from 1 by default.
         title: above the panels; also begins the text alternative.
 
     Returns:
@@ -51,42 +51,20 @@ def squares_grid(
         >>> ax.get_label()
         'One square. 1: corners (-1.0, -1.0), (-1.0, 1.0), (1.0, 1.0), (1.0, -1.0);
         predicted (0.9, 0.9), (0.9, -0.9).'
-        >>> ax.get_title(), ax.figure.get_suptitle(), ax.get_aspect(), ax.axison
-        ('1', 'One square', 1.0, False)
-        >>> [text.get_text() for text in ax.texts], np.array_equal(ax.texts[3].xy, corners[3])
-        (['1', '2', '3', '4'], True)
-        >>> for line in ax.lines:   # the walk, the source, the target, what is predicted
-        ...     print(line.get_marker(), line.get_fillstyle(), line.get_xydata().tolist())
-        None full [[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]
-        o full [[-1.0, -1.0], [-1.0, 1.0]]
-        o none [[1.0, 1.0], [1.0, -1.0]]
-        x full [[0.9, 0.9], [0.9, -0.9]]
-        >>> axes = squares_grid(np.stack([corners] * 7), names=list("abcdefg"))
-        >>> len(axes[0].lines), [ax.get_title() for ax in axes]
-        (3, ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
-        >>> axes[0].get_subplotspec().get_gridspec().get_geometry(), axes[0].figure.axes[9].axison
-        ((2, 5), False)
     """
     walks = as_array(points)
-    ends = None if predicted is None else as_array(predicted)
-    names = [str(i + 1) for i in range(len(walks))] if names is None else names
-    names = line_names(names, len(walks))
-    axes = _open_grid(len(walks), columns, title)
-    for i, (ax, name) in enumerate(zip(axes, names, strict=True)):
-        _draw_square(ax, name, walks[i], None if ends is None else ends[i])
-    first = axes[0]
-    first.set_label(sentences(title, str(first.get_label()).rstrip(".")))
-    return axes
-
-
-def _open_grid(count: int, columns: int, title: str) -> list[Axes]:
-    columns = min(columns, count)
-    rows = -(-count // columns)
+    ends = [None] * len(walks) if predicted is None else as_array(predicted)
+    names = line_names(names or [str(i + 1) for i in range(len(walks))], len(walks))
+    columns = min(columns, len(walks))
+    rows = -(-len(walks) // columns)
     axes = grid(rows, columns, width=1.7, height=1.85, sharex=True, sharey=True)
     for ax in axes:
         ax.set_axis_off()
     cast("DescribedFigure", axes[0].figure).suptitle(title)
-    return axes[:count]
+    for ax, *square in zip(axes, names, walks, ends, strict=False):
+        _draw_square(ax, *square)
+    axes[0].set_label(sentences(title, str(axes[0].get_label()).rstrip(".")))
+    return axes[: len(walks)]
 
 
 def _draw_square(ax: Axes, name: str, walk: np.ndarray, predicted: np.ndarray | None) -> None:
@@ -94,14 +72,9 @@ def _draw_square(ax: Axes, name: str, walk: np.ndarray, predicted: np.ndarray | 
     ax.plot(*walk[:2].T, "o", color=BLUE, markersize=6)
     ax.plot(*walk[2:].T, "o", color=BLUE, markersize=6, fillstyle="none")
     for number, corner in enumerate(walk, 1):
-        ax.annotate(
-            str(number),
-            corner,
-            xytext=tuple(9 * np.sign(corner)),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-        )
+        x, y = 9 * np.sign(corner)
+        look: Any = {"textcoords": "offset points", "ha": "center", "va": "center"}
+        ax.annotate(str(number), corner, xytext=(x, y), **look)
     message = f"{name}: corners {_points(walk)}"
     if predicted is not None:
         ax.plot(*predicted.T, "x", color=ORANGE, markersize=7, markeredgewidth=2)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,7 +19,7 @@ BAR = 9  # one width for all, because wide tokens have no more weight
 HIGH = 44  # pixels of the largest weight
 
 
-def writers(prompt: str, written: Mapping[str, str]) -> Axes:
+def continuations(prompt: str, written: Mapping[str, str]) -> Axes:
     r"""Draw the continuations of a prompt by several models.
 
     Args:
@@ -26,7 +27,7 @@ def writers(prompt: str, written: Mapping[str, str]) -> Axes:
         written: continuations by name.
 
     Example:
-        >>> ax = writers("In the", {"chance": "q;xZ", "counts": " land\nof"})
+        >>> ax = continuations("In the", {"chance": "q;xZ", "counts": " land\nof"})
         >>> print(ax.get_label())
         “In the” continued. chance: “q;xZ”. counts: “ land ⏎ of”.
         >>> ax.figure.to_svg().count("In the</text>")   # on a line of its own, for desk and phone
@@ -49,13 +50,13 @@ def writers(prompt: str, written: Mapping[str, str]) -> Axes:
     return show(build, f"“{prompt}” continued")
 
 
-def _left(text: str, role: str = "ink", *, left: float = 0, width: float = 0, **look: bool) -> Node:
+def _left(text: str, role: str = "ink", *, left: float = 0, width: float = 0, **look: Any) -> Node:
     """Write text at a distance from the left."""
     line = label(text, role, align="left", width=width, **look)
     return row(space(left), line, gap=0) if left else line
 
 
-def cuts(cut: Mapping[str, Sequence[str]]) -> Axes:
+def tokenized(cut: Mapping[str, Sequence[str]]) -> Axes:
     """Draw the tokens of a text, for one tokenizer or several.
 
     A space is drawn as a middle dot, and the end of a line as an arrow.
@@ -64,7 +65,7 @@ def cuts(cut: Mapping[str, Sequence[str]]) -> Axes:
         cut: tokens by name of the tokenizer.
 
     Example:
-        >>> ax = cuts({"bytes": ["a", " ", "b"], "pairs": ["a", " b"]})
+        >>> ax = tokenized({"bytes": ["a", " ", "b"], "pairs": ["a", " b"]})
         >>> print(ax.get_label())
         A text cut into tokens. bytes, 3 tokens: “a”, “ ”, “b”. pairs, 2 tokens: “a”, “ b”.
     """
@@ -84,7 +85,7 @@ def cuts(cut: Mapping[str, Sequence[str]]) -> Axes:
     return show(build, "A text cut into tokens")
 
 
-def looked_at(tokens: Sequence[str], weights: Mapping[str, Tensor | np.ndarray]) -> Axes:
+def token_attention(tokens: Sequence[str], weights: Mapping[str, Tensor | np.ndarray]) -> Axes:
     """Draw the attention of the last token to every token, in several heads.
 
     The bars of all heads have one scale. A bar of at least half of its head's largest has its number.
@@ -94,7 +95,7 @@ def looked_at(tokens: Sequence[str], weights: Mapping[str, Tensor | np.ndarray])
         weights: attention weights of the last token, ``(T,)``, by name of the head.
 
     Example:
-        >>> ax = looked_at(["And", " Saul", " said"], {"one": [0.0, 0.9, 0.1]})
+        >>> ax = token_attention(["And", " Saul", " said"], {"one": [0.0, 0.9, 0.1]})
         >>> print(ax.get_label())
         What “ said” attends to, from the largest weight. one: “ Saul” 0.90, “ said” 0.10, “And” 0.00.
     """

@@ -15,7 +15,7 @@ from selfattn_book.draw.palette import COLORS
 from selfattn_book.draw.seeds import bands, ladder
 from selfattn_book.draw.style import panels
 from selfattn_book.figures.squares import squares_grid
-from selfattn_book.figures.vectors import dials, vectors
+from selfattn_book.figures.vectors import vectors
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -40,7 +40,7 @@ DRAWN = {
     "bands": lambda: bands({"a": np.eye(4), "b": np.ones((4, 2))}, floors={"ln 2": 0.7}),
     "ladder": lambda: ladder({"a\nb": [1.0, 2.0]}, {"a\nb": 0.5}, rungs={"half": 0.5}),
     "vectors": lambda: vectors(np.eye(2), ["a", "b"], moved=np.ones((2, 2)), hull=True),
-    "dials": lambda: dials([1.0, 2.0], ["a", "b"], title="Two dials")[0],
+    "squares": lambda: squares_grid(np.ones((5, 4, 2)), columns=3, title="Some & more")[0],
 }
 every_kind = pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
 
@@ -86,34 +86,20 @@ def test_text_is_not_smaller_than_small(draw):
     assert min(map(float, sizes)) >= powers
 
 
-def test_each_panel_says_what_it_shows():
+def test_each_panel_says_what_it_shows_and_the_picture_says_all():
     left, right = panels(2)
     heatmap(np.eye(2), title='"Left" & <right>', ax=left)
     lines([0, 1], {"a": [0, 1]}, title="Up", ax=right)
-    assert [part.get("aria-label") for part in parts(left)] == [left.get_label(), right.get_label()]
-    assert {part.get("role") for part in parts(left)} == {"img"}
-
-
-def test_the_picture_says_all():
-    left, right = panels(2)
-    for ax in (left, right):
-        heatmap(np.eye(2), ax=ax)
     root = ElementTree.fromstring(left.figure.to_svg())
+    assert [part.get("aria-label") for part in root] == [left.get_label(), right.get_label()]
     assert root.get("aria-label") == f"{left.get_label()} {right.get_label()}"
-    assert root.get("role") == "img"
+    assert {part.get("role") for part in (root, *root)} == {"img"}
 
 
 def test_rows_of_panels_stay_rows_and_an_axes_with_nothing_in_it_is_no_panel():
     first, *_ = squares_grid(np.ones((5, 4, 2)), columns=3)
     kinds = [part.get("class") for part in parts(first)]
     assert kinds == [None, None, None, "break", None, None]
-
-
-def test_panels_that_stand_together_are_one_piece():
-    axes = dials([0, 1, 2], list("abc"), rows=2)
-    (piece,) = parts(axes[0])
-    assert piece.get("aria-label") == " ".join(ax.get_label() for ax in axes)
-    assert [text.text for text in piece.iter(f"{SVG}text")] == ["a", "b", "c"]
 
 
 def test_the_names_of_floors_stand_above_their_lines_on_a_phone():
@@ -186,11 +172,10 @@ def test_a_lower_panel_is_dropped_as_far_as_it_is_lower():
 
 
 def test_the_title_of_all_panels_stands_above_them_and_is_said_once():
-    first, *_ = dials([0, 1], ["a", "b"], title="Some & more")
-    heading, dial = parts(first)
+    heading, square, *_ = parts(DRAWN["squares"]())
     assert (heading.get("class"), heading.get("aria-hidden")) == ("heading", "true")
     assert heading[0].text == "Some & more"
-    assert dial.get("aria-label").startswith("Some & more. a: hand")
+    assert square.get("aria-label").startswith("Some & more. 1: corners")
 
 
 @pytest.mark.parametrize(

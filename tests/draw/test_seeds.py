@@ -29,7 +29,7 @@ def test_models_of_one_floor_share_a_rung():
     assert len(ax.lines) == 1 + 2 * 2
 
 
-def test_it_tells_what_it_draws():
+def test_it_describes_what_it_draws():
     ax = ladder({"a\nb": torch.tensor([0.25, 0.5])}, {"a\nb": 0.125}, title="T")
     assert ax.get_label() == ("T. a b, 2 seeds: floor 0.125, ends from 0.25 to 0.5.")
     assert isinstance(ax.figure, DescribedFigure)
@@ -60,7 +60,7 @@ def test_a_lens_shows_what_lies_between_two_heights_and_names_it():
         ladder({"a": [0.7]}, {"a": 0.41}, between=(0.43, 0.4))
 
 
-def test_it_draws_where_it_is_told():
+def test_it_draws_into_given_axes():
     left, right = panels(2)
     assert ladder({"a": [1.0]}, {"a": 0.0}, ax=right) is right
     assert len(left.lines) == 0

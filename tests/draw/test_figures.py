@@ -1,0 +1,223 @@
+"""Figures draw what they are given, on a page and on a phone, and say it in words."""
+
+import numpy as np
+import pytest
+import torch
+
+from selfattn_book.blocks import EncoderBlock
+from selfattn_book.draw.matrices import attention_grid
+from selfattn_book.experiments.squares import square_sequences
+from selfattn_book.experiments.tiny_models import as_recorded
+from selfattn_book.experiments.words import xor_sentences
+from selfattn_book.figures.attention_strips import attention_strips
+from selfattn_book.figures.block_designs import block_designs
+from selfattn_book.figures.grouped_heads import grouped_heads
+from selfattn_book.figures.induction import induction_heads
+from selfattn_book.figures.map_grid import map_grid
+from selfattn_book.figures.masking import repeated_mask
+from selfattn_book.figures.prerequisites import _lanes, prerequisites
+from selfattn_book.figures.rotation import rotation
+from selfattn_book.figures.shapes import _steps, shapes
+from selfattn_book.figures.squares import squares_grid
+from selfattn_book.figures.sum_square import sum_square
+from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.multi_head import MultiHeadAttention
+from selfattn_book.positions import PositionalEncoding
+
+POINTS = square_sequences(7, seed=3).points
+
+
+# Masks.
+@pytest.mark.parametrize(("heads", "queries"), [(1, 1), (3, 2), (2, 4)])
+def test_every_query_of_every_head_has_the_same_mask(heads, queries):
+    ax = repeated_mask(padding_mask([4, 1, 2]), heads, queries)
+    for drawn in (ax, ax.figure.phone.axes[0]):
+        assert [text.get_text() for text in drawn.texts].count("✓") == 7 * (1 + heads * queries)
+    assert f"repeated to (3, {heads}, {queries}, 4)." in ax.get_label()
+
+
+def test_a_sequence_of_padding_shows_no_keys():
+    label = repeated_mask(padding_mask([0, 2]), 2, 3).get_label()
+    assert "Sentence 0: every query of every head may attend to keys none." in label
+
+
+# Attention weights.
+def test_a_bar_is_as_high_as_its_weight():
+    answer = torch.tensor([False, True, False, False])
+    weights = {"One": torch.tensor([0.0, 0.75, 0.25, 0.0])}
+    ax = attention_strips("abca", weights, answer)
+    high, low = (h for p in ax.patches if 1 < (h := p.get_height()) != 28)
+    assert high == pytest.approx(3 * low)
+    assert "is at position 1. One: 0.00, 0.75, 0.25, 0.00; on the answer 0.75." in ax.get_label()
+
+
+def test_a_text_is_written_once_for_each_row():
+    rows = {name: torch.full((3,), 1 / 3) for name in ("One", "Two")}
+    ax = attention_strips("xyz", rows, torch.zeros(3, dtype=torch.bool))
+    written = [text.get_text() for text in ax.texts]
+    assert all(written.count(letter) == 2 for letter in "xyz")
+    assert written.count("0.33") == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "answer"), [("cabdc", 1, "a"), ("abca", 1, "b"), ("xaya", 2, "y")]
+)
+def test_two_steps_find_the_next_letter(text, position, answer):
+    message = induction_heads(text).get_label()
+    assert f"finds {answer} at position {position}, and says that {answer} comes" in message
+
+
+def test_attention_maps_are_in_the_order_of_their_scores():
+    maps = np.stack([np.eye(3), np.zeros((3, 3)), np.ones((3, 3))])
+    ax = map_grid(maps, np.array([0.2, 0.8, 0.5]), bright=0.5)
+    assert [text.get_text() for text in ax.texts] == ["0.80", "0.50", "0.20"]
+    assert [text.get_weight() for text in ax.texts] == ["bold"] * 2 + ["normal"]
+    assert ax.get_label().endswith("with a score of 0.50 or more: 2.")
+    for mesh, i in zip(ax.collections, (1, 2, 0), strict=True):
+        np.testing.assert_array_equal(mesh.get_array().reshape(3, 3), maps[i])
+    assert ax.get_xlim() == (0, 640)
+
+
+def test_each_head_has_its_panel_and_the_rows_are_named_once():
+    weights = torch.rand(3, 2, 5, generator=torch.Generator().manual_seed(0))
+    names = {"row_title": "query", "column_title": "key"}
+    axes = attention_grid(weights, rows=["a", "b"], title="Weights", **names)
+    assert [ax.get_title() for ax in axes] == [f"Weights, head {h}" for h in (1, 2, 3)]
+    for ax, head in zip(axes, weights, strict=True):
+        np.testing.assert_allclose(ax.collections[0].get_array(), head)
+        assert ax.collections[0].get_clim() == (0, 1)
+    assert axes[0].get_label().startswith("Weights, head 1. Heat map, 2 rows by 5 columns. a:")
+    assert [ax.get_ylabel() for ax in axes] == ["query", "", ""]
+    assert [ax.get_xlabel() for ax in axes] == ["key"] * 3
+    assert attention_grid(torch.ones(1, 1, 1))[0].get_title() == "Head 1"
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (0, 2, 2)])
+def test_weights_have_three_axes_and_a_head(shape):
+    with pytest.raises(ValueError, match=rf"shape \(H, T, S\); got \({shape[0]}, 2"):
+        attention_grid(np.ones(shape))
+
+
+# Modern models.
+def test_parts_are_read_from_the_modules():
+    gpt2, llama = (as_recorded(f"tiny-{name}")[0] for name in ("gpt2", "llama"))
+    ax = block_designs(
+        {
+            "2017": (EncoderBlock(16, 4), PositionalEncoding(16)),
+            "pre": (EncoderBlock(16, 4, norm_first=True), PositionalEncoding(16)),
+            "GPT-2": (gpt2.blocks[0], gpt2.positions),
+            "Llama": (llama.blocks[0], llama.positions),
+        }
+    )
+    first = "network, relu; heads, 4 of queries, 4 of keys; biases, yes. "
+    assert ax.get_label() == (
+        f"2017: positions, added, sines; norm, LayerNorm; norm position, after the sum; {first}"
+        f"pre: positions, added, sines; norm, LayerNorm; norm position, before the part; {first}"
+        "GPT-2: positions, added, learned; norm, LayerNorm; norm position, before the part; "
+        "network, gelu; heads, 4 of queries, 4 of keys; biases, yes. "
+        "Llama: positions, queries and keys rotated; norm, RMSNorm; norm position, before "
+        "the part; network, silu, gated; heads, 4 of queries, 2 of keys; biases, none."
+    )
+    assert ax.figure.to_svg().count(">RMSNorm<") == 2  # for the desk and for the phone
+
+
+def test_shared_heads_are_drawn_once():
+    ax = grouped_heads([MultiHeadAttention(16, 4, num_kv_heads=g) for g in (4, 2, 1)])
+    label = ax.get_label()
+    assert "4 heads of queries, 1 of keys and values: queries 0, 1, 2, 3 look" in label
+    assert "32 numbers are kept for each word" in label  # 2 * 4 * 4
+    assert "8 numbers are kept for each word" in label
+    svg = ax.figure.to_svg()
+    assert [svg.count(f">{letter}<") for letter in "qkv"] == [24, 14, 14]
+
+
+def test_the_score_is_that_of_the_rotated_pair():
+    query, key = torch.tensor([1.0, 0.0]), torch.tensor([0.8, 0.6])
+    label = rotation(query, key, [(2, 0), (5, 3), (5, 0)]).get_label()
+    angle = torch.atan2(key[1], key[0])
+    for apart, times in ((2, 2), (5, 1)):
+        score = float(torch.cos(apart - angle))
+        assert label.count(f"their score is {score:.2f}") == times
+    assert "The query at 5 and the key at 3 are 1.36 rad apart" in label
+
+
+# Prerequisites.
+def test_each_direct_prerequisite_has_a_dot():
+    ax = prerequisites(list("abcde"), [[], [1], [1, 2], [1], [3, 4]], {"All": 1})
+    assert sum(type(patch).__name__ == "Circle" for patch in ax.patches) == 5
+    assert "3 c builds on 1 and 2" in ax.get_label()
+
+
+def test_two_lines_in_one_lane_do_not_meet():
+    needing = {1: [2, 4], 2: [3], 3: [5], 4: [5]}
+    lanes = _lanes(needing)
+    for a in needing:
+        for b in needing:
+            if a != b and lanes[a] == lanes[b]:
+                assert needing[a][-1] <= b or needing[b][-1] <= a
+
+
+# The card of shapes.
+def test_shapes_are_those_of_the_module():
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(6, 2, d_head=4)
+    x, memory = torch.randn(7, 3, 6), torch.randn(7, 5, 6)
+    mask = padding_mask([4] * 7, 5) & causal_mask(3, 5)
+    steps = _steps(attention, x, memory, mask)
+    output, weights = attention(x, memory, memory, mask)
+    torch.testing.assert_close(steps["output"], output)
+    torch.testing.assert_close(steps["weights"], weights)
+    ax = shapes(attention, x, memory, {"mask": mask})
+    assert "scores: (B, H, T, S)" in ax.get_label()
+    svg = ax.figure.to_svg()
+    assert svg.count("(B, H, T, S)</text>") == svg.count("(B,H,T,S)</text>") == 2  # and phone
+    free = shapes(attention, x, memory, {"mask": torch.ones(3, 5, dtype=torch.bool)})
+    assert len(ax.lines) > len(free.lines)  # masked entries are hatched
+    wider = shapes(MultiHeadAttention(6, 4, d_head=2), x, memory, {"mask": mask}).get_label()
+    assert "H = 4" in wider
+    assert "side by side: (B, T, H·d_head)" in wider
+
+
+# Squares.
+def test_a_square_has_its_corners_in_their_order():
+    predicted = -POINTS[:, :2]
+    axes = squares_grid(POINTS, predicted, columns=4)
+    for ax, walk, ends in zip(axes, POINTS, predicted, strict=True):
+        path, source, target, crosses = (line.get_xydata() for line in ax.lines)
+        np.testing.assert_allclose(path, walk)
+        np.testing.assert_allclose(source, walk[:2])
+        np.testing.assert_allclose(target, walk[2:])
+        np.testing.assert_allclose(crosses, ends)
+        assert [text.get_text() for text in ax.texts] == ["1", "2", "3", "4"]
+
+
+def test_without_predictions_there_are_no_crosses():
+    axes = squares_grid(POINTS[:2], names=["a", "b"], title="Two")
+    assert [len(ax.lines) for ax in axes] == [3, 3]
+    assert axes[0].get_label().startswith("Two. a: corners (1.0, ")
+    assert axes[1].get_label().startswith("b: corners (")
+    assert "predicted" not in axes[0].get_label()
+    with pytest.raises(ValueError, match="one name for each of 7; got 1"):
+        squares_grid(POINTS, names=["a"])
+
+
+def test_panels_fill_rows():
+    axes = squares_grid(POINTS, columns=3)
+    assert axes[0].get_gridspec().get_geometry() == (3, 3)
+    assert [ax.axison for ax in axes[0].figure.axes] == [False] * 9
+    assert squares_grid(POINTS[:2])[0].get_gridspec().get_geometry() == (1, 2)
+
+
+# The square of four sentences.
+def test_opposite_corners_have_the_same_sum(draw):
+    tokens, labels = xor_sentences()
+    words, corners = ["never", "fails", "here", "works", "always"], ["good", "bad", "good", "bad"]
+    ax = sum_square(tokens, labels, words, corners, ["first", "", "", "last"])
+    assert "The two plus sentences together have the same words" in ax.get_label()
+    assert "Plus: never fails here, good, first" in ax.get_label()
+    z = draw(5, 3)[tokens, torch.arange(3)].sum(dim=1)
+    torch.testing.assert_close(z[0] + z[2], z[1] + z[3])
+    assert ax.figure.to_svg().count("first</text>") == 2  # on a desk, and on a phone
+    short = sum_square(tokens, labels, list("01234"), corners, ["first", "", "", "last"])
+    heights = [a.figure.phone.get_size_inches()[1] for a in (ax, short)]
+    assert heights[0] > heights[1]  # long words are one below the other
