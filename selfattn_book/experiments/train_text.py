@@ -78,12 +78,7 @@ def save_model(
 
 
 def new_model(vocabulary: int, seed: int) -> LanguageModel:
-    """Return an untrained model of the book's sizes.
-
-    Example:
-        >>> sum(parameter.numel() for parameter in new_model(1024, 0).parameters())
-        536064
-    """
+    """Return an untrained model of the book's sizes."""
     with torch.random.fork_rng(devices=[]):
         begin_at(seed)
         return decoder_only(vocabulary, **SIZES, dropout=DROPOUT)

@@ -39,13 +39,7 @@ class Floor(NamedTuple):
 
 
 def indicators(rows: Tensor) -> Tensor:
-    """Return one-hot features: one feature for each different row.
-
-    Args:
-        rows: ``(B, N)``, integers.
-
-    Returns:
-        ``(B, F)``, a single 1 in each row.
+    """Return one-hot features ``(B, F)``: one feature for each different row of integers ``(B, N)``.
 
     Example:
         >>> sentences = torch.tensor([[0, 1, 2], [2, 1, 0], [0, 3, 2]])
