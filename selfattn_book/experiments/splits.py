@@ -4,7 +4,7 @@ Each function runs on every rank of a group, under ``torch.distributed.run`` or 
 :func:`~selfattn_book.experiments.ranks.run_on_ranks`, and computes the result of one machine. They show
 the forward communication only; no gradients are sent.
 
-Shape letters: ``B`` batch, ``T`` query length, ``S`` keys of one rank, ``D`` width, ``R`` ranks.
+Shape letters: ``B`` batch, ``T`` query length, ``S`` keys of one rank, ``D`` dimension, ``R`` ranks.
 """
 
 from collections.abc import Callable, Sequence
