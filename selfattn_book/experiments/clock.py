@@ -114,25 +114,13 @@ def training_set(times: Sequence[Time]) -> TrainingSet:
 
 
 def decode_phrases(tokens: Tensor) -> list[str]:
-    """Decode rows of tokens ``(N, T)``, each up to its end.
-
-    Example:
-        >>> decode_phrases(training_set([(7, 50)]).target)
-        ['ten to eight', 'seven fifty']
-    """
+    """Decode rows of tokens ``(N, T)``, each up to its end."""
     rows = [row[: row.index(END)] if END in row else row for row in tokens.tolist()]
     return [" ".join(WORDS[token] for token in row) for row in rows]
 
 
 def predicted_phrases(model: Transformer, times: Sequence[Time]) -> list[str]:
-    """Return the phrases that a model generates for times, by greedy decoding.
-
-    Example:
-        >>> sizes = {"d_model": 4, "num_layers": 1, "num_heads": 1}
-        >>> model = Transformer(len(CHARACTERS), len(WORDS), **sizes)   # untrained
-        >>> len(predicted_phrases(model, [(7, 50), (12, 0)]))
-        2
-    """
+    """Return the phrases that a model generates for times, by greedy decoding."""
     source, _, mask, _ = (rows[::2] for rows in training_set(times))  # each time once
     tokens = model.predict(source, LENGTHS[1] + 1, start=START, end=END, source_mask=mask)
     return decode_phrases(tokens)
@@ -145,22 +133,13 @@ def count_right(model: Transformer, times: Sequence[Time]) -> int:
 
 
 def without_positions(model: Transformer) -> Transformer:
-    """Zero the encoder's positional encoding, and return the model, whose source is then a bag.
-
-    Example:
-        >>> _ = torch.manual_seed(0)
-        >>> sizes = {"d_model": 4, "num_layers": 1, "num_heads": 1}
-        >>> model = without_positions(Transformer(len(CHARACTERS), len(WORDS), **sizes))
-        >>> (source, target, mask, _), other = training_set([(12, 50)]), training_set([(10, 25)])
-        >>> model(source, target, mask).allclose(model(other.source, target, mask), atol=1e-5)
-        True
-    """
+    """Zero the encoder's positional encoding, so that the source is a bag, and return the model."""
     model.place_source.table.zero_()
     return model
 
 
 def phrase_losses(logits: Tensor, target: Tensor) -> Tensor:
-    r"""Return the surprisal of each word of each phrase, in nats.
+    r"""Return the surprisal of each word of each phrase, in nats, and 0 for padding.
 
     .. math:: \ell_{nt} = -\log \operatorname{softmax}(\text{logits}_{nt})_{\text{target}_{nt}}
 
@@ -169,23 +148,18 @@ def phrase_losses(logits: Tensor, target: Tensor) -> Tensor:
         target: ``(N, T)``.
 
     Returns:
-        ``(N, T)``; 0 where there is padding.
-
-    Example:
-        >>> target = torch.tensor([[5, END, PAD]])
-        >>> phrase_losses(torch.zeros(1, 3, len(WORDS)), target)   # the log of 32
-        tensor([[3.4657, 3.4657, 0.0000]])
+        ``(N, T)``.
     """
     log_probabilities = logits.log_softmax(-1).gather(-1, target[..., None])[..., 0]
     return -log_probabilities * (target != PAD)
 
 
 def phrase_loss(logits: Tensor, target: Tensor) -> Tensor:
-    """Return the mean loss of a whole phrase, in nats.
+    """Return the mean loss of a whole phrase, in nats, from logits ``(N, T, V)``, target ``(N, T)``.
 
-    Args:
-        logits: ``(N, T, V)``.
-        target: ``(N, T)``.
+    Example:
+        >>> phrase_loss(torch.zeros(1, 3, len(WORDS)), torch.tensor([[5, END, PAD]]))   # 2 ln 32
+        tensor(6.9315)
     """
     return phrase_losses(logits, target).sum(-1).mean()
 

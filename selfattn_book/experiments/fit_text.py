@@ -101,11 +101,7 @@ def adamw(model: nn.Module, *, lr: float, steps: int) -> torch.optim.AdamW:
 
 
 def rate(done: int, steps: int) -> float:
-    """Return the learning rate of a step as a fraction of the peak rate.
-
-    Args:
-        done: number of steps before this one.
-        steps: total number of steps.
+    """Return the learning rate of a step, after ``done`` of ``steps``, as a fraction of the peak.
 
     Example:
         >>> [round(rate(done, 40), 3) for done in (0, 1, 20, 39)]

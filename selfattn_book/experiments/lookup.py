@@ -54,7 +54,7 @@ class Lookup(nn.Module):
 
     Args:
         d_input: dimension of a key.
-        width: dimension of queries and keys, ``D``.
+        d_key: dimension of queries and keys, ``D``.
         divisor: divisor of the scores, :math:`c`.
         shrink: divisor of the query projection at initialization.
 
@@ -67,11 +67,11 @@ class Lookup(nn.Module):
         True
     """
 
-    def __init__(self, d_input: int, width: int, *, divisor: float, shrink: float = 1.0) -> None:
+    def __init__(self, d_input: int, d_key: int, *, divisor: float, shrink: float = 1.0) -> None:
         super().__init__()
         self.divisor = divisor
-        self.project_query = nn.Linear(d_input, width, bias=False)
-        self.project_key = nn.Linear(d_input, width, bias=False)
+        self.project_query = nn.Linear(d_input, d_key, bias=False)
+        self.project_key = nn.Linear(d_input, d_key, bias=False)
         nn.init.normal_(self.project_query.weight, std=d_input**-0.5 / shrink)
         nn.init.normal_(self.project_key.weight, std=d_input**-0.5)
 

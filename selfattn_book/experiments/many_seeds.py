@@ -127,9 +127,9 @@ def _learning(
     @Recorded  # from the third step on, its operations are replayed
     def learned_from(*batch: Tensor) -> Results:
         losses = losses_of_all(batch, own)  # (seeds,)
-        learned = [x for x in parameters.values() if x.requires_grad]
+        trainable = [x for x in parameters.values() if x.requires_grad]
         # No model's loss depends on another's parameters.
-        gradients = grad(losses.sum(), learned, allow_unused=True)
+        gradients = grad(losses.sum(), trainable, allow_unused=True)
         # Fused optimizers require contiguous gradients; an unused parameter has none.
         return losses, *(g if g is None else g.contiguous() for g in gradients)
 
@@ -139,8 +139,8 @@ def _learning(
 def _step(optimizer: torch.optim.Optimizer, gradients: Sequence[Tensor | None]) -> None:
     """Take one step of the optimizer with the given gradients."""
     (group,) = optimizer.param_groups
-    learned = (x for x in group["params"] if x.requires_grad)
-    for parameter, gradient in zip(learned, gradients, strict=True):
+    trainable = (x for x in group["params"] if x.requires_grad)
+    for parameter, gradient in zip(trainable, gradients, strict=True):
         parameter.grad = gradient
     optimizer.step()
 

@@ -82,16 +82,7 @@ class NGrams:
         generator: torch.Generator,
         order: int | None = None,
     ) -> Tensor:
-        """Continue tokens, each new one sampled from :meth:`distribution`.
-
-        Args:
-            tokens: ``(N,)``, the prompt.
-            length: number of tokens to add.
-            generator: random number generator.
-            order: as in :meth:`distribution`.
-
-        Returns:
-            ``(N + length,)``.
+        """Continue tokens ``(N,)`` by ``length`` tokens, each sampled from :meth:`distribution`.
 
         Example:
             >>> counts = NGrams([0, 1] * 50, vocabulary=2, order=2)

@@ -65,10 +65,6 @@ def mean_over_ranks(x: Tensor, group: Group) -> Tensor:
 
     .. math:: \bar x = \frac1R \sum_{r=0}^{R-1} x_r
 
-    Args:
-        x: tensor of the same shape on all ranks.
-        group: process group of the ranks.
-
     Example:
         >>> run_on_ranks(2, lambda group: mean_over_ranks(torch.eye(2)[group.rank()], group))
         [tensor([0.5000, 0.5000]), tensor([0.5000, 0.5000])]

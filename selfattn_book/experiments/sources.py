@@ -65,7 +65,7 @@ def draw_heads(attention: MultiHeadAttention) -> None:
 def _draw(linear: nn.Linear, rows: slice) -> None:
     """Draw some rows of a linear layer, as a layer of its own."""
     size, bias = len(linear.weight[rows]), linear.bias is not None
-    drawn = nn.Linear(linear.in_features, size, bias, dtype=torch.float32)
-    linear.weight[rows] = drawn.weight.to(linear.weight)
+    layer = nn.Linear(linear.in_features, size, bias, dtype=torch.float32)
+    linear.weight[rows] = layer.weight.to(linear.weight)
     if bias:
-        linear.bias[rows] = drawn.bias.to(linear.bias)
+        linear.bias[rows] = layer.bias.to(linear.bias)

@@ -4,7 +4,7 @@ Each function runs on every rank of a group, under ``torch.distributed.run`` or 
 :func:`~selfattn_book.experiments.ranks.run_on_ranks`, and computes the result of one machine. They show
 the forward communication only; no gradients are sent.
 
-Shape letters: ``B`` batch, ``T`` query length, ``S`` keys of one rank, ``D`` width, ``R`` ranks.
+Shape letters: ``B`` batch, ``T`` query length, ``S`` keys of one rank, ``D`` dimension, ``R`` ranks.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,9 +54,6 @@ def tensor_parallel(x: Tensor, part: FeedForward, group: Group) -> Tensor:
         part: whole network, of which each rank uses its shard.
         group: process group of the ranks.
 
-    Raises:
-        ValueError: the hidden dimension is not a multiple of the number of ranks.
-
     Source:
         :cite:t:`shoeybi2019megatron`, section 3.
 
@@ -95,14 +92,6 @@ def sequence_parallel(
 
     Source:
         :cite:t:`milakov2018online`, section 3; over ranks, :cite:t:`liu2024ring`.
-
-    Example:
-        >>> from selfattn_book.experiments.ranks import run_on_ranks
-        >>> x, seen = torch.eye(4), torch.ones(4, 4, dtype=torch.bool)
-        >>> made = run_on_ranks(2, lambda group: sequence_parallel(
-        ...     x, x[own := shard_slice(4, group)], x[own], seen[:, own], group))
-        >>> torch.allclose(made[0], (x / 2).softmax(-1) @ x)
-        True
     """
     scores = (query @ key.mT / key.size(-1) ** 0.5).masked_fill(~mask, -torch.inf)
     largest = scores.amax(-1, keepdim=True).clamp(torch.finfo(scores.dtype).min)

@@ -84,11 +84,6 @@ def halves(squares: Squares) -> TensorDataset:
     Returns:
         Examples of a source ``(2, 2)``, the shifted target ``(2, 2)``, which begins with the last
         source corner, and the target ``(2, 2)``.
-
-    Example:
-        >>> source, shifted, target = halves(square_sequences(128, seed=13))[:16]   # a batch
-        >>> source.shape, shifted[:, 0].equal(source[:, 1]), shifted[:, 1].equal(target[:, 0])
-        (torch.Size([16, 2, 2]), True, True)
     """
     points = squares.points
     return TensorDataset(points[:, :2], points[:, 1:3], points[:, 2:])
@@ -96,9 +91,6 @@ def halves(squares: Squares) -> TensorDataset:
 
 def last_corners(squares: Squares) -> TensorDataset:
     """Make examples of all corners but the last in, and the last out, with a padding mask.
-
-    Args:
-        squares: sequences of 2, 3 or 4 corners each.
 
     Returns:
         Examples of a source ``(3, 2)``, the shifted target ``(1, 2)``, which is the last source
@@ -121,20 +113,9 @@ def last_corners(squares: Squares) -> TensorDataset:
 
 
 def opposite_corners(source: Tensor) -> Tensor:
-    r"""Continue a square by geometry: each corner is opposite to the one two positions before.
+    r"""Continue a square ``(..., S, 2)``: each corner is opposite to the one two positions before.
 
     .. math:: \hat x_{t+2} = -\operatorname{sign}(x_t)
-
-    Args:
-        source: ``(..., S, 2)``, corners with noise.
-
-    Returns:
-        ``(..., S, 2)``, the corners two positions later, without noise.
-
-    Example:
-        >>> source, _, target = halves(square_sequences(128, seed=13))[:]
-        >>> round((opposite_corners(source) - target).square().mean().item(), 2)   # the noise
-        0.01
     """
     return -source.sign()
 

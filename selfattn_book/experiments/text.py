@@ -43,12 +43,7 @@ def load_text(name: str) -> str:
 
 
 def split_text(text: str) -> tuple[str, str]:
-    """Split a text into its first nine tenths, for training, and its last tenth, held out.
-
-    Example:
-        >>> [len(part) for part in split_text("x" * 25)]
-        [22, 3]
-    """
+    """Split a text into its first nine tenths, for training, and its last tenth, held out."""
     end = len(text) * 9 // 10
     return text[:end], text[end:]
 
@@ -122,13 +117,6 @@ def surprisal(model: LanguageModel, tokens: Tensor, first: int, *, length: int) 
 
     Raises:
         ValueError: ``first`` is below ``length``, or there is nothing to predict.
-
-    Example:
-        >>> from selfattn_book.language import decoder_only
-        >>> model = decoder_only(8, d_model=4, num_layers=1, num_heads=1, context_length=6)
-        >>> _ = torch.nn.init.zeros_(model.embedding.weight)   # a uniform distribution
-        >>> surprisal(model, torch.arange(20) % 8, 16, length=6).exp()
-        tensor([8., 8., 8., 8.])
     """
     if not length <= first < len(tokens):
         rule = f"first must be from length, {length}, to the last token, {len(tokens) - 1}"

@@ -18,19 +18,7 @@ from selfattn_book.experiments.training import History, fit
 def loader(
     n: int, *, seed: int, batch_size: int = 16, shuffle: bool = True
 ) -> DataLoader[tuple[Tensor, ...]]:
-    """Return batches of squares: source of two corners, shifted target, target of two corners.
-
-    Args:
-        n: number of squares.
-        seed: seed of the squares.
-        batch_size: number of squares in a batch.
-        shuffle: whether to shuffle in each epoch.
-
-    Example:
-        >>> source, shifted, target = next(iter(loader(128, seed=13)))
-        >>> source.shape, shifted.shape, target.shape
-        (torch.Size([16, 2, 2]), torch.Size([16, 2, 2]), torch.Size([16, 2, 2]))
-    """
+    """Return batches of squares: source of two corners, shifted target, target of two corners."""
     examples = halves(square_sequences(n, seed=seed))
     return DataLoader(examples, batch_size=batch_size, shuffle=shuffle)
 

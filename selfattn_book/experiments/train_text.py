@@ -43,12 +43,12 @@ def main(arguments: list[str] | None = None) -> None:
 def train(options: argparse.Namespace) -> model_file.Record:
     """Train, write the model, and return its training record."""
     torch.set_num_threads(1)  # faster for a model this small
-    learned, _ = split_text(load_text("stories"))
-    tokens = BPETokenizer(train_bpe(learned, MERGES))
+    training_text, _ = split_text(load_text("stories"))
+    tokens = BPETokenizer(train_bpe(training_text, MERGES))
     model = new_model(len(tokens), options.seed)
     fit_text(
         model,
-        tokens.encode(learned),
+        tokens.encode(training_text),
         steps=options.steps,
         seed=options.seed,
         lr=LR,
@@ -61,7 +61,7 @@ def train(options: argparse.Namespace) -> model_file.Record:
         "steps": options.steps,
         "seed": options.seed,
         "torch": torch.__version__,
-        "characters": "".join(sorted(set(learned))),
+        "characters": "".join(sorted(set(training_text))),
     }
     return save_model(options.model, model, tokens, record)
 
@@ -78,12 +78,7 @@ def save_model(
 
 
 def new_model(vocabulary: int, seed: int) -> LanguageModel:
-    """Return an untrained model of the book's sizes.
-
-    Example:
-        >>> sum(parameter.numel() for parameter in new_model(1024, 0).parameters())
-        536064
-    """
+    """Return an untrained model of the book's sizes."""
     with torch.random.fork_rng(devices=[]):
         begin_at(seed)
         return decoder_only(vocabulary, **SIZES, dropout=DROPOUT)
@@ -91,8 +86,8 @@ def new_model(vocabulary: int, seed: int) -> LanguageModel:
 
 def held_out(model: LanguageModel, tokens: BPETokenizer) -> Tensor:
     """Return the surprisal of the held-out text, in nats per character."""
-    learned, held = split_text(load_text("stories"))
-    before = tokens.encode(learned)[-LENGTH:]
+    training_text, held = split_text(load_text("stories"))
+    before = tokens.encode(training_text)[-LENGTH:]
     numbers = torch.cat([before, tokens.encode(held)])
     return surprisal(model, numbers, LENGTH, length=LENGTH).sum() / len(held)
 

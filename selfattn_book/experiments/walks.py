@@ -16,10 +16,6 @@ HOURS, LENGTH = 12, 16
 def random_walks(count: int, *, seed: int) -> Tensor:
     """Draw random walks of one hour a step, in either direction with equal probability.
 
-    Args:
-        count: number of walks.
-        seed: seed of the walks.
-
     Returns:
         ``(count, 17)``, integers from 0 to 11.
 
@@ -35,24 +31,13 @@ def random_walks(count: int, *, seed: int) -> Tensor:
 
 
 def next_hour_loss(model: nn.Module, walks: Tensor) -> Tensor:
-    """Return the mean cross-entropy of a model's predictions of each next hour.
-
-    Args:
-        model: module from tokens ``(B, 16)`` to logits ``(B, 16, 12)``.
-        walks: ``(B, 17)``.
-    """
+    """Return the mean cross-entropy of a model's predictions of each next hour of walks ``(B, 17)``."""
     logits = model(walks[:, :-1])
     return nn.functional.cross_entropy(logits.flatten(0, 1), walks[:, 1:].flatten())
 
 
 def new_model(seed: int) -> LanguageModel:
-    """Return an untrained model in float64, so that the order of sums changes only the last digits.
-
-    Example:
-        >>> model = new_model(0)
-        >>> model.embedding.weight.dtype, sum(p.numel() for p in model.parameters())
-        (torch.float64, 7040)
-    """
+    """Return an untrained model in float64, so that the order of sums changes only the last digits."""
     before = torch.get_default_dtype()
     sizes = {"d_model": 16, "num_layers": 2, "num_heads": 2, "context_length": LENGTH}
     try:  # the same weights, whatever the default is

@@ -1,5 +1,6 @@
 """Sentences of three words in which the order matters, and their classifiers.
 
+The sentences are those of the course notebook *The Self-Attention Mechanism*.
 Shape letters: ``B`` batch, ``T`` words in a sentence, ``D`` dimension.
 """
 
@@ -21,9 +22,6 @@ def reversal() -> tuple[Tensor, Tensor]:
     Returns:
         Tokens ``(4, 3)``, and labels ``(4,)`` in the default dtype.
 
-    Source:
-        The course notebook *The Self-Attention Mechanism*.
-
     Example:
         >>> reversal()
         (tensor([[0, 1, 2],
@@ -40,9 +38,6 @@ def xor_sentences() -> tuple[Tensor, Tensor]:
     Returns:
         Tokens ``(4, 3)``, and labels ``(4,)`` in the default dtype.
 
-    Source:
-        The course notebook *The Self-Attention Mechanism*.
-
     Example:
         >>> xor_sentences()
         (tensor([[0, 1, 2],
@@ -54,14 +49,7 @@ def xor_sentences() -> tuple[Tensor, Tensor]:
 
 
 def case_study() -> tuple[Tensor, Tensor]:
-    """Return the eight sentences of both sets, the XOR sentences first.
-
-    Returns:
-        Tokens ``(8, 3)``, and labels ``(8,)`` in the default dtype.
-
-    Source:
-        The course notebook *The Self-Attention Mechanism*.
-    """
+    """Return the eight sentences of both sets, ``(8, 3)`` and ``(8,)``, the XOR sentences first."""
     return _tensors(_XOR + _REVERSAL)
 
 
@@ -72,13 +60,6 @@ class ResidualBlock(nn.Module):
 
     Both weights are initialized with the identity and both biases with zero: at first,
     the block doubles positive entries.
-
-    Args:
-        d_model: dimension of a vector.
-
-    Example:
-        >>> ResidualBlock(2)(torch.tensor([1.0, -1.0])).equal(torch.tensor([2.0, -1.0]))
-        True
     """
 
     def __init__(self, d_model: int) -> None:
@@ -124,9 +105,6 @@ class PositionClassifier(nn.Module):
     r"""Add a learned vector of the position to each word's vector, then classify by the mean.
 
     .. math:: z = w \cdot \frac{1}{T} \sum_t \operatorname{block}(e_{x_t} + p_t) + b
-
-    Args:
-        d_model: dimension of a word's vector.
     """
 
     def __init__(self, d_model: int = 2) -> None:

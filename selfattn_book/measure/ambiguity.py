@@ -76,6 +76,6 @@ def _step(weights: Tensor, values: Tensor, key: int) -> Tensor | None:
         return None
     falling = direction < -tiny * direction.abs().max()
     steps = (weights[left] / -direction).masked_fill(~falling, torch.inf)
-    moved = (weights[left] + steps.min() * direction).clamp(min=0)
-    moved[steps.argmin()] = 0.0
-    return weights.index_copy(0, left, moved)
+    stepped = (weights[left] + steps.min() * direction).clamp(min=0)
+    stepped[steps.argmin()] = 0.0
+    return weights.index_copy(0, left, stepped)

@@ -39,13 +39,7 @@ class Floor(NamedTuple):
 
 
 def indicators(rows: Tensor) -> Tensor:
-    """Return one-hot features: one feature for each different row.
-
-    Args:
-        rows: ``(B, N)``, integers.
-
-    Returns:
-        ``(B, F)``, a single 1 in each row.
+    """Return one-hot features ``(B, F)``: one feature for each different row of integers ``(B, N)``.
 
     Example:
         >>> sentences = torch.tensor([[0, 1, 2], [2, 1, 0], [0, 3, 2]])
@@ -146,14 +140,14 @@ def _balanced(table: Table, margins: Margins, count: int) -> list[Fraction]:
 
 def _newton_step(table: Table, margins: Margins) -> Margins:
     """Take a step of Newton's method, no margin by more than 1, so that the loss falls."""
-    bends = {i: _bend(margin) for i, margin in margins.items()}
-    exchange(table, bends)  # so that no coefficient is large
+    scales = {i: _root_curvature(margin) for i, margin in margins.items()}
+    exchange(table, scales)  # so that no coefficient is large
     basis = [j for j in margins if j not in table]
     lines = table | {j: {k: Fraction(j == k) for k in basis} for j in basis}
-    rows = [[lines[i][j] * bends[i] / bends[j] for j in basis] for i in margins]
-    aims = [_doubt(margin) / bends[i] for i, margin in margins.items()]
-    found = torch.linalg.lstsq(_float64(rows), _float64([aims]).T).solution[:, 0]
-    change = {j: Fraction(x) / bends[j] for j, x in zip(basis, found.tolist(), strict=True)}
+    rows = [[lines[i][j] * scales[i] / scales[j] for j in basis] for i in margins]
+    targets = [_doubt(margin) / scales[i] for i, margin in margins.items()]
+    found = torch.linalg.lstsq(_float64(rows), _float64([targets]).T).solution[:, 0]
+    change = {j: Fraction(x) / scales[j] for j, x in zip(basis, found.tolist(), strict=True)}
     step = {i: Fraction(0) for i in margins}
     for i, line in lines.items():
         step[i] += sum(c * change[j] for j, c in line.items())
@@ -169,7 +163,7 @@ def _doubt(margin: Fraction) -> Fraction:
     return Fraction(1 / (1 + math.exp(margin)))
 
 
-def _bend(margin: Fraction) -> Fraction:
+def _root_curvature(margin: Fraction) -> Fraction:
     """Return the square root of the second derivative of a cost."""
     return Fraction(1 / (2 * math.cosh(margin / 2)))
 

@@ -22,6 +22,7 @@ def induction_mask(tokens: Tensor, steps: int = 1) -> Tensor:
         token :math:`i`.
 
     Example:
+        >>> import torch
         >>> tokens = torch.tensor([[5, 7, 3, 5]])
         >>> induction_mask(tokens)[0].int()   # the second 5 may attend to the 7
         tensor([[0, 0, 0, 0],
@@ -57,6 +58,7 @@ def induction_score(weights: Tensor, tokens: Tensor, steps: int = 1) -> Tensor:
         :cite:t:`olsson2022context`, on repeated random sequences.
 
     Example:
+        >>> import torch
         >>> tokens = torch.tensor([[5, 7, 3, 5, 7]])
         >>> uniform = torch.ones(1, 1, 5, 5).tril() / torch.arange(1, 6)[:, None]
         >>> induction_score(uniform, tokens)   # the mean of 1 / 4 and 1 / 5
@@ -80,6 +82,7 @@ def copying_accuracy(logits: Tensor, tokens: Tensor) -> float:
         ValueError: no token has an earlier copy.
 
     Example:
+        >>> import torch
         >>> tokens = torch.tensor([[0, 1, 2, 0, 1, 2]])
         >>> correct = torch.nn.functional.one_hot(tokens[:, 1:], 3)
         >>> copying_accuracy(correct, tokens), copying_accuracy(correct.roll(1, dims=1), tokens)

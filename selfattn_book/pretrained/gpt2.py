@@ -33,19 +33,19 @@ def gpt2(options: Options) -> LanguageModel:
         Embedding(5, 6)
     """
     check_options(options)
-    width, eps = options.size("n_embd"), options.number("layer_norm_epsilon", 1e-5)
-    heads, inner = options.size("n_head"), options.size("n_inner", 4 * width)
+    d_model, eps = options.size("n_embd"), options.number("layer_norm_epsilon", 1e-5)
+    heads, d_ff = options.size("n_head"), options.size("n_inner", 4 * d_model)
 
     def block() -> PreNormBlock:
-        norms = nn.LayerNorm(width, eps=eps), nn.LayerNorm(width, eps=eps)
-        attention = MultiHeadAttention(width, heads)
-        return PreNormBlock(attention, FeedForward(width, inner, activation="gelu_tanh"), norms)
+        norms = nn.LayerNorm(d_model, eps=eps), nn.LayerNorm(d_model, eps=eps)
+        attention = MultiHeadAttention(d_model, heads)
+        return PreNormBlock(attention, FeedForward(d_model, d_ff, activation="gelu_tanh"), norms)
 
     return LanguageModel(
-        nn.Embedding(options.size("vocab_size"), width),
+        nn.Embedding(options.size("vocab_size"), d_model),
         [block() for _ in range(options.size("n_layer"))],
-        nn.LayerNorm(width, eps=eps),
-        positions=nn.Embedding(options.size("n_positions"), width),
+        nn.LayerNorm(d_model, eps=eps),
+        positions=nn.Embedding(options.size("n_positions"), d_model),
         tied=options.flag("tie_word_embeddings", True),
     )
 
@@ -59,19 +59,21 @@ def gpt2_weights(options: Options, weights: Weights) -> State:
         ValueError: an option is not supported, or a tensor is missing or has the wrong shape.
     """
     check_options(options)
-    width, vocabulary = options.size("n_embd"), options.size("vocab_size")
+    d_model, vocabulary = options.size("n_embd"), options.size("vocab_size")
     # Saved files have a prefix; the published one has not.
     prefix = "transformer." if "transformer.wte.weight" in weights.left else ""
     state = {
-        "embedding.weight": weights.take(f"{prefix}wte.weight", vocabulary, width),
-        "positions.weight": weights.take(f"{prefix}wpe.weight", options.size("n_positions"), width),
-        **_layer("norm", f"{prefix}ln_f", (width,), weights),
+        "embedding.weight": weights.take(f"{prefix}wte.weight", vocabulary, d_model),
+        "positions.weight": weights.take(
+            f"{prefix}wpe.weight", options.size("n_positions"), d_model
+        ),
+        **_layer("norm", f"{prefix}ln_f", (d_model,), weights),
     }
     for i in range(options.size("n_layer")):
         block = _block(f"{prefix}h.{i}.", options, weights)
         state |= {f"blocks.{i}.{name}": tensor for name, tensor in block.items()}
     if not options.flag("tie_word_embeddings", True):
-        state["unembedding.weight"] = weights.take("lm_head.weight", vocabulary, width)
+        state["unembedding.weight"] = weights.take("lm_head.weight", vocabulary, d_model)
     return state
 
 
@@ -89,18 +91,18 @@ def check_options(options: Options) -> None:
 
 def _block(theirs: str, options: Options, weights: Weights) -> State:
     """Take the weights of one block."""
-    width = options.size("n_embd")
-    inner = options.size("n_inner", 4 * width)
+    d_model = options.size("n_embd")
+    d_ff = options.size("n_inner", 4 * d_model)
     # Older files store the causal mask among the weights.
     weights.ignore([f"{theirs}attn.bias", f"{theirs}attn.masked_bias"])
     state: State = {}
     for ours, name, shape in (
-        ("merged", "attn.c_attn", (width, 3 * width)),
-        ("attention.project_output", "attn.c_proj", (width, width)),
-        ("feed_forward.expand", "mlp.c_fc", (width, inner)),
-        ("feed_forward.contract", "mlp.c_proj", (inner, width)),
-        ("attention_norm", "ln_1", (width,)),
-        ("feed_forward_norm", "ln_2", (width,)),
+        ("merged", "attn.c_attn", (d_model, 3 * d_model)),
+        ("attention.project_output", "attn.c_proj", (d_model, d_model)),
+        ("feed_forward.expand", "mlp.c_fc", (d_model, d_ff)),
+        ("feed_forward.contract", "mlp.c_proj", (d_ff, d_model)),
+        ("attention_norm", "ln_1", (d_model,)),
+        ("feed_forward_norm", "ln_2", (d_model,)),
     ):
         state |= _layer(ours, theirs + name, shape, weights)
     for kind in ("weight", "bias"):

@@ -28,27 +28,27 @@ def llama(options: Options) -> LanguageModel:
         (2, Linear(in_features=8, out_features=5, bias=False))
     """
     check_options(options)
-    width, eps = options.size("hidden_size"), options.number("rms_norm_eps", 1e-6)
-    inner = options.size("intermediate_size")
-    heads, key_heads, d_head = _heads(options)
+    d_model, eps = options.size("hidden_size"), options.number("rms_norm_eps", 1e-6)
+    d_ff = options.size("intermediate_size")
+    heads, kv_heads, d_head = _heads(options)
 
     def block() -> PreNormBlock:
         attention = MultiHeadAttention(
-            width,
+            d_model,
             heads,
-            num_kv_heads=key_heads,
+            num_kv_heads=kv_heads,
             d_head=d_head,
             bias=False,
             rotary_base=_rotary(options).number("rope_theta", 10000.0),
         )
-        norms = nn.RMSNorm(width, eps=eps), nn.RMSNorm(width, eps=eps)
-        network = FeedForward(width, inner, activation="silu", gated=True, bias=False)
+        norms = nn.RMSNorm(d_model, eps=eps), nn.RMSNorm(d_model, eps=eps)
+        network = FeedForward(d_model, d_ff, activation="silu", gated=True, bias=False)
         return PreNormBlock(attention, network, norms)
 
     return LanguageModel(
-        nn.Embedding(options.size("vocab_size"), width),
+        nn.Embedding(options.size("vocab_size"), d_model),
         [block() for _ in range(options.size("num_hidden_layers"))],
-        nn.RMSNorm(width, eps=eps),
+        nn.RMSNorm(d_model, eps=eps),
         tied=options.flag("tie_word_embeddings", False),
     )
 
@@ -60,10 +60,10 @@ def llama_weights(options: Options, weights: Weights) -> State:
         ValueError: an option is not supported, or a tensor is missing or has the wrong shape.
     """
     check_options(options)
-    width, vocabulary = options.size("hidden_size"), options.size("vocab_size")
+    d_model, vocabulary = options.size("hidden_size"), options.size("vocab_size")
     state = {
-        "embedding.weight": weights.take("model.embed_tokens.weight", vocabulary, width),
-        "norm.weight": weights.take("model.norm.weight", width),
+        "embedding.weight": weights.take("model.embed_tokens.weight", vocabulary, d_model),
+        "norm.weight": weights.take("model.norm.weight", d_model),
     }
     for i in range(options.size("num_hidden_layers")):
         theirs = f"model.layers.{i}."
@@ -73,7 +73,7 @@ def llama_weights(options: Options, weights: Weights) -> State:
             tensor = weights.take(f"{theirs}{name}.weight", *shape)
             state[f"blocks.{i}.{ours}.weight"] = tensor
     if not options.flag("tie_word_embeddings", False):
-        state["unembedding.weight"] = weights.take("lm_head.weight", vocabulary, width)
+        state["unembedding.weight"] = weights.take("lm_head.weight", vocabulary, d_model)
     return state
 
 
@@ -109,17 +109,17 @@ def _heads(options: Options) -> tuple[int, int, int]:
 
 def _parts(options: Options) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Return name and shape in the file of each weight of a block."""
-    width, inner = options.size("hidden_size"), options.size("intermediate_size")
-    heads, key_heads, d_head = _heads(options)
-    queries, keys = heads * d_head, key_heads * d_head
+    d_model, d_ff = options.size("hidden_size"), options.size("intermediate_size")
+    heads, kv_heads, d_head = _heads(options)
+    queries, keys = heads * d_head, kv_heads * d_head
     return {
-        "attention.project_query": ("self_attn.q_proj", (queries, width)),
-        "attention.project_key": ("self_attn.k_proj", (keys, width)),
-        "attention.project_value": ("self_attn.v_proj", (keys, width)),
-        "attention.project_output": ("self_attn.o_proj", (width, queries)),
-        "feed_forward.gate": ("mlp.gate_proj", (inner, width)),
-        "feed_forward.expand": ("mlp.up_proj", (inner, width)),
-        "feed_forward.contract": ("mlp.down_proj", (width, inner)),
-        "attention_norm": ("input_layernorm", (width,)),
-        "feed_forward_norm": ("post_attention_layernorm", (width,)),
+        "attention.project_query": ("self_attn.q_proj", (queries, d_model)),
+        "attention.project_key": ("self_attn.k_proj", (keys, d_model)),
+        "attention.project_value": ("self_attn.v_proj", (keys, d_model)),
+        "attention.project_output": ("self_attn.o_proj", (d_model, queries)),
+        "feed_forward.gate": ("mlp.gate_proj", (d_ff, d_model)),
+        "feed_forward.expand": ("mlp.up_proj", (d_ff, d_model)),
+        "feed_forward.contract": ("mlp.down_proj", (d_model, d_ff)),
+        "attention_norm": ("input_layernorm", (d_model,)),
+        "feed_forward_norm": ("post_attention_layernorm", (d_model,)),
     }

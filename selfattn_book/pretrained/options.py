@@ -106,4 +106,6 @@ class Weights:
         """Raise ``ValueError`` if a tensor was not taken."""
         if self.left:
             some = ", ".join(sorted(self.left)[:5])
-            raise ValueError(f"each tensor must have a place in this book's model; got {some}")
+            raise ValueError(
+                f"each tensor must have a counterpart in this book's model; got {some}"
+            )

@@ -114,14 +114,6 @@ def test_snapshots_are_the_models_of_a_shorter_training(train, batch_size):
     assert parameters(snapshots[0]) != parameters(models)
 
 
-def test_models_share_no_memory(train):
-    _, (first, second, _) = train(MeanClassifier, epochs=1)
-    before = second.judge.weight.clone()
-    with torch.no_grad():
-        first.judge.weight.zero_()
-    assert torch.equal(second.judge.weight, before)
-
-
 def test_the_seeds_decide_and_the_global_generator_is_left_alone(train):
     before = torch.get_rng_state()
     first, _ = train(AttentionClassifier)

@@ -126,30 +126,3 @@ def test_dropout_is_refused(draw):
             lambda: nn.Sequential(nn.Dropout(0.5), nn.Linear(D, D).double()),
             x, x, mse_loss, seeds=[0], epochs=3, progress=False,
         )  # fmt: skip
-
-
-class Counter(nn.Module):
-    """Multiply by a count of the calls, in Python or in a buffer."""
-
-    def __init__(self, buffer):
-        super().__init__()
-        self.weight = nn.Parameter(torch.rand(()))
-        if buffer:
-            self.register_buffer("calls", torch.zeros(()))
-        else:
-            self.calls = 0
-
-    def forward(self, x):
-        self.calls += 1
-        return x * self.weight * self.calls
-
-
-@pytest.mark.parametrize("buffer", [True, False])
-def test_a_model_that_counts_its_calls_is_not_replayed(monkeypatch, draw, buffer):
-    def train():
-        arguments = lambda: Counter(buffer).double(), draw(B), draw(B, seed=1), mse_loss
-        return fit_seeds(*arguments, seeds=[0, 1], epochs=7, lr=0.05, progress=False)[0]
-
-    replayed = train()
-    monkeypatch.setattr(many_seeds, "Recorded", lambda function: function)
-    assert torch.equal(replayed, train())

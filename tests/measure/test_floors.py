@@ -1,4 +1,4 @@
-"""Floors come with a proof, which must fail for doubts that prove nothing."""
+"""Loss floors and their dual certificates, which are refused if they prove nothing."""
 
 import math
 from decimal import Decimal, localcontext
@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import binary_cross_entropy_with_logits, one_hot
+from torch.nn.functional import one_hot
 
 from selfattn_book.experiments.words import case_study, reversal, xor_sentences
 from selfattn_book.measure import floors
@@ -26,74 +26,38 @@ def features_of(tokens):
     }
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_both_sides_meet_where_lbfgs_ends(seed, draw):
-    features, labels = draw(30, 4, seed=seed).double(), torch.arange(30.0) % 2
-    floor = linear_floor(features, labels)
-    w = torch.zeros(4, dtype=torch.float64, requires_grad=True)
-    descent = torch.optim.LBFGS(
-        [w],
-        max_iter=200,
-        line_search_fn="strong_wolfe",
-        tolerance_grad=1e-12,
-        tolerance_change=1e-16,
-    )
-
-    def closure():
-        descent.zero_grad()
-        loss = binary_cross_entropy_with_logits(features @ w, labels.double())
-        loss.backward()
-        return loss
-
-    descent.step(closure)
-    assert closure().item() == pytest.approx(floor.upper, abs=1e-10)
-    share = (-(2 * labels.double() - 1) * (features @ w)).sigmoid().tolist()
-    assert share == pytest.approx([float(d) for d in floor.doubts], abs=1e-4)
-
-
 def random_set(kind, number):
     """Draw up to 13 sentences with up to 6 features; many are separable, or half of them are."""
-    chance = torch.Generator().manual_seed(number)
-    size, width = (int(torch.randint(*ends, (), generator=chance)) for ends in SIZES)
-    labels = torch.randint(2, (size,), generator=chance).double()
+    generator = torch.Generator().manual_seed(number)
+    size, width = (int(torch.randint(*ends, (), generator=generator)) for ends in SIZES)
+    labels = torch.randint(2, (size,), generator=generator).double()
     lowest, highest = KINDS[kind]
-    rows = torch.randint(lowest, highest, (size, width), generator=chance).double()
+    rows = torch.randint(lowest, highest, (size, width), generator=generator).double()
     if kind == "any numbers":
-        rows += torch.rand(size, width, generator=chance, dtype=torch.float64)
+        rows += torch.rand(size, width, generator=generator, dtype=torch.float64)
     if kind == "partly separable":  # a feature that some sentences have, of the right sign
         rows[:, 0] = (2 * labels - 1) * (rows[:, 0] > 0)
-    scales = 20 * torch.rand(3, width, generator=chance, dtype=torch.float64) - 10
+    scales = 20 * torch.rand(3, width, generator=generator, dtype=torch.float64) - 10
     return rows, labels, 10 ** scales[0]
 
 
 SIZES = ((2, 14), (1, 7))
-KINDS = {
-    "0 and 1": (0, 2),
-    "whole numbers": (-3, 4),
-    "any numbers": (-3, 3),
-    "partly separable": (-3, 4),
-}
+KINDS = {"whole numbers": (-3, 4), "partly separable": (-3, 4)}
+KINDS |= {"0 and 1": (0, 2), "any numbers": (-3, 3)}
+WEEKLY = [pytest.param(kind, marks=pytest.mark.weekly) for kind in ("0 and 1", "any numbers")]
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param("0 and 1", marks=pytest.mark.weekly),
-        "whole numbers",
-        pytest.param("any numbers", marks=pytest.mark.weekly),
-        "partly separable",
-    ],
-)
-def test_a_thousand_random_sets_are_solved_at_any_scale(kind):
+@pytest.mark.parametrize("kind", ["whole numbers", "partly separable", *WEEKLY])
+def test_random_sets_are_solved_at_any_scale(kind):
     """Each of 250 sets with features of order one, of 1e-10, of 1e10, and each of its own."""
-    solved, chance = [], torch.Generator().manual_seed(0)
+    solved, generator = [], torch.Generator().manual_seed(0)
     for number in range(250):
         rows, labels, scales = random_set(kind, number)
         features = rows * (1.0, 1e-10, 1e10, scales)[number % 4]
         lower, upper, doubts = linear_floor(features, labels)
         assert 0 <= upper - lower < 1e-15
         assert doubts_bound(doubts, features, labels) == lower
-        w = torch.randn(rows.size(1), 9, generator=chance, dtype=torch.float64)
+        w = torch.randn(rows.size(1), 9, generator=generator, dtype=torch.float64)
         z = features / features.abs().amax().clamp(min=1e-300) @ w
         losses = nn.functional.softplus((1 - 2 * labels)[:, None] * z).mean(0)
         assert (losses > lower - 1e-12).all()
@@ -117,8 +81,8 @@ def exact_loss(w, features, labels):
         for row, label in zip(features.tolist(), labels.tolist(), strict=True):
             z = sum(Fraction(x) * Fraction(v) for x, v in zip(row, w.tolist(), strict=True))
             margin = z if label else -z
-            share = Decimal(-margin.numerator) / Decimal(margin.denominator)
-            total += (1 + share.exp()).ln()
+            x = Decimal(-margin.numerator) / Decimal(margin.denominator)
+            total += (1 + x.exp()).ln()
         return total / len(features)
 
 
@@ -136,14 +100,13 @@ def test_no_bound_is_above_a_loss_that_placed_words_reach(far):
     assert float(reached) == pytest.approx(floor.upper, abs=2 * math.exp(-far) + 1e-15)
 
 
-def test_what_newton_proposes_needs_no_trust(monkeypatch):
-    """Wrong steps leave the gap open; they cannot move a bound to the other side."""
-    chance = torch.Generator().manual_seed(0)
+def test_wrong_steps_cannot_move_a_bound_to_the_other_side(monkeypatch):
+    generator = torch.Generator().manual_seed(0)
     lstsq = torch.linalg.lstsq
 
     def disturbed(matrix, right):
         found = lstsq(matrix, right).solution
-        noise = torch.randn(found.shape, generator=chance, dtype=found.dtype)
+        noise = torch.randn(found.shape, generator=generator, dtype=found.dtype)
         return torch.return_types.linalg_lstsq((found + size * noise, *[noise] * 3))
 
     for number in range(30):
@@ -164,27 +127,17 @@ def test_the_case_study_has_these_floors():
     assert found["bags"].upper == pytest.approx(3 * math.log(3) / 8, abs=1e-15)
     assert 0.40566998 < found["placed words"].upper < 0.40566999
     assert found["sentences"] == (0, 0, [0] * 8)
+    doubts = found["bags"].doubts  # near to thirds, and yet exactly in balance
+    thirds = [1 / 3, 0, 0, 0, 1 / 3, 2 / 3, 1 / 2, 1 / 2]
+    assert [float(d) for d in doubts] == pytest.approx(thirds, abs=1e-9)
+    assert (doubts[0] + doubts[4], doubts[6]) == (doubts[5], doubts[7])
     for floor in found.values():
         assert 0 <= floor.upper - floor.lower < 1e-15
 
 
-def test_a_third_is_no_number_of_the_machine():
-    """So the doubts found for bags are near to thirds, and yet exactly in balance."""
-    tokens, labels = case_study()
-    doubts = linear_floor(features_of(tokens)["bags"], labels).doubts
-    assert [float(d) for d in doubts] == pytest.approx(
-        [1 / 3, 0, 0, 0, 1 / 3, 2 / 3, 1 / 2, 1 / 2], abs=1e-9
-    )
-    assert doubts[0] + doubts[4] == doubts[5]
-    assert doubts[6] == doubts[7]
-
-
 @pytest.mark.parametrize(
     ("data", "solved"),
-    [
-        (reversal, {"placed words", "sentences"}),
-        (xor_sentences, {"bags", "sentences"}),
-    ],
+    [(reversal, {"placed words", "sentences"}), (xor_sentences, {"bags", "sentences"})],
 )
 def test_the_two_halves_have_the_floors_of_the_first_chapter(data, solved):
     tokens, labels = data()
@@ -204,20 +157,14 @@ def test_indicators_tell_different_rows_apart():
 
 def test_a_model_of_one_feature_a_row_is_a_table():
     """So its least loss is the mean entropy of the labels within each group."""
-    place = torch.randint(4, (50, 1), generator=torch.Generator().manual_seed(1))
+    index = torch.randint(4, (50, 1), generator=torch.Generator().manual_seed(1))
     labels = (torch.arange(50) % 3 == 0).double()
-    shares = [labels[place[:, 0] == k].mean() for k in range(4)]
-    counts = place[:, 0].bincount(minlength=4)
-    nats = [torch.distributions.Bernoulli(probs=share).entropy() for share in shares]
+    counts = index[:, 0].bincount(minlength=4)
+    frequencies = [labels[index[:, 0] == k].mean() for k in range(4)]
+    nats = [torch.distributions.Bernoulli(probs=p).entropy() for p in frequencies]
     expected = sum(c * n for c, n in zip(counts, nats, strict=True)) / 50
-    floor = linear_floor(indicators(place), labels)
+    floor = linear_floor(indicators(index), labels)
     assert floor.upper == pytest.approx(expected.item(), abs=1e-15)
-
-
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.bool, torch.float16])
-def test_labels_of_any_type_mean_the_same(dtype):
-    bag, labels = torch.ones(3, 1), torch.tensor([1.0, 1.0, 0.0])
-    assert linear_floor(bag, labels.to(dtype)) == linear_floor(bag, labels)
 
 
 HARD = {
@@ -241,7 +188,7 @@ HARD = {
 @pytest.mark.parametrize("kind", HARD)
 def test_hard_sets_are_solved(kind):
     features, labels = (torch.tensor(part, dtype=torch.float64) for part in HARD[kind])
-    lower, upper, doubts = linear_floor(features, labels)
+    lower, upper, doubts = linear_floor(features, labels.bool())
     assert 0 <= upper - lower < 1e-15
     assert doubts_bound(doubts, features, labels) == lower
 

@@ -144,7 +144,7 @@ REFUSED = {
         ({"n_head": 4.0}, "n_head must be an integer; got 4.0"),
         ({"n_layer": True}, "n_layer must be an integer; got True"),
         ({"n_layer": 10**12}, r"must hold tensor transformer.h.2"),
-        ({"n_layer": 1}, r"each tensor must have a place .* got ([a-z0-9_.]+(, )?){5}$"),
+        ({"n_layer": 1}, r"each tensor must have a counterpart .* got ([a-z0-9_.]+(, )?){5}$"),
         ({"vocab_size": 280}, r"shape \(280, 16\), .* got \(281, 16\)"),
         ({"n_positions": 65}, r"wpe.weight must have shape \(65, 16\)"),
         ({"n_inner": 60}, r"shape \(16, 60\), .* got \(16, 64\)"),
