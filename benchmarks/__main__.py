@@ -172,10 +172,7 @@ def judge(comparison: Comparison, times: Mapping[str, Times]) -> dict[str, Any]:
 def table(result: dict[str, Any]) -> str:
     """Return a result as a reader wants it."""
     clock = f"{result['clock']} seconds"
-    lines = [
-        f"{result['title']}:",
-        f"  {'':24}{clock:>20} {'least to most':>20} {'ratio':>7}",
-    ]
+    lines = [f"{result['title']}:", f"  {'':24}{clock:>20} {'least to most':>20} {'ratio':>7}"]
     for row in result["contenders"]:
         least, middle, most = spread(row[result["clock"]])
         span = f"{least:.4f} to {most:.4f}"

@@ -23,11 +23,7 @@ from selfattn_book.experiments.splits import (
     shard_slice,
     tensor_parallel,
 )
-from selfattn_book.experiments.walks import (
-    new_model,
-    next_hour_loss,
-    random_walks,
-)
+from selfattn_book.experiments.walks import new_model, next_hour_loss, random_walks
 from selfattn_book.feed_forward import FeedForward
 from selfattn_book.masks import causal_mask
 
@@ -65,8 +61,7 @@ def sharded(group: Group, walks: Tensor) -> Found:
     torch.optim.Adam(one.parameters(), lr=0.01).step()
     states = [s for own in optimizer.state.values() for s in own.values()]
     after = difference(
-        [full(p.detach()) for p in model.parameters()],
-        [p.detach() for p in one.parameters()],
+        [full(p.detach()) for p in model.parameters()], [p.detach() for p in one.parameters()]
     )
     return {
         "parameters": sum(p.numel() for p in one.parameters()),

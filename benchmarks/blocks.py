@@ -7,12 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from selfattn_book.blocks import (
-    DecoderBlock,
-    DecoderStack,
-    EncoderBlock,
-    EncoderStack,
-)
+from selfattn_book.blocks import DecoderBlock, DecoderStack, EncoderBlock, EncoderStack
 from selfattn_book.pytorch import block_to_torch
 from selfattn_book.pytorch_stacks import transformer_to_torch
 
@@ -44,10 +39,7 @@ def decoder_contenders(batch: int, length: int, d_model: int, num_heads: int) ->
     return _steps(
         {
             "PyTorch's layer": (theirs, lambda: theirs(x, memory, tgt_mask=future)),
-            "the book": (
-                ours,
-                lambda: ours(x, memory, past, need_weights=False)[0],
-            ),
+            "the book": (ours, lambda: ours(x, memory, past, need_weights=False)[0]),
         }
     )
 

@@ -38,10 +38,7 @@ Contenders = dict[str, Callable[[], object]]
 def layers(length: int, device: str) -> Contenders:
     """Return five ways to let a text attend to itself, with the same weights, without gradients."""
     ours, x = _drawn(device, length)
-    theirs, loop = (
-        to_torch(ours).eval(),
-        Heads(D_MODEL, D_MODEL, HEADS, ours.d_head),
-    )
+    theirs, loop = (to_torch(ours).eval(), Heads(D_MODEL, D_MODEL, HEADS, ours.d_head))
     copy_heads(ours, loop)
     loop.to(device, x.dtype)
     ways: dict[str, Callable[[], Tensor]] = {
@@ -81,10 +78,7 @@ def tokens(length: int, device: str) -> Contenders:
             way()
         return way()
 
-    ways = {
-        "layer": partial(repeat, layer),
-        "projections": partial(repeat, projections),
-    }
+    ways = {"layer": partial(repeat, layer), "projections": partial(repeat, projections)}
     return {name: partial(_run, way, device) for name, way in ways.items()}
 
 
@@ -97,11 +91,7 @@ def record(device: str, runs: int, lengths: tuple[int, ...] = LENGTHS) -> dict[s
             times = alternate(make(length, device), runs)
             for name, own in _milliseconds(times, device).items():
                 found[kind].setdefault(name, {})[str(length)] = own
-            print(
-                kind,
-                length,
-                {n: min(s) for n, s in _milliseconds(times, device).items()},
-            )
+            print(kind, length, {n: min(s) for n, s in _milliseconds(times, device).items()})
     if device == "cpu":
         found["peaks"] = {
             way: {str(length): peak_of(way, length) for length in PEAKS} for way in PEAK_WAYS

@@ -53,11 +53,7 @@ class OneModulePerHead(nn.Module):
     """The encoder and decoder of Part III, built from such heads."""
 
     def __init__(
-        self,
-        d_model: int = 2,
-        num_heads: int = 3,
-        d_ff: int = 10,
-        d_input: int = 2,
+        self, d_model: int = 2, num_heads: int = 3, d_ff: int = 10, d_input: int = 2
     ) -> None:
         super().__init__()
         self.source_heads = Heads(d_input, d_model, num_heads)

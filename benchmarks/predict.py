@@ -21,7 +21,4 @@ def contenders() -> dict[str, Callable[[], Tensor]]:
         return model.predict(source, STEPS, cached=cached)
 
     torch.testing.assert_close(predict(True), predict(False), rtol=0, atol=1e-6)
-    return {
-        "all anew at every step": lambda: predict(False),
-        "cached": lambda: predict(True),
-    }
+    return {"all anew at every step": lambda: predict(False), "cached": lambda: predict(True)}

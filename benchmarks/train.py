@@ -35,8 +35,7 @@ def plain_adam(model: nn.Module) -> torch.optim.Optimizer:
 
 
 def train(
-    make: Callable[[], nn.Module],
-    optimizer: Callable[[nn.Module], torch.optim.Optimizer],
+    make: Callable[[], nn.Module], optimizer: Callable[[nn.Module], torch.optim.Optimizer]
 ) -> list[float]:
     """Train a new model and return its losses."""
     torch.manual_seed(23)

@@ -12,23 +12,14 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 # One is built and not tested, the others are for the process that builds are forked from.
-collect_ignore = [
-    "small_book",
-    "bookproof/installed_once.py",
-    "bookproof/warm_builds.py",
-]
+collect_ignore = ["small_book", "bookproof/installed_once.py", "bookproof/warm_builds.py"]
 settings.register_profile("book", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("book")
 torch.set_num_threads(1)  # a process a core: more would only wait for each other
 
 # How far rounding may move a number of size one: twenty times what it was seen to move it, also
 # where rounding was disturbed; the halves are rounded once, at the end. Mistakes move it by far more.
-TOLERANCE = {
-    torch.float64: 8e-14,
-    torch.float32: 2e-5,
-    torch.float16: 4e-3,
-    torch.bfloat16: 3e-2,
-}
+TOLERANCE = {torch.float64: 8e-14, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
 
 def pytest_collection_finish():

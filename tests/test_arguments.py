@@ -52,7 +52,7 @@ def test_other_right_values_pass():
 
 
 def size(number, least=0):
-    return lambda: check.check_integer("size", number, least=least)
+    return check.check_integer("size", number, least=least)
 
 
 # ... and wrong ones are named, after the rule.
@@ -62,116 +62,70 @@ BOOLEAN = "mask must be a boolean tensor, True = may attend; got "
 WIDTH = r"query \(..., T, D\) and key \(..., S, D\) must have one dimension D; got "
 LENGTH = r"key \(..., S, D\) and value \(..., S, E\) must have one length S; got "
 FITS = r"mask must broadcast to the scores' shape \(2, 3\); got "
+DEVICE = "mask must be on the device of what it masks, cpu; got "
+TOKENS = "source must be an integer tensor; got "
+BOTH = "query and key must have a dimension of at least 1; got "
+AXES = "the leading axes of key and value must broadcast; got "
+PAIR = "key and value must have one dtype; got "
+LOSSES = r"losses must be finite; got \[0.5, nan\] in epoch 3"
+WRONG_TYPES = [
+    (size, (2.0,), INTEGER + "2.0"),
+    (size, ("2",), INTEGER + "'2'"),
+    (size, (None,), INTEGER + "None"),
+    (size, (True,), INTEGER + "True"),
+    (size, (np.float64(2),), INTEGER + r"np.float64\(2.0\)"),
+    (size, (torch.tensor(2),), INTEGER + r"tensor\(2\)"),
+    (check.check_number, ("scale", "2"), "scale must be a number; got '2'"),
+    (check.check_number, ("scale", True), "scale must be a number; got True"),
+    (check.check_dropout, (True,), "dropout must be a number; got True"),
+    (check.check_floating, ("x", [1.0]), FLOATING + "list"),
+    (check.check_floating, ("x", np.ones(2)), FLOATING + "ndarray"),
+    (check.check_floating, ("x", ones(2).int()), FLOATING + "dtype torch.int32"),
+    (check.check_floating, ("x", boolean(1)), FLOATING + "dtype torch.bool"),
+    (check.check_floating, ("x", torch.tensor(1j)), FLOATING + ".*complex64"),
+    (check.check_boolean, (True,), BOOLEAN + "bool"),
+    (check.check_boolean, (np.ones(2, bool),), BOOLEAN + "ndarray"),
+    (check.check_boolean, (ones(2),), BOOLEAN + "dtype torch.float32"),
+    (check.check_boolean, (ones(2).to(torch.uint8),), BOOLEAN + ".*uint8"),
+    (check.check_boolean, ([1], "padding_mask"), "padding_mask must .* list"),
+    (check.check_pair, ("key", ones(2), "value", ones(2).half()), PAIR + ".*float32 and .*float16"),
+    (check.check_mask, (ones(2, 3), (2, 3), CPU), BOOLEAN + ".*float32"),
+    (check.look_up, ("source", TABLE, [[1]]), TOKENS + "list"),
+    (check.look_up, ("source", TABLE, torch.tensor([[0.0]])), TOKENS + "dtype torch.float32"),
+]
+WRONG_VALUES = [
+    (size, (-1,), "size must be at least 0; got -1"),
+    (size, (np.int64(4), 5), "size must be at least 5; got 4"),
+    (check.check_dropout, (1.5,), "dropout must be between 0 and 1; got 1.5"),
+    (check.check_dropout, (-0.5,), "dropout must be between 0 and 1; got -0.5"),
+    (check.check_dropout, (math.nan,), "dropout must be between 0 and 1; got nan"),
+    (check.check_finite, (torch.tensor([0.5, torch.nan]), "in epoch 3"), LOSSES),
+    (check.check_query_and_key, (ones(2, 3), ones(5, 4)), WIDTH + r"\(2, 3\) and \(5, 4\)"),
+    (check.check_query_and_key, (ones(3), ones(5, 3)), WIDTH + r"\(3,\) and \(5, 3\)"),
+    (check.check_query_and_key, (ones(2, 0), ones(5, 0)), BOTH + r"\(2, 0\) and \(5, 0\)"),
+    (check.check_value, (ones(5, 4), ones(3, 4)), LENGTH + r"\(5, 4\) and \(3, 4\)"),
+    (check.check_value, (ones(5, 4), ones(5)), LENGTH + r"\(5, 4\) and \(5,\)"),
+    (
+        check.check_pair,
+        ("key", ones(2, 5, 4), "value", ones(3, 5, 4)),
+        AXES + ".*2, .* and .*3, .*",
+    ),
+    (check.check_mask, (boolean(2), (2, 3), CPU), FITS + r"\(2,\)"),
+    (check.check_mask, (boolean(1, 2, 3), (2, 3), CPU), FITS + r"\(1, 2, 3\)"),
+    (check.check_mask, (META, (2, 3), CPU), DEVICE + "meta"),
+    (check.look_up, ("source", TABLE, torch.tensor([0])), r"source must .* \(B, T\); got \(1,\)"),
+    (check.look_up, ("source", TABLE, torch.tensor([[0, -1]])), "source must .* 0 to 2; got -1"),
+    (check.look_up, ("source", TABLE, torch.tensor([[0, 3]])), "source must .* 0 to 2; got 3"),
+]
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (size(2.0), TypeError, INTEGER + "2.0"),
-        (size("2"), TypeError, INTEGER + "'2'"),
-        (size(None), TypeError, INTEGER + "None"),
-        (size(True), TypeError, INTEGER + "True"),
-        (size(np.float64(2)), TypeError, INTEGER + r"np.float64\(2.0\)"),
-        (size(torch.tensor(2)), TypeError, INTEGER + r"tensor\(2\)"),
-        (size(-1), ValueError, "size must be at least 0; got -1"),
-        (size(np.int64(4), 5), ValueError, "size must be at least 5; got 4"),
-        (lambda: check.check_number("scale", "2"), TypeError, "scale must be a number; got '2'"),
-        (lambda: check.check_number("scale", True), TypeError, "scale must be a number; got True"),
-        (lambda: check.check_dropout(1.5), ValueError, "dropout must be between 0 and 1; got 1.5"),
-        (lambda: check.check_dropout(-0.5), ValueError, "dropout must be between .*; got -0.5"),
-        (lambda: check.check_dropout(math.nan), ValueError, "dropout must be between .*; got nan"),
-        (
-            lambda: check.check_finite(torch.tensor([0.5, torch.nan]), "in epoch 3"),
-            ValueError,
-            r"losses must be finite; got \[0.5, nan\] in epoch 3",
-        ),
-        (lambda: check.check_floating("x", [1.0]), TypeError, FLOATING + "list"),
-        (lambda: check.check_floating("x", np.ones(2)), TypeError, FLOATING + "ndarray"),
-        (
-            lambda: check.check_floating("x", ones(2).int()),
-            TypeError,
-            FLOATING + "dtype torch.int32",
-        ),
-        (lambda: check.check_floating("x", boolean(1)), TypeError, FLOATING + "dtype torch.bool"),
-        (lambda: check.check_floating("x", torch.tensor(1j)), TypeError, FLOATING + ".*complex64"),
-        (lambda: check.check_boolean(True), TypeError, BOOLEAN + "bool"),
-        (lambda: check.check_boolean(np.ones(2, bool)), TypeError, BOOLEAN + "ndarray"),
-        (lambda: check.check_boolean(ones(2)), TypeError, BOOLEAN + "dtype torch.float32"),
-        (lambda: check.check_boolean(ones(2).to(torch.uint8)), TypeError, BOOLEAN + ".*uint8"),
-        (lambda: check.check_boolean([1], "padding_mask"), TypeError, "padding_mask must .* list"),
-        (
-            lambda: check.check_query_and_key(ones(2, 3), ones(5, 4)),
-            ValueError,
-            WIDTH + r"\(2, 3\) and \(5, 4\)",
-        ),
-        (
-            lambda: check.check_query_and_key(ones(3), ones(5, 3)),
-            ValueError,
-            WIDTH + r"\(3,\) and \(5, 3\)",
-        ),
-        (
-            lambda: check.check_query_and_key(ones(2, 0), ones(5, 0)),
-            ValueError,
-            r"query and key must have a dimension of at least 1; got \(2, 0\) and \(5, 0\)",
-        ),
-        (
-            lambda: check.check_value(ones(5, 4), ones(3, 4)),
-            ValueError,
-            LENGTH + r"\(5, 4\) and \(3, 4\)",
-        ),
-        (
-            lambda: check.check_value(ones(5, 4), ones(5)),
-            ValueError,
-            LENGTH + r"\(5, 4\) and \(5,\)",
-        ),
-        (
-            lambda: check.check_pair("key", ones(2), "value", ones(2).half()),
-            TypeError,
-            "key and value must have one dtype; got torch.float32 and torch.float16",
-        ),
-        (
-            lambda: check.check_pair("key", ones(2, 5, 4), "value", ones(3, 5, 4)),
-            ValueError,
-            r"the leading axes of key and value must broadcast; got \(2, 5, 4\) and \(3, 5, 4\)",
-        ),
-        (lambda: check.check_mask(boolean(2), (2, 3), CPU), ValueError, FITS + r"\(2,\)"),
-        (lambda: check.check_mask(boolean(1, 2, 3), (2, 3), CPU), ValueError, FITS + ".*2, 3.*"),
-        (lambda: check.check_mask(ones(2, 3), (2, 3), CPU), TypeError, BOOLEAN + ".*float32"),
-        (
-            lambda: check.check_mask(META, (2, 3), CPU),
-            ValueError,
-            "mask must be on the device of what it masks, cpu; got meta",
-        ),
-        (
-            lambda: check.look_up("source", TABLE, [[1]]),
-            TypeError,
-            "source must be an integer tensor; got list",
-        ),
-        (
-            lambda: check.look_up("source", TABLE, torch.tensor([[0.0]])),
-            TypeError,
-            "source must be an integer tensor; got dtype torch.float32",
-        ),
-        (
-            lambda: check.look_up("source", TABLE, torch.tensor([0])),
-            ValueError,
-            r"source must have shape \(B, T\); got \(1,\)",
-        ),
-        (
-            lambda: check.look_up("source", TABLE, torch.tensor([[0, -1]])),
-            ValueError,
-            "source must hold tokens from 0 to 2; got -1",
-        ),
-        (
-            lambda: check.look_up("source", TABLE, torch.tensor([[0, 3]])),
-            ValueError,
-            "source must hold tokens from 0 to 2; got 3",
-        ),
-    ],
+    ("error", "refuse", "arguments", "message"),
+    [(TypeError, *row) for row in WRONG_TYPES] + [(ValueError, *row) for row in WRONG_VALUES],
 )
-def test_wrong_values_are_refused(call, error, message):
+def test_wrong_values_are_refused(error, refuse, arguments, message):
     with pytest.raises(error, match=f"^{message}$"):
-        call()
+        refuse(*arguments)
 
 
 # Contract, "randomness": no example depends on the global seed.

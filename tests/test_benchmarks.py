@@ -122,27 +122,12 @@ def test_what_was_measured_is_kept(two, tmp_path):
     assert kept["runs"] == 1
     assert kept["versions"]["torch"] == torch.__version__
     things = kept["comparisons"]["things"]
-    assert (things["title"], things["threads"], things["clock"]) == (
-        "things",
-        1,
-        "processor",
-    )
+    assert (things["title"], things["threads"], things["clock"]) == ("things", 1, "processor")
     slow, fast = things["contenders"]
     assert slow["ratio"] == 1.0
-    assert fast == {
-        "contender": "fast",
-        "ratio": 0.5,
-        "processor": [1.0],
-        "wall": [4.0],
-    }
+    assert fast == {"contender": "fast", "ratio": 0.5, "processor": [1.0], "wall": [4.0]}
     assert things["targets"] == [
-        {
-            "contender": "fast",
-            "yardstick": "slow",
-            "at_most": 0.5,
-            "ratio": 0.5,
-            "met": True,
-        }
+        {"contender": "fast", "yardstick": "slow", "at_most": 0.5, "ratio": 0.5, "met": True}
     ]
     assert kept["peaks"]["no weights"]["4"] == 400.0
 

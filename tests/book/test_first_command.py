@@ -29,12 +29,7 @@ def answers(plain, small):
         (SMALL, SMALL, [], "up to 200 MB"),
         (None, None, [], "up to 200 MB"),  # the step itself then says what is wrong
         (LARGE, SMALL, ["--extra-index-url", SMALL_BUILDS], "processor's build"),
-        (
-            LARGE,
-            None,
-            [],
-            f"about 3 GB, since .* cannot be had from {SMALL_BUILDS}",
-        ),
+        (LARGE, None, [], f"about 3 GB, since .* cannot be had from {SMALL_BUILDS}"),
     ],
 )
 def test_the_small_build_is_chosen_where_it_can_be_had(plain, small, options, words):

@@ -29,15 +29,7 @@ def seen():
     query = attention._split_heads(attention.project_query(x))
     key = attention._split_heads(attention.project_key(memory))
     output, weights = attention(x, memory, memory)
-    met = [
-        x,
-        memory,
-        query,
-        key,
-        weights,
-        causal_mask(T, S),
-        padding_mask([4] * B, S),
-    ]
+    met = [x, memory, query, key, weights, causal_mask(T, S), padding_mask([4] * B, S)]
     merged = (weights @ key).transpose(1, 2).flatten(2)
     return [part.shape for part in (*met, weights @ key, merged, output)]
 

@@ -69,10 +69,7 @@ def test_the_head_of_the_change_log_has_a_part_for_readers():
 
 
 def test_the_authors_are_the_same_everywhere(metadata):
-    names = [
-        metadata["Author"],
-        *(author["name"] for author in CITATION["authors"]),
-    ]
+    names = [metadata["Author"], *(author["name"] for author in CITATION["authors"])]
     assert set(names) == {"The authors of Self-Attention, Executed"}
     assert f"> {names[0]} (" in README
 
@@ -104,10 +101,7 @@ IN_REFERENCE = {
 
 
 def test_the_citation_is_complete_and_of_the_types_of_its_format():
-    for part, required in (
-        (CITATION, REQUIRED),
-        (CITATION["preferred-citation"], IN_REFERENCE),
-    ):
+    for part, required in ((CITATION, REQUIRED), (CITATION["preferred-citation"], IN_REFERENCE)):
         known = required | OPTIONAL
         assert required.keys() <= part.keys() <= known.keys()
         wrong = [key for key in part if not isinstance(part[key], known[key])]

@@ -83,12 +83,7 @@ HEADINGS = """() => [...document.querySelectorAll('main :is(h1, h2, h3, h4, h5, 
 
 
 def wrong(
-    page: Page,
-    noticed: list[str],
-    theme: str,
-    *,
-    every_look: bool,
-    with_axe: bool = True,
+    page: Page, noticed: list[str], theme: str, *, every_look: bool, with_axe: bool = True
 ) -> list[str]:
     """Return what is wrong with a page that was opened in a theme.
 
@@ -96,11 +91,7 @@ def wrong(
     """
     page.evaluate(OPEN_FOLDS)
     page.wait_for_load_state("load")
-    found = [
-        *text_and_pictures(page),
-        *names_and_headings(page),
-        *in_theme(page, theme),
-    ]
+    found = [*text_and_pictures(page), *names_and_headings(page), *in_theme(page, theme)]
     if with_axe:
         found += axe(page, every_rule=every_look)
     if every_look:

@@ -31,9 +31,7 @@ def test_pictures_stand_in_the_pages():
     assert len(PAGES) > 15
 
 
-def test_panels_stand_side_by_side_on_a_desk_and_below_each_other_on_a_phone(
-    open_page,
-):
+def test_panels_stand_side_by_side_on_a_desk_and_below_each_other_on_a_phone(open_page):
     page = open_page((SITE / "chapters/masks.html").as_uri(), width=1280)
     picture = page.locator(".picture:has(> svg:nth-child(2):last-child):not(:has(> .narrow))").first
     page.evaluate(OPEN_FOLDS)

@@ -121,8 +121,7 @@ def test_code_can_be_copied(origin, open_page):
 def test_equations_of_a_page_are_linked(origin, open_page):
     page = open_page(f"{origin}/chapters/masks.html")
     targets = page.eval_on_selector_all(
-        "article a.reference.internal[href^='#']",
-        "links => links.map(a => a.hash.slice(1))",
+        "article a.reference.internal[href^='#']", "links => links.map(a => a.hash.slice(1))"
     )
     missing = [t for t in targets if t and page.locator(f"[id='{t}']").count() != 1]
     assert targets

@@ -34,19 +34,10 @@ def addresses(results):
 @pytest.mark.parametrize(
     ("query", "address"),
     [
-        (
-            "causal mask",
-            "chapters/masks.html#not-before-your-time-the-causal-mask",
-        ),
+        ("causal mask", "chapters/masks.html#not-before-your-time-the-causal-mask"),
         ("softmax", "appendix/glossary.html#term-softmax"),
-        (
-            "causal_mask",
-            "appendix/reference/masks.html#selfattn_book.masks.causal_mask",
-        ),
-        (
-            "gradient of the softmax",
-            "chapters/stuck-softmax.html#the-gradient-of-the-softmax",
-        ),
+        ("causal_mask", "appendix/reference/masks.html#selfattn_book.masks.causal_mask"),
+        ("gradient of the softmax", "chapters/stuck-softmax.html#the-gradient-of-the-softmax"),
     ],
 )
 def test_what_defines_a_term_comes_first(search, query, address):

@@ -35,11 +35,7 @@ KINDS = [
     ),
     (lambda q, k, v, m: (v.mT, m), "shape", r"have shape \(3, 5, 6\); got \(3, 6, 7\)\."),
     (lambda *x: attend(x[0].float(), x[1].float(), x[2].float(), x[3]), "dtype", INNER),
-    (
-        lambda q, k, v, m: in_float32(q, k, v, m[:, None]),
-        "dtype",
-        DOUBLE,
-    ),
+    (lambda q, k, v, m: in_float32(q, k, v, m[:, None]), "dtype", DOUBLE),
     (
         lambda *inputs: attend(*inputs)[0],
         "missing",
