@@ -46,7 +46,7 @@ every_kind = pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
 
 
 @every_kind
-def test_a_picture_has_only_colours_that_were_measured(draw):
+def test_a_picture_has_only_colors_that_were_measured(draw):
     svg = draw().figure.to_svg()
     named = r"var\(--fig-[\w-]+,#\w{6}\)"
     looks = set(re.findall(r'(?:fill|stroke)="(.*?)"', svg)) - {"none"}
