@@ -82,7 +82,7 @@ def check_shape(name: str, values: np.ndarray, shape: tuple[int, ...], *, ndim: 
 
 
 def looks() -> list[dict[str, Any]]:
-    """Return a colour and a dash for each of four curves."""
+    """Return a color and a dash for each of four curves."""
     looks = zip(COLORS, DASHES, strict=True)
     return [{"color": color, "linestyle": dash} for color, dash in looks]
 

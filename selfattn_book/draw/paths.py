@@ -12,7 +12,7 @@ LETTERS = {Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: "c"}
 
 
 def outline(path: Path, inside: Bbox | None = None, *, filled: bool = False) -> str:
-    """Write a line or an area, without what lies more than a pixel outside of a box.
+    """Write a line or an area, clipped a pixel outside of a box.
 
     Example:
         >>> line = Path([(0, 0), (10, 5.25), (10, 20)])
@@ -44,7 +44,7 @@ def marker(path: Path) -> str:
 
 
 def cells(colors: np.ndarray) -> dict[str, str]:
-    """Write the cells of each colour as one path, in cells: a line through each run of a row.
+    """Write the cells of each color as one path, in cells: a line through each run of a row.
 
     Example:
         >>> blank, blue = (0, 0, 0, 0), (0, 0, 1, 1)
@@ -88,7 +88,7 @@ def written(segments: Iterable[tuple[np.ndarray, np.uint8]], *, around: bool = F
 
 
 def has_curves(path: Path) -> bool:
-    """Say whether a path has curves; such a one is small, and lies within the axes."""
+    """Test whether a path has curves; such a path is small, and within the axes."""
     return path.codes is not None and Path.CURVE4 in np.asarray(path.codes)
 
 
@@ -133,7 +133,7 @@ def _step(code: np.uint8, moves: np.ndarray) -> str:
 
 
 def _runs(row: np.ndarray) -> Iterator[tuple[int, int, str]]:
-    """Yield where each run of one colour begins and ends; what has no colour is left out."""
+    """Yield the start, end and color of each run of one color."""
     edges = np.flatnonzero((row[1:] != row[:-1]).any(1)) + 1
     for start, stop in zip([0, *edges], [*edges, len(row)], strict=True):
         if row[start][3] > 0:

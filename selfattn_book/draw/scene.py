@@ -139,11 +139,11 @@ class Line(Node):
         """Store the nodes; ``align`` is 0 (left or top), 0.5 or 1."""
         super().__init__(0, 0, alt=alt)
         self.nodes, self.gap, self.align = list(nodes), gap, align
-        self.asked, self.vertical = vertical, vertical
+        self.is_column, self.vertical = vertical, vertical
 
     def fit(self, width: float, *, vertical: bool = False) -> None:
         """Lay the nodes out in the wanted direction, or in a column where that is too wide."""
-        self._fit(width, self.asked)
+        self._fit(width, self.is_column)
         if self.width > width + 0.5:  # not by rounding alone
             self._fit(width, vertical=True)
 

@@ -48,12 +48,12 @@ def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Seque
         mixed = parts([*bag[1:], *bag[:1]])  # an order that is not to be read
         inside = row(*mixed, gap=4) if narrow else column(*mixed, gap=6)
         sack = frame(inside, "muted", pad=8, filled=False)
-        point = space(PLANE + 124, PLANE + 30, plane)
+        point = space(PLANE + 108, PLANE + 30, plane)
         heads = title("two sentences"), title("one bag"), title("one point")
         both = column(*rows, gap=10 if narrow else 68)
         bodies = [row(node, space(0, 0 if narrow else 180), gap=0) for node in (both, sack, point)]
         nodes = [column(*pair) for pair in zip(heads, bodies, strict=True)]
-        root = column(*nodes, gap=34) if narrow else row(*nodes, gap=40)
+        root = column(*nodes, gap=34) if narrow else row(*nodes, gap=50)
         for sentence in rows:
             if narrow:
                 root.link(sentence, sack, around=16)

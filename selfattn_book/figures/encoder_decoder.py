@@ -81,7 +81,7 @@ def _whole(
 ) -> Node:
     """Arrange encoder and decoder in rows of two, with the attention maps beside or below."""
     size: Any = {"width": 132 if narrow else 168, "height": 32}
-    source, fed = (part(text, **size) for text in texts)
+    source, inputs = (part(text, **size) for text in texts)
     kinds = KINDS[0], "causal attention" if narrow else KINDS[1], KINDS[2]
     reads, looks, asks = (part(text, bold=True, **size) for text in kinds)
     letters = 13 if narrow else 14
@@ -92,7 +92,7 @@ def _whole(
     empty, none = space(size["width"]), space(0)
     lines = [
         (none, title("encoder"), title("decoder"), none),
-        (none, source, fed, none),
+        (none, source, inputs, none),
         (drawn[0], reads, looks, drawn[1]),
         (none, first, empty, none),
         (none, memory, asks, drawn[2]),
@@ -104,7 +104,7 @@ def _whole(
         (source, reads, "ink", shapes[0]),
         (reads, first, "ink", ""),
         (first, memory, "ink", shapes[1]),
-        (fed, looks, "ink", shapes[2]),
+        (inputs, looks, "ink", shapes[2]),
         (looks, asks, "query", f"queries {shapes[3]}"),
         (asks, last, "context", f"contexts {shapes[4]}"),
         (last, result, "ink", ""),

@@ -51,8 +51,8 @@ def compare_heads(
         >>> import torch
         >>> x, value = torch.tensor([[1.0, 1.0], [1.0, -1.0]]), torch.tensor([[1.0], [-1.0]])
         >>> columns = ["outdoors", "alive", "soft"]
-        >>> asked = {"place": "Where?", "life": "What?"}
-        >>> print(compare_heads(x, value, ["tree", "rock"], columns, asked).get_label())
+        >>> questions = {"place": "Where?", "life": "What?"}
+        >>> print(compare_heads(x, value, ["tree", "rock"], columns, questions).get_label())
         The word tree attends with two heads, each of which returns an average of the column soft:
         tree 1, rock -1. Head 1, by place, where?, compares the column outdoors: weights tree 0.50,
         rock 0.50; average 0.00. Head 2, by life, what?, compares the column alive: weights tree 0.88,

@@ -57,7 +57,7 @@ def shapes(
             parts = grid, note(name, bold=True), note(short(mask), "muted")
             drawn.append(column(*parts, gap=2))
         if narrow:
-            says = note("masks: what is hatched is hidden", "muted")
+            says = note("masks: hatched entries are hidden", "muted")
             sizes = [note(", ".join(part), "muted") for part in (here[:4], here[4:])]
             return column(flow, says, row(*drawn, gap=40), *sizes, gap=8)
         text = note(f"drawn with {', '.join(here)}", "muted")

@@ -27,9 +27,9 @@ def continuations(prompt: str, written: Mapping[str, str]) -> Axes:
         written: continuations by name.
 
     Example:
-        >>> ax = continuations("In the", {"chance": "q;xZ", "counts": " land\nof"})
+        >>> ax = continuations("In the", {"random": "q;xZ", "counts": " land\nof"})
         >>> print(ax.get_label())
-        “In the” continued. chance: “q;xZ”. counts: “ land ⏎ of”.
+        “In the” continued. random: “q;xZ”. counts: “ land ⏎ of”.
         >>> ax.figure.to_svg().count("In the</text>")   # on a line of its own, for desk and phone
         2
     """

@@ -1,4 +1,4 @@
-"""What is to be read or told apart can be, on light ground and on dark, by the formula of WCAG 2.2."""
+"""Text and marks have enough contrast on light and on dark ground, by the formula of WCAG 2.2."""
 
 import pytest
 
@@ -52,18 +52,18 @@ def test_a_map_has_its_shades_in_their_order():
     ]
 
 
-def test_a_colour_halfway_to_itself_is_itself():
+def test_a_color_halfway_to_itself_is_itself():
     for tones in COLORS.values():
         assert mix(tones[LIGHT], tones[LIGHT], 0.5) == tones[LIGHT]
 
 
-def test_the_curves_of_plots_have_the_colours_of_roles():
+def test_the_curves_of_plots_have_the_colors_of_roles():
     roles = ("query", "key", "value", "weights")
     assert [light(role) for role in roles] == SERIES
     assert (light("ink"), light("residual")) == (INK, GREY)
 
 
-def test_a_page_can_tell_each_colour_from_the_others():
+def test_a_page_can_tell_each_color_from_the_others():
     named = [on_page(tones[LIGHT]) for tones in COLORS.values()]
     mixed = [on_page(shade(step)) for step in range(-STEPS, STEPS + 1)]
     assert all(name.startswith("var(--fig-") for name in named)

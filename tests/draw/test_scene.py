@@ -2,7 +2,19 @@
 
 import pytest
 
-from selfattn_book.draw.scene import between, column, frame, label, part, row, show, slot, space
+from selfattn_book.draw.canvas import canvas
+from selfattn_book.draw.scene import (
+    between,
+    column,
+    frame,
+    grid,
+    label,
+    part,
+    row,
+    show,
+    slot,
+    space,
+)
 
 
 def laid_out(node, width):
@@ -17,6 +29,12 @@ def test_a_row_that_is_too_wide_becomes_a_column():
     assert nodes[1].left == 110
     narrow = laid_out(row(*nodes, gap=10), 209)
     assert (narrow.width, narrow.height, nodes[1].at(0, 0)) == (100, 50, (0, 30))
+
+
+def test_a_grid_fills_its_rows():
+    nodes = [space(10, 20) for _ in range(3)]
+    laid_out(grid(nodes, 2, gap=5), 100)
+    assert [node.at(0, 0) for node in nodes] == [(0, 0), (15, 0), (0, 25)]
 
 
 @pytest.mark.parametrize("align", [0, 0.5, 1])
@@ -49,6 +67,18 @@ def test_a_wire_runs_between_the_nearest_sides(place, points):
     start, end = space(20, 10), space(20, 10)
     end.place(*place)
     assert between(start, end) == points
+
+
+@pytest.mark.parametrize(("around", "x"), [(5, 25), (-5, -5)])
+def test_a_wire_runs_around_nodes_at_the_right_or_left(around, x):
+    nodes = [space(20, 10), space(20, 10)]
+    root = column(*nodes, gap=0)
+    root.link(*nodes, around=around, head=False)
+    ax = canvas(100, 40)
+    laid_out(root, 100).draw(ax)
+    (wire,) = ax.patches
+    side = 20 if around > 0 else 0
+    assert wire.get_path().vertices.tolist() == [[side, 5], [x, 5], [x, 15], [side, 15]]
 
 
 def test_the_text_alternative_is_the_sentences_in_reading_order():
