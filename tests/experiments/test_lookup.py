@@ -41,8 +41,9 @@ def test_a_small_initialization_equals_a_divisor(records):
     assert_close(divided(records), shrunk(records))
 
 
-def test_entries_of_queries_start_with_variance_one():
+def test_entries_of_queries_and_keys_start_with_variance_one():
     records, _ = lookups(50, S, INPUT, generator=torch.Generator().manual_seed(4))
     torch.manual_seed(4)
-    query = Lookup(INPUT, 1000, divisor=1).project_query(records[..., :INPUT])
-    assert query.var().item() == pytest.approx(1, abs=0.1)
+    model = Lookup(INPUT, 1000, divisor=1)
+    for project in (model.project_query, model.project_key):
+        assert project(records[..., :INPUT]).var().item() == pytest.approx(1, abs=0.1)

@@ -124,7 +124,8 @@ def counted_by_definition(tokens, history, v, vocabulary):
     st.integers(1, 4),
 )
 def test_n_grams_follow_the_equation(tokens, history, order):
-    counts = NGrams(tokens, vocabulary=4, order=4)
+    counts = NGrams(torch.tensor(tokens), vocabulary=4, order=4)
+    assert counts.surprisal(tokens).shape == (len(tokens),)
     last = history[-(order - 1) :] if order > 1 else []
     expected = [counted_by_definition(tokens, last, v, 4) for v in range(4)]
     found = counts.distribution(history, order=order)

@@ -54,7 +54,7 @@ def test_margins_are_those_of_the_table_also_after_exchanges(number):
         assert used.isdisjoint(table)
         assert len(used) == torch.linalg.matrix_rank(torch.tensor(rows).double())
         for i, line in table.items():
-            assert margins[i] == sum(share * margins[j] for j, share in line.items())
+            assert margins[i] == sum(c * margins[j] for j, c in line.items())
         exchange(table, weights)
     for i, line in table.items():
         assert all(abs(c) * weights[i] <= 2 * weights[j] for j, c in line.items())
@@ -64,7 +64,7 @@ def test_a_pivot_and_its_inverse_change_nothing():
     table = in_sentences(exact(random_rows(0, 6, 3)), range(6))
     before = {i: dict(line) for i, line in table.items()}
     i = min(table)
-    j = next(j for j, share in table[i].items() if share != 0)
+    j = next(j for j, c in table[i].items() if c != 0)
     pivot(table, i, j)
     assert table != before
     pivot(table, j, i)

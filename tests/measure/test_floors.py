@@ -169,7 +169,7 @@ def test_a_model_of_one_feature_a_row_is_a_table():
 
 HARD = {
     "far ends of the numbers": ([[1e300], [1e-300], [-1.0], [2.0]], [1, 0, 0, 0]),
-    # Three times 1e-9 is not three times as large: without exchanges, shares reach 1e16.
+    # Three times 1e-9 is not three times as large: without exchanges, coefficients reach 1e16.
     "almost dependent": (
         [[3e4, 3e-9], [1e4, 1e-9], [3e4, -3e-9], [-3e4, 1e-9], [-3e4, -2e-9], [-3e4, -2e-9]],
         [1] * 6,

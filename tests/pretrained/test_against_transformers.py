@@ -67,15 +67,15 @@ def theirs_of(family, name):
     return model.eval()
 
 
-class PreciseClocks(nn.Module):
+class PreciseRotary(nn.Module):
     """RoPE angles in float64; the library computes them in float32 for any model."""
 
     def __init__(self, width, base):
         super().__init__()
-        self.speeds = base ** (-torch.arange(0, width, 2).double() / width)
+        self.frequencies = base ** (-torch.arange(0, width, 2).double() / width)
 
     def forward(self, x, position_ids):
-        angles = position_ids[..., None].double() * self.speeds
+        angles = position_ids[..., None].double() * self.frequencies
         angles = torch.cat([angles, angles], -1)
         return angles.cos(), angles.sin()
 
@@ -86,7 +86,7 @@ def precise(model):
     if model.config.model_type == "llama":
         attention = model.model.layers[0].self_attn
         base = model.config.rope_parameters["rope_theta"]
-        model.model.rotary_emb = PreciseClocks(attention.head_dim, base)
+        model.model.rotary_emb = PreciseRotary(attention.head_dim, base)
         eps = model.config.rms_norm_eps
         norms = [n for n, m in model.named_modules() if "RMSNorm" in type(m).__name__]
         for name in norms:
@@ -133,14 +133,14 @@ def test_the_same_logits(pair):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("real", [LEFT, RIGHT], ids=["left", "right"])
-def test_the_same_logits_with_padding(pair, real):
+@pytest.mark.parametrize("mask", [LEFT, RIGHT], ids=["left", "right"])
+def test_the_same_logits_with_padding(pair, mask):
     theirs, ours = pair
-    places = (real.long().cumsum(1) - 1).clamp(min=0)
-    expected = theirs(text(), attention_mask=real.long(), position_ids=places).logits
-    got = ours(text(), real)
+    positions = (mask.long().cumsum(1) - 1).clamp(min=0)
+    expected = theirs(text(), attention_mask=mask.long(), position_ids=positions).logits
+    got = ours(text(), mask)
     # Padded rows are undefined there, and not compared.
-    agree(got[real], expected[real])
+    agree(got[mask], expected[mask])
 
 
 @torch.no_grad()
@@ -152,15 +152,15 @@ def test_the_same_logits_token_by_token(pair):
     agree(got, theirs(text()).logits[:, -2:])
 
 
-@pytest.mark.parametrize("real", [None, LEFT], ids=["alone", "padded"])
-def test_the_same_continuation(pair, real):
+@pytest.mark.parametrize("mask", [None, LEFT], ids=["alone", "padded"])
+def test_the_same_continuation(pair, mask):
     theirs, ours = pair
     options = {"max_new_tokens": 20, "do_sample": False, "pad_token_id": 0}
-    seen = torch.ones(BATCH, LENGTH).long() if real is None else real.long()
-    # Their own end of text would end it.
+    attended = torch.ones(BATCH, LENGTH).long() if mask is None else mask.long()
+    # Without their end-of-text token, which would end it.
     theirs.generation_config.eos_token_id = None
-    expected = theirs.generate(text(), attention_mask=seen, **options)
-    assert torch.equal(generate(ours, text(), 20, padding_mask=real), expected)
+    expected = theirs.generate(text(), attention_mask=attended, **options)
+    assert torch.equal(generate(ours, text(), 20, padding_mask=mask), expected)
 
 
 @torch.no_grad()
@@ -168,16 +168,6 @@ def test_in_32_bits_only_rounding_differs(saved):
     model, folder = saved
     theirs = type(model).from_pretrained(folder).eval()
     agree(load(folder)(text()), theirs(text()).logits, 2e-5)
-
-
-@torch.no_grad()
-def test_a_weight_that_moves_is_noticed(pair):
-    theirs, ours = pair
-    with torch.no_grad():
-        ours.blocks[1].attention.project_value.weight[0, 0] += 1e-3
-    gap = (ours(text()) - theirs(text()).logits).abs().max()
-    ours.blocks[1].attention.project_value.weight[0, 0] -= 1e-3
-    assert gap > 1e-7
 
 
 # Configurations as the library itself has written or accepted them at some time.
