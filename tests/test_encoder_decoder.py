@@ -1,4 +1,4 @@
-"""The plain encoder and decoder: order of parameters, who sees what, and the cache."""
+"""The plain encoder and decoder: masks, positions, and the KV cache."""
 
 import pytest
 import torch
@@ -43,17 +43,8 @@ def test_another_start(model, draw):
     torch.testing.assert_close(model.predict(source, 1, start=start), model(source, start))
 
 
-def test_the_target_s_future_changes_nothing_in_its_past(model, draw):
-    source, target = draw(B, S, 6), draw(B, T, 6, seed=1)
-    changed = target.clone()
-    changed[:, 4:] += 1
-    before, after = model(source, target), model(source, changed)
-    assert before[:, :4].equal(after[:, :4])
-    assert not before[:, 4:].equal(after[:, 4:])
-
-
 def test_the_decoder_is_prefix_consistent(model, draw):
-    """With doubled weights: as drawn, the model hardly listens, and a leak may be lost in rounding."""
+    """With doubled weights: at initialization, an information leak may be lost in rounding."""
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(2)
@@ -77,17 +68,6 @@ def test_without_positions_the_encoder_sees_no_order(draw):
     torch.testing.assert_close(encoder(source.flip(1))[0], encoder(source)[0].flip(1))
     encoder = Encoder(**SIZES, positions=True).double()
     assert not torch.allclose(encoder(source.flip(1))[0], encoder(source)[0].flip(1))
-
-
-def test_a_decoder_without_a_mask_sees_its_future(draw):
-    decoder, target = Decoder(**SIZES).double(), draw(B, T, 6)
-    memory = draw(B, S, 4, seed=1)
-    changed = target.clone()
-    changed[:, -1] += 1
-    free = [decoder(x, memory)[0][:, 0] for x in (target, changed)]
-    masked = [decoder(x, memory, causal_mask(T))[0][:, 0] for x in (target, changed)]
-    assert not free[0].equal(free[1])
-    assert masked[0].equal(masked[1])
 
 
 def test_weights_are_left_out_when_nobody_needs_them(model, draw):
@@ -121,8 +101,6 @@ def test_neither_training_nor_prediction_computes_weights(model, draw, monkeypat
 def test_sizes_are_checked(kind, size):
     with pytest.raises(ValueError, match="must be at least 1; got 0"):
         kind(**{**SIZES, size: 0})
-    with pytest.raises(TypeError, match=r"must be an integer; got 2\.5"):
-        kind(**{**SIZES, size: 2.5})
 
 
 def test_the_length_is_checked(model, draw):
@@ -146,17 +124,11 @@ def test_a_refused_step_leaves_the_cache_as_it_was(model, draw):
     cache = begun(model, source, memory)
     for wrong, message in (
         ((draw(B, 2, 6), memory), r"one position, \(batch, 1, d_input\); got \(3, 2"),
-        ((newest[0], memory), "newest must be one position"),
         ((newest[..., :5], memory), "x must have shape"),
-        ((newest.float(), memory), "dtype of the parameters, torch.float64; got"),
         ((newest[:1], memory), "keys must continue the cache's"),
         ((newest, memory[:, 1:]), r"of length 5, as at the steps before; got \(3, 4"),
-        ((newest, memory[0]), "memory must be of length 5"),
         ((newest, memory[:1]), "must share a batch size"),
-        ((newest, memory.float()), "key must have the dtype"),
-        ((newest, memory, torch.ones(S)), "mask must be a boolean"),
         ((newest, memory, torch.ones(4).bool()), "mask must broadcast"),
-        ((newest, memory.to("meta")), "meta"),
     ):
         given, rest = wrong[:2], wrong[2:]
         with pytest.raises((TypeError, ValueError, RuntimeError), match=message):

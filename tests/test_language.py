@@ -19,13 +19,16 @@ B, T, V, D, LAYERS, HEADS, CONTEXT = 3, 7, 13, 10, 2, 5, 11
 
 @pytest.fixture
 def model():
-    torch.manual_seed(0)
-    model = decoder_only(V, d_model=D, num_layers=LAYERS, num_heads=HEADS, context_length=CONTEXT)
-    return shaken(model.double())
+    return randomized(0)
 
 
-def shaken(model):
-    """Move all weights, norms and biases included, so that none can be left out unnoticed."""
+SIZES = {"d_model": D, "num_layers": LAYERS, "num_heads": HEADS, "context_length": CONTEXT}
+
+
+def randomized(seed):
+    """Make a float64 model with random norms and biases, so that none can be left out unnoticed."""
+    torch.manual_seed(seed)
+    model = decoder_only(V, **SIZES).double()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=0.3)
@@ -76,27 +79,15 @@ def test_the_future_changes_nothing_in_the_past(model):
     assert torch.equal(tokens, draw(B, T))
 
 
-def test_one_by_one_is_all_at_once(model):
-    tokens, kept = draw(B, T), caches()
-    steps = [model(tokens[:, t : t + 1], caches=kept) for t in range(T)]
-    at_once = model(tokens)
-    torch.testing.assert_close(torch.cat(steps, 1), at_once, rtol=0, atol=1e-12)
-    assert [len(cache) for cache in kept] == [T] * LAYERS
-
-
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(0, 99))
 def test_in_chunks_is_all_at_once(sizes, seed):
-    torch.manual_seed(seed)
     sizes = sizes[: next((i for i in range(6) if sum(sizes[:i]) > CONTEXT), 7) - 1]
-    model = shaken(
-        decoder_only(
-            V, d_model=D, num_layers=LAYERS, num_heads=HEADS, context_length=CONTEXT
-        ).double()
-    )
+    model = randomized(seed)
     tokens, kept = draw(2, sum(sizes), seed=seed), caches()
     parts = [model(part, caches=kept) for part in tokens.split(sizes, dim=1)]
     torch.testing.assert_close(torch.cat(parts, 1), model(tokens), rtol=0, atol=1e-12)
+    assert [len(cache) for cache in kept] == [sum(sizes)] * LAYERS
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -108,6 +99,8 @@ def test_a_padded_row_is_the_row_alone(model, side):
         real[row, where] = True
     together = model(tokens, real)
     assert together.isfinite().all()
+    together.sum().backward()
+    assert all(p.grad.isfinite().all() for p in model.parameters())
     for row in range(B):
         alone = model(tokens[row][real[row]][None])
         torch.testing.assert_close(together[row][real[row]], alone[0], rtol=0, atol=1e-12)
@@ -137,31 +130,9 @@ def test_left_padding_and_caches_together(model):
     torch.testing.assert_close(both[real], at_once[real], rtol=0, atol=1e-12)
 
 
-def test_gradients_with_padding_are_finite(model):
-    real = torch.ones(B, T, dtype=torch.bool)
-    real[0, :5] = False
-    model(draw(B, T), real).sum().backward()
-    assert all(p.grad.isfinite().all() for p in model.parameters())
-
-
-def test_the_gradient_is_that_of_finite_differences(model):
-    tokens, direction = draw(B, T), torch.randn(V, D).double()
-    loss = model(tokens).logsumexp(-1).sum()
-    (slope,) = torch.autograd.grad(loss, model.embedding.weight)
-    with torch.no_grad():
-        moved = []
-        for step in (1e-6, -2e-6):
-            model.embedding.weight.add_(step * direction)
-            moved.append(model(tokens).logsumexp(-1).sum())
-    difference = (moved[0] - moved[1]) / 2e-6
-    torch.testing.assert_close((slope * direction).sum(), difference, rtol=1e-6, atol=0)
-
-
 def test_dropout_is_for_training_only():
     torch.manual_seed(0)
-    model = decoder_only(
-        V, d_model=D, num_layers=LAYERS, num_heads=HEADS, context_length=CONTEXT, dropout=0.5
-    )
+    model = decoder_only(V, **SIZES, dropout=0.5)
     tokens = draw(B, T)
     assert not torch.equal(model(tokens), model(tokens))
     model.eval()
@@ -171,7 +142,7 @@ def test_dropout_is_for_training_only():
     assert {block.attention.dropout for block in model.blocks} == {0.5}
 
 
-def test_without_positions_only_the_order_of_reading_is_known(model):
+def test_without_positions_there_is_no_context_length(model):
     bare = LanguageModel(model.embedding, model.blocks, model.norm)
     assert bare.context_length is None
     long = draw(1, 3 * CONTEXT)
@@ -187,48 +158,34 @@ def test_untied_it_has_a_matrix_of_its_own(model):
 
 
 def test_it_runs_where_there_are_no_numbers():
-    model = decoder_only(V, d_model=D, num_layers=LAYERS, num_heads=HEADS, context_length=CONTEXT)
-    meta = model.to("meta")
+    meta = decoder_only(V, **SIZES).to("meta")
     assert meta(draw(B, T).to("meta")).shape == (B, T, V)
 
 
 def test_it_can_be_exported():
-    model = decoder_only(
-        V, d_model=D, num_layers=LAYERS, num_heads=HEADS, context_length=CONTEXT
-    ).eval()
-    tokens = draw(B, T)
+    model, tokens = decoder_only(V, **SIZES).eval(), draw(B, T)
     program = torch.export.export(model, (tokens,))
     torch.testing.assert_close(program.module()(tokens), model(tokens))
 
 
 REFUSED = [
-    (lambda t: (t.float(),), {}, TypeError, "integer tensor; got dtype torch.float32"),
     (lambda t: (t.to(torch.int8),), {}, TypeError, "got dtype torch.int8"),
-    (lambda t: (t.tolist(),), {}, TypeError, "integer tensor; got list"),
     (lambda t: (t[0],), {}, ValueError, r"shape \(B, T\).*; got \(7,\)"),
     (lambda t: (t[:, :0],), {}, ValueError, r"at least one token; got \(3, 0\)"),
     (lambda t: (t + V,), {}, ValueError, "from 0 to 12; got 13"),
-    (lambda t: (t - 1 - t.min(),), {}, ValueError, "from 0 to 12; got -1"),
     (lambda t: (t.repeat(1, 2),), {}, ValueError, "context_length = 11.*; got 14"),
     (lambda t: (t, t), {}, TypeError, "padding_mask must be a boolean.*torch.int64"),
-    (lambda t: (t, t.tolist()), {}, TypeError, "padding_mask must be a boolean.*list"),
     (lambda t: (t, t[:, 1:] > 0), {}, ValueError, r"\(3, 7\).*; got \(3, 6\)"),
     (lambda t: (t, t[:1] > 0), {}, ValueError, r"\(3, 7\).*; got \(1, 7\)"),
-    (lambda t: (t,), {"caches": []}, ValueError, "each of the 2 blocks; got 0"),
     (lambda t: (t,), {"caches": [KeyValueCache()] * 3}, ValueError, "each of the 2 blocks; got 3"),
-    (
-        lambda t: (t,),
-        {"caches": [KeyValueCache()] * 2},
-        ValueError,
-        "a cache of its own; got 1 for 2 blocks",
-    ),
+    (lambda t: (t,), {"caches": [KeyValueCache()] * 2}, ValueError, "own; got 1 for 2 blocks"),
 ]
 
 
-@pytest.mark.parametrize(("of", "options", "error", "said"), REFUSED)
-def test_bad_input_is_refused(model, of, options, error, said):
-    with pytest.raises(error, match=said):
-        model(*of(draw(B, T)), **options)
+@pytest.mark.parametrize(("inputs", "options", "error", "message"), REFUSED)
+def test_bad_input_is_refused(model, inputs, options, error, message):
+    with pytest.raises(error, match=message):
+        model(*inputs(draw(B, T)), **options)
 
 
 def test_a_refused_call_leaves_the_caches_as_they_were(model):
@@ -272,15 +229,13 @@ def test_a_block_that_refuses_leaves_the_caches_before_it(model):
 @pytest.mark.parametrize(
     "wrong", [{"vocabulary": 0}, {"context_length": 0}, {"num_layers": 0}, {"d_model": 7}]
 )
-def test_sizes_are_asked_for(wrong):
-    sizes = {"vocabulary": V, "d_model": D, "num_layers": 1, "num_heads": HEADS}
-    sizes |= {"context_length": CONTEXT} | wrong
+def test_sizes_are_checked(wrong):
     with pytest.raises(ValueError, match="must be"):
-        decoder_only(sizes.pop("vocabulary"), **sizes)
+        decoder_only(**{"vocabulary": V} | SIZES | wrong)
 
 
-def test_models_of_many_seeds_read_side_by_side():
-    """Inside of vmap there are no numbers to look at, and a token is not asked for its own."""
+def test_models_of_many_seeds_run_side_by_side():
+    """Inside of vmap, the values of tokens cannot be read."""
     torch.manual_seed(0)
     models = [
         decoder_only(5, d_model=4, num_layers=2, num_heads=2, context_length=3).double()

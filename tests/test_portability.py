@@ -95,6 +95,6 @@ def test_pages_and_tests_follow_from_the_tree():
     folders = [test.removeprefix("tests/").partition("/")[0] for test in every_test]
     assert {"measure", "experiments", "course"} <= set(folders)
     assert not {"bookproof", "browser", "editions", "verify"} & set(folders)
-    for name in ("masks", "rotary", "blockwise", "pytorch_stacks", "attention_by_hypothesis"):
+    for name in ("masks", "rotary", "blockwise", "pytorch", "attention_by_hypothesis"):
         assert f"tests/test_{name}.py" in tests
     assert "tests/measure/test_floors.py" in tests
