@@ -205,7 +205,7 @@ def start_chapters(
             for chapter in chapters:
                 chapter.ended.set()
 
-    Thread(target=run, daemon=True).start()  # after Ctrl-C, nobody waits for it
+    Thread(target=run, daemon=True).start()  # not waited for after Ctrl-C
     return outcome
 
 
@@ -244,5 +244,5 @@ def run_chapters(
         TemporaryDirectory(prefix="book") as folder,
         asyncio.Runner(loop_factory=Loop) as runner,
     ):
-        os.environ["IPYTHONDIR"] = folder  # nobody's own start-up files
+        os.environ["IPYTHONDIR"] = folder  # without a user's start-up files
         runner.run(run_all(Path(folder), server))

@@ -217,7 +217,7 @@ class Freshness:
         edited = self.accepted.get(docname) != text
         if edited and (faults := list(refusals(chapter, self.modules))):
             stop("\n".join(faults))
-        # Else myst-nb would run it; somebody works on it at this moment.
+        # Else myst-nb would run it; it is being edited.
         if not self.results.has(chapter.notebook):
             stop(f"{chapter} or what it reaches was changed during the build")
         noted = app.env.metadata[docname]

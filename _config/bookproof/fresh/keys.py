@@ -140,7 +140,7 @@ def fingerprint(file: Path) -> str:
 
 def put_key(metadata: dict[str, Any], key: str) -> None:
     """Write a key into the metadata of a chapter, beside the name of the kernel."""
-    # What stands there is compared by jupyter-cache, as the code cells are.
+    # The metadata are compared by jupyter-cache, as the code cells are.
     metadata.setdefault("kernelspec", {"display_name": "python3", "name": "python3"})["key"] = key
 
 

@@ -44,7 +44,7 @@ def serve(preload: list[str]) -> None:
     """Import the modules, and answer each request with the process id of a new kernel."""
     for module in preload:
         importlib.import_module(module)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody here waits for a kernel
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # kernels are not waited for
     for request in sys.stdin:
         if (pid := os.fork()) == 0:
             return become_kernel(**json.loads(request))

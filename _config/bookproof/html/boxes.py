@@ -44,7 +44,7 @@ class Gate(SphinxDirective):
 
 
 def close_gates(app: Sphinx, doctree: nodes.document) -> None:
-    """Put what stands between two gates into the box, on a page that was just read."""
+    """Put what is between two gates into the box, on a page that was just read."""
     numbers = count(1)
     for gate in [node for node in doctree.findall(nodes.container) if is_gate(node, *BOXES)]:
         siblings, place = gate.parent, gate.parent.index(gate)

@@ -26,7 +26,7 @@ BEFORE_IMAGES_ARE_COLLECTED = 400  # and get other paths
 
 
 class picture(nodes.General, nodes.Element):  # noqa: N801 (as all nodes)
-    """A picture that stands in the page; its ``markup`` is what is written."""
+    """A picture in the page; its ``markup`` is what is written."""
 
 
 def parts(file: Path) -> list[ElementTree.Element]:

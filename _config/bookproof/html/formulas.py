@@ -16,7 +16,7 @@ SIGNS = {
     "dots": "…", "cdots": "…", "ldots": "…", "lVert": "‖", "rVert": "‖", "lvert": "|", "rvert": "|",
 }  # fmt: skip
 FUNCTIONS = {"exp", "ln", "log", "max", "min", "sin", "cos", "tanh", "arg", "det", "dim"}
-BETWEEN = {nodes.row: ", ", nodes.tbody: ". "}  # what stands between the parts of a table
+BETWEEN = {nodes.row: ", ", nodes.tbody: ". "}  # between the parts of a table
 COMMAND = re.compile(r"\\([A-Za-z]+)(\s*)")
 FRACTION = re.compile(r"\\[td]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 

@@ -76,7 +76,7 @@ def connect_anew() -> None:
 
 
 def start_for_all(app: Sphinx, builder: Builder) -> None:
-    """Start the server before pages are written side by side: what a fork starts, nobody ends."""
+    """Start the server before pages are written side by side: what a fork starts is never ended."""
     if app.parallel > 1:
         katex.KaTeXServer.get()
 

@@ -34,8 +34,7 @@ def known(facts: Facts) -> Facts:
 
 def book_facts(app: Sphinx) -> Facts:
     config, site = app.config, app.config.html_baseurl
-    told = dict(config.bookproof_book)
-    image = told.pop("image", "")
+    image = config.bookproof_book.get("image", "")
     facts = {
         "@type": "Book",
         "name": config.project,
@@ -43,18 +42,18 @@ def book_facts(app: Sphinx) -> Facts:
         "inLanguage": config.language,
         "version": config.release,
         "url": address(app, config.root_doc),
-        "image": posixpath.join(site, image) if site and image else "",
     }
-    return known(facts | told)
+    where = {"image": posixpath.join(site, image) if site and image else ""}
+    return known(facts | config.bookproof_book | where)
 
 
-def chapter_facts(app: Sphinx, pagename: str, title: str, begun: Opening) -> Facts:
+def chapter_facts(app: Sphinx, pagename: str, begun: Opening) -> Facts:
     book = book_facts(app)
     shared = ("author", "inLanguage", "version", "license", "educationalLevel", "datePublished")
     facts = {
         "@type": "LearningResource",
         "learningResourceType": "chapter",
-        "name": title,
+        "name": app.env.titles[pagename].astext(),
         "description": begun.promise,
         "teaches": begun.objectives,
         "timeRequired": f"PT{begun.minutes}M" if begun.minutes else "",
@@ -64,38 +63,30 @@ def chapter_facts(app: Sphinx, pagename: str, title: str, begun: Opening) -> Fac
     return known(facts | {name: book.get(name) for name in shared})
 
 
-def facts_of(app: Sphinx, pagename: str, title: str, doctree: nodes.document) -> Facts:
-    if pagename == app.config.root_doc:
-        return book_facts(app) | {"description": description(doctree)}
-    begun = opening(doctree)
-    return chapter_facts(app, pagename, title, begun) if begun else {}
-
-
-def preview(app: Sphinx, pagename: str, title: str, said: str) -> dict[str, str]:
-    book = book_facts(app)
-    cover = pagename == app.config.root_doc
-    told = {
-        "og:title": title,
+def head(app: Sphinx, pagename: str, doctree: nodes.document) -> str:
+    """Return the lines of a page's head for machines: Open Graph, and schema.org for a chapter."""
+    is_cover, said = pagename == app.config.root_doc, description(doctree)
+    image = book_facts(app).get("image", "")
+    preview = {
+        "og:title": app.env.titles[pagename].astext(),
         "og:description": said,
-        "og:type": "book" if cover else "article",
+        "og:type": "book" if is_cover else "article",
         "og:site_name": app.config.project,
         "og:url": address(app, pagename),
-        "og:image": book.get("image", ""),
+        "og:image": image,
+        "twitter:card": "summary_large_image" if image else "",
     }
-    card = {"twitter:card": "summary_large_image"} if "image" in book else {}
-    return known(told) | card
-
-
-def head(app: Sphinx, pagename: str, title: str, doctree: nodes.document) -> str:
-    """Return the lines of a page's head that speak to machines."""
-    said = description(doctree)
     lines = [f'<meta name="description" content="{escape(said)}" />'] if said else []
-    for name, value in preview(app, pagename, title, said).items():
+    for name, value in known(preview).items():
         key = "name" if name.startswith("twitter") else "property"
         lines.append(f'<meta {key}="{name}" content="{escape(value)}" />')
-    if facts := facts_of(app, pagename, title, doctree):
-        told = json.dumps({"@context": "https://schema.org"} | facts, ensure_ascii=False)
-        safe = told.replace("</", "<\\/")
+    begun = opening(doctree)
+    facts = chapter_facts(app, pagename, begun) if begun else {}
+    if is_cover:
+        facts = book_facts(app) | {"description": said}
+    if facts:
+        data = json.dumps({"@context": "https://schema.org"} | facts, ensure_ascii=False)
+        safe = data.replace("</", "<\\/")
         lines.append(f'<script type="application/ld+json">{safe}</script>')
     return "\n".join(["", *lines])
 
@@ -105,8 +96,7 @@ def add_head(app: Sphinx, pagename: str, template: str, context: Any, doctree: A
     if pagename in UNLISTED:
         context["metatags"] = '\n<meta name="robots" content="noindex" />'
     elif doctree is not None:
-        title = app.env.titles[pagename].astext()
-        context["metatags"] = context.get("metatags", "") + head(app, pagename, title, doctree)
+        context["metatags"] = context.get("metatags", "") + head(app, pagename, doctree)
 
 
 def page_of_nowhere(app: Sphinx) -> list[tuple[str, dict[str, str], str]]:

@@ -79,7 +79,7 @@ def heading(node: nodes.Element) -> str:
 
 
 def words(node: nodes.Element, text: str) -> str:
-    """Return the words of a section's formulas and code that do not stand in its prose."""
+    """Return the words of a section's formulas and code that are not in its prose."""
     found: set[str] = set()
     for part in within(node):
         if isinstance(part, nodes.math | nodes.math_block):

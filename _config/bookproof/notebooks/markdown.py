@@ -14,12 +14,12 @@ LETTERS = re.compile(r"([\\`*_{}\[\]$<>])")  # that Markdown would take for its 
 
 
 def written(children: Iterable[nodes.Node]) -> str:
-    """Write nodes that stand below each other, with an empty line between them."""
+    """Write nodes below each other, with an empty line between them."""
     return "\n\n".join(filter(None, (block(child).strip() for child in children)))
 
 
 def block(node: nodes.Node) -> str:
-    """Write a node that stands in lines of its own; one of an unknown kind is what it holds."""
+    """Write a node in lines of its own; one of an unknown kind is what it holds."""
     for kind, write in BLOCKS.items():
         if isinstance(node, kind):
             return write(node)
@@ -27,7 +27,7 @@ def block(node: nodes.Node) -> str:
 
 
 def line(node: nodes.Node) -> str:
-    """Write what stands within a line."""
+    """Write a node within a line."""
     if isinstance(node, nodes.Text):
         return LETTERS.sub(r"\\\1", " ".join(str(node).split("\n")))
     for kind, write in INLINE.items():
