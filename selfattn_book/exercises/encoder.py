@@ -1,237 +1,321 @@
 """An encoder from attention: one that is put together from PyTorch's parts."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from selfattn_book.exercises.checking.exercise import Asked, Exercise, checker
-from selfattn_book.exercises.checking.modules import (
-    WIDTH,
-    Built,
-    Kind,
-    after,
-    built,
-    of_batches,
-    of_mixing,
-    says_it_twice,
-)
-from selfattn_book.exercises.checking.numbers import compared, drawn, near, tolerance
-from selfattn_book.exercises.checking.padding import (
-    INVERTED,
+from selfattn_book.exercises.checking import feed_forward, probes
+from selfattn_book.exercises.checking.exercise import Exercise, checker
+from selfattn_book.exercises.checking.feed_forward import FeedForward
+from selfattn_book.exercises.checking.numbers import drawn, tolerance
+from selfattn_book.exercises.checking.probes import (
+    D_MODEL,
     LENGTHS,
-    Padded,
-    has_no_say,
-    has_no_share,
+    Modules,
+    Probe,
+    close,
+    dependence,
+    probed,
+    variant,
 )
-from selfattn_book.exercises.checking.parameters import has_the_parameters
-from selfattn_book.exercises.checking.sight import hears, is_outvoted, of_points
-from selfattn_book.exercises.checking.small_network import has_one_relu
-from selfattn_book.properties.answer import YES, Answer, RefusedError
-
-WHAT = "the states"
-PAST = "A residual path carries the point past the attention."
-MEAN = "Each point gets the same mean of all points: its query has no part in the weights."
+from selfattn_book.masks import padding_mask
+from selfattn_book.multi_head import MultiHeadAttention
 
 
-def returns_states(kind: Kind) -> Answer:
-    """Ask for one state for each point, and the same ones again."""
-    model = built(kind, WHAT)
-    try:
-        return says_it_twice(model, points(), torch.tensor(LENGTHS))
-    except RefusedError as refused:
-        shape = (3, 5, WIDTH)
-        no = refused.answer
-        if no.kind == "exception":
-            no = no.because(of_batches(model, shape))
-        raise RefusedError(no) from refused
+class OwnEncoder(nn.Module):
+    """The reference module, in parts that a misconception replaces."""
+
+    network: type = FeedForward
+    options: dict[str, Any] = {"batch_first": True}  # noqa: RUF012
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, **self.options)
+        self.feed_forward = self.network(d_model, d_ff)
+
+    def hidden(self, lengths: Tensor, size: int) -> Tensor:
+        """Return the mask of padding."""
+        return torch.arange(size) >= lengths[:, None]
+
+    def attend(self, x: Tensor, hidden: Tensor | None) -> Tensor:
+        """Return the contexts."""
+        return self.attention(x, x, x, key_padding_mask=hidden)[0]
+
+    def forward(self, source: Tensor, lengths: Tensor) -> Tensor:
+        """Return the states."""
+        return self.feed_forward(self.attend(source, self.hidden(lengths, source.size(1))))
 
 
-@after(returns_states)
-def are_numbers(kind: Kind) -> Answer:
-    """Ask that no state is not a number."""
-    states = built(kind, WHAT)(points(), torch.tensor(LENGTHS))
-    wrong = ~states.isfinite().all(-1)  # (B, S)
-    if not wrong.any():
-        return YES
-    sample, place = wrong.nonzero()[0].tolist()
-    message = f"the state of point {place} of sample {sample} holds nan or infinity"
-    no = Answer("mathematics", f"{message}; its source has {LENGTHS[sample]} points of 5.")
-    real = torch.arange(5) < torch.tensor(LENGTHS)[:, None]
-    heard = heard_points(kind)
-    return no.because(
-        (
-            f"{INVERTED} For nn.MultiheadAttention `True` means ignore.",
-            lambda: bool(wrong[0].all() and not wrong[1:].any()),
-        ),
-        *of_points(heard),
-        (
-            "It is padding that may not ask: the mask lies over queries, and keys are to be hidden.",
-            lambda: torch.equal(wrong, ~real),
-        ),
+def own(**parts: Any) -> type:
+    """Return the reference module with some of its parts replaced."""
+    return variant(OwnEncoder, **parts)
+
+
+def attending(change: Callable[..., Any]) -> type:
+    """Return a module whose attention is called with the arguments that a change returns."""
+
+    def attend(self: OwnEncoder, x: Tensor, hidden: Tensor) -> Tensor:
+        inputs, masks = change(x, hidden)
+        return self.attention(*inputs, **masks)[0]
+
+    return own(attend=attend)
+
+
+def masked(mask: Callable[[int], Tensor]) -> type:
+    """Return a module with one more mask, ``(S, S)``, where ``True`` means ignore."""
+    return attending(
+        lambda x, hidden: (
+            (x, x, x),
+            {"attn_mask": mask(x.size(1)).bool(), "key_padding_mask": hidden},
+        )
     )
 
 
-def reads_full_sources(kind: Kind) -> Answer:
-    """Ask for numbers where nothing is padding; what is not one has its reason above."""
-    model = built(kind, WHAT)
-    no = returns_states(kind)
-    if no and not of_full_sources(model)(points()).isfinite().all():
-        return are_numbers(kind)
-    return no
+def filled(number: float) -> type:
+    """Return a module with a number for padding, and no mask."""
+    return attending(lambda x, hidden: ([x.masked_fill(hidden[..., None], number)] * 3, {}))
 
 
-def heard_points(kind: Kind) -> Tensor:
-    """Return which state moves with which point, where nothing is padding."""
-    model = of_full_sources(built(kind, WHAT, seed=5))
-    return hears(model, drawn(8, 5, WIDTH, seed=5))
+def hiding(hidden: Callable[[Tensor, int], Tensor]) -> type:
+    """Return a module with another mask of padding."""
+    return own(hidden=lambda self, lengths, size: hidden(lengths, size))
 
 
-@after(reads_full_sources)
-def samples_are_apart(kind: Kind) -> Answer:
-    """Ask the first sample alone, whose source is full."""
-    model = built(kind, WHAT)
-    together = model(points(), torch.tensor(LENGTHS))[:1]
-    alone = model(points()[:1], torch.tensor(LENGTHS[:1]))
-    message = "moves by {gap} when sample 0 is alone"
-    no = compared(together, alone, "the state", ("sample", "point"), message=message)
-    return no.because(of_mixing(of_full_sources(model), points()))
+def over_queries(x: Tensor, hidden: Tensor) -> tuple[Any, dict[str, Tensor]]:
+    """Return the arguments that hide queries."""
+    mask = hidden[:, :, None].expand(-1, -1, x.size(1)).repeat_interleave(2, 0)
+    return (x, x, x), {"attn_mask": mask}
 
 
-@after(returns_states)
-def padding_has_no_say(kind: Kind) -> Answer:
-    """Ask with other numbers in the padding."""
-    return has_no_say(padded(kind), (MEAN, lambda: asks_for_a_mean(kind)))
+def with_state(self: OwnEncoder, x: Tensor, hidden: Tensor) -> Tensor:
+    """Change the sign from call to call."""
+    self.sign = -getattr(self, "sign", 1)
+    return self.sign * OwnEncoder.attend(self, x, hidden)
 
 
-@after(samples_are_apart)
-def padding_has_no_share(kind: Kind) -> Answer:
-    """Ask each short source alone."""
-    return has_no_share(padded(kind), (MEAN, lambda: asks_for_a_mean(kind)))
+def with_positions(x: Tensor, hidden: Tensor) -> tuple[Any, dict[str, Tensor]]:
+    """Return the arguments with numbers of positions added."""
+    return [x + torch.arange(x.size(1))[:, None].to(x)] * 3, {"key_padding_mask": hidden}
 
 
-def padded(kind: Kind) -> Padded:
-    """Let the encoder read padded sources."""
-    model = built(kind, WHAT)
-    return Padded(
-        lambda x, n, _: model(x, n),
-        drawn(3, 5, WIDTH, seed=3),
-        "the state",
-        own=True,
-    )
+class ByHand(nn.Module):
+    """Compute the heads by einsum."""
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int):
+        super().__init__()
+        self.heads = num_heads
+        self.maps = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(4))
+        self.network = FeedForward(d_model, d_ff)
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Return the states."""
+        q, k, v = (f(x).unflatten(-1, (self.heads, -1)) for f in self.maps[:3])
+        scores = torch.einsum("bthd,bshd->bhts", q, k) / q.size(-1) ** 0.5
+        hidden = torch.arange(x.size(1)) >= lengths[:, None]
+        weights = scores.masked_fill(hidden[:, None, None], -1e9).softmax(-1)
+        context = torch.einsum("bhts,bshd->bthd", weights, v).flatten(2)
+        return self.network(self.maps[3](context))
 
 
-@after(reads_full_sources)
-def each_hears_all(kind: Kind) -> Answer:
-    """Ask which point moves which state."""
-    heard = heard_points(kind)
-    if heard.all():
-        return YES
-    state, point = (~heard).nonzero()[0].tolist()
-    message = f"the state of point {state} does not move with point {point}."
-    return Answer("mathematics", message).because(*of_points(heard))
+class OfTheBook(OwnEncoder):
+    """Use the attention of the book."""
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int):
+        super().__init__(d_model, num_heads, d_ff)
+        self.attention = MultiHeadAttention(d_model, num_heads)
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Return the states."""
+        return self.feed_forward(self.attention(x, x, x, padding_mask(lengths, x.size(1)))[0])
 
 
-@after(reads_full_sources)
-def each_asks_for_itself(kind: Kind) -> Answer:
-    """Ask that different points get different states."""
-    states = of_full_sources(built(kind, WHAT))(10 * points())
-    spread = (states - states[:, :1]).abs().amax()
-    if not spread <= tolerance(states):
-        return YES
-    message = "the states of five different points are all the same."
-    return Answer("mathematics", message).because((MEAN, lambda: True))
+class OneByOne(OwnEncoder):
+    """Encode each source by itself, and fill up the states with zeros."""
+
+    def forward(self, source: Tensor, lengths: Tensor) -> Tensor:
+        """Return the states."""
+        states = torch.zeros_like(source)
+        for b, n in enumerate(lengths.tolist()):
+            states[b, :n] = self.feed_forward(self.attend(source[b : b + 1, :n], None))[0]
+        return states
 
 
-def asks_for_a_mean(kind: Kind) -> bool:
-    """Tell whether all states of a source are the same."""
-    return each_asks_for_itself(kind).misconception == MEAN
+IGNORE = "For nn.MultiheadAttention `True` means ignore."
+INVERTED = "The mask is inverted: padding is seen, and the rest is hidden."
+WRONG: dict[str, type] = {
+    "PyTorch takes the first axis for the length, unless `batch_first=True` is said.": (
+        own(options={})
+    ),
+    probes.RANDOM: attending(lambda x, hidden: ((x, x, x + torch.rand(())), {})),
+    probes.STATEFUL: own(attend=with_state),
+    f"{INVERTED} {IGNORE}": hiding(lambda n, size: torch.arange(size) < n[:, None]),
+    "The mask is over queries, as if padding may not ask: keys are to be hidden.": (
+        attending(over_queries)
+    ),
+    "A point attends to those at its position in other samples: the batch is taken for the length.": (
+        own(
+            options={},
+            attend=lambda self, x, hidden: self.attention(x, x, x, key_padding_mask=hidden.mT)[0],
+        )
+    ),
+    "A residual connection carries the point past the attention.": own(
+        attend=lambda self, x, hidden: x + OwnEncoder.attend(self, x, hidden)
+    ),
+    "The lengths make no difference: with all points real, the answer is the same.": (
+        attending(lambda x, hidden: ((x, x, x), {}))
+    ),
+    INVERTED: hiding(lambda n, size: -1e9 * (torch.arange(size) < n[:, None])),
+    "One padded point is seen: the mask begins one position too late.": hiding(
+        lambda n, size: torch.arange(size) > n[:, None]
+    ),
+    "The last point is hidden: the padding mask begins one position too early.": hiding(
+        lambda n, size: torch.arange(size) >= n[:, None] - int(size > 1)
+    ),
+    "The mask weakens padding and does not hide it: numbers were added to the scores, "
+    "or something was set to 0 behind them.": hiding(
+        lambda n, size: 1.0 * (torch.arange(size) < n[:, None])
+    ),
+    "Padding is set to 0, and not hidden: it still has its share of the attention.": filled(0),
+    "What padding holds is of no matter, but it counts.": filled(1),
+    "A causal mask is for a decoder: here each point may see all the others.": masked(
+        lambda size: torch.ones(size, size).triu(1)
+    ),
+    "Each point sees what comes after it: a causal mask, and transposed.": masked(
+        lambda size: torch.ones(size, size).tril(-1)
+    ),
+    "Each point attends only to itself.": attending(
+        lambda x, hidden: ((x, x, x), {"attn_mask": ~torch.eye(x.size(1)).bool()})
+    ),
+    "Each point gets the same mean of all points: its query has no part in the weights.": (
+        attending(lambda x, hidden: ((torch.ones_like(x), x, x), {"key_padding_mask": hidden}))
+    ),
+    "The query is the mean of all points, with padding: each point has a query of its own.": (
+        attending(lambda x, h: ((x.mean(1, True).expand_as(x), x, x), {"key_padding_mask": h}))
+    ),
+    "Equal points get unequal states: a table of positions is added.": attending(with_positions),
+    "Equal points get equal states: the states are not those of the points at their positions.": (
+        attending(lambda x, hidden: ((x.flip(1), x, x), {"key_padding_mask": hidden}))
+    ),
+    "There is one head, whatever num_heads is.": own(
+        __init__=lambda self, d, heads, d_ff: OwnEncoder.__init__(self, d, 1, d_ff)
+    ),
+    "The attention is cut off from the gradients, as by `detach`.": own(
+        attend=lambda self, x, hidden: OwnEncoder.attend(self, x, hidden).detach()
+    ),
+    "An attention comes behind the feed-forward network, which comes last.": own(
+        forward=lambda self, source, lengths: self.attend(
+            self.feed_forward(source), self.hidden(lengths, source.size(1))
+        )
+    ),
+} | {sentence: own(network=network) for sentence, network in feed_forward.WRONG.items()}
 
 
-@after(reads_full_sources)
-def the_many_outvote(kind: Kind) -> Answer:
-    """Ask for one point behind many others that are all alike."""
-    model = of_full_sources(built(kind, WHAT))
-    return is_outvoted(model, "the state", PAST)
+def points(shape: tuple[int, int] = (3, 5)) -> Tensor:
+    """Return the points of sources."""
+    return 3 * drawn(*shape, D_MODEL, seed=3)
 
 
-@after(reads_full_sources)
-def places_do_not_matter(kind: Kind) -> Answer:
-    """Ask for the points in another order."""
-    model, x = of_full_sources(built(kind, WHAT, seed=5)), points()
-    order = [3, 0, 4, 1, 2]
-    message = "moves by {gap} when the points come in another order"
-    no = compared(
-        model(x[:, order]),
-        model(x)[:, order],
-        "a state",
-        ("sample", "point"),
-        message=message,
-    )
-    equal = model(x[:, :1].expand(-1, 5, -1))
-    return no.because(
-        *of_points(heard_points(kind)),
-        (
-            "Equal points get unequal states: a table of positions is added.",
-            lambda: not near(equal, equal[:, :1].expand_as(equal)),
-        ),
-        (
-            "Equal points get equal states: the states are not those of the points at their place.",
-            lambda: near(equal, equal[:, :1].expand_as(equal)),
-        ),
-    )
+def states(
+    modules: Modules, x: Tensor, lengths: tuple[int, ...] = (), rows: Any = None, **build: int
+) -> Tensor:
+    """Return the states of sources, without padding unless there are lengths."""
+    return modules.run(x, torch.tensor(lengths or [x.size(1)] * len(x)), **build)
 
 
-def sizes_are_right(kind: Kind) -> Answer:
-    """Ask for the inner width, the heads, and all that is learned."""
-    return has_the_parameters(kind, WHAT, 1, points(), torch.tensor(LENGTHS))
+def permuted(modules: Modules) -> Tensor:
+    """Return which states are those of the points in another order."""
+    order, x = [3, 0, 4, 1, 2], points()
+    return close(states(modules, x[:, order]), states(modules, x)[:, order])
 
 
-@after(samples_are_apart)
-def one_relu_bends_it(kind: Kind) -> Answer:
-    """Ask for the small network behind the attention."""
-    return has_one_relu(
-        kind,
-        WHAT,
-        lambda model, x: of_full_sources(model)(x)[:, 0],
-        lambda model: of_full_sources(model)(drawn(8, 5, WIDTH, seed=5)),
-    )
+def equal_points(modules: Modules) -> Tensor:
+    """Return which states of equal points are equal."""
+    found = states(modules, points()[:, :1].expand(-1, 5, -1))
+    return close(found, found[:, :1])
 
 
-def of_full_sources(model: Built) -> Callable[[Tensor], Tensor]:
-    """Return an encoder as a function of sources without padding."""
-    return lambda x: model(x, torch.full((len(x),), x.size(1)))
+def spread(modules: Modules) -> bool:
+    """Return whether different points get different states."""
+    found = states(modules, 10 * points())
+    return bool((found - found[:, :1]).abs().amax() > tolerance(found))
 
 
-def points() -> Tensor:
-    """Draw the points of three sources."""
-    return 3 * drawn(3, 5, WIDTH, seed=3)
-
-
-STUB = """\
+PADDED = lambda: (points(), torch.tensor(LENGTHS))  # noqa: E731
+SAY, SHARE = probes.padding(states, points, "the state of position", own=True)
+ALL = Probe(
+    lambda modules: dependence(lambda x: states(modules, x, seed=5), points((8, 5))).any(0),
+    "the state of point {0} does not depend on point {1}",
+)
+NETWORK = feed_forward.networks(
+    lambda modules, x, **build: states(modules, x, **build)[:, 0],
+    lambda modules, **build: states(modules, points((8, 5)), **build),
+)
+PAGE = "encoder.html"
+ENCODER, BY_HAND = f"{PAGE}#the-encoder", f"{PAGE}#two-inputs-by-hand"
+LENGTHS_DIFFER, NO_ORDER = f"{PAGE}#sources-of-different-lengths", f"{PAGE}#which-corner-came-first"
+EXERCISES = [
+    Exercise(
+        "OwnEncoder",
+        """\
 class OwnEncoder(torch.nn.Module):
     def __init__(self, d_model, num_heads, d_ff):
         super().__init__()
         ...
 
     def forward(self, source, lengths):
-        ..."""
-ENCODER = "encoder.html#the-encoder"
-BY_HAND = "encoder.html#two-inputs-by-hand"
-LENGTHS_DIFFER = "encoder.html#sources-of-different-lengths"
-NO_ORDER = "encoder.html#which-corner-came-first"
-QUESTIONS = [
-    Asked("it returns one state for each point", returns_states, ENCODER),
-    Asked("each state is made of numbers", are_numbers, LENGTHS_DIFFER),
-    Asked("each sample stands by itself", samples_are_apart, ENCODER),
-    Asked("padding has no say", padding_has_no_say, LENGTHS_DIFFER),
-    Asked("padding has no share", padding_has_no_share, LENGTHS_DIFFER),
-    Asked("each point hears all points", each_hears_all, BY_HAND, points=2),
-    Asked("each point asks for itself", each_asks_for_itself, BY_HAND),
-    Asked("one point among many alike is outvoted", the_many_outvote, BY_HAND),
-    Asked("places do not matter", places_do_not_matter, NO_ORDER),
-    Asked("it has the weights of the equation", sizes_are_right, ENCODER),
-    Asked("a ReLU stands between two layers", one_relu_bends_it, ENCODER, points=2),
+        ...""",
+        [
+            probed("it returns one state for each point", ENCODER, *probes.repeated(PADDED)),
+            probed(
+                "each state is made of numbers",
+                LENGTHS_DIFFER,
+                probes.finite(PADDED, "the state of point"),
+            ),
+            probed(
+                "each sample stands by itself",
+                ENCODER,
+                *probes.apart(states, points, "the state of point"),
+            ),
+            probed("padding has no say", LENGTHS_DIFFER, *SAY),
+            probed("padding has no share", LENGTHS_DIFFER, *SHARE),
+            probed("each point hears all points", BY_HAND, ALL, points=2),
+            probed(
+                "each point asks for itself",
+                BY_HAND,
+                Probe(spread, "the states of five different points are all the same"),
+            ),
+            probed(
+                "one point among many alike is outvoted",
+                BY_HAND,
+                probes.outvoted(states, "the state"),
+            ),
+            probed(
+                "places do not matter",
+                NO_ORDER,
+                Probe(permuted, "a state changes when the points come in another order"),
+                Probe(equal_points, "equal points have different states"),
+            ),
+            probed("it has the weights of the equation", ENCODER, *probes.parameters(1, PADDED)),
+            probed("a ReLU stands between two layers", ENCODER, *NETWORK, points=2),
+        ],
+        right=OwnEncoder,
+        wrong=WRONG,
+        unusual={
+            "einsum": ByHand,
+            "the attention of the book": OfTheBook,
+            "each source by itself": OneByOne,
+            "dropout": own(options={"batch_first": True, "dropout": 0.5}),
+            "no biases": own(options={"batch_first": True, "bias": False}),
+            "a mask of -inf": hiding(
+                lambda n, size: torch.zeros(len(n), size).masked_fill(
+                    torch.arange(size) >= n[:, None], -torch.inf
+                )
+            ),
+        },
+        via=lambda answer: Modules(answer, "the states"),
+        returns="the states",
+    )
 ]
-EXERCISES = [Exercise("OwnEncoder", STUB, QUESTIONS)]
 check = checker(EXERCISES)

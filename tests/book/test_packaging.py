@@ -13,7 +13,7 @@ from zipfile import ZipFile
 import pytest
 import yaml
 from bookproof.html.changes import changes
-from editions.told import by_sources, one
+from editions.versions import of_sources, only_version
 from trove_classifiers import classifiers
 
 import selfattn_book
@@ -42,11 +42,11 @@ def metadata(wheel) -> Message:
 
 
 def test_there_is_one_version_and_one_date(metadata):
-    message = by_sources(ROOT) | {
+    message = of_sources(ROOT) | {
         "the metadata of the wheel": metadata["Version"],
         "the settings of the site": setting("release"),
     }
-    assert one(message) == selfattn_book.__version__
+    assert only_version(message) == selfattn_book.__version__
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
     head = re.search(r"^## \S+ \((\S+)\)$", changes, re.M)[1]
     assert str(CITATION["date-released"]) == head

@@ -201,26 +201,35 @@ class _Check:
         self.cases = list(exercise.cases()) or [case for cases in each for case in cases]
         self.found: dict[tuple[int, int], Results | Answer] = {}
         self.kept: list[Any] = []
+        self.right: Any = exercise.right and exercise.via(exercise.right)
+        self.wrong = {
+            sentence: [exercise.via(program) for program in programs_of(programs)]
+            for sentence, programs in exercise.wrong.items()
+        }
 
     def __call__(self, asked: Question) -> Answer:
         if asked.ask is not None:
             return asked.ask(self.answer)
         cases = self.cases if asked.cases is None else list(asked.cases())
         self.kept.append(cases)  # so that nothing else gets the id of one of these
-        via = asked.via or self.exercise.via
-        answer = asked.via(self.answer) if asked.via else self.program
-        programs = answer, via(self.exercise.right)
+        programs = self.program, self.right
+        if asked.via:
+            programs = asked.via(self.answer), asked.via(self.exercise.right)
         self.kept.append(programs)
         nos = (no for case in cases if not (no := self._compared(asked, *programs, case)))
-        likely = self._likely(self.cases)
-        return next(nos, YES).because(*likely, *([] if asked.via else self._likely(cases)))
+        likely = self._likely(self._all_alike)
+        if not asked.via:
+            likely += self._likely(lambda wrong: self._explains(wrong, cases))
+        return next(nos, YES).because(*likely)
 
     def _compared(self, asked: Question, answer: Program, right: Program, case: Case) -> Answer:
         """Compare the answer with the reference program in one case."""
         exercise, got = self.exercise, self._results(answer, case)
         if isinstance(got, Answer):
             return got
-        wanted = results_of(right, case, exercise.returns)
+        wanted = self._results(right, case)
+        if isinstance(wanted, Answer):
+            raise RuntimeError(f"the reference program must have a result; got {wanted}")
         no = form_of(got, wanted, case, exercise.returns)
         slack = max(exercise.tolerance, *(COARSE.get(x.dtype, 0) for x in got))
         if no and asked.view:
@@ -231,20 +240,34 @@ class _Check:
         result = results[0] if isinstance(self.exercise.returns, str) else results
         return (torch.as_tensor(view(result, *case)),)
 
-    def _likely(self, cases: Sequence[Case]) -> list[Likely]:
-        """Return each misconception beside the test whether its program gives the same results."""
-
-        def gives_the_same(program: Program) -> bool:
-            wrong = self.exercise.via(program)
-            self.kept.append(wrong)
-            pairs = [(self._results(self.program, c), self._results(wrong, c)) for c in cases]
-            some = any(not isinstance(got, Answer) for got, _ in pairs)
-            return some and all(alike(*pair, self.exercise.tolerance) for pair in pairs)
-
+    def _likely(self, explains: Callable[[Program], bool]) -> list[Likely]:
+        """Return each misconception beside the test whether its program explains the results."""
         return [
-            (sentence, lambda each=each: any(map(gives_the_same, programs_of(each))))  # type: ignore[misc]
-            for sentence, each in self.exercise.wrong.items()
+            (sentence, lambda programs=programs: any(map(explains, programs)))  # type: ignore[misc]
+            for sentence, programs in self.wrong.items()
         ]
+
+    def _all_alike(self, wrong: Program) -> bool:
+        """Return whether a wrong program gives the results of the answer, in all cases."""
+        failures_first = sorted(self.cases, key=partial(self._alike, self.program, self.right))
+        alike = all(self._alike(self.program, wrong, case) for case in failures_first)
+        return alike and any(isinstance(self._results(wrong, c), tuple) for c in self.cases)
+
+    def _explains(self, wrong: Program, cases: Sequence[Case]) -> bool:
+        """Return whether it does so in some cases, and is right wherever the answer is."""
+        gives = (
+            isinstance(self._results(wrong, c), tuple) and self._alike(self.program, wrong, c)
+            for c in cases
+        )
+        return all(gives) and not any(
+            self._alike(self.program, self.right, c) and not self._alike(wrong, self.right, c)
+            for c in self.cases
+        )
+
+    def _alike(self, one: Program, other: Program, case: Case) -> bool:
+        """Return whether two programs give the same results in a case."""
+        pair = self._results(one, case), self._results(other, case)
+        return alike(*pair, self.exercise.tolerance)
 
     def _results(self, program: Program, case: Case) -> Results | Answer:
         """Return the results of a program, or the answer that tells why there are none."""

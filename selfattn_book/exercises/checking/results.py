@@ -75,18 +75,20 @@ def form_of(got: Results, wanted: Results, case: Case, names: str | tuple[str, .
 
 
 def difference(got: Results, wanted: Results, case: Case, tolerance: float) -> Answer:
-    """Return a yes for equal results, else a no with the largest difference."""
+    """Return a yes for equal results, else a no with the largest difference.
+
+    An argument with a ``reason`` says in which words, as a format string.
+    """
     for one, right in zip(got, wanted, strict=True):
         if near(one, right, tolerance):
             continue
-        if not right.ndim:
-            return Answer("mathematics", f"{_called(case)}, it gives {_says(one, right)}.")
         gaps = (one.double() - right.double()).abs().nan_to_num(nan=torch.inf)
         index = tuple(int(i) for i in torch.unravel_index(gaps.argmax(), gaps.shape))
-        entry = f"entry [{', '.join(map(str, index))}]"
-        return Answer(
-            "mathematics", f"{_called(case)}, {entry} is {_says(one[index], right[index])}."
-        )
+        if reason := next((x.reason for x in case if hasattr(x, "reason")), ""):
+            numbers = {"got": one[index].item(), "wanted": right[index].item()}
+            return Answer("mathematics", f"{reason.format(*index, **numbers)}.")
+        entry = f"entry [{', '.join(map(str, index))}] is" if index else "it gives"
+        return Answer("mathematics", f"{_called(case)}, {entry} {_says(one[index], right[index])}.")
     return YES
 
 
