@@ -129,8 +129,8 @@ def hidden_target(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Te
 
 def with_state(self: OwnDecoder, x: Tensor) -> Tensor:
     """Change the sign from call to call."""
-    self.sign = -getattr(self, "sign", 1)
-    return self.sign * OwnDecoder.look(self, x)
+    sign = self.sign = -getattr(self, "sign", 1)  # type: ignore[assignment]
+    return sign * OwnDecoder.look(self, x)
 
 
 def one_attention(self: OwnDecoder, d_model: int, num_heads: int, d_ff: int) -> None:
@@ -306,7 +306,7 @@ def memory(shape: tuple[int, int] = (3, 5)) -> Tensor:
 
 
 def outputs(
-    modules: Modules, x: Tensor, m: Tensor, lengths: tuple[int, ...] = (), **build: int
+    modules: Modules, x: Tensor, m: Tensor, lengths: tuple[int, ...] = (), **build: Any
 ) -> Tensor:
     """Return the outputs for targets and memories, without padding unless there are lengths."""
     return modules.run(x, m, torch.tensor(lengths or [m.size(1)] * len(m)), **build)
@@ -324,7 +324,7 @@ def reading(
 
 
 def writing(
-    modules: Modules, x: Tensor, lengths: tuple[int, ...] = (), *others: Any, **build: int
+    modules: Modules, x: Tensor, lengths: tuple[int, ...] = (), *others: Any, **build: Any
 ) -> Tensor:
     """Return the outputs of targets for the same memories."""
     return outputs(modules, x, memory((8, 5))[: len(x)], lengths, **build)

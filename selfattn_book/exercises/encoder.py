@@ -91,8 +91,8 @@ def over_queries(x: Tensor, hidden: Tensor) -> tuple[Any, dict[str, Tensor]]:
 
 def with_state(self: OwnEncoder, x: Tensor, hidden: Tensor) -> Tensor:
     """Change the sign from call to call."""
-    self.sign = -getattr(self, "sign", 1)
-    return self.sign * OwnEncoder.attend(self, x, hidden)
+    sign = self.sign = -getattr(self, "sign", 1)  # type: ignore[assignment]
+    return sign * OwnEncoder.attend(self, x, hidden)
 
 
 def with_positions(x: Tensor, hidden: Tensor) -> tuple[Any, dict[str, Tensor]]:
@@ -124,7 +124,7 @@ class OfTheBook(OwnEncoder):
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int):
         super().__init__(d_model, num_heads, d_ff)
-        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.attention: Any = MultiHeadAttention(d_model, num_heads)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """Return the states."""
@@ -218,7 +218,7 @@ def points(shape: tuple[int, int] = (3, 5)) -> Tensor:
 
 
 def states(
-    modules: Modules, x: Tensor, lengths: tuple[int, ...] = (), rows: Any = None, **build: int
+    modules: Modules, x: Tensor, lengths: tuple[int, ...] = (), rows: Any = None, **build: Any
 ) -> Tensor:
     """Return the states of sources, without padding unless there are lengths."""
     return modules.run(x, torch.tensor(lengths or [x.size(1)] * len(x)), **build)

@@ -5,6 +5,7 @@ point alone is linear, so the outputs along a line are two straight pieces: one 
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -59,7 +60,7 @@ class PlainList(nn.Module):
         return self.layers[1](self.layers[0](x).relu())
 
 
-def with_layer(layer: Callable[[int, int], nn.Module], **parts: Any) -> type:
+def with_layer(layer: Callable[[int, int], Any], **parts: Any) -> type:
     """Return a network with one more layer, ``more``."""
     return variant(FeedForward, extra={"more": layer}, **parts)
 
@@ -181,10 +182,9 @@ def networks(walk: Callable[..., Tensor], mixed: Callable[..., Tensor]) -> list[
         mixed: returns the outputs of modules for samples of several points.
     """
 
+    @cache
     def found(modules: Modules) -> str:
-        if not hasattr(modules, "pattern"):
-            modules.pattern = pattern(lambda x, seed: walk(modules, x, d_ff=1, seed=seed))
-        return modules.pattern
+        return pattern(lambda x, seed: walk(modules, x, d_ff=1, seed=seed))
 
     def on_a_line(modules: Modules) -> bool:
         every = (mixed(modules, d_ff=1, seed=seed).double().flatten(0, 1) for seed in SEEDS)
@@ -193,7 +193,7 @@ def networks(walk: Callable[..., Tensor], mixed: Callable[..., Tensor]) -> list[
     along = "with d_ff = 1, the outputs along a straight line of points"
     return [
         *(
-            Probe(lambda modules, what=what: found(modules) == what, f"{along} {what}")
+            Probe(lambda modules, what=what: found(modules) == what, f"{along} {what}")  # type: ignore[misc]
             for what in PATTERNS
         ),
         Probe(on_a_line, "with d_ff = 1, the outputs for many points are not on one line"),

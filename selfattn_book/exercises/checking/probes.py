@@ -54,7 +54,7 @@ class Modules:
             self.built[d_ff, seed] = module.eval()
         return self.built[d_ff, seed]
 
-    def run(self, *inputs: Tensor, free: bool = False, **build: int) -> Tensor:
+    def run(self, *inputs: Tensor, free: bool = False, **build: Any) -> Tensor:
         """Return the outputs, which have the shape of the first input unless that is free."""
         module = self.build(**build)
         returned = asked(module, *(_like(module, x) for x in inputs))
@@ -134,7 +134,7 @@ def repeated(inputs: Callable[[], Sequence[Tensor]]) -> list[Probe]:
         for _ in range(2):
             set_seed(0)
             found.append(modules.run(*inputs()).nan_to_num())
-        return close(*found).all()
+        return close(found[0], found[1]).all()
 
     def square(modules: Modules) -> Tensor:
         *ones, _ = (torch.ones(5, 5, D_MODEL) for _ in inputs())
