@@ -59,6 +59,8 @@ bookproof_changes = "appendix/changes"  # made from CHANGELOG.md
 bookproof_reference = "appendix/reference"  # a page for each module, made by the build
 bookproof_reference_options = {
     "cache": ":members:\n   :exclude-members: target, memory",
+    "draw.canvas": ":members:\n   :exclude-members: set",  # which matplotlib adds
+    "draw.style": ":members:\n   :exclude-members: set",
     "experiments.clock": ":members:\n   :exclude-members: source, decoder_input, source_mask, target",
     "experiments.squares": ":members:\n   :exclude-members: points, lengths, directions",
     "verify": ":members: book_folder, main",
