@@ -16,6 +16,7 @@ REDUCING = {"all", "any", "mean", "prod", "sum"}
 CATCHING = {"AssertionError", "Exception", "BaseException"}
 REFLEXIVE = (ast.Eq, ast.GtE, ast.LtE, ast.Is)  # true of a value and itself
 IRREFLEXIVE = (ast.NotEq, ast.Gt, ast.Lt, ast.IsNot)
+BUILT_IN = vars(builtins).keys()
 # Each of these is true, whatever it contains.
 ALWAYS_TRUE = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Lambda, ast.GeneratorExp, ast.JoinedStr)
 
@@ -79,10 +80,12 @@ class Transformer(ast.NodeTransformer):
         return node
 
     def is_constant(self, node: ast.AST) -> bool:
-        """Return whether code uses no value of the page: literals and built-in functions alone."""
-        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+        """Return whether code computes nothing: it has literals and comparisons of them alone."""
+        parts = list(ast.walk(node))
+        names = [part for part in parts if isinstance(part, ast.Name)]
         own = {part.id for part in names if isinstance(part.ctx, ast.Store)}
-        return {part.id for part in names} <= own | self.known | vars(builtins).keys()
+        computes = any(isinstance(part, ast.Call | ast.BinOp) for part in parts)
+        return not computes and {part.id for part in names} <= own | self.known | BUILT_IN
 
     def is_true(self, test: ast.expr, wanted: bool = True) -> bool:
         """Return whether a test has the wanted truth value by its text alone."""
@@ -100,8 +103,10 @@ class Transformer(ast.NodeTransformer):
                 same = all(map(same_twice, pairwise([test.left, *test.comparators])))
                 kinds = REFLEXIVE if wanted else IRREFLEXIVE
                 return same and all(isinstance(op, kinds) for op in test.ops)
-            case ast.Call(func=ast.Attribute(attr="all" | "any", value=ast.Compare() as compared)):
-                return self.is_true(compared, wanted)
+            case ast.Call(func=ast.Attribute(attr="all" | "any", value=ast.Compare() as inside)):
+                return self.is_true(inside, wanted)
+            case ast.Call(func=ast.Name(id="all" | "any"), args=[inside]):
+                return self.is_constant(inside)
             case ast.Call():
                 return wanted and last_name(test.func) in COMPARING and same_twice(operands(test))
         return wanted and isinstance(test, ALWAYS_TRUE)
