@@ -69,7 +69,7 @@ class Freshness:
         roots = [Path(spec.origin).parent] if spec and spec.origin else []
         for root in roots:
             # Python takes compiled code for that of a source of the same time and size,
-            # unless it is told to look into the source.
+            # unless it reads the source.
             mode = PycInvalidationMode.CHECKED_HASH
             compile_dir(root, quiet=2, force=True, invalidation_mode=mode)
         libraries, outside = tuple(config.bookproof_libraries), tuple(config.bookproof_outside)
