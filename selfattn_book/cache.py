@@ -13,8 +13,9 @@ from torch import Tensor
 class KeyValueCache:
     """Store the keys and values of all positions so far, so that each is computed once.
 
-    The caller creates it and passes it to the attention at every step. Two sequences need two
-    caches. A smaller ``length`` discards the last positions.
+    Each attention module and each sequence needs its own: the cache refuses another batch size,
+    dtype or head size, but not a second module of equal sizes. A smaller ``length`` discards the
+    last positions.
 
     Example:
         >>> cache = KeyValueCache()

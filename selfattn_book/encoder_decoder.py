@@ -198,7 +198,7 @@ class EncoderDecoder(nn.Module):
         source_mask: Tensor | None = None,
         cached: bool = True,
     ) -> Tensor:
-        """Continue a source autoregressively: each point from the model's own earlier points.
+        """Continue a source autoregressively with ``length`` points, ``(B, length, d_input)``.
 
         Args:
             source: ``(B, S, d_input)``.
@@ -206,9 +206,6 @@ class EncoderDecoder(nn.Module):
             start: ``(B, 1, d_input)``, the first decoder input; the last source point by default.
             source_mask: boolean, as in :meth:`forward`.
             cached: use a KV cache, instead of computing all keys and values at every step.
-
-        Returns:
-            ``(B, length, d_input)``.
 
         Raises:
             TypeError, ValueError: the length is below 1, or there is not one start per source.

@@ -115,7 +115,7 @@ def generate(
     padding_mask: Tensor | None = None,
     cached: bool = True,
 ) -> Tensor:
-    """Continue each row of tokens, one token at a time.
+    """Continue each row of tokens, one token at a time; return ``(B, T + length)``.
 
     Beyond the model's ``context_length`` only the last tokens are read, without a KV cache.
 
@@ -126,9 +126,6 @@ def generate(
         select: function from logits ``(B, V)`` to the next tokens ``(B,)``.
         padding_mask: boolean, ``False`` = padding, on the left; ``(B, T)`` or ``(B, 1, 1, T)``.
         cached: use a KV cache while all tokens fit into ``context_length``.
-
-    Returns:
-        ``(B, T + length)``: the tokens and their continuation.
 
     Raises:
         TypeError, ValueError: length, tokens or mask are out of range.
