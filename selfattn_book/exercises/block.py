@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
 from selfattn_book.exercises.checking.numbers import drawn
 from selfattn_book.exercises.checking.results import Case, Program, results_of
-from selfattn_book.properties.answer import YES, Answer
+from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.explain_models import (
     ALONG_POSITIONS,
     BY_THE_VARIANCE,
@@ -119,14 +119,18 @@ class Watching(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
-def is_its_own(layer_norm: Program) -> Answer:
-    """Check that no norm of PyTorch's is called."""
-    with Watching() as watching:
-        results_of(layer_norm, plain_cases()[0], "the output")
-    if not watching.seen:
-        return YES
-    no = Answer("mathematics", f"it calls PyTorch's {', '.join(sorted(watching.seen))}.")
-    return no.because((PYTORCHS, lambda: True))
+def without_norms(layer_norm: Program) -> Program:
+    """Return the program that refuses an answer that calls a norm of PyTorch's."""
+
+    def watched(*case: Any) -> Tensor:
+        with Watching() as watching:
+            results_of(layer_norm, case, "the output")
+        if watching.seen:
+            reason = f"it calls PyTorch's {', '.join(sorted(watching.seen))}."
+            raise RefusedError(Answer("mathematics", reason, PYTORCHS))
+        return torch.zeros(())
+
+    return watched
 
 
 PYTORCHS = "It is to be written without the norms of PyTorch."
@@ -231,7 +235,12 @@ EXERCISES = [
                 via=gain_and_bias,
                 cases=affine_cases,
             ),
-            Question("it does without PyTorch's own norms", "block.html#exercises", ask=is_its_own),
+            Question(
+                "it does without PyTorch's own norms",
+                "block.html#exercises",
+                via=without_norms,
+                cases=plain_cases,
+            ),
         ],
         right=layer_norm,
         wrong=NORM | EPS | AFFINE,

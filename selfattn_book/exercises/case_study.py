@@ -179,10 +179,7 @@ EXERCISES = [
             OTHER_SHAPES: (lambda table: PositionClassifier(20), without_block),
             "The vectors of words and positions get through: the residual connection leads to the "
             "judge.": (with_parts(row=2), with_parts(row=6)),
-            ALL_ALIKE: (
-                with_weight("judge.bias", 0, 0.5),
-                with_weight("block.outer.bias", 8, 0.5),
-            ),
+            ALL_ALIKE: (with_weight("judge.bias", 0, 0.5), with_weight("block.outer.bias", 8, 0.5)),
             NOWHERE: (
                 with_parts(bias=-2),
                 with_weight("position.weight", ..., 0),

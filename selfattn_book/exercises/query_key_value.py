@@ -139,15 +139,9 @@ EXERCISES = [
                 f"{PAGE}#who-asks-and-who-is-asked",
                 view=form,
             ),
+            Question("each row of weights sums to one", f"{PAGE}#the-equation", view=row_sums),
             Question(
-                "each row of weights sums to one",
-                f"{PAGE}#the-equation",
-                view=row_sums,
-            ),
-            Question(
-                "queries are compared with keys",
-                f"{PAGE}#three-projections-by-hand",
-                view=compared,
+                "queries are compared with keys", f"{PAGE}#three-projections-by-hand", view=compared
             ),
             Question(
                 "the weights are the softmax of the divided scores",

@@ -32,10 +32,7 @@ def case(*counts: int) -> Case:
 
 
 def answer(
-    back: int = 2,
-    sign: int = -1,
-    clean: Change = torch.sign,
-    first: Change = torch.zeros_like,
+    back: int = 2, sign: int = -1, clean: Change = torch.sign, first: Change = torch.zeros_like
 ) -> Program:
     """Return the program with this corner counted from the end; after one corner, with another."""
 
@@ -127,9 +124,7 @@ EXERCISES = [
                 via=changes(lambda x, mask: (x.masked_fill(~mask.view(-1, 3, 1), 9), mask)),
             ),
             Question(
-                "after one corner it says what is best on average",
-                PLATEAU,
-                cases=lambda: [case(1)],
+                "after one corner it says what is best on average", PLATEAU, cases=lambda: [case(1)]
             ),
             *(
                 Question(
@@ -141,9 +136,7 @@ EXERCISES = [
                 for n, name in ((2, "two"), (3, "three"))
             ),
             Question(
-                "the noise of the source does not come along",
-                BEST,
-                cases=lambda: [case(2, 3)],
+                "the noise of the source does not come along", BEST, cases=lambda: [case(2, 3)]
             ),
         ],
         right=right,

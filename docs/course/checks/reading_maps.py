@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.results import Program, input_after
 
@@ -109,53 +109,45 @@ def wrong(steps: int) -> dict[str, Program]:
     }
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Question]:
-    """Return the questions about a row on paper."""
-    parts, values = numbers["parts"], numbers["values"]
+def on_paper(numbers: dict[str, Any]) -> Exercise:
+    """Return the exercise on a row on paper."""
+    shown, values = numbers["parts"], numbers["values"]
     keys, width = numbers["keys"], numbers["width"]
-    total, bright = sum(parts), parts.index(max(parts))
-    products = [p * v for p, v in zip(parts, values, strict=True)]
+    total, bright = sum(shown), shown.index(max(shown))
+    products = [p * v for p, v in zip(shown, values, strict=True)]
     adds = [product / total for product in products]
     rest = sum(products) - products[bright]
-    wanted = {
-        "contributions": adds,
-        "bright": bright,
-        "most": adds.index(max(adds)),
-        "hidden": rest / (total - parts[bright]),
-        "directions": keys - width - 1,
-    }
-    wrong = {
+    parts: dict[str, dict[str, Any]] = {
         "contributions": {
+            RIGHT: adds,
             "These are the weights; a key adds its value times its weight.": [
-                part / total for part in parts
+                part / total for part in shown
             ],
             "The parts have not been divided by their sum.": products,
         },
         "bright": {
+            RIGHT: bright,
             "Places are counted from 0.": bright + 1,
             "This is the largest value, not the brightest cell.": values.index(max(values)),
         },
         "most": {
+            RIGHT: adds.index(max(adds)),
             "The brightest cell need not contribute most.": bright,
             "Places are counted from 0.": adds.index(max(adds)) + 1,
         },
         "hidden": {
+            RIGHT: rest / (total - shown[bright]),
             "The masked key is still in the denominator.": rest / total,
             "This is the context with nothing masked.": sum(products) / total,
         },
         "directions": {
+            RIGHT: keys - width - 1,
             "The sum of the row is an equation, too.": keys - width,
             "Each equation takes one away; this adds.": keys + width + 1,
             "These are the equations.": width + 1,
         },
     }
-    # What a number happens to share with a misconception is no misconception.
-    named = {
-        key: {message: value for message, value in table.items() if value != wanted[key]}
-        for key, table in wrong.items()
-    }
-    section = "reading-maps.html#exercises"
-    return gives(wanted, named, section, points={"contributions": 2})
+    return by_hand("read_a_row", "reading-maps.html#exercises", parts, points={"contributions": 2})
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
@@ -189,5 +181,5 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
             returns="the maps",
             tolerance=1e-5,
         ),
-        Exercise("read_a_row", "def read_a_row(): ...", on_paper(numbers)),
+        on_paper(numbers),
     ]

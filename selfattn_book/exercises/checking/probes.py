@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from selfattn_book.exercises.checking.exercise import Question
-from selfattn_book.exercises.checking.numbers import asked, drawn, numbers, tensor_of, tolerance
+from selfattn_book.exercises.checking.numbers import drawn, tensor_of, tolerance
 from selfattn_book.experiments.seeding import set_seed
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call, missing
@@ -21,11 +21,6 @@ D_MODEL, HEADS, D_FF = 6, 2, 64
 LENGTHS = (5, 2, 3)  # of padded sources
 SHORT = (1, 2)  # the samples with padding
 MANY = 200  # equal points
-RANDOM = (
-    "From one seed they agree, so the difference is random: active dropout (call `.eval()`), "
-    "or a module that is made in every call."
-)
-STATEFUL = "From one seed they differ as well: state is kept from call to call."
 
 
 class Modules:
@@ -57,14 +52,18 @@ class Modules:
     def run(self, *inputs: Tensor, free: bool = False, **build: Any) -> Tensor:
         """Return the outputs, which have the shape of the first input unless that is free."""
         module = self.build(**build)
-        returned = asked(module, *(_like(module, x) for x in inputs))
+        returned = call(module, *(_like(module, x).clone() for x in inputs))
         if isinstance(returned, tuple):
             raise RefusedError(missing(f"return {self.what} alone", returned))
-        held = tensor_of(returned, self.what)
-        if not free and held.shape != inputs[0].shape:
+        found = tensor_of(returned, self.what)
+        if not free and found.shape != inputs[0].shape:
             rule = f"{self.what} must have the shape of the first input"
             raise RefusedError(Answer("shape", f"{rule}."))
-        return numbers(held, self.what, tuple(held.shape))
+        if not found.is_floating_point():
+            dtype = str(found.dtype).removeprefix("torch.")
+            rule = f"{self.what} must be floating-point numbers"
+            raise RefusedError(Answer("dtype", f"{rule}; got {dtype}."))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
