@@ -133,14 +133,14 @@ def without_norms(layer_norm: Program) -> Program:
     return watched
 
 
-PYTORCHS = "It is to be written without the norms of PyTorch."
+PYTORCHS = "It must be written without PyTorch's norms."
 NORM = {
     UNBIASED: affine(lambda x, eps: centered(x) / (x.var(-1, keepdim=True) + eps).sqrt()),
     NOT_CENTRED: affine(lambda x, eps: x / (mean_square(x) + eps).sqrt()),
-    "The mean is not taken away, and the deviation is right.": (
+    "The mean is not subtracted, and the deviation is right.": (
         affine(lambda x, eps: x / (mean_square(centered(x)) + eps).sqrt())
     ),
-    "The mean is taken away, and the mean square is that from before.": (
+    "The mean is subtracted, but the mean square is that of the original vector.": (
         affine(lambda x, eps: centered(x) / (mean_square(x) + eps).sqrt())
     ),
     NOT_SCALED: divided_by(lambda variance, eps: 1),
@@ -214,7 +214,7 @@ EXERCISES = [
         "def layer_norm(x, gain, bias, eps):\n    ...",
         [
             Question(
-                "it returns vectors like those that came", PLACE, view=form, cases=plain_cases
+                "it returns vectors of the input's shape", PLACE, view=form, cases=plain_cases
             ),
             Question(
                 "each vector has mean 0",
@@ -230,7 +230,7 @@ EXERCISES = [
             ),
             Question("eps is added to the variance", PLACE, cases=eps_cases),
             Question(
-                "first comes the gain, and then the bias",
+                "the gain is applied first, and then the bias",
                 PLACE,
                 via=gain_and_bias,
                 cases=affine_cases,

@@ -46,9 +46,9 @@ EXERCISES = [
         "def streaming_mask(length, width, sinks):\n    ...",
         [
             Question("it is a boolean matrix", "masks.html#three-words-by-hand", view=form),
-            Question("no query sees its future", SECTION, view=of_future),
-            Question("each query sees its window", SECTION, view=of_window),
-            Question("each query sees the sinks", SECTION, 2, view=of_sinks),
+            Question("no query attends to its future", SECTION, view=of_future),
+            Question("each query attends to its window", SECTION, view=of_window),
+            Question("each query attends to the sinks", SECTION, 2, view=of_sinks),
         ],
         right=streaming_mask,
         wrong={

@@ -55,9 +55,11 @@ def wrong(keep: float) -> dict[str, Program]:
         "The weights of the others do not sum to one.": (
             listening(keep, lambda s: s.softmax(-1).masked_fill(own(s), 0))
         ),
-        "The two shares are exchanged.": listening(1 - keep),
-        "The share that a word keeps is missing.": listening(0.0),
-        "The share of the others is not 1 minus the share that is kept.": (
+        "The two weights, of the word itself and of the others, are exchanged.": listening(
+            1 - keep
+        ),
+        "The part that a word keeps is missing.": listening(0.0),
+        "The weight of the others is not 1 minus the weight that is kept.": (
             lambda x: keep * x + others(scores(x)) @ x
         ),
         "The divisor is missing.": listening(keep, score=lambda x: x @ x.T),

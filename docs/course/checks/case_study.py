@@ -63,7 +63,7 @@ def mistakes(name: str) -> dict[str, Program | tuple[Program, ...]]:
     return (sets if name == "words" else {}) | {
         "This is the other sum: placed words, or words.": counter(other),
         "Pairs have no order.": (ordered, half(ordered)),
-        "Four different rows are asked for.": (counter(parts, with_itself), counter(parts, twice)),
+        "The four rows must be different.": (counter(parts, with_itself), counter(parts, twice)),
         "Each row counts by itself, copies too.": (
             counter(parts, unique=True),
             counter(parts, kinds=True),
@@ -151,7 +151,7 @@ def on_paper(k: int) -> Exercise:
         },
         "plain": {
             RIGHT: math.log(2),
-            "The mean over four sentences is asked for.": 4 * math.log(2),
+            "The answer is the mean over four sentences.": 4 * math.log(2),
             "The four cannot all be right.": 0,
         },
         "t": {

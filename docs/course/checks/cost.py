@@ -137,9 +137,7 @@ def mistakes(silence: float) -> dict[str, Program | tuple[Program, ...]]:
         ),
         "Only the total has to shrink? The mixture must, too.": online(silence, keep=(1, 0)),
         "Only the mixture has to shrink? The total must, too.": online(silence, keep=(0, 1)),
-        "What was gathered before must shrink when a higher score comes.": (
-            online(silence, keep=(0, 0))
-        ),
+        "Earlier sums must shrink when a higher score comes.": (online(silence, keep=(0, 0))),
         "This is the last piece alone.": (
             lambda query, pieces: online(silence, silent=0)(query, [*pieces][-1:])
         ),
@@ -149,7 +147,7 @@ def mistakes(silence: float) -> dict[str, Program | tuple[Program, ...]]:
         "The highest score is missing in the logarithm.": online(
             silence, finish=lambda top, total, mixture: (mixture / total, total.log()[:, 0])
         ),
-        "Infinity met infinity: nan.": (
+        "Infinity minus infinity is nan.": (
             online(0, silent=math.exp(silence), rise=lambda highest, own: highest),
             online(silence, base=lambda own, higher: own),
         ),
@@ -195,11 +193,11 @@ def stream_of(silence: float) -> Exercise:
         "stream",
         "def stream(query, pieces): ...",
         [
-            Question("the context is that of attention", SECTION, 2, context, case),
-            Question("the logarithm is that of the denominator", SECTION, 1, logarithm, case),
-            Question("hidden pieces do no harm", SECTION, cases=lambda: case(hidden=True)),
-            Question("large scores do no harm", SECTION, cases=lambda: case(1e3)),
-            Question("it lets each piece go", SECTION, via=letting_go, cases=case),
+            Question("the context is attention's output", SECTION, 2, context, case),
+            Question("the logarithm of the denominator is right", SECTION, 1, logarithm, case),
+            Question("hidden pieces are handled", SECTION, cases=lambda: case(hidden=True)),
+            Question("large scores are handled", SECTION, cases=lambda: case(1e3)),
+            Question("it frees each piece", SECTION, via=letting_go, cases=case),
         ],
         right=online(silence),
         wrong=mistakes(silence),
@@ -233,7 +231,7 @@ def of_bill(numbers: dict[str, Any]) -> Exercise:
         },
         "table": {
             RIGHT: 2 * heads * length**2,
-            "Each head has a table of its own.": 2 * length**2,
+            "Each head has a separate table.": 2 * length**2,
             "Each number has two bytes here, not four.": 4 * heads * length**2,
             "These are numbers, not bytes.": heads * length**2,
         },

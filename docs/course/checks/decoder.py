@@ -167,19 +167,19 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
         "self_weights": {
             RIGHT: heads * target * (target + 1) // 2,
             "The mask hides the future.": heads * target**2,
-            "Each head has weights of its own.": target * (target + 1) // 2,
-            "A place sees itself.": heads * target * (target - 1) // 2,
+            "Each head has separate weights.": target * (target + 1) // 2,
+            "A position attends to itself.": heads * target * (target - 1) // 2,
         },
         "cross_weights": {
             RIGHT: heads * target * source,
-            "Each head has weights of its own.": target * source,
+            "Each head has separate weights.": target * source,
             "Queries come from the target, keys from the source.": heads * source**2,
             "There is no causal mask over the source.": heads * target * (target + 1) // 2,
         },
         "depends": {
             RIGHT: target - 1,
-            "The answer must not know the point that it is asked for.": target,
-            "All points before it are fed.": 1,
+            "The output must not depend on its own target.": target,
+            "It depends on all points before it.": 1,
         },
         "attention": {
             RIGHT: attention,

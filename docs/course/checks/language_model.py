@@ -87,7 +87,7 @@ def bits_of_answer(prompt: int) -> Exercise:
         right=surprisal(prompt),
         wrong={
             "These are nats, not bits.": surprisal(prompt, unit=1),
-            "The logits at a position are those of the next token, and not of its own.": (
+            "The logits at a position are for the next token, not for the token at the position.": (
                 surprisal(prompt, shift=0)
             ),
             "The first token of the answer is left out: the question predicts it.": (

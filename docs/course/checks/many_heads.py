@@ -1,4 +1,4 @@
-"""Many heads: heads that share."""
+"""Multi-head attention: grouped-query attention."""
 
 from typing import Any
 
@@ -84,12 +84,12 @@ def wrong(share: Program, other: Program) -> dict[str, Program]:
         return attention(lambda x, n: x)(q, other(k, times), share(v, times))
 
     return {
-        "The heads are shared the other way: neighbours, or in turn.": attention(other),
+        "The heads are grouped the other way: neighbors, or in turn.": attention(other),
         "Words and heads are scrambled: move the axes first.": attention(share, scrambled),
         "The heads are concatenated one after the other, not entry by entry.": (
             attention(share, interleaved)
         ),
-        "They are shared the other way, and scrambled: move the axes first.": (
+        "They are grouped the other way, and scrambled: move the axes first.": (
             attention(other, scrambled)
         ),
         "The divisor is missing.": attention(share, divisor=1.0),
@@ -128,7 +128,7 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     cases = {
         as_many: (equation, 1, [case(1, 2, 3, 3)]),
         "one head of keys can serve all": (equation, 1, [case(2, 3, 4, 1)]),
-        "groups share as they should": (merge, 4, [case(3, 2, 6, 3), case(4, 3, 6, 2)]),
+        "the right heads share keys and values": (merge, 4, [case(3, 2, 6, 3), case(4, 3, 6, 2)]),
         "a single word is no exception": (merge, 1, [(query[:, :, :1], key, value)]),
     }
     return [

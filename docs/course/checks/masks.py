@@ -169,7 +169,7 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
         },
         "reach": {
             RIGHT: layers * (width - 1) + 1,
-            "Neighbouring windows share a position.": layers * width,
+            "Neighboring windows share a position.": layers * width,
             "The position itself belongs to it.": layers * (width - 1),
             "This is the reach of one layer.": width,
             "Reaches add; they do not multiply.": width**layers,

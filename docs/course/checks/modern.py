@@ -85,7 +85,7 @@ def read_a_tensor(length: int, order: Order) -> Exercise:
             2,
             [case(4, "w", z=(2, 2), w=(3, 2), a=(4,)), case(5, "a", z=(2,), a=(2, 2))],
         ),
-        "spaces behind the text are skipped": (FILE, 1, [case(6, "x", 5, x=(2, 3))]),
+        "spaces after the text are skipped": (FILE, 1, [case(6, "x", 5, x=(2, 3))]),
     }
     other = DTYPES["big" if order == "little" else "little"]
     return Exercise(
@@ -121,7 +121,7 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
         "All heads of queries were counted; only keys and values are kept.": heads / keys,
         "Keys and values are kept, both.": 1 / 2,
         "A number takes two bytes.": 1 / 2,
-        "Every block has a cache of its own.": 1 / blocks,
+        "Every block has a separate cache.": 1 / blocks,
     }
     size = math.sqrt(sum(x * x for x in row) / 4)
     mean = sum(row) / 4

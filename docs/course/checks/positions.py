@@ -181,7 +181,7 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
         },
         "width": {
             RIGHT: width_for(places),
-            "A clock takes two columns; an even width is asked for.": width_for(places) - 1,
+            "A clock takes two columns; the width must be even.": width_for(places) - 1,
         },
     }
     return by_hand("two_clocks", FORMULA, parts, points={"width": 2})

@@ -102,7 +102,7 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     equation = "query-key-value.html#the-equation"
     search = "query-key-value.html#like-a-search-but-never-empty"
     cases = {
-        "the silent key takes its weight": (search, 2, [case(1, 2, 3, 4, 2)]),
+        "the silent key has its weight": (search, 2, [case(1, 2, 3, 4, 2)]),
         "also for other sizes": (equation, 2, [case(2, 5, 2, 7, 3), case(3, 1, 1, 3, 3)]),
         "and for batches": (equation, 1, [case(4, 4, 3, 5, 2, lead=(2, 3))]),
         "large scores leave no weight for the silent key": (search, 2, [same_sign(1.0)]),

@@ -1,4 +1,4 @@
-"""Reading attention maps with care: cells taken out of a map, and what a cell brings."""
+"""Reading attention maps with care: attention knockout, and the contribution of a cell."""
 
 from collections.abc import Callable
 from typing import Any
@@ -92,7 +92,7 @@ def wrong(steps: int) -> dict[str, Program]:
         "The rows were not normalized again.": without(cells, normalize=False),
         "The copies themselves were taken out.": without(lambda x: behind(0)(x).tril(-1)),
         "The last tokens were rolled to the first keys.": without(behind(steps, rolled=True)),
-        "Only the latest copy was looked at.": without(latest(cells)),
+        "Only the latest copy was used.": without(latest(cells)),
         "Rows and columns are exchanged: a row belongs to a query.": (
             without(lambda tokens: cells(tokens).mT)
         ),
@@ -101,7 +101,7 @@ def wrong(steps: int) -> dict[str, Program]:
         ),
         "Nothing was taken out.": lambda weights, tokens: weights,
         **{
-            f"The cells are {other} steps behind the copy, not {steps}.": without(behind(other))
+            f"The cells are {other} steps after the copy, not {steps}.": without(behind(other))
             for other in {1, 2, 3, 4} - {steps}
         },
         "A row that loses all of its weight was divided by 0.": without(cells, guard=False),
@@ -157,18 +157,18 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     questions = [
         Question("they are maps, as many as before", bright, view=form, cases=drawn),
         Question(
-            "the cells are gone, and the rest has their share",
+            "the cells are 0, and the rest of each row is normalized",
             "reading-maps.html#letters-that-come-again",
             4,
             cases=drawn,
         ),
         Question(
-            "a row that would lose all stays",
+            "a row that would lose all its weight is unchanged",
             bright,
             view=lambda maps, *case: maps[0, 1, -1],
             cases=lambda: [all_on_one(steps)],
         ),
-        Question("what was given is not changed", bright, via=input_after, cases=drawn),
+        Question("the input is not changed", bright, via=input_after, cases=drawn),
     ]
     return [
         Exercise(

@@ -108,7 +108,7 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     parts: dict[str, dict[str, Any]] = {
         "over_ranks": {
             RIGHT: mean,
-            "The mean over the ranks does not look at the counts.": whole,
+            "The mean over the ranks does not depend on the counts.": whole,
             "This is the sum over the ranks.": sum(means),
         },
         "whole": {
@@ -120,7 +120,7 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
         "waiting": {
             RIGHT: (ranks - 1) / (ranks + 11),
             "The first batch is in the last stage after one tick less.": ranks / (ranks + 12),
-            "This is the share in which they work.": 12 / (ranks + 11),
+            "This is the fraction of time in which they work.": 12 / (ranks + 11),
             "The time is longer than 12 ticks.": (ranks - 1) / 12,
         },
         "batches": {
@@ -149,8 +149,8 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
             "own_share",
             "def own_share(count, ranks, rank, epoch): ...",
             [
-                asked("what divides evenly is dealt out", even, range(1), 1),
-                asked("what does not is left out", uneven, range(1), 1),
+                asked("examples that divide evenly are dealt out", even, range(1), 1),
+                asked("the remainder is left out", uneven, range(1), 1),
                 asked("each epoch has its order", even, range(1, 4), 2),
                 asked("each epoch leaves out others", uneven, range(1, 4), 2),
             ],

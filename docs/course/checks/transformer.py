@@ -88,11 +88,11 @@ def wrong(start: int, end: int) -> dict[str, Program]:
             then(batch(words, first, last), "mask", torch.logical_not)
         ),
         "Start and end are both in it: it is one position too long.": batch(words, both, both),
-        "Nothing is shifted: it is fed what it is asked for.": batch(words, last, last),
-        "Nothing is shifted: it is asked for what it is fed.": batch(words, first, first),
+        "Nothing is shifted: the decoder's input is its target.": batch(words, last, last),
+        "Nothing is shifted: the decoder's target is its input.": batch(words, first, first),
         "The start token is missing.": batch(words, words, last),
         "The end token is missing.": batch(words, first, words),
-        "The end is behind the padding; it must be behind the last word.": then(
+        "The end token is after the padding; it must be after the last word.": then(
             batch(words, first, words),
             "asked",
             lambda x: torch.cat([x, torch.full_like(x[:, :1], end)], dim=1),
@@ -154,7 +154,7 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
         "floor": {
             RIGHT: share * math.log(ways),
             "Only a part of the sources has several answers.": math.log(ways),
-            "No model knows which of the answers comes.": 0,
+            "No model can know which of the answers comes.": 0,
             "The best probability is one of the number of ways; its logarithm is lost.": (
                 share * (1 - 1 / ways)
             ),
@@ -180,9 +180,9 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
             "def batch(sources, targets): ...",
             [
                 asked("the sources are padded", "source", 1, clock),
-                asked("the mask shows what may be seen", "mask", 2, clock),
-                asked("the decoder is fed the start, then the words", "fed", 2, vectors),
-                asked("it is asked for the words, then the end", "asked", 2, vectors),
+                asked("the mask is True where a position may be attended to", "mask", 2, clock),
+                asked("the decoder input is the start, then the words", "fed", 2, vectors),
+                asked("the target is the words, then the end", "asked", 2, vectors),
             ],
             right=batch(words, first, last),
             wrong=wrong(start, end),

@@ -159,7 +159,7 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
             "This is the probability; the logit is another number.": a / (a + b),
             "The logarithm of the ratio is missing.": a / b,
             "Its sign is that of label 0.": -logit,
-            "At 0 the model says: I do not know.": 0,
+            "A logit of 0 is a probability of one half.": 0,
         },
         "margins": {
             RIGHT: [logit, -logit],
