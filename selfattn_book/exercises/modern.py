@@ -4,14 +4,8 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.masks import window
 from selfattn_book.masks import causal_mask
-
-
-def window(length: int, width: int) -> Tensor:
-    """Return the window without sinks."""
-    position = torch.arange(length)
-    distance = position[:, None] - position
-    return (distance >= 0) & (distance < width)
 
 
 def is_sink(length: int, sinks: int) -> Tensor:

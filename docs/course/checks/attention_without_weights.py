@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Program
 
 Weigh = Callable[[Tensor], Tensor]
@@ -14,8 +15,8 @@ Weigh = Callable[[Tensor], Tensor]
 
 def words(seed: int, length: int, width: int, size: float = 1.0) -> tuple[Tensor]:
     """Return random words."""
-    chance = torch.Generator().manual_seed(seed)
-    return (size * torch.randn(length, width, generator=chance, dtype=torch.float64),)
+    (x,) = normal(seed, (length, width))
+    return (size * x,)
 
 
 def scores(x: Tensor) -> Tensor:

@@ -6,18 +6,13 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, questions_of
-from selfattn_book.exercises.checking.results import Program
-
-Case = tuple[Tensor, Tensor, Tensor]
+from selfattn_book.exercises.checking.numbers import normal
+from selfattn_book.exercises.checking.results import Case, Program
 
 
 def case(seed: int, batch: int, heads: int, groups: int) -> Case:
     """Return queries, keys and values whose sizes all differ."""
-    chance = torch.Generator().manual_seed(seed)
-    shapes = ((heads, 3, 7), (groups, 5, 7), (groups, 5, 2))
-    return tuple(  # type: ignore[return-value]
-        torch.randn(batch, *shape, generator=chance, dtype=torch.float64) for shape in shapes
-    )
+    return normal(seed, (batch, heads, 3, 7), (batch, groups, 5, 7), (batch, groups, 5, 2))
 
 
 def neighbours(x: Tensor, times: int) -> Tensor:

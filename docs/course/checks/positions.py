@@ -8,15 +8,15 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, questions_of
-from selfattn_book.exercises.checking.results import Program
+from selfattn_book.exercises.checking.numbers import normal
+from selfattn_book.exercises.checking.results import Case, Program
 
 FORMULA, AFTER = "positions.html#the-formula", "positions.html#what-came-after"
 
 
-def case(seed: int, start: int, *shape: int) -> tuple[Tensor, int]:
+def case(seed: int, start: int, *shape: int) -> Case:
     """Return vectors, and the position of the first one."""
-    chance = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=chance, dtype=torch.float64), start
+    return *normal(seed, shape), start
 
 
 def take(x: Tensor, pairs: str) -> tuple[Tensor, Tensor]:

@@ -6,19 +6,15 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, questions_of
-from selfattn_book.exercises.checking.results import Program
-
-Case = tuple[Tensor, Tensor, Tensor]
+from selfattn_book.exercises.checking.numbers import normal
+from selfattn_book.exercises.checking.results import Case, Program
 
 
 def case(seed: int, *sizes: int, lead: tuple[int, ...] = (), size: float = 1.0) -> Case:
     """Return queries, keys and values of T, S, D and E."""
-    chance = torch.Generator().manual_seed(seed)
     queries, keys, width, out = sizes
-    shapes = ((queries, width), (keys, width), (keys, out))
-    query, key, value = (
-        torch.randn(*lead, *shape, generator=chance, dtype=torch.float64) for shape in shapes
-    )
+    shapes = (queries, width), (keys, width), (keys, out)
+    query, key, value = normal(seed, *((*lead, *shape) for shape in shapes))
     return size * query, key, value
 
 

@@ -9,18 +9,10 @@ from torch import Tensor
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.results import Program, input_after
+from selfattn_book.exercises.reading_maps import case
 
 Case = tuple[Tensor, Tensor]
 Cells = Callable[[Tensor], Tensor]
-
-
-def case(texts: int, heads: int, length: int, vocabulary: int) -> Case:
-    """Return random causal maps, and tokens of which some are repeated."""
-    chance = torch.Generator().manual_seed(length)
-    scores = 2 * torch.randn(texts, heads, length, length, generator=chance).double()
-    later = torch.ones(length, length, dtype=torch.bool).triu(1)
-    weights = scores.masked_fill(later, -torch.inf).softmax(-1)
-    return weights, torch.randint(vocabulary, (texts, length), generator=chance)
 
 
 def drawn() -> list[Case]:
