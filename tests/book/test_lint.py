@@ -28,6 +28,8 @@ NOTE = """:::{instructors}
 ASKED = "```{exercise} Show it\n:a: b\n:c: d\n*A proof.*\n```\n"
 ASKED += "```{exercise} Try it\n:a: b\n:c: d\n*An experiment.*\n```\n"
 PLAN = "* 10 minutes: a\n" * 5
+CLAIM = "```{claim} c\nIt is.\n```\n"
+FIGURE = ":::{caption} f\n:::\n"
 QUIZ = "## Quiz\n" + "".join(
     f"\n: (a) {a} (b) {b} (c) {c}\n\n```{{dropdown}} Answer\n**({right}).** %s\n```\n"
     for right, a, b, c in ("a123", "b123", "c123")
@@ -95,7 +97,7 @@ TABLE = {
         chapter.sections,
         "## A\n## Summary\n## Exercises\n",
         [3],
-        "## A\n## Summary\n## Quiz\n## Exercises\n## Deeper\n## Where to read on\n",
+        "## A\n## Summary\n## Quiz\n## Exercises\n## Going deeper\n## Further reading\n",
     ),
     "set-up": (
         chapter.set_up,
@@ -129,11 +131,29 @@ TABLE = {
         ),
     ),
     "listing": (chapter.listing, "Text.\n", [1], "```{listing} selfattn_book.masks.f\n```\n"),
-    "deeper": (
-        chapter.deeper,
-        "Text.\n{eq}`e`\n## Deeper\n### A\n\nWell.\n\n$$\nx\n$$ (e)\n",
-        [2, 4],
-        "{eq}`f`\n## Deeper\n### A\n\nIs it so?\n\n$$ (e)\n## End\n### B\n",
+    "deeper sections": (
+        chapter.deeper_sections,
+        "## A\n\nWell.\n\n## B\n\nIs it so?\n",
+        [1],
+        "## A\n\nIs it so?\n",
+    ),
+    "page length": (
+        chapter.page_length,
+        "word " * 3501,
+        [1],
+        "word " * 3500 + "\n:::{instructors}\nword word\n:::\n",
+    ),
+    "a claim after a prediction": (
+        chapter.unspoiled,
+        f":::{{predict}}\n:::\n\n:::{{predict-end}}\n:::\n\n{CLAIM}",
+        [7],
+        f":::{{predict}}\n:::\n\n{CLAIM}\n:::{{predict-end}}\n:::\n\nSo it is.\n",
+    ),
+    "a figure in a closed fold": (
+        chapter.unspoiled,
+        f":::{{predict}}\n:::\n{FIGURE}:::{{predict-end}}\n:::\n\n{{numref}}`f` shows it.\n",
+        [8],
+        f"{{numref}}`g`\n:::{{predict}}\n:::\n{FIGURE}{{numref}}`f`\n:::{{predict-end}}\n:::\n",
     ),
     "terms": (
         chapter.terms,
@@ -157,7 +177,8 @@ TABLE = {
 
 
 def lines(rule, text):
-    page = Page(Path("docs/chapters/page.md"), text)
+    name = "page-deeper" if rule is chapter.deeper_sections else "page"
+    page = Page(Path(f"docs/chapters/{name}.md"), text)
     return sorted(line for line, _ in rule(page, BOOK))
 
 
@@ -165,6 +186,19 @@ def lines(rule, text):
 def test_a_rule_reports_a_bad_page_at_its_line(rule, bad, reported, good):
     assert lines(rule, bad) == reported
     assert good is None or lines(rule, good) == []
+
+
+def test_a_chapter_lists_the_page_below_it_and_does_not_need_it():
+    text = "Text, {eq}`e`.\n\n```{toctree}\n\npage-deeper\n```\n"
+    pages = [
+        Page(Path("page.md"), text),
+        Page(Path("page-deeper.md"), "## A\n\nIs it?\n\n$$\nx\n$$ (e)\n"),
+        Page(Path("other.md"), "None, {eq}`e`.\n"),
+        Page(Path("other-deeper.md"), "## A\n\nIs it?\n"),
+    ]
+    book = Book(BOOK.root, BOOK.settings, pages)
+    found = [[line for line, _ in chapter.deeper(page, book)] for page in pages]
+    assert found == [[1], [], [1], []]
 
 
 SEEDED = [

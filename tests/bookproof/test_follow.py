@@ -26,7 +26,7 @@ def test_pages_follow_others_though_nobody_has_touched_them(built):
     cover = built.html("index")
     assert words(ledger(built)[1][0][0]) == "A sentence ends with a full stop."
     assert chapters(built)["word"].startswith("2 A word Draw a long line.")
-    assert "you can do as you like." in cover
+    assert "you will be able to do as you like." in cover
     assert "The very first pages." in built.html("changes")
     script = built.made("sections.js").read_text("utf-8")
     assert '"couple"' in script

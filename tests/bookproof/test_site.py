@@ -166,7 +166,7 @@ def test_wrong_code_says_so_and_where_and_stands_beside_right(site):
 
 def test_minutes_are_counted(site):
     said = TAGS.sub("", site.html("promise"))
-    assert "1 minutes to read, 1 for more, 5 for the exercises." in said
+    assert "1 minutes to read, 5 for the exercises." in said
 
 
 # -- Claims and the ledger -------------------------------------------------------------
@@ -274,22 +274,32 @@ def test_what_other_pages_lead_to_is_kept_for_them(site):
 # -- A course --------------------------------------------------------------------------
 
 
+def test_the_way_from_chapter_to_chapter_leads_past_what_goes_deeper(site):
+    ways = {
+        page: re.findall(r'<link rel="(next|prev)"[^>]* href="(.*?)"', site.html(page))
+        for page in ("number", "number-deeper", "word")
+    }
+    assert ways["number"] == [("next", "word.html"), ("prev", "index.html")]
+    assert ways["number-deeper"] == [("next", "word.html"), ("prev", "number.html")]
+    assert ("prev", "number.html") in ways["word"]
+
+
 def test_objectives_and_a_syllabus_are_made_of_the_chapters_own_words(site):
     said = re.findall(r"<li><p>After (.*?)</p>", site.html("index"))
     link = '<a class="reference internal" href="promise.html">A promise</a>'
-    assert said == [f"{link} you can halve a number, and double it."]
+    assert said == [f"{link} you will be able to halve a number, and double it."]
     (table,) = lxml.fromstring(site.html("index")).find_class("syllabus")
     rows = [
         [" ".join(" ".join(cell.itertext()).split()) for cell in row]
         for row in table.xpath(".//tr")
     ]
-    assert rows[0][:3] == ["Week", "Read", "Afterwards you can"]
+    assert rows[0][:3] == ["Week", "Read", "You will be able to"]
     assert [row[:2] for row in rows[1:]] == [
         ["1", "1 A number"],
         ["", "2 A word"],
         ["2", "C A promise"],
     ]
-    minutes = "1 to read 1 deeper 5 for exercises"
+    minutes = "1 to read 5 for exercises"
     assert rows[3][2:] == ["Halve a number, and double it.", minutes, "Halve it", "2"]
 
 

@@ -12,7 +12,7 @@ from bookproof.html.edition import list_editions, written
 from bookproof.html.folds import name, wrong_lines
 from bookproof.html.formulas import names, plain
 from bookproof.html.lean import lean, words_of
-from bookproof.html.minutes import deeper, exercises, main, minutes
+from bookproof.html.minutes import exercises, main, minutes
 from bookproof.html.opening import first_sentences
 from bookproof.layers import as_text, read_layers
 from bookproof.listing import caption_of, source_without_docstring
@@ -160,13 +160,13 @@ def test_a_reader_takes_so_many_minutes(part, expected):
     assert minutes([part]) == expected
 
 
-def test_the_main_path_ends_at_the_summary_and_what_is_deeper_has_its_own_minutes():
+def test_the_main_path_ends_at_the_summary():
     task = exercise_node("", nodes.paragraph("", "20 minutes. In 5 minutes."))
-    parts = {"Its idea": 800, "Summary": 2000, "Deeper": 1600, "Where to read on": 1000}
+    parts = {"Its idea": 800, "Summary": 2000, "Further reading": 1000}
     sections = [section(name, prose(count)) for name, count in parts.items()]
     document = nodes.document(None, None)
     document += section("A page", prose(400), *sections, section("Exercises", task))
-    assert (main(document), deeper(document), exercises(document)) == (6, 8, 20)
+    assert (main(document), exercises(document)) == (6, 20)
 
 
 # -- Citations and editions ------------------------------------------------------------

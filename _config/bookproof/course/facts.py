@@ -54,7 +54,7 @@ def needs(doctree: nodes.document) -> Iterator[str]:
     """Yield the pages that a chapter says it builds on."""
     for line in doctree.findall(nodes.paragraph):
         is_in_opening = "opening" in getattr(line.parent, "attributes", {}).get("classes", ())
-        if is_in_opening and line.astext().startswith("You need"):
+        if is_in_opening and line.astext().startswith("Prerequisites"):
             links = line.findall(addnodes.pending_xref)
             yield from (link["reftarget"] for link in links if link["refdomain"] == "doc")
 

@@ -78,7 +78,7 @@ def sheet(app: Sphinx, doc: str, facts: Facts, card: str) -> str:
         opening=pictures(next(page.iter("figure"), None)),
         sections="".join(
             [
-                section("Afterwards you can", wrapped("p", [escape(facts.objectives)])),
+                section("You will be able to", wrapped("p", [escape(facts.objectives)])),
                 section("Predict before you look", wrapped("ol", asked)),
                 section("Words", wrapped("dl", terms(app, doc, page))),
                 section("To look up", card),

@@ -15,9 +15,9 @@ from ..html.places import containers, entry, number, table
 from .facts import Facts, chapters, facts_of
 
 LOGGER = logging.getLogger(__name__)
-HEADS = ("Week", "Read", "Afterwards you can", "Minutes", "Exercises", "Builds on")
+HEADS = ("Week", "Read", "You will be able to", "Minutes", "Exercises", "Builds on")
 WIDTHS = (6, 18, 34, 14, 20, 8)
-SAID = {"main": "to read", "deeper": "deeper", "exercises": "for exercises"}
+SAID = {"main": "to read", "exercises": "for exercises"}
 
 
 class Objectives(SphinxDirective):
@@ -60,7 +60,7 @@ def list_objectives(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         items = []
         for doc in docs:
             facts, title = facts_of(app.env, doc), app.env.titles[doc].astext()
-            promise = nodes.Text(f" you can {facts.objectives if facts else ''}")
+            promise = nodes.Text(f" you will be able to {facts.objectives if facts else ''}")
             after = nodes.Text("After ")
             said = nodes.paragraph("", "", after, link(app, docname, doc, title), promise)
             items.append(nodes.list_item("", said))

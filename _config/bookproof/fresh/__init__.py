@@ -6,10 +6,12 @@ in the cache of jupyter-cache. A page is read again if its text, what it shows, 
 changed: by their contents, never by the times of files.
 """
 
+import sys
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util.parallel import ParallelTasks
 
 from .execution import CORES
 from .freshness import Freshness, check_executed
@@ -22,6 +24,19 @@ def write_side_by_side(app: Sphinx, env: Any) -> None:
     """Let as many processes write pages as there are cores, after one has read them all."""
     if len(env.found_docs) > MANY:
         app.parallel = CORES + 1  # Sphinx counts the one that hands pages over
+
+
+end_tasks = ParallelTasks.terminate
+
+
+def end_tasks_loudly(self: ParallelTasks) -> None:
+    """End the processes that write pages, and raise the error for which they are ended.
+
+    Sphinx drops the error of a page while other pages wait to be written, and the page is missing.
+    """
+    end_tasks(self)
+    if error := sys.exc_info()[1]:
+        raise error
 
 
 def adopt(app: Sphinx, doctree: nodes.document) -> None:
@@ -40,6 +55,7 @@ def setup(app: Sphinx) -> None:
     app.add_config_value("bookproof_outside", [], "", list)
     app.add_config_value("bookproof_libraries", [], "", list)
     app.add_config_value("bookproof_preload", [], "", list)
+    ParallelTasks.terminate = end_tasks_loudly  # type: ignore[method-assign]
     session = Session()
     freshness = Freshness(session)
     app.connect("config-inited", session.begin)

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from .minutes import minutes, parts_of
@@ -98,7 +99,7 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 def begin(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
     """Return the link to the first chapter."""
     docs = (doc for tree in trees for doc in tree["includefiles"])
-    first = next((doc for doc in docs if shown_of(app, doc).is_chapter), None)
+    first = next((doc for doc in docs if shown_of(app.env, doc).is_chapter), None)
     if first is None:
         return ""
     counted = number(app.env, first)
@@ -114,7 +115,7 @@ def chapters(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
 def part(app: Sphinx, here: str, tree: addnodes.toctree) -> str:
     """Return a part of the book: with all that its chapters promise, or a line of links."""
     docs = [doc for doc in tree["includefiles"] if doc in app.env.titles]
-    has_chapters = any(shown_of(app, doc).is_chapter for doc in docs)
+    has_chapters = any(shown_of(app.env, doc).is_chapter for doc in docs)
     kind, write = ("full", chapter) if has_chapters else ("plain", page)
     items = "".join(f'<li data-page="{doc}">{write(app, here, doc)}</li>' for doc in docs)
     heading = f"<h3>{escape(tree['caption'])}</h3>" if tree["caption"] else ""
@@ -122,7 +123,7 @@ def part(app: Sphinx, here: str, tree: addnodes.toctree) -> str:
 
 
 def chapter(app: Sphinx, here: str, doc: str) -> str:
-    shown = shown_of(app, doc)
+    shown = shown_of(app.env, doc)
     takes = f"{shown.minutes} minutes" if shown.minutes else ""
     return (
         f'<span class="number">{number(app.env, doc)}</span>'
@@ -137,8 +138,8 @@ def page(app: Sphinx, here: str, doc: str) -> str:
     return f'<span class="number">{number(app.env, doc)}</span> {link(app, here, doc)}'
 
 
-def shown_of(app: Sphinx, doc: str) -> Shown:
-    return app.env.metadata[doc].get("cover", Shown())
+def shown_of(env: BuildEnvironment, doc: str) -> Shown:
+    return env.metadata[doc].get("cover", Shown())
 
 
 def setup(app: Sphinx) -> None:

@@ -15,7 +15,7 @@ from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 
 LOGGER = logging.getLogger(__name__)
 WORDS = 200  # in a minute
-END, DEEPER = "Summary", "Deeper"
+END = "Summary"
 WORD = re.compile(r"[^\W\d_]{2,}")
 NOT_READ = (nodes.literal_block, nodes.literal, nodes.math, nodes.math_block, nodes.caption)
 FOLDED = ("all", "input")
@@ -23,7 +23,7 @@ BEFORE_FOLDS = 50  # of cells and boxes are made
 
 
 class Minutes(SphinxRole):
-    """Stand for the minutes of a part of the page, ``main``, ``deeper`` or ``exercises``."""
+    """Stand for the minutes of a part of the page, ``main`` or ``exercises``."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         if self.text not in PARTS:
@@ -47,10 +47,6 @@ def main(doctree: nodes.document) -> int:
     return minutes(read)
 
 
-def deeper(doctree: nodes.document) -> int:
-    return minutes([part for part in parts_of(doctree) if title(part) == DEEPER])
-
-
 def exercises(doctree: nodes.document) -> int:
     """Return the sum of the minutes that exercises say, each as its first."""
     kinds = (exercise_node, exercise_enumerable_node)
@@ -59,7 +55,7 @@ def exercises(doctree: nodes.document) -> int:
     return sum(int(minutes[1]) for minutes in said if minutes)
 
 
-PARTS = {"main": main, "deeper": deeper, "exercises": exercises}
+PARTS = {"main": main, "exercises": exercises}
 
 
 def parts_of(doctree: nodes.document) -> list[nodes.Node]:

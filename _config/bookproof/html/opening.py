@@ -7,7 +7,7 @@ from docutils import nodes
 
 from .formulas import prose
 
-LABELS = ("You will", "Afterwards you can", "You need", "Time")
+LABELS = ("You will", "You will be able to", "Prerequisites", "Time")
 LONGEST = 200  # characters; who shows a link cuts what is longer
 
 
@@ -28,7 +28,7 @@ def opening(doctree: nodes.document) -> Opening | None:
     said = by_label(boxes[0])
     time = re.search(r"\d+", said.get("Time", ""))
     promise = first_sentences(f"You will {said.get('You will', '')}")
-    return Opening(promise, said.get("Afterwards you can", ""), int(time[0]) if time else 0)
+    return Opening(promise, said.get("You will be able to", ""), int(time[0]) if time else 0)
 
 
 def by_label(box: nodes.Element) -> dict[str, str]:

@@ -27,13 +27,16 @@ EVERY_PAGE: dict[str, Rule] = {
     "sentence": prose.sentences,
     "decimal": prose.decimals,
     "word": prose.words,
+    "deeper-sections": chapter.deeper_sections,
 }
 EVERY_CHAPTER: dict[str, Rule] = {
     "sections": chapter.sections,
     "opening": chapter.opening,
     "set-up": chapter.set_up,
     "main-path": chapter.main_path_length,
+    "page-length": chapter.page_length,
     "predictions": chapter.predictions,
+    "unspoiled": chapter.unspoiled,
     "quiz": chapter.quiz,
     "exercises": chapter.exercises,
     "listing": chapter.listing,

@@ -15,8 +15,9 @@ IMPORT = re.compile(r"(import|from) \w")
 
 def sizes(page: Page, book: Book) -> Iterator[Finding]:
     """Limit the lines of a cell, imports aside, and their columns."""
-    lines, columns = (book.settings["limits"][key] for key in ("cell_lines", "cell_columns"))
+    limits, columns = book.settings["limits"], book.settings["limits"]["cell_columns"]
     for cell in page.cells:
+        lines = limits["whole_lines" if "whole" in cell.tags else "cell_lines"]
         if (count := sum(not IMPORT.match(line) for line in cell.source)) > lines:
             yield cell.start, f"a cell has at most {lines} lines; got {count}"
         for number, line in cell.body:
@@ -25,14 +26,16 @@ def sizes(page: Page, book: Book) -> Iterator[Finding]:
 
 
 def definitions(page: Page, book: Book) -> Iterator[Finding]:
-    """Define functions and classes in exercises only, unless they are broken on purpose."""
+    """Define functions and classes in exercises only, or whole, or broken on purpose."""
     exercises = page.section("Exercises")
     for cell in page.cells:
         for node in ast.walk(ast.parse(cell.code)):
             if not isinstance(node, ast.FunctionDef | ast.ClassDef) or cell.start in exercises:
                 continue
+            if "whole" in cell.tags:
+                continue
             if not node.name.startswith("broken_"):
-                message = "outside of exercises, only code named broken_ is defined in a cell"
+                message = "a definition is in an exercise, tagged whole, or named broken_"
                 yield cell.start + node.lineno - 1, f"{message}; got {node.name}"
 
 

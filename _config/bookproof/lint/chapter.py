@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from .page import Book, Finding, Page
 
 CAPTION = re.compile(r"^:::\{caption\}.*?^:::$", re.DOTALL | re.MULTILINE)
+WORD = r"[A-Za-z]{2,}"
 NO_WORD = re.compile(r"\$[^$]*\$|\{[\w:-]+\}|`[^`]*`|\]\([^)]*\)")
 LABELS = (
     r"^:label: (?P<label>[\w-]+)",
@@ -19,7 +20,7 @@ TERM = r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`"
 
 def count_words(text: str) -> int:
     """Count the words of a text, without captions, formulas and code."""
-    return len(re.findall(r"[A-Za-z]{2,}", NO_WORD.sub("", CAPTION.sub("", text))))
+    return len(re.findall(WORD, NO_WORD.sub("", CAPTION.sub("", text))))
 
 
 def main_path(page: Page) -> str:
@@ -138,21 +139,57 @@ def listing(page: Page, book: Book) -> Iterator[Finding]:
         yield 1, "a chapter lists code of the package"
 
 
+def page_length(page: Page, book: Book) -> Iterator[Finding]:
+    """Keep the page short, folds included; notes for instructors are not in the readers' edition."""
+    limit = book.settings["limits"]["page_words"]
+    notes = {n for block in page.blocks if block.kind == "instructors" for n, _ in block.body}
+    read = (line for n, line in enumerate(page.prose.splitlines(), 1) if n not in notes)
+    if (count := len(re.findall(WORD, NO_WORD.sub("", "\n".join(read))))) > limit:
+        yield 1, f"a page has at most {limit} words; got {count}"
+
+
 def deeper(page: Page, book: Book) -> Iterator[Finding]:
-    """Let each deeper section answer a question, and nothing above it refer to it."""
-    part, lines = page.section("Deeper"), page.text.splitlines()
-    deep = "\n".join(lines[part.start - 1 :])
-    labels = {m["label"] for kind in LABELS for _, m in page.find(kind, deep)}
-    for line, found in page.find(REFERENCE, "\n".join(lines[: part.start - 1])):
+    """Refer to nothing that only the page below the chapter explains, except to the page."""
+    other = book.deeper_than(page)
+    if other is None:
+        return
+    labels = {m["label"] for kind in LABELS for _, m in other.find(kind)}
+    for line, found in page.find(REFERENCE):
         if found[1] in labels:
-            yield line, f"nothing above Deeper refers to it; got {found[1]}"
-    starts = [n for n, found in page.find(r"^### ") if n in part]
-    if not starts:
-        yield part.start, "Deeper has sections"
+            yield line, f"a chapter does not need what goes deeper; got {found[1]}"
+    if f"\n{other.name}\n" not in page.text:
+        yield 1, f"the table of contents of a chapter lists the page below it; got no {other.name}"
+
+
+def deeper_sections(page: Page, book: Book) -> Iterator[Finding]:
+    """Let each section of a page that goes deeper begin with a question."""
+    starts = [n for n, _ in page.find(r"^## ", page.prose)] if page.is_deeper else []
     for start in starts:
-        first = "\n".join(page.prose.splitlines()[start - 1 : part.stop - 1]).split("\n\n")[:2]
+        first = "\n".join(page.prose.splitlines()[start - 1 :]).split("\n\n")[:2]
         if "?" not in "\n".join(first):
-            yield start, "a deeper section begins with a question"
+            yield start, "a section that goes deeper begins with a question"
+
+
+def unspoiled(page: Page, book: Book) -> Iterator[Finding]:
+    """State no claim right after a prediction, and use no figure outside of its fold."""
+    for fold in page.between("predict"):
+        inside = "\n".join(page.lines[fold.start : fold.stop])
+        figures = set(re.findall(r"^:::\{caption\} ([\w-]+)", inside, re.M))
+        for line, found in page.find(REFERENCE):
+            if found[1] in figures and line not in fold and not _is_hidden(page, line):
+                yield line, f"a figure that the text uses is not in a closed fold; got {found[1]}"
+        after = next((b for b in page.blocks if b.line > fold.stop), None)
+        between = page.lines[fold.stop + 1 : after.line - 1 if after else fold.stop + 1]
+        text = [line for line in between if line.strip()]
+        if after and after.kind == "claim" and len(text) < 2:
+            yield after.line, "no claim follows a prediction directly"
+
+
+def _is_hidden(page: Page, line: int) -> bool:
+    """Return whether a line is in a solution, in an answer or in notes for instructors."""
+    kinds = ("dropdown", "instructors")
+    folds = [range(b.line, b.end + 1) for b in page.blocks if b.kind in kinds]
+    return any(line in fold for fold in (*folds, *page.between("solution")))
 
 
 def terms(page: Page, book: Book) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ FENCE = re.compile(
 )
 OPTION = re.compile(r"^:([\w-]+):\s*(.*)$")
 NOT_PROSE = re.compile(r"code-cell|math|listing|solution-\w+|toctree")
+DEEPER = "-deeper"  # ends the name of a page that goes deeper than its chapter
 HIDDEN = re.compile(r"remove-cell|remove-input|hide-input|hide-cell")
 
 Finding = tuple[int, str]
@@ -70,6 +71,11 @@ class Page:
     @property
     def name(self) -> str:
         return self.path.stem
+
+    @property
+    def is_deeper(self) -> bool:
+        """Whether the page goes deeper than the chapter beside it."""
+        return self.name.endswith(DEEPER)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -140,7 +146,12 @@ class Book:
     def chapters(self) -> list[Page]:
         """The pages that keep the rules of a chapter."""
         others = self.settings["pages"]["not_chapters"]
-        return [p for p in self.pages if p.path.parent.name == "chapters" and p.name not in others]
+        pages = (page for page in self.pages if page.path.parent.name == "chapters")
+        return [page for page in pages if page.name not in others and not page.is_deeper]
+
+    def deeper_than(self, page: Page) -> Page | None:
+        """Return the page that goes deeper than a chapter."""
+        return next((other for other in self.pages if other.name == page.name + DEEPER), None)
 
     @cached_property
     def parts(self) -> dict[str, list[str]]:
