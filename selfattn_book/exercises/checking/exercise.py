@@ -274,7 +274,7 @@ class _Check:
         return alike(*pair, self.exercise.tolerance)
 
     def _results(self, program: Program, case: Case) -> Results | Answer:
-        """Return the results of a program, or the answer that tells why there are none."""
+        """Return the results of a program, or the answer with the reason why there are none."""
         key = id(program), id(case)
         if key not in self.found:
             try:

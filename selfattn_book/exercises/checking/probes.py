@@ -1,7 +1,7 @@
-"""Probes of modules: measurements that come out alike for all right modules, whatever their weights.
+"""Probes of modules: measurements that are the same for all right modules, independent of their weights.
 
-An answer builds modules with weights of its own, so its outputs cannot be compared with those of a
-reference module; what depends on what can be, and so can a count of parameters.
+An answer builds modules with its own weights, so its outputs cannot be compared with those of a
+reference module; dependences can be compared, and numbers of parameters.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ class Modules:
         self.built: dict[tuple[int, int], nn.Module] = {}
 
     def __call__(self, probe: "Probe") -> Tensor:
-        """Return what a probe measures."""
+        """Return the measurement of a probe."""
         return torch.as_tensor(probe.measure(self))
 
     def build(self, d_ff: int = D_FF, seed: int = 3) -> nn.Module:
@@ -174,7 +174,7 @@ def apart(read: Read, source: Callable[[], Tensor], what: str) -> list[Probe]:
 
 
 def padding(read: Read, source: Callable[[], Tensor], what: str, own: bool) -> list[list[Probe]]:
-    """Return probes of what padding holds, and of how much of it there is.
+    """Return probes of the contents and of the length of padding.
 
     Args:
         read: returns the outputs for sources and lengths.
@@ -228,7 +228,7 @@ def padding(read: Read, source: Callable[[], Tensor], what: str, own: bool) -> l
 
 
 def outvoted(read: Read, what: str) -> Probe:
-    """Return the probe whether one point behind many equal ones has little weight, as in a mean."""
+    """Return the probe whether one point after many equal ones has little weight, as in a mean."""
 
     def measure(modules: Modules) -> Tensor:
         one, other = 0.3 * drawn(2, 8, 1, D_MODEL, seed=5)
@@ -238,11 +238,11 @@ def outvoted(read: Read, what: str) -> Probe:
         return (own - theirs).norm() < 0.05 * (alone - theirs).norm().clamp(min=1e-9)
 
     rule = f"an average leaves about 1 in {MANY}"
-    return Probe(measure, f"of one point behind {MANY} equal ones, {what} keeps over 5 %; {rule}")
+    return Probe(measure, f"of one point after {MANY} equal ones, {what} keeps over 5 %; {rule}")
 
 
 def parameters(attentions: int, inputs: Callable[[], Sequence[Tensor]]) -> list[Probe]:
-    """Return probes of all that a module learns.
+    """Return probes of the parameters of a module.
 
     Heads and numbers are counted where the attentions are PyTorch's, whose biases may be left out.
     """

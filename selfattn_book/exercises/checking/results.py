@@ -47,7 +47,7 @@ def copy_of(value: Any) -> Any:
 
 
 def input_after(program: Program) -> Program:
-    """Return the program that returns its first input as it is after a call.
+    """Return the program that returns its first input after a call.
 
     Example:
         >>> input_after(lambda x, n: x.mul_(n))(torch.ones(2), 3)
