@@ -9,7 +9,12 @@ from typing import Any
 from torch import Tensor, nn
 
 from selfattn_book._arguments import check_dropout, check_integer
-from selfattn_book.cache import DecoderCache, KeyValueCache, check_caches
+from selfattn_book.cache import (
+    DecoderCache,
+    KeyValueCache,
+    check_caches,
+    unchanged_if_refused,
+)
 from selfattn_book.feed_forward import FeedForward
 from selfattn_book.multi_head import MultiHeadAttention
 
@@ -181,26 +186,24 @@ class DecoderBlock(nn.Module):
             cache: keys and values of earlier calls; grows, unless the call is refused.
 
         Raises:
-            ValueError: the memory's length differs from that of earlier calls.
+            ValueError: the memory is not that of earlier calls.
         """
-        grown = DecoderCache.empty() if cache is None else cache.copy()
-        x_in = self.self_attention_residual.before(x)
-        context, weights = self.self_attention(
-            x_in, x_in, x_in, target_mask, need_weights=need_weights, cache=grown.target
-        )
-        x = self.self_attention_residual.after(x, context)
+        cache = DecoderCache() if cache is None else cache
+        with unchanged_if_refused([cache.target, cache.memory]):
+            x_in = self.self_attention_residual.before(x)
+            context, weights = self.self_attention(
+                x_in, x_in, x_in, target_mask, need_weights=need_weights, cache=cache.target
+            )
+            x = self.self_attention_residual.after(x, context)
 
-        x_in, new = self.cross_attention_residual.before(x), grown.uncached(memory)
-        context, memory_weights = self.cross_attention(
-            x_in, new, new, memory_mask, need_weights=need_weights, cache=grown.memory
-        )
-        x = self.cross_attention_residual.after(x, context)
+            x_in, new = self.cross_attention_residual.before(x), cache.uncached(memory)
+            context, memory_weights = self.cross_attention(
+                x_in, new, new, memory_mask, need_weights=need_weights, cache=cache.memory
+            )
+            x = self.cross_attention_residual.after(x, context)
 
-        change = self.feed_forward(self.feed_forward_residual.before(x))
-        x = self.feed_forward_residual.after(x, change)
-        if cache is not None:
-            cache.update(grown)  # last: a refused call leaves it unchanged
-        return x, weights, memory_weights
+            change = self.feed_forward(self.feed_forward_residual.before(x))
+            return self.feed_forward_residual.after(x, change), weights, memory_weights
 
 
 class PreNormBlock(nn.Module):
@@ -210,7 +213,7 @@ class PreNormBlock(nn.Module):
        z = y + \operatorname{ff}\big(\operatorname{norm}_2(y)\big)
 
     Its parts are arguments, so that one block serves GPT-2, Llama and this book's own models.
-    It is causal only with a causal mask.
+    It is causal only with a causal mask, or with ``is_causal=True``.
 
     Args:
         attention: module called like :class:`~selfattn_book.multi_head.MultiHeadAttention`.
@@ -253,15 +256,18 @@ class PreNormBlock(nn.Module):
         x: Tensor,
         mask: Tensor | None = None,
         *,
+        is_causal: bool = False,
         need_weights: bool = True,
         cache: KeyValueCache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Return the states ``(B, T, D)`` and the weights ``(B, H, T, S)``.
 
-        The mask, ``need_weights`` and the cache are passed to the attention.
+        The other arguments are passed to the attention.
         """
         y = self.attention_norm(x)
-        context, weights = self.attention(y, y, y, mask, need_weights=need_weights, cache=cache)
+        context, weights = self.attention(
+            y, y, y, mask, is_causal=is_causal, need_weights=need_weights, cache=cache
+        )
         x = x + self.dropout(context)
 
         change = self.feed_forward(self.feed_forward_norm(x))
@@ -365,17 +371,15 @@ class DecoderStack(nn.Module):
         The arguments are those of :meth:`DecoderBlock.forward`, with one cache for each block; all
         caches grow, unless the call is refused.
         """
-        if caches is None:
-            caches = [DecoderCache.empty() for _ in self.blocks]
+        caches = [DecoderCache() for _ in self.blocks] if caches is None else caches
         check_caches(caches, len(self.blocks))
-        grown = [cache.copy() for cache in caches]
         weights, memory_weights = [], []
         masks = target_mask, memory_mask
-        for block, cache in zip(self.blocks, grown, strict=True):
-            x, own, across = block(x, memory, *masks, need_weights=need_weights, cache=cache)
-            weights.append(own)
-            memory_weights.append(across)
-        x = self.norm(x)
-        for cache, new in zip(caches, grown, strict=True):
-            cache.update(new)  # last: a refused call leaves all caches unchanged
-        return x, weights, memory_weights
+        with unchanged_if_refused(
+            part for cache in caches for part in (cache.target, cache.memory)
+        ):
+            for block, cache in zip(self.blocks, caches, strict=True):
+                x, own, across = block(x, memory, *masks, need_weights=need_weights, cache=cache)
+                weights.append(own)
+                memory_weights.append(across)
+            return self.norm(x), weights, memory_weights

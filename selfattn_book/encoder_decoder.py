@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from selfattn_book._arguments import check_integer
-from selfattn_book.cache import DecoderCache
+from selfattn_book.cache import DecoderCache, unchanged_if_refused
 from selfattn_book.masks import causal_mask
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.positions import PositionalEncoding
@@ -139,19 +139,17 @@ class Decoder(nn.Module):
             memory_mask: boolean, as in :meth:`forward`.
 
         Raises:
-            ValueError: ``newest`` is not one position, or the memory's length has changed.
+            ValueError: ``newest`` is not one position, or the memory has changed.
         """
         _check_step(newest)
-        grown = cache.copy()
-        x = self.place(newest, start=len(grown.target))
-        states, _ = self.self_attention(x, x, x, need_weights=False, cache=grown.target)
-        new = grown.uncached(memory)  # all of it at the first step
-        context, _ = self.cross_attention(
-            states, new, new, memory_mask, need_weights=False, cache=grown.memory
-        )
-        output = self.feed_forward(context)
-        cache.update(grown)  # last: a refused step leaves it unchanged
-        return output
+        x = self.place(newest, start=len(cache.target))
+        with unchanged_if_refused([cache.target, cache.memory]):
+            states, _ = self.self_attention(x, x, x, need_weights=False, cache=cache.target)
+            new = cache.uncached(memory)  # all of it at the first step
+            context, _ = self.cross_attention(
+                states, new, new, memory_mask, need_weights=False, cache=cache.memory
+            )
+            return self.feed_forward(context)
 
 
 class EncoderDecoder(nn.Module):
@@ -247,7 +245,7 @@ class EncoderDecoder(nn.Module):
     def _predict_cached(
         self, newest: Tensor, memory: Tensor, length: int, mask: Tensor | None
     ) -> Tensor:
-        cache, points = DecoderCache.empty(), []
+        cache, points = DecoderCache(), []
         for _ in range(length):
             newest = self.decoder.step(newest, memory, cache, mask)
             points.append(newest)

@@ -17,6 +17,7 @@ from selfattn_book._arguments import (
 )
 from selfattn_book.attention import attention_weights
 from selfattn_book.cache import KeyValueCache
+from selfattn_book.masks import causal_mask
 from selfattn_book.rotary import check_base, rotate
 
 
@@ -95,6 +96,7 @@ class MultiHeadAttention(nn.Module):
         value: Tensor,
         mask: Tensor | None = None,
         *,
+        is_causal: bool = False,
         need_weights: bool = True,
         cache: KeyValueCache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
@@ -105,6 +107,8 @@ class MultiHeadAttention(nn.Module):
             key: ``(B, S, d_input)``.
             value: ``(B, S, d_input)``.
             mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, S)``.
+            is_causal: apply the causal mask as well; without weights, mask and cache, it is part of
+                the fused kernel and takes no memory.
             need_weights: return the weights; without them PyTorch chooses a fused kernel.
             cache: keys and values of earlier calls, which come before those of this call; these
                 are added to it. ``S`` then counts all of them.
@@ -129,14 +133,16 @@ class MultiHeadAttention(nn.Module):
             key, value = cache.concat(key, value)  # those of earlier calls first
         dropout = self.dropout if self.training else 0.0
         if need_weights:
+            mask = _with_causal(mask, query, key) if is_causal else mask
             weights = attention_weights(query, self._repeat_heads(key), mask)  # (B, H, T, S)
             context = F.dropout(weights, dropout) @ self._repeat_heads(value)  # (B, H, T, d)
         else:
-            weights, context = None, _fused(query, key, value, mask, dropout)
+            weights = None
+            context = _fused(query, key, value, mask, dropout=dropout, is_causal=is_causal)
         merged = context.transpose(1, 2).flatten(2)  # (B, T, H * d)
         output = self.project_output(merged)  # (B, T, D)
         if cache is not None:
-            cache.store(key, value)  # last: a refused call leaves it unchanged
+            cache.length = key.size(2)  # last: a refused call leaves it unchanged
         return output, weights
 
     def _split_heads(self, x: Tensor) -> Tensor:
@@ -175,15 +181,36 @@ class MultiHeadAttention(nn.Module):
         return settings
 
 
+def _with_causal(mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor:
+    """Return the causal mask of all queries and keys, combined with a mask."""
+    causal = causal_mask(query.size(2), key.size(2), device=query.device)
+    if mask is None:
+        return causal
+    check_mask(mask, (*query.shape[:-1], key.size(2)), query.device)
+    return causal & mask
+
+
 def _fused(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    *,
+    dropout: float,
+    is_causal: bool,
 ) -> Tensor:
     """Return attention's output by PyTorch's fused kernel, which forms no weights."""
+    # PyTorch aligns the first query with the first key, and takes no mask beside `is_causal`.
+    if is_causal and (mask is not None or query.size(2) != key.size(2)):
+        is_newest = mask is None and query.size(2) == 1  # and may attend to every key
+        mask, is_causal = None if is_newest else _with_causal(mask, query, key), False
     if mask is not None:
         check_mask(mask, (*query.shape[:-1], key.size(-2)), query.device)
         mask = torch.atleast_2d(mask)  # the kernel requires two axes
     grouped = query.size(1) != key.size(1)
-    return F.scaled_dot_product_attention(query, key, value, mask, dropout, enable_gqa=grouped)
+    return F.scaled_dot_product_attention(
+        query, key, value, mask, dropout, is_causal=is_causal, enable_gqa=grouped
+    )
 
 
 def _rotated(

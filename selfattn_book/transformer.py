@@ -164,7 +164,7 @@ class Transformer(nn.Module):
         length = check_integer("length", length, least=1)
         self._check_tokens(start, end)
         memory = self.encode(source, source_mask)
-        caches = [DecoderCache.empty() for _ in self.decoder.blocks] if cached else None
+        caches = [DecoderCache() for _ in self.decoder.blocks] if cached else None
         target = torch.full_like(source[:, :1], start)
         has_ended = torch.zeros_like(target[:, 0], dtype=torch.bool)
         for _ in range(length):
