@@ -132,7 +132,7 @@ def called_once(vectors: Function) -> Answer:
 def asks(name: str) -> list[Asked]:
     """Return what is asked."""
     right, wrong = read_out(READ[name]), mistakes(name)
-    page = "encoder.html#sources-of-different-lengths"
+    page = "encoder.html#sources-of-different-lengths-the-padding-mask"
     cases: Sequence[tuple[str, list[Case], int]] = [
         ("sources of one length", [(encoder(1), sources(1, 4, 4))], 1),
         ("sources of different lengths", [(encoder(1), sources(2, 5, 2, 3))], 3),
