@@ -184,8 +184,14 @@ NETWORK = feed_forward.networks(
     lambda modules, **build: states(modules, points((8, 5)), **build),
 )
 PAGE = "encoder.html"
-ENCODER, BY_HAND = f"{PAGE}#the-encoder", f"{PAGE}#two-inputs-by-hand"
-LENGTHS_DIFFER, NO_ORDER = f"{PAGE}#sources-of-different-lengths", f"{PAGE}#which-corner-came-first"
+ENCODER, BY_HAND = (
+    f"{PAGE}#the-encoder-attention-then-a-feed-forward-network",
+    f"{PAGE}#self-attention-with-two-inputs-by-hand",
+)
+LENGTHS_DIFFER, NO_ORDER = (
+    f"{PAGE}#sources-of-different-lengths-the-padding-mask",
+    f"{PAGE}#order-which-corner-came-first",
+)
 EXERCISES = [
     Exercise(
         "OwnEncoder",

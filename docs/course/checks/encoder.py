@@ -15,7 +15,7 @@ from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.masks import padding_mask
 
 Read = Callable[[Tensor, Tensor], Tensor]
-SECTION = "encoder.html#sources-of-different-lengths"
+SECTION = "encoder.html#sources-of-different-lengths-the-padding-mask"
 
 
 class Counted(nn.Module):
