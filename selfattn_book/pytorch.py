@@ -1,7 +1,4 @@
-"""Weights copied to and from PyTorch's modules, to compare both implementations.
-
-A copy uses no random numbers.
-"""
+"""Weights copied to and from PyTorch's modules, to compare both implementations."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""Stacks of blocks copied to and from PyTorch's Transformer, to compare both implementations.
-
-A copy uses no random numbers.
-"""
+"""Stacks of blocks copied to and from PyTorch's Transformer, to compare both implementations."""
 
 from copy import deepcopy
 from typing import Any, cast
