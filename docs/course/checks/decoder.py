@@ -119,7 +119,7 @@ def _twice(first: Tensor, target: Tensor) -> Tensor:
 def asks(start: list[float], average: str) -> list[Asked]:
     """Return what is asked of a loss."""
     right, wrong = loss(start, average), mistakes(start, average)
-    fed = "decoder.html#what-is-fed-what-is-asked-for"
+    fed = "decoder.html#decoder-input-and-target"
     asked: list[tuple[str, list[Case], str, int]] = [
         (
             "it is fed the points before, and the start",
@@ -130,19 +130,19 @@ def asks(start: list[float], average: str) -> list[Asked]:
         (
             "it hides the future",
             [case(attending, 2, 5, 5), case(attending, 3, 4)],
-            "decoder.html#cheating",
+            "decoder.html#the-causal-mask-no-looking-ahead",
             2,
         ),
         (
             "it leaves padding out",
             [case(silent, 4, 4, 2, 1)],
-            "decoder.html#what-if-the-sources-have-different-lengths",
+            "decoder-deeper.html#padding-in-the-source",
             2,
         ),
         (
             "all of that together",
             [case(attending, 5, 2, 6, 3), case(repeating, 6, 5, 1)],
-            "decoder.html#what-depends-on-what",
+            "decoder.html#dependencies-which-inputs-reach-an-output",
             2,
         ),
     ]
