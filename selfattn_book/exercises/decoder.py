@@ -335,9 +335,9 @@ NETWORK = feed_forward.networks(
     lambda modules, **build: outputs(modules, target(), memory(), **build),
 )
 PAGE = "decoder.html"
-DECODER, CHEATING = f"{PAGE}#the-decoder", f"{PAGE}#cheating"
-DEPENDS = f"{PAGE}#what-depends-on-what"
-LENGTHS_DIFFER = f"{PAGE}#what-if-the-sources-have-different-lengths"
+DECODER, CHEATING = f"{PAGE}#the-decoder", f"{PAGE}#the-causal-mask-no-looking-ahead"
+DEPENDS = f"{PAGE}#dependencies-which-inputs-reach-an-output"
+LENGTHS_DIFFER = "decoder-deeper.html#padding-in-the-source"
 EXERCISES = [
     Exercise(
         "OwnDecoder",

@@ -14,9 +14,15 @@ from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.masks import causal_mask
 
-INPUT, AHEAD = "decoder.html#what-is-fed-what-is-asked-for", "decoder.html#cheating"
-LENGTHS = "decoder.html#what-if-the-sources-have-different-lengths"
-DEPENDS, DECODER = "decoder.html#what-depends-on-what", "decoder.html#the-decoder"
+INPUT, AHEAD = (
+    "decoder.html#decoder-input-and-target",
+    "decoder.html#the-causal-mask-no-looking-ahead",
+)
+LENGTHS = "decoder-deeper.html#padding-in-the-source"
+DEPENDS, DECODER = (
+    "decoder.html#dependencies-which-inputs-reach-an-output",
+    "decoder.html#the-decoder",
+)
 
 
 def attending(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
