@@ -70,7 +70,7 @@ def book(session: nox.Session) -> None:
     """Build the site strictly: run what has changed, check every reference.
 
     With `-- --fresh`, nothing that an earlier build has kept is used. With `-- --edition students`,
-    the book has no solutions, and with `-- --edition instructors` it has notes for who teaches it.
+    the book has no solutions, and with `-- --edition instructors` it has notes for instructors.
     """
     words, site = list(session.posargs), SITE
     if "--fresh" in words:
@@ -112,10 +112,10 @@ def serve(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests, with the doctests of package and docs, several at once.
+    """Run the tests and the doctests of package and docs in parallel.
 
-    Those of the browser are in the session `browser`. With `-- --weekly`, run those that are left to
-    once a week: they start processes, or ask in breadth what is asked here once.
+    Browser tests are in the session `browser`. With `-- --weekly`, run the tests that are left to
+    once a week: they start processes, or repeat in breadth what is tested here once.
     """
     words, which = list(session.posargs), "not weekly"
     if "--weekly" in words:
@@ -137,7 +137,7 @@ def module(session: nox.Session) -> None:
 
 
 def files_of_module(session: nox.Session, name: str) -> list[Path]:
-    """Return a module's own file and that of its tests, in whichever room they are."""
+    """Return a module's own file and that of its tests, in any folder."""
     places = [f"selfattn_book/**/{name}.py", f"tests/**/test_{name}*.py"]
     found = [file.relative_to(ROOT) for place in places for file in ROOT.glob(place)]
     if not found:
@@ -178,7 +178,7 @@ def browser(session: nox.Session) -> None:
 
 @nox.session
 def linkcheck(session: nox.Session) -> None:
-    """Follow every link of the book to elsewhere, and name those that are broken (minutes)."""
+    """Follow every external link of the book, and report the broken ones (minutes)."""
     folders = ["-d", "_build/links-doctrees", "docs", "_build/links"]
     run(
         session,
@@ -227,7 +227,7 @@ def figures(session: nox.Session) -> None:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """Make all that an edition hands out, in `_build/release`, then tag it and push the tag.
+    """Build the files of an edition in `_build/release`, then tag it and push the tag.
 
     With `-- --dry-run`, do all but the last: nothing leaves this machine.
     """
@@ -263,18 +263,18 @@ def why(session: nox.Session) -> None:
 
 @nox.session
 def portability(session: nox.Session) -> None:
-    """Verify pages and run tests as other machines compute, and print what differs (an hour).
+    """Verify pages and run tests in the arithmetic of other machines, and print what differs (an hour).
 
-    With `-- --quick`, two machines are asked about what takes seconds (minutes).
+    With `-- --quick`, two machines run the pages and tests that take seconds (minutes).
     """
     run(session, "python", "tests/portability.py", *session.posargs)
 
 
 @nox.session
 def reseed(session: nox.Session) -> None:
-    """Verify all pages with every seed moved, and keep which checks held (half an hour).
+    """Verify all pages with every seed shifted, and keep which checks held (half an hour).
 
-    With `-- 6000 7000`, the seeds are moved by these numbers.
+    With `-- 6000 7000`, the seeds are shifted by these numbers.
     """
     record = ROOT / "_config" / "reseeded.json"
     for first in session.posargs or ["1000", "2000", "3000", "4000", "5000"]:
@@ -286,19 +286,19 @@ def reseed(session: nox.Session) -> None:
 
 @nox.session
 def mutate(session: nox.Session) -> None:
-    """Change the package in small ways, and see which changes nobody notices (hours)."""
+    """Change the package in small ways, and report the changes that no test notices (hours)."""
     run(session, "python", "tests/mutate.py", *session.posargs)
 
 
 @nox.session
 def retrain(session: nox.Session) -> None:
-    """Train the model that writes once more, as in `-- --seed 3`, and compare it (ten minutes)."""
+    """Train the language model again, as in `-- --seed 3`, and compare it (ten minutes)."""
     run(session, "python", "tests/retrain.py", *session.posargs)
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Time the book's code beside other code, in turns, and compare with the targets (minutes)."""
+    """Time the code of the book beside other implementations, and compare with the targets (minutes)."""
     run(session, "python", "-m", "benchmarks", *session.posargs)
 
 

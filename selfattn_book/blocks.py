@@ -9,7 +9,12 @@ from typing import Any
 from torch import Tensor, nn
 
 from selfattn_book._arguments import check_dropout, check_integer
-from selfattn_book.cache import DecoderCache, KeyValueCache, check_caches
+from selfattn_book.cache import (
+    DecoderCache,
+    KeyValueCache,
+    check_caches,
+    unchanged_if_refused,
+)
 from selfattn_book.feed_forward import FeedForward
 from selfattn_book.multi_head import MultiHeadAttention
 
@@ -62,7 +67,7 @@ class EncoderBlock(nn.Module):
         num_heads: number of heads.
         d_ff: hidden dimension of the feed-forward network; ``4 * d_model`` by default.
         norm_first: pre-norm; otherwise post-norm, as in 2017.
-        d_head: dimension of one head; ``d_model // num_heads`` (narrow heads) by default.
+        d_head: dimension of one head; ``d_model // num_heads`` by default.
         attention_bias: add biases in the projections of the attention.
         dropout: dropout probability of attention weights, hidden units and sublayer outputs.
 
@@ -70,8 +75,7 @@ class EncoderBlock(nn.Module):
         TypeError, ValueError: a size is not an integer, or an argument is out of range.
 
     Source:
-        :cite:t:`vaswani2017attention`, section 3.1; wide heads without bias are those of a
-        course's notebook after :cite:t:`bloem2019transformers`.
+        :cite:t:`vaswani2017attention`, section 3.1; example, :cite:t:`bloem2019transformers`.
 
     Example:
         >>> import torch
@@ -105,10 +109,7 @@ class EncoderBlock(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor | None = None, *, need_weights: bool = True
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the states ``(B, T, D)`` and the weights ``(B, H, T, T)``.
-
-        The input is ``(B, T, D)``; the mask and ``need_weights`` are passed to the attention.
-        """
+        """Return the states ``(B, T, D)`` and the weights ``(B, H, T, T)``."""
         x_in = self.attention_residual.before(x)
         context, weights = self.attention(x_in, x_in, x_in, mask, need_weights=need_weights)
         x = self.attention_residual.after(x, context)
@@ -174,33 +175,27 @@ class DecoderBlock(nn.Module):
         Args:
             x: ``(B, T, D)``, the target so far; with a cache, its new positions only.
             memory: ``(B, S, D)``, the encoder's output.
-            target_mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, T)``;
-                with a cache, its columns are all positions so far.
+            target_mask: boolean, ``True`` = may attend; its columns are all positions so far.
             memory_mask: boolean, broadcastable to ``(B, H, T, S)``.
             need_weights: return the weights; without them PyTorch chooses a fused kernel.
-            cache: keys and values of earlier calls; grows, unless the call is refused.
-
-        Raises:
-            ValueError: the memory's length differs from that of earlier calls.
+            cache: keys and values of earlier calls with this memory; grows, unless refused.
         """
-        grown = DecoderCache.empty() if cache is None else cache.copy()
-        x_in = self.self_attention_residual.before(x)
-        context, weights = self.self_attention(
-            x_in, x_in, x_in, target_mask, need_weights=need_weights, cache=grown.target
-        )
-        x = self.self_attention_residual.after(x, context)
+        cache = DecoderCache() if cache is None else cache
+        with unchanged_if_refused([cache.target, cache.memory]):
+            x_in = self.self_attention_residual.before(x)
+            context, weights = self.self_attention(
+                x_in, x_in, x_in, target_mask, need_weights=need_weights, cache=cache.target
+            )
+            x = self.self_attention_residual.after(x, context)
 
-        x_in, new = self.cross_attention_residual.before(x), grown.uncached(memory)
-        context, memory_weights = self.cross_attention(
-            x_in, new, new, memory_mask, need_weights=need_weights, cache=grown.memory
-        )
-        x = self.cross_attention_residual.after(x, context)
+            x_in, new = self.cross_attention_residual.before(x), cache.uncached(memory)
+            context, memory_weights = self.cross_attention(
+                x_in, new, new, memory_mask, need_weights=need_weights, cache=cache.memory
+            )
+            x = self.cross_attention_residual.after(x, context)
 
-        change = self.feed_forward(self.feed_forward_residual.before(x))
-        x = self.feed_forward_residual.after(x, change)
-        if cache is not None:
-            cache.update(grown)  # last: a refused call leaves it unchanged
-        return x, weights, memory_weights
+            change = self.feed_forward(self.feed_forward_residual.before(x))
+            return self.feed_forward_residual.after(x, change), weights, memory_weights
 
 
 class PreNormBlock(nn.Module):
@@ -210,16 +205,13 @@ class PreNormBlock(nn.Module):
        z = y + \operatorname{ff}\big(\operatorname{norm}_2(y)\big)
 
     Its parts are arguments, so that one block serves GPT-2, Llama and this book's own models.
-    It is causal only with a causal mask.
+    It is causal only with a causal mask, or with ``is_causal=True``.
 
     Args:
         attention: module called like :class:`~selfattn_book.multi_head.MultiHeadAttention`.
         feed_forward: module from ``(B, T, D)`` to ``(B, T, D)``, applied to each position.
         norms: the norm before the attention and the norm before the feed-forward network.
         dropout: dropout probability of each sublayer's output.
-
-    Raises:
-        ValueError: there are not two norms, or ``dropout`` is not between 0 and 1.
 
     Source:
         :cite:t:`radford2019language`, section 2.3.
@@ -253,15 +245,15 @@ class PreNormBlock(nn.Module):
         x: Tensor,
         mask: Tensor | None = None,
         *,
+        is_causal: bool = False,
         need_weights: bool = True,
         cache: KeyValueCache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the states ``(B, T, D)`` and the weights ``(B, H, T, S)``.
-
-        The mask, ``need_weights`` and the cache are passed to the attention.
-        """
+        """Return the states ``(B, T, D)`` and the weights; the options are the attention's."""
         y = self.attention_norm(x)
-        context, weights = self.attention(y, y, y, mask, need_weights=need_weights, cache=cache)
+        context, weights = self.attention(
+            y, y, y, mask, is_causal=is_causal, need_weights=need_weights, cache=cache
+        )
         x = x + self.dropout(context)
 
         change = self.feed_forward(self.feed_forward_norm(x))
@@ -279,8 +271,7 @@ class EncoderStack(nn.Module):
         options: further arguments of each :class:`EncoderBlock`.
 
     Source:
-        :cite:t:`vaswani2017attention`, section 3.1; the final LayerNorm,
-        :cite:t:`xiong2020layer`.
+        :cite:t:`vaswani2017attention`, section 3.1; final LayerNorm, :cite:t:`xiong2020layer`.
 
     Example:
         >>> import torch
@@ -309,10 +300,7 @@ class EncoderStack(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor | None = None, *, need_weights: bool = True
     ) -> tuple[Tensor, list[Tensor | None]]:
-        """Return the states ``(B, T, D)`` and the weights ``(B, H, T, T)`` of each block.
-
-        The arguments are those of :meth:`EncoderBlock.forward`.
-        """
+        """Return the states ``(B, T, D)`` and the weights ``(B, H, T, T)`` of each block."""
         weights = []
         for block in self.blocks:
             x, own = block(x, mask, need_weights=need_weights)
@@ -365,17 +353,15 @@ class DecoderStack(nn.Module):
         The arguments are those of :meth:`DecoderBlock.forward`, with one cache for each block; all
         caches grow, unless the call is refused.
         """
-        if caches is None:
-            caches = [DecoderCache.empty() for _ in self.blocks]
+        caches = [DecoderCache() for _ in self.blocks] if caches is None else caches
         check_caches(caches, len(self.blocks))
-        grown = [cache.copy() for cache in caches]
         weights, memory_weights = [], []
         masks = target_mask, memory_mask
-        for block, cache in zip(self.blocks, grown, strict=True):
-            x, own, across = block(x, memory, *masks, need_weights=need_weights, cache=cache)
-            weights.append(own)
-            memory_weights.append(across)
-        x = self.norm(x)
-        for cache, new in zip(caches, grown, strict=True):
-            cache.update(new)  # last: a refused call leaves all caches unchanged
-        return x, weights, memory_weights
+        with unchanged_if_refused(
+            part for cache in caches for part in (cache.target, cache.memory)
+        ):
+            for block, cache in zip(self.blocks, caches, strict=True):
+                x, own, across = block(x, memory, *masks, need_weights=need_weights, cache=cache)
+                weights.append(own)
+                memory_weights.append(across)
+            return self.norm(x), weights, memory_weights

@@ -3,9 +3,8 @@
 Shape letters: ``B`` batch, ``S`` key length, ``H`` heads of keys and values, ``D`` dimension.
 """
 
-from collections.abc import Sequence
-from copy import copy
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -14,45 +13,63 @@ from torch import Tensor
 class KeyValueCache:
     """Store the keys and values of all positions so far, so that each is computed once.
 
-    The caller creates it and passes it to the attention at every step.
+    Each attention module and each sequence needs its own: the cache refuses another batch size,
+    dtype or head size, but not a second module of equal sizes. A smaller ``length`` discards the
+    last positions.
 
     Example:
         >>> cache = KeyValueCache()
         >>> for step in range(3):
         ...     keys, values = cache.concat(torch.zeros(5, 2, 1, 4), torch.ones(5, 2, 1, 4))
-        ...     cache.store(keys, values)
-        >>> len(cache), keys.shape, values.shape   # (B, H, S, D)
+        ...     cache.length = keys.size(2)
+        >>> len(cache), cache.keys.shape, cache.values.shape   # (B, H, S, D)
         (3, torch.Size([5, 2, 3, 4]), torch.Size([5, 2, 3, 4]))
     """
 
     def __init__(self) -> None:
-        self.keys: Tensor | None = None
-        self.values: Tensor | None = None
+        self.length = 0
+        self.buffers: tuple[Tensor, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of cached positions."""
-        return 0 if self.keys is None else self.keys.size(2)
+        return self.length
+
+    def __copy__(self) -> "KeyValueCache":
+        """Return a copy that grows independently."""
+        other = KeyValueCache()
+        other.length, other.buffers = self.length, tuple(x.clone() for x in self.buffers)
+        return other
+
+    @property
+    def keys(self) -> Tensor:
+        """The cached keys, ``(B, H, S, D)``."""
+        return self.buffers[0][:, :, : self.length]
+
+    @property
+    def values(self) -> Tensor:
+        """The cached values, ``(B, H, S, D)``."""
+        return self.buffers[1][:, :, : self.length]
 
     def concat(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the cached keys and values followed by new ones, ``(B, H, S, D)``; store nothing.
+        """Return the cached keys and values followed by new ones, ``(B, H, S, D)``.
+
+        The new ones count as cached only when the caller has increased ``length``.
 
         Raises:
-            TypeError: the dtype is not the cache's.
-            ValueError: the shape does not continue the cache's, or the device is not the cache's.
+            TypeError, ValueError: the new ones have another dtype, device, batch or head size.
         """
-        if self.keys is None or self.values is None:
+        start, end = self.length, self.length + keys.size(2)
+        if start == 0:
+            self.buffers = keys, values
             return keys, values
         _check_continues("keys", keys, self.keys)
         _check_continues("values", values, self.values)
-        keys = torch.cat([self.keys, keys], dim=2)
-        return keys, torch.cat([self.values, values], dim=2)
-
-    def store(self, keys: Tensor | None, values: Tensor | None) -> None:
-        """Replace the cached keys and values."""
-        self.keys, self.values = keys, values
+        old_keys, old_values = self.buffers
+        self.buffers = _extended(old_keys, start, keys), _extended(old_values, start, values)
+        return self.buffers[0][:, :, :end], self.buffers[1][:, :, :end]
 
 
-class DecoderCache(NamedTuple):
+class DecoderCache:
     """The KV caches of a decoder, or of one block of it.
 
     Attributes:
@@ -60,41 +77,41 @@ class DecoderCache(NamedTuple):
         memory: keys and values of the memory, for the cross-attention.
 
     Example:
-        >>> cache, memory = DecoderCache.empty(), torch.ones(5, 7, 4)
-        >>> other = cache.copy()
-        >>> other.memory.store(torch.ones(5, 2, 7, 2), torch.ones(5, 2, 7, 2))
-        >>> cache.uncached(memory).shape, other.uncached(memory).shape
+        >>> cache, memory = DecoderCache(), torch.ones(5, 7, 4)
+        >>> new = cache.uncached(memory)
+        >>> keys, values = cache.memory.concat(torch.ones(5, 2, 7, 2), torch.ones(5, 2, 7, 2))
+        >>> cache.memory.length = 7
+        >>> new.shape, cache.uncached(memory).shape
         (torch.Size([5, 7, 4]), torch.Size([5, 0, 4]))
     """
 
-    target: KeyValueCache
-    memory: KeyValueCache
-
-    @classmethod
-    def empty(cls) -> "DecoderCache":
-        """Return a cache without any position."""
-        return cls(KeyValueCache(), KeyValueCache())
-
-    def copy(self) -> "DecoderCache":
-        """Return a copy that grows independently; the tensors are shared, not copied."""
-        return DecoderCache(copy(self.target), copy(self.memory))
-
-    def update(self, other: "DecoderCache") -> None:
-        """Replace the cached keys and values by those of another cache."""
-        self.target.store(other.target.keys, other.target.values)
-        self.memory.store(other.memory.keys, other.memory.values)
+    def __init__(self) -> None:
+        self.target, self.memory = KeyValueCache(), KeyValueCache()
+        self._states: Tensor | None = None  # of the memory, to notice a different one
 
     def uncached(self, memory: Tensor) -> Tensor:
-        """Return the memory ``(B, S, D)`` at the first step, and none of its states afterwards.
+        """Return the memory ``(B, S, D)`` at the first step, and none of its states afterwards."""
+        if not self.memory:
+            self._states = memory
+            return memory
+        known = self._states
+        if known is not None and memory is not known and not memory.equal(known):
+            rule = f"memory must be that of the steps before, {tuple(known.shape)}"
+            got = "other states" if memory.shape == known.shape else tuple(memory.shape)
+            raise ValueError(f"{rule}; got {got}")
+        return memory[:, :0]
 
-        Raises:
-            ValueError: the memory's length differs from that of earlier steps.
-        """
-        known = len(self.memory)
-        if known and (memory.ndim != 3 or memory.size(1) != known):
-            rule = f"memory must be of length {known}, as at the steps before"
-            raise ValueError(f"{rule}; got {tuple(memory.shape)}")
-        return memory[:, known:]
+
+@contextmanager
+def unchanged_if_refused(caches: Iterable[KeyValueCache]) -> Iterator[None]:
+    """Restore the lengths of all caches if the calls in the ``with`` block raise an error."""
+    lengths = [(cache, cache.length) for cache in caches]
+    try:
+        yield
+    except BaseException:
+        for cache, length in lengths:
+            cache.length = length
+        raise
 
 
 def check_caches(caches: Sequence[object], blocks: int) -> None:
@@ -106,6 +123,20 @@ def check_caches(caches: Sequence[object], blocks: int) -> None:
     if distinct < blocks:
         rule = "each block must have a cache of its own"
         raise ValueError(f"{rule}; got {distinct} for {blocks} blocks")
+
+
+def _extended(buffer: Tensor, start: int, new: Tensor) -> Tensor:
+    """Return a buffer that holds new states from ``start`` on; it doubles in size when it is full."""
+    # Autograd needs every version of a tensor: with gradients, all states are copied.
+    end = start + new.size(2)
+    has_gradient = torch.is_grad_enabled() and (new.requires_grad or buffer.requires_grad)
+    if has_gradient or buffer.is_inference() != new.is_inference():
+        return torch.cat([buffer[:, :, :start], new], dim=2)
+    if end > buffer.size(2):
+        spare = new.new_empty(*new.shape[:2], end, new.size(3))
+        buffer = torch.cat([buffer[:, :, :start], spare], dim=2)
+    buffer[:, :, start:end] = new
+    return buffer
 
 
 def _check_continues(name: str, new: Tensor, cached: Tensor) -> None:

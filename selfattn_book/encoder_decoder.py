@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from selfattn_book._arguments import check_integer
-from selfattn_book.cache import DecoderCache
+from selfattn_book.cache import DecoderCache, unchanged_if_refused
 from selfattn_book.masks import causal_mask
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.positions import PositionalEncoding
@@ -58,10 +58,7 @@ class Encoder(nn.Module):
     def forward(
         self, source: Tensor, source_mask: Tensor | None = None, *, need_weights: bool = True
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the states ``(B, S, D)`` and the weights ``(B, H, S, S)``.
-
-        The source is ``(B, S, d_input)``; mask and ``need_weights`` are passed to the attention.
-        """
+        """Return the states ``(B, S, D)`` and the weights ``(B, H, S, S)``."""
         x = self.place(source)
         context, weights = self.attention(x, x, x, source_mask, need_weights=need_weights)
         return self.feed_forward(context), weights
@@ -137,21 +134,16 @@ class Decoder(nn.Module):
             memory: ``(B, S, d_model)``, the same at every step.
             cache: empty at the first step; grows, unless the step is refused.
             memory_mask: boolean, as in :meth:`forward`.
-
-        Raises:
-            ValueError: ``newest`` is not one position, or the memory's length has changed.
         """
         _check_step(newest)
-        grown = cache.copy()
-        x = self.place(newest, start=len(grown.target))
-        states, _ = self.self_attention(x, x, x, need_weights=False, cache=grown.target)
-        new = grown.uncached(memory)  # all of it at the first step
-        context, _ = self.cross_attention(
-            states, new, new, memory_mask, need_weights=False, cache=grown.memory
-        )
-        output = self.feed_forward(context)
-        cache.update(grown)  # last: a refused step leaves it unchanged
-        return output
+        x = self.place(newest, start=len(cache.target))
+        with unchanged_if_refused([cache.target, cache.memory]):
+            states, _ = self.self_attention(x, x, x, need_weights=False, cache=cache.target)
+            new = cache.uncached(memory)  # all of it at the first step
+            context, _ = self.cross_attention(
+                states, new, new, memory_mask, need_weights=False, cache=cache.memory
+            )
+            return self.feed_forward(context)
 
 
 class EncoderDecoder(nn.Module):
@@ -165,10 +157,8 @@ class EncoderDecoder(nn.Module):
     Example:
         >>> model = EncoderDecoder(**COURSE_SIZES, positions=True)
         >>> source, target = torch.ones(5, 2, 2), torch.ones(5, 3, 2)
-        >>> model(source, target).shape
-        torch.Size([5, 3, 2])
-        >>> model.predict(source, 7).shape
-        torch.Size([5, 7, 2])
+        >>> model(source, target).shape, model.predict(source, 7).shape
+        (torch.Size([5, 3, 2]), torch.Size([5, 7, 2]))
     """
 
     def __init__(
@@ -188,13 +178,10 @@ class EncoderDecoder(nn.Module):
     def forward(self, source: Tensor, target: Tensor, source_mask: Tensor | None = None) -> Tensor:
         """Return the prediction of the next point at each target position, ``(B, T, d_input)``.
 
-        The causal mask of the target is applied here.
-
         Args:
             source: ``(B, S, d_input)``.
             target: ``(B, T, d_input)``, shifted by one: it begins with the last source point.
-            source_mask: boolean, ``True`` = may attend, as from
-                :func:`~selfattn_book.masks.padding_mask`; used in encoder and decoder.
+            source_mask: boolean, ``True`` = may attend; used in encoder and decoder.
         """
         memory, _ = self.encoder(source, source_mask, need_weights=False)
         mask = causal_mask(target.size(1), device=target.device)
@@ -211,21 +198,17 @@ class EncoderDecoder(nn.Module):
         source_mask: Tensor | None = None,
         cached: bool = True,
     ) -> Tensor:
-        """Continue a source autoregressively: each point from the model's own earlier points.
+        """Continue a source autoregressively with ``length`` points, ``(B, length, d_input)``.
 
         Args:
             source: ``(B, S, d_input)``.
             length: number of points to predict.
             start: ``(B, 1, d_input)``, the first decoder input; the last source point by default.
-            source_mask: boolean, ``True`` = may be seen; used in encoder and decoder.
+            source_mask: boolean, as in :meth:`forward`.
             cached: use a KV cache, instead of computing all keys and values at every step.
 
-        Returns:
-            ``(B, length, d_input)``.
-
         Raises:
-            ValueError: the length is below 1, the start is not one point for each source,
-                or there is neither a start nor a source point.
+            TypeError, ValueError: the length is below 1, or there is not one start per source.
         """
         length = check_integer("length", length, least=1)
         memory, _ = self.encoder(source, source_mask, need_weights=False)
@@ -247,7 +230,7 @@ class EncoderDecoder(nn.Module):
     def _predict_cached(
         self, newest: Tensor, memory: Tensor, length: int, mask: Tensor | None
     ) -> Tensor:
-        cache, points = DecoderCache.empty(), []
+        cache, points = DecoderCache(), []
         for _ in range(length):
             newest = self.decoder.step(newest, memory, cache, mask)
             points.append(newest)

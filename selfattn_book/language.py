@@ -5,16 +5,15 @@ tokens in the vocabulary.
 """
 
 from collections.abc import Iterable, Sequence
-from copy import copy
+from itertools import repeat
 
 import torch
 from torch import Tensor, nn
 
 from selfattn_book._arguments import check_boolean, check_integer, check_tokens, look_up
 from selfattn_book.blocks import PreNormBlock
-from selfattn_book.cache import KeyValueCache, check_caches
+from selfattn_book.cache import KeyValueCache, check_caches, unchanged_if_refused
 from selfattn_book.feed_forward import FeedForward
-from selfattn_book.masks import causal_mask
 from selfattn_book.multi_head import MultiHeadAttention
 
 
@@ -30,9 +29,6 @@ class LanguageModel(nn.Module):
         norm: norm after the last block.
         positions: learned position embedding, ``(context_length, D)``.
         tied: use the token embedding as the unembedding; otherwise a matrix of its own.
-
-    Raises:
-        ValueError: there are no blocks.
 
     Source:
         :cite:t:`radford2019language`, section 2.3; tied, :cite:t:`press2017using`.
@@ -78,16 +74,12 @@ class LanguageModel(nn.Module):
 
         Args:
             tokens: ``(B, T)``, integers; with caches, the new tokens only.
-            padding_mask: boolean, ``False`` = padding, on the left or on the right; ``(B, S)``, or
-                ``(B, 1, 1, S)`` as from :func:`~selfattn_book.masks.padding_mask`. With caches it
-                covers all tokens so far.
+            padding_mask: boolean, ``False`` = padding; ``(B, S)`` or ``(B, 1, 1, S)``, for all
+                tokens so far.
             caches: one for each block; each grows by ``T``, unless the call is refused.
 
         Raises:
-            TypeError: the tokens are not integers, or the mask is not boolean.
-            ValueError: a token is outside of the vocabulary, there are no tokens or more than
-                ``context_length``, the mask has the wrong shape, or there is not one cache for
-                each block, all of one length. The caches are then unchanged.
+            TypeError, ValueError: tokens, mask or caches do not fit the model or each other.
         """
         states, _ = self.hidden_states(tokens, padding_mask, caches=caches, need_weights=False)
         return self.unembedding(states)
@@ -103,17 +95,14 @@ class LanguageModel(nn.Module):
         """Return the states before the unembedding, ``(B, T, D)``, and each block's weights."""
         past = _cached_length(caches, len(self.blocks))
         padding_mask = self._check_inputs(tokens, padding_mask, past)
-        mask = _attention_mask(tokens, padding_mask, past)
+        mask = None if padding_mask is None else padding_mask[:, None, None]  # (B, 1, 1, S)
         x, weights = self._embed(tokens, padding_mask, past), []
-        grown = [copy(cache) for cache in caches or ()]
-        for layer, block in enumerate(self.blocks):
-            cache = grown[layer] if grown else None
-            x, own = block(x, mask, need_weights=need_weights, cache=cache)
-            weights.append(own)
-        x = self.norm(x)
-        for cache, new in zip(caches or (), grown, strict=True):
-            cache.store(new.keys, new.values)  # last: a refused call leaves all caches unchanged
-        return x, weights
+        options = {"is_causal": True, "need_weights": need_weights}
+        with unchanged_if_refused(caches or ()):
+            for block, cache in zip(self.blocks, caches or repeat(None), strict=False):
+                x, own = block(x, mask, **options, cache=cache)
+                weights.append(own)
+            return self.norm(x), weights
 
     def _embed(self, tokens: Tensor, padding_mask: Tensor | None, past: int) -> Tensor:
         x = look_up("tokens", self.embedding, tokens)  # (B, T, D)
@@ -191,15 +180,6 @@ def decoder_only(
         nn.init.normal_(table.weight, std=0.02)
     blocks = [block() for _ in range(num_layers)]
     return LanguageModel(embedding, blocks, nn.LayerNorm(d_model), positions=positions)
-
-
-def _attention_mask(tokens: Tensor, padding_mask: Tensor | None, past: int) -> Tensor | None:
-    """Return the causal mask combined with the padding mask, or ``None`` if nothing is masked."""
-    length = tokens.size(1)
-    if length == 1 and padding_mask is None:
-        return None
-    mask = causal_mask(length, past + length, device=tokens.device)
-    return mask if padding_mask is None else mask & padding_mask[:, None, None]
 
 
 def _cached_length(caches: Sequence[KeyValueCache] | None, blocks: int) -> int:

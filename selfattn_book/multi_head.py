@@ -17,6 +17,7 @@ from selfattn_book._arguments import (
 )
 from selfattn_book.attention import attention_weights
 from selfattn_book.cache import KeyValueCache
+from selfattn_book.masks import causal_mask
 from selfattn_book.rotary import check_base, rotate
 
 
@@ -39,18 +40,14 @@ class MultiHeadAttention(nn.Module):
         d_model: dimension of the output, and of the inputs unless ``d_input`` is given.
         num_heads: number of query heads, :math:`H`.
         num_kv_heads: number of key-value heads, :math:`G`; ``num_heads`` by default.
-        rotary_base: base of :func:`~selfattn_book.rotary.rotate`; no rotation by default. The
-            last query has the position of the last key.
+        rotary_base: base of :func:`~selfattn_book.rotary.rotate`; no rotation by default.
         d_input: dimension of the inputs.
-        d_head: dimension of one head; ``d_model // num_heads`` (narrow heads) by default.
-            ``d_head=d_model`` gives wide heads.
+        d_head: dimension of one head; ``d_model // num_heads`` by default.
         bias: add biases in the four projections.
         dropout: dropout probability of the attention weights.
 
     Raises:
-        TypeError: a size is not an integer.
-        ValueError: an argument is out of range, ``num_heads`` does not divide ``d_model`` or is
-            not divisible by ``num_kv_heads``, or heads of odd dimension are to be rotated.
+        TypeError, ValueError: a size is not an integer, out of range, or not divisible.
 
     Source:
         :cite:t:`vaswani2017attention`, section 3.2.2; grouped, :cite:t:`ainslie2023gqa`;
@@ -95,6 +92,7 @@ class MultiHeadAttention(nn.Module):
         value: Tensor,
         mask: Tensor | None = None,
         *,
+        is_causal: bool = False,
         need_weights: bool = True,
         cache: KeyValueCache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
@@ -105,19 +103,16 @@ class MultiHeadAttention(nn.Module):
             key: ``(B, S, d_input)``.
             value: ``(B, S, d_input)``.
             mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, S)``.
+            is_causal: apply the causal mask as well; the last query is aligned with the last key.
             need_weights: return the weights; without them PyTorch chooses a fused kernel.
-            cache: keys and values of earlier calls, which come before those of this call; these
-                are added to it. ``S`` then counts all of them.
+            cache: keys and values of earlier calls, included in ``S``; grows, unless refused.
 
         Returns:
             The output ``(B, T, d_model)``, and the weights ``(B, H, T, S)`` before dropout, or
             ``None``. A fully masked query gets the bias of the output projection alone.
 
         Raises:
-            TypeError: an input is not floating point, its dtype is not that of the parameters
-                (outside autocast) or of the cache, or the mask is not boolean.
-            ValueError: a shape does not fit, or the mask does not broadcast. The cache is then
-                unchanged.
+            TypeError, ValueError: an input, the mask or the cache does not fit.
         """
         self._check_inputs(query, key, value)
         query = self._split_heads(self.project_query(query))  # (B, H, T, d)
@@ -129,14 +124,16 @@ class MultiHeadAttention(nn.Module):
             key, value = cache.concat(key, value)  # those of earlier calls first
         dropout = self.dropout if self.training else 0.0
         if need_weights:
+            mask = _with_causal(mask, query, key) if is_causal else mask
             weights = attention_weights(query, self._repeat_heads(key), mask)  # (B, H, T, S)
             context = F.dropout(weights, dropout) @ self._repeat_heads(value)  # (B, H, T, d)
         else:
-            weights, context = None, _fused(query, key, value, mask, dropout)
+            weights = None
+            context = _fused(query, key, value, mask, dropout=dropout, is_causal=is_causal)
         merged = context.transpose(1, 2).flatten(2)  # (B, T, H * d)
         output = self.project_output(merged)  # (B, T, D)
         if cache is not None:
-            cache.store(key, value)  # last: a refused call leaves it unchanged
+            cache.length = key.size(2)  # last: a refused call leaves it unchanged
         return output, weights
 
     def _split_heads(self, x: Tensor) -> Tensor:
@@ -175,15 +172,36 @@ class MultiHeadAttention(nn.Module):
         return settings
 
 
+def _with_causal(mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor:
+    """Return the causal mask of all queries and keys, combined with a mask."""
+    causal = causal_mask(query.size(2), key.size(2), device=query.device)
+    if mask is None:
+        return causal
+    check_mask(mask, (*query.shape[:-1], key.size(2)), query.device)
+    return causal & mask
+
+
 def _fused(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    *,
+    dropout: float,
+    is_causal: bool,
 ) -> Tensor:
     """Return attention's output by PyTorch's fused kernel, which forms no weights."""
+    # PyTorch aligns the first query with the first key, and takes no mask beside `is_causal`.
+    if is_causal and (mask is not None or query.size(2) != key.size(2)):
+        is_newest = mask is None and query.size(2) == 1  # and may attend to every key
+        mask, is_causal = None if is_newest else _with_causal(mask, query, key), False
     if mask is not None:
         check_mask(mask, (*query.shape[:-1], key.size(-2)), query.device)
         mask = torch.atleast_2d(mask)  # the kernel requires two axes
     grouped = query.size(1) != key.size(1)
-    return F.scaled_dot_product_attention(query, key, value, mask, dropout, enable_gqa=grouped)
+    return F.scaled_dot_product_attention(
+        query, key, value, mask, dropout, is_causal=is_causal, enable_gqa=grouped
+    )
 
 
 def _rotated(

@@ -4,10 +4,8 @@ Each changed module, a *mutant*, is run through the docs first: doctests and the
 Mutants that survive are run through the tests. Each one runs in a forked process, in which the
 libraries are already loaded. The unchanged package is run first, to measure how long each file takes.
 
-Run as: python tests/mutate.py [MODULE ...] [--part 1/12] [--docs-only] [--processes N]
-[--at-most SECONDS], with modules such as masks or measure.floors. ``--part 1/12`` takes every
-twelfth module. ``--at-most`` skips pages, and tests that do not import the module, that take
-longer; more mutants may then survive.
+Run as: python tests/mutate.py [MODULE ...] [--part 1/12] [--docs-only] [--processes N], with modules
+such as masks or measure.floors. ``--part 1/12`` takes every twelfth module.
 """
 
 import argparse
@@ -26,6 +24,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.pool import Pool
 from pathlib import Path
 
@@ -40,6 +39,8 @@ import torch.export  # noqa: F401 (likewise)
 ROOT = Path(__file__).resolve().parent.parent  # `book` would import the package
 sys.path.insert(0, str(ROOT / "_config"))
 from bookproof.fresh.keys import imports, modules_reached  # noqa: E402
+from bookproof.verify.cells import book_pages, read_cells  # noqa: E402
+from bookproof.verify.chapter import verify_chapter  # noqa: E402
 
 # A mutant that takes this many times as long as the package, and this long, is an endless loop.
 # Processor time is measured, which does not grow when other programs use the machine.
@@ -158,28 +159,18 @@ def put(parent: ast.AST, name: str, index: int | None, node: ast.AST) -> None:
 class Check:
     """A file whose doctests, checks or tests are run, and the seconds that it takes."""
 
-    is_test: bool
-    path: str
+    path: Path  # relative to the folder with the package, or absolute for a test
     seconds: float = 0.0
-    is_slow: bool = False
 
+    @property
+    def is_test(self) -> bool:
+        return self.path.is_absolute()
 
-def survey(
-    pool: Pool, modules: list[str], docs_only: bool, at_most: float
-) -> dict[str, list[Check]]:
-    """Run every check on the unchanged package; return the checks of each module, in order."""
-    found = pool.apply(candidates, (modules, docs_only))
-    every = {check.path: check for known in found.values() for check in known}.values()
-    own = [any(is_own(check, name) for name in modules) for check in every]
-    tasks = [
-        (check, PATIENCE if is_direct else at_most)
-        for check, is_direct in zip(every, own, strict=True)
-    ]
-    measured = {check.path: check for check in pool.starmap(measure, tasks, chunksize=1)}
-    for check in measured.values():
-        if check.is_slow:
-            print(f"too slow, left out: {check.path}", flush=True)
-    return {name: ordered(name, [measured[c.path] for c in found[name]]) for name in modules}
+    def is_own(self, module: str) -> bool:
+        """Return whether this is the doctests of a module, or a test that imports the module."""
+        if self.is_test:
+            return f"selfattn_book.{module}" in imports(self.path.read_text("utf-8"))
+        return self.path == Path("selfattn_book", path_of(module))
 
 
 def path_of(module: str) -> str:
@@ -187,56 +178,42 @@ def path_of(module: str) -> str:
     return f"{module.replace('.', '/')}.py"
 
 
-def candidates(modules: list[str], docs_only: bool) -> dict[str, list[Check]]:
-    """Return the checks of each module, unordered."""
-    with package_copy() as package:
-        return {name: list(checks_of(name, package, docs_only)) for name in modules}
+def checks_of(module: str, docs_only: bool) -> Iterator[Path]:
+    """Yield the doctests, the pages whose cells reach a module, and the tests."""
+    yield Path("selfattn_book", path_of(module))
+    yield Path("selfattn_book")  # all doctests, those of the pages included
+    for page in book_pages(ROOT / "docs"):
+        cells = read_cells(page.read_text("utf-8"))
+        names = frozenset[str]().union(*(imports(cell.code) for cell in cells))
+        if PACKAGE / path_of(module) in modules_reached((PACKAGE,), names):
+            yield Path("selfattn_book", "_book", page.relative_to(ROOT / "docs"))
+    for test in sorted((ROOT / "tests").rglob("test_*.py")):
+        if not docs_only and test.parent.name not in OTHERS:
+            yield test
 
 
-def measure(check: Check, at_most: float) -> Check:
+def measure(path: Path) -> Check:
     """Run a check on the unchanged package, and measure its time."""
     with package_copy() as package:
         start = time.process_time()
-        failed = kills(check, package, at_most)
-        check.seconds = time.process_time() - start
-    if failed and not check.is_slow:
-        raise RuntimeError(f"{check.path} fails on the unchanged package")
-    return check
+        if kills(path, package, PATIENCE):
+            raise RuntimeError(f"{path} fails on the unchanged package")
+        return Check(path, time.process_time() - start)
 
 
-def checks_of(module: str, package: Path, docs_only: bool) -> Iterator[Check]:
-    """Yield the doctests, the pages that use a module, and the tests."""
-    yield Check(False, f"selfattn_book/{path_of(module)}")
-    yield Check(False, "selfattn_book")  # all doctests, those of the pages included
-    for page in sorted((package / "_book").glob("*/*.md")):
-        if page.parent.name != "course" and uses(page, package, module):
-            yield Check(False, str(page.relative_to(package.parent)))
-    for test in sorted((ROOT / "tests").rglob("test_*.py")):
-        if not docs_only and test.parent.name not in OTHERS:
-            yield Check(True, str(test))
+def survey(pool: Pool, modules: list[str], docs_only: bool) -> dict[str, list[Check]]:
+    """Return the checks of each module: docs before tests, its own first, then by time."""
+    paths = {name: list(checks_of(name, docs_only)) for name in modules}
+    every = dict.fromkeys(path for found in paths.values() for path in found)
+    known = {check.path: check for check in pool.imap_unordered(measure, every)}
 
+    def order(name: str, check: Check) -> tuple[bool, bool, float]:
+        return check.is_test, not check.is_own(name), check.seconds
 
-def uses(page: Path, package: Path, module: str) -> bool:
-    """Return whether the cells of a page import a module, directly or through other modules."""
-    # Imported here: at the top, it would hide the copy of the package from the forked processes.
-    from bookproof.verify.cells import read_cells
-
-    cells = read_cells(page.read_text("utf-8"))
-    names = frozenset().union(*(imports(cell.code) for cell in cells))
-    return package / path_of(module) in modules_reached([package], names)
-
-
-def ordered(module: str, checks: list[Check]) -> list[Check]:
-    """Return checks with docs before tests, those of the module itself first, then by time."""
-    fast = (check for check in checks if not check.is_slow)
-    return sorted(fast, key=lambda c: (c.is_test, not is_own(c, module), c.seconds))
-
-
-def is_own(check: Check, module: str) -> bool:
-    """Return whether a check is the doctests of a module, or a test that imports the module."""
-    if not check.is_test:
-        return check.path == f"selfattn_book/{path_of(module)}"
-    return f"selfattn_book.{module}" in imports(Path(check.path).read_text("utf-8"))
+    return {
+        name: sorted((known[path] for path in found), key=partial(order, name))
+        for name, found in paths.items()
+    }
 
 
 def verdict(task: tuple[Mutant, list[Check]]) -> str:
@@ -245,7 +222,7 @@ def verdict(task: tuple[Mutant, list[Check]]) -> str:
     with package_copy() as package:
         (package / path_of(mutant.module)).write_text(mutant.source, "utf-8")
         for check in checks:
-            if kills(check, package, TIMES * check.seconds + SECONDS):
+            if kills(check.path, package, TIMES * check.seconds + SECONDS):
                 return "tests" if check.is_test else "docs"
     return "none"
 
@@ -262,11 +239,10 @@ def package_copy() -> Iterator[Path]:
         yield package
 
 
-def kills(check: Check, package: Path, limit: float) -> bool:
+def kills(path: Path, package: Path, limit: float) -> bool:
     """Return whether a check fails, raises or exceeds its time; its output is discarded."""
 
     def stop(*_: object) -> None:
-        check.is_slow = True
         raise TimeoutError
 
     for kind in (signal.SIGPROF, signal.SIGALRM):
@@ -275,7 +251,7 @@ def kills(check: Check, package: Path, limit: float) -> bool:
     signal.alarm(PATIENCE)
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            return fails(package.parent / check.path, package)
+            return fails(package.parent / path, package)
     except Exception:
         return True
     finally:
@@ -286,10 +262,8 @@ def kills(check: Check, package: Path, limit: float) -> bool:
 def fails(path: Path, package: Path) -> bool:
     """Return whether a check of a page, or a test or doctest of a file, fails."""
     if path.suffix == ".md":
-        from bookproof.verify import chapter as verify
-
         matplotlib.pyplot.switch_backend("agg")
-        return not all(result.holds for result in verify.verify_chapter(path))
+        return not all(result.holds for result in verify_chapter(path))
     options = ["-q", "-x", "-p", "no:cacheprovider", "--assert=plain"]
     setting = f"--config-file={ROOT / 'pyproject.toml'}", f"--rootdir={package}"
     return pytest.main([*options, *setting, str(path)]) != 0
@@ -310,7 +284,6 @@ def main() -> None:
     parser.add_argument("--part", type=part, default=slice(None), metavar="N/OF")
     parser.add_argument("--docs-only", action="store_true")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
-    parser.add_argument("--at-most", type=float, default=PATIENCE)
     options = parser.parse_args()
     modules = options.modules[options.part]
     torch.set_num_threads(1)
@@ -323,7 +296,7 @@ def main() -> None:
     todo = [mutant for mutant in every if mutant.name not in same]
     killed: dict[str, Counter[str]] = defaultdict(Counter)
     with multiprocessing.get_context("fork").Pool(options.processes, maxtasksperchild=1) as pool:
-        checks = survey(pool, modules, options.docs_only, options.at_most)
+        checks = survey(pool, modules, options.docs_only)
         tasks = ((mutant, checks[mutant.module]) for mutant in todo)
         for number, (mutant, by) in enumerate(zip(todo, pool.imap(verdict, tasks), strict=True), 1):
             killed[mutant.module][by] += 1

@@ -210,7 +210,7 @@ def test_steps_with_a_cache_equal_the_whole(make, x, memory, kind, norm_first, n
     module = make(kind, norm_first=norm_first)
     seen = padding_mask(torch.tensor([4, SOURCE]), SOURCE)
     whole, *weights = module(x, memory, causal_mask(LENGTH), seen)
-    caches = [DecoderCache.empty() for _ in range(LAYERS)]
+    caches = [DecoderCache() for _ in range(LAYERS)]
     given = {"caches": caches} if kind is DecoderStack else {"cache": caches[0]}
     at = 0
     for chunk in x.split([1, 2, 1, 1], dim=1):
@@ -231,14 +231,14 @@ def test_steps_with_a_cache_equal_the_whole(make, x, memory, kind, norm_first, n
 
 @pytest.mark.parametrize("kind", [DecoderBlock, DecoderStack])
 def test_a_refused_step_leaves_the_caches_as_they_were(make, x, memory, kind):
-    module, caches = make(kind), [DecoderCache.empty() for _ in range(LAYERS)]
+    module, caches = make(kind), [DecoderCache() for _ in range(LAYERS)]
     given = {"caches": caches} if kind is DecoderStack else {"cache": caches[0]}
     module(x[:, :2], memory, causal_mask(2), **given)
     newest = x[:, 2:3]
     for wrong, message in (
         ((newest[..., :3], memory), "shape|normalized_shape"),
-        ((newest, memory[:, 1:]), "memory must be of length 7"),
-        ((newest, memory[0]), "memory must be of length 7"),
+        ((newest, memory[:, 1:]), r"memory must be that of .* \(2, 7, 33\); got \(2, 6, 33\)"),
+        ((newest, -memory), r"the steps before, \(2, 7, 33\); got other states"),
         ((newest, memory, torch.ones(1, 2).bool()), "mask must broadcast"),
         ((newest, memory, None, torch.ones(6).bool()), "mask must broadcast"),
     ):
@@ -250,16 +250,17 @@ def test_a_refused_step_leaves_the_caches_as_they_were(make, x, memory, kind):
 
 
 def test_a_step_that_a_later_block_refuses_leaves_the_caches_as_they_were(make, x, memory):
-    stack, caches = (make(DecoderStack), [DecoderCache.empty() for _ in range(LAYERS)])
-    caches[1].memory.store(*[x.new_zeros(BATCH, HEADS, 4, HEAD_WIDTH)] * 2)
-    with pytest.raises(ValueError, match="memory must be of length 4"):
+    stack, caches = (make(DecoderStack), [DecoderCache() for _ in range(LAYERS)])
+    caches[1].memory.concat(*[x.new_zeros(BATCH, HEADS, 4, 2)] * 2)
+    caches[1].memory.length = 4
+    with pytest.raises(ValueError, match="keys must continue the cache's"):
         stack(x, memory, caches=caches)
     assert [len(cache.target) for cache in caches] == [0, 0, 0]
     assert [len(cache.memory) for cache in caches] == [0, 4, 0]
 
 
 def test_there_is_a_cache_for_each_block(make, x, memory):
-    stack, caches = make(DecoderStack), [DecoderCache.empty() for _ in range(4)]
+    stack, caches = make(DecoderStack), [DecoderCache() for _ in range(4)]
     for count in (2, 4):
         with pytest.raises(ValueError, match=f"of the 3 blocks; got {count}"):
             stack(x, memory, caches=caches[:count])

@@ -1,9 +1,11 @@
 """Other machines, simulated on this one: which are run, and that a difference is found."""
 
 import json
+import re
 
 import portability
 import pytest
+from bookproof.fresh.keys import imports
 from portability import Answers, Machine
 
 KNOWN = {name: {"ATEN_CPU_CAPABILITY": name} for name in ("default", "avx2", "avx512")}
@@ -98,3 +100,18 @@ def test_pages_and_tests_follow_from_the_tree():
     for name in ("masks", "rotary", "blockwise", "pytorch", "attention_by_hypothesis"):
         assert f"tests/test_{name}.py" in tests
     assert "tests/measure/test_floors.py" in tests
+
+
+def test_every_module_that_a_page_shows_is_mutated_and_its_tests_run_on_other_machines():
+    import mutate
+
+    pages = "".join(page.read_text("utf-8") for page in (mutate.ROOT / "docs").glob("*/*.md"))
+    shown = set(re.findall(r"\{listing\} selfattn_book\.((?:[a-z_]+\.)+)", pages))
+    names = {name.rstrip(".") for name in shown}
+    names = {name for name in names if (mutate.PACKAGE / mutate.path_of(name)).is_file()}
+    assert len(names) >= 25
+    assert names <= set(mutate.MODULES)
+    tests = [mutate.ROOT / name for name in portability.pages_and_tests(is_quick=False)[1]]
+    texts = [test.read_text("utf-8") for test in tests if test.suffix == ".py"]
+    tested = frozenset().union(*map(imports, texts))
+    assert {name for name in names if f"selfattn_book.{name}" not in tested} == set()

@@ -1,5 +1,6 @@
 """A whole Transformer is its parts in order, and generates the same with a KV cache."""
 
+import copy
 import math
 from functools import partial
 
@@ -171,7 +172,7 @@ def test_chunks_with_caches_equal_the_whole(make, norm_first, cuts):
     memory = model.encode(source, seen)
     for hide in (None, real):
         whole = model.decode(target, memory, seen, hide)
-        caches = [DecoderCache.empty() for _ in model.decoder.blocks]
+        caches = [DecoderCache() for _ in model.decoder.blocks]
         at, parts = 0, []
         for chunk in target.split(cuts, dim=1):
             at += chunk.size(1)
@@ -286,14 +287,14 @@ def test_sizes_are_checked(sizes, side):
 
 
 def test_a_refused_step_leaves_every_cache_as_it_was(make, source, target):
-    model = make()
+    model = make().requires_grad_(False)
     memory = model.encode(source)
-    begun = [DecoderCache.empty() for _ in range(LAYERS)]
+    begun = [DecoderCache() for _ in range(LAYERS)]
     model.decode(target[:, :2], memory, caches=begun)
-    newest, other = target[:, 2:3], [cache.copy() for cache in begun]
+    newest, other = target[:, 2:3], copy.deepcopy(begun)
     for wrong, message in (
         ((newest + TARGETS, memory), "target must hold tokens"),
-        ((newest, memory[:, 1:]), "memory must be of length 5"),
+        ((newest, memory[:, 1:]), "memory must be that of the steps before"),
         ((newest, memory, torch.ones(S)), "boolean"),
         ((newest, memory, None, torch.ones(B, 1, 1, 2).bool()), "size of tensor"),
     ):

@@ -57,14 +57,7 @@ class Canvas(Axes):
     ) -> None:
         """Write a line of text, with the middle of its capitals at the height of a point.
 
-        Args:
-            at: left end, middle or right end of the text, by ``align``.
-            text: one line.
-            role: color.
-            size: height in pixels.
-            align: left, center or right.
-            bold: bold text.
-            turned: upward text.
+        The point is the left end, the middle or the right end of the text, by ``align``.
         """
         lower = BELOW_MIDDLE * size
         x, y = (at[0] + lower, at[1]) if turned else (at[0], at[1] + lower)
@@ -92,17 +85,7 @@ class Canvas(Axes):
     ) -> None:
         """Draw a box around its middle, with a line of text.
 
-        Args:
-            at: middle.
-            size: width and height.
-            role: color.
-            text: text in the middle.
-            filled: tinted background.
-            dashed: dashed edge.
-            bold: bold text.
-            text_size: pixels.
-            width: pixels of the edge.
-            order: drawing order; higher boxes cover lower ones.
+        ``width`` is that of the edge; boxes of a higher ``order`` cover lower ones.
         """
         (x, y), (w, h) = at, size
         patch = FancyBboxPatch(
@@ -132,17 +115,9 @@ class Canvas(Axes):
         bold: bool = False,
         width: float = LINE,
     ) -> None:
-        """Draw a vector as a row of cells with its numbers.
+        """Draw a vector ``(N,)`` as a row of cells with its numbers, from the middle of its left edge.
 
-        Args:
-            at: middle of the left edge.
-            values: ``(N,)``.
-            role: color.
-            cell: width and height of a cell.
-            digits: decimals.
-            text_size: pixels.
-            bold: bold numbers.
-            width: pixels of the edge.
+        ``cell`` is the width and height of a cell; ``width`` is that of the edge.
         """
         entries, (x, y), (w, h) = as_vector("values", values), at, cell
         self.box((x + w * len(entries) / 2, y), (w * len(entries), h), role, width=width)
@@ -187,14 +162,7 @@ class Canvas(Axes):
     ) -> None:
         """Draw a wire under boxes: a line through points, or one curve from the first to the last.
 
-        Args:
-            points: at least two.
-            role: color.
-            width: pixels; a quantity may be drawn as a thickness.
-            head: arrow at the end.
-            curved: one smooth curve, level at both ends.
-            dashed: dashed line.
-            over: gap in the wires that it crosses, as at a bridge.
+        A ``curved`` wire is level at both ends; ``over`` leaves a gap in the wires that it crosses.
         """
         end, size = points[-1], 7 + width / 2
         before = (end[0] - 1, end[1]) if curved else points[-2]
@@ -273,16 +241,11 @@ def for_desk_and_phone(draw: Callable[[float], Canvas]) -> Canvas:
 def canvas(width: float, height: float) -> Canvas:
     """Open a canvas of a size in CSS pixels.
 
-    Raises:
-        ValueError: wider than a page.
-
     Example:
         >>> ax = canvas(640, 200)
         >>> ax.get_ylim() == (200, 0), ax.figure.get_size_inches() * INCH
         (True, array([640., 200.]))
     """
-    if width > WIDE:
-        raise ValueError(f"a canvas must be at most {WIDE} pixels wide, as a page is; got {width}")
     size = (width / INCH, height / INCH)
     figure = plt.figure(FigureClass=DescribedFigure, figsize=size, layout="none")
     cast("DescribedFigure", figure).exact = True

@@ -1,4 +1,4 @@
-"""Colors of pictures: by name on a page, light ones elsewhere; the shades of heat maps; contrast."""
+"""Colors of pictures: by name on a page, light ones elsewhere; and the shades of heat maps."""
 
 import numpy as np
 from matplotlib.colors import Colormap, ListedColormap, to_hex
@@ -59,17 +59,6 @@ def linear(color: str) -> np.ndarray:
     """
     rgb = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-
-
-def contrast(one: str, other: str) -> float:
-    """Return how many times the light of one color is that of the other, as WCAG 2.2 counts it.
-
-    Example:
-        >>> contrast("#000000", "#ffffff"), round(contrast("#ffffff", light("query")), 1)
-        (21.0, 5.2)
-    """
-    lights = [float([0.2126, 0.7152, 0.0722] @ linear(color)) for color in (one, other)]
-    return (max(lights) + 0.05) / (min(lights) + 0.05)
 
 
 def shade(step: int, ground: int = LIGHT) -> str:

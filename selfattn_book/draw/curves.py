@@ -36,7 +36,7 @@ def lines(
 
     Args:
         x: ``(N,)``.
-        curves: a name and ``(N,)`` values each.
+        curves: one to four names, and ``(N,)`` values each.
         title: above the picture; also begins the text alternative.
         x_title: name of the x axis.
         y_title: name of the y axis.
@@ -45,8 +45,7 @@ def lines(
         ax: axes; a new figure by default.
 
     Raises:
-        ValueError: ``x`` is no vector, there are no curves or more than four,
-            or one has not the length of ``x``.
+        ValueError: there are no curves or more than four.
 
     Example:
         >>> ax = lines(np.arange(3), {"squares": np.arange(3) ** 2}, title="Growth")
@@ -55,12 +54,9 @@ def lines(
     """
     xs = as_vector("x", x)
     ys = {name: as_array(values) for name, values in curves.items()}
-    check_count(ys)
-    for name, values in ys.items():
-        check_shape(name, values, xs.shape)
     ax = panels(1, width=6.0, height=3.4)[0] if ax is None else ax
     shapes = MARKERS if markers else [""] * len(MARKERS)
-    for look, shape, (name, values) in zip(looks(), shapes, ys.items(), strict=False):
+    for look, shape, (name, values) in zip(looks(len(ys)), shapes, ys.items(), strict=False):
         ax.plot(xs, values, label=name, marker=shape, markersize=5, **look)
     finish(ax, title, x_title, y_title, log=log, legend=len(ys) > 1)
     message = [f"{name}: {_course(values)}" for name, values in ys.items()]
@@ -68,22 +64,11 @@ def lines(
     return ax
 
 
-def check_count(curves: Mapping[str, np.ndarray]) -> None:
-    """Raise unless there are curves, and no more than can be told apart."""
-    if not 1 <= len(curves) <= len(COLORS):
-        raise ValueError(f"there must be 1 to {len(COLORS)} curves; got {len(curves)}")
-
-
-def check_shape(name: str, values: np.ndarray, shape: tuple[int, ...], *, ndim: int = 1) -> None:
-    """Raise unless a curve has the shape that it must have."""
-    if values.shape != shape or values.ndim != ndim or values.size == 0:
-        size = f"({shape[0]},)" if ndim == 1 else f"({shape[0]}, seeds)"
-        raise ValueError(f"{name} must have shape {size}; got {values.shape}")
-
-
-def looks() -> list[dict[str, Any]]:
-    """Return a color and a dash for each of four curves."""
-    looks = zip(COLORS, DASHES, strict=True)
+def looks(count: int) -> list[dict[str, Any]]:
+    """Return a color and a dash for each of one to four curves."""
+    if not 1 <= count <= len(COLORS):
+        raise ValueError(f"there must be 1 to {len(COLORS)} curves; got {count}")
+    looks = zip(COLORS[:count], DASHES, strict=False)
     return [{"color": color, "linestyle": dash} for color, dash in looks]
 
 

@@ -25,7 +25,6 @@ WIDE, NARROW = 640, 312
 LETTER, TICK_LETTER = 7.2, 6.4
 BEHIND = (4, 0)  # points from the end of a line to its name
 NEAR = 0.1  # as a share of the height of axes; about what a name takes on a phone
-LINE = 18  # pixels from one line of a title to the next
 
 
 class Ruler(FigureCanvasBase):
@@ -66,19 +65,17 @@ class Part:
     height: int
     marks: Sequence[str] = ()
     label: str = ""
-    kind: str = ""  # heading; break between rows; or wide, with another one that is narrow
-    drop: int = 0  # pixels by which it is lower than the highest of its row
+    kind: str = ""  # wide or narrow, if there are both
+    drop: int = 0  # pixels by which it is lower than the highest one
 
     def svg(self) -> str:
         """Return the part as SVG, with its width and its kind for the page."""
         kind = f' class="{self.kind}"' if self.kind else ""
         hidden = ' display="none"' if self.kind == "narrow" else ""
         drop = f";--drop:{self.drop}px" if self.drop else ""
-        said = f'role="img" aria-label="{escape(self.label)}"'
-        if self.kind in ("heading", "break"):  # the first label begins with the heading
-            said = 'aria-hidden="true"'
         return (
-            f'<svg{kind} x="{self.left}" y="{self.top}" {_frame(self)} {said}{hidden} '
+            f'<svg{kind} x="{self.left}" y="{self.top}" {_frame(self)} '
+            f'role="img" aria-label="{escape(self.label)}"{hidden} '
             f'style="--width:{self.width}px{drop}">{"".join(self.marks)}</svg>'
         )
 
@@ -90,7 +87,7 @@ def picture(figure: Figure, text: str) -> str:
         if len(parts) == 1 and parts[0].width > NARROW:
             parts[0].kind = "wide"
             parts += draw_narrow(figure)
-    return svg([*heading(figure), *parts], text)
+    return svg(parts, text)
 
 
 def sheets(figure: Figure, text: str, *, phone: Figure | None) -> str:
@@ -140,21 +137,15 @@ def draw_narrow(figure: Figure) -> list[Part]:
 
 
 def draw_panels(figure: Figure) -> list[Part]:
-    """Draw each panel with data, row by row."""
-    rows: dict[int, list[Axes]] = {}
-    for ax in figure.axes:
-        if ax.has_data():
-            rows.setdefault(_row(ax), []).append(ax)
+    """Draw each panel with data."""
     width, height = figure.get_size_inches() * INCH
     with broken_titles(figure.axes, width):
         if engine := figure.get_layout_engine():
             engine.execute(figure)  # this places the axes, and draws nothing
-        drawn = [[draw_panel(ax, (width, height)) for ax in row] for row in rows.values()]
-    for parts in drawn:
-        for part in parts:
-            part.drop = part.top - min(other.top for other in parts)
-    between = Part(0, 0, 0, 0, kind="break")
-    return [part for parts in drawn for part in (between, *parts)][1:]
+        parts = [draw_panel(ax, (width, height)) for ax in figure.axes if ax.has_data()]
+    for part in parts:
+        part.drop = part.top - min(other.top for other in parts)
+    return parts
 
 
 def draw_panel(ax: Axes, size: tuple[float, float]) -> Part:
@@ -203,7 +194,7 @@ def broken_titles(axes: Sequence[Axes], width: float) -> Iterator[None]:
     """Break titles that are wider than their panel into lines while they are drawn."""
     titles = [ax.get_title() for ax in axes]
     for ax, title in zip(axes, titles, strict=True):
-        ax.title.set_text("\n".join(balanced(title, width / _columns(ax))))
+        ax.title.set_text("\n".join(balanced(title, width / len(axes))))
     yield
     for ax, title in zip(axes, titles, strict=True):
         ax.title.set_text(title)
@@ -225,23 +216,9 @@ def balanced(text: str, width: float) -> list[str]:
     )
 
 
-def heading(figure: Figure) -> list[Part]:
-    """Return the title of all panels."""
-    lines = balanced(figure.get_suptitle(), NARROW)
-    middle = int(figure.get_figwidth() * INCH / 2)
-    left = max(0, middle - NARROW // 2)
-    place = f'x="{middle}" font-size="14" text-anchor="middle"'
-    marks = [
-        f'<text {place} y="{LINE * number - 4}">{escape(line)}</text>'
-        for number, line in enumerate(lines, 1)
-    ]
-    part = Part(left, 0, 2 * (middle - left), LINE * len(lines), marks, "", "heading")
-    return [part] if lines else []
-
-
 def whole(parts: Sequence[Part]) -> Part:
     """Return the bounding box of parts."""
-    shown = [part for part in parts if part.kind not in ("narrow", "break")]
+    shown = [part for part in parts if part.kind != "narrow"]
     left, top = min(part.left for part in shown), min(part.top for part in shown)
     right = max(part.left + part.width for part in shown)
     bottom = max(part.top + part.height for part in shown)
@@ -252,16 +229,6 @@ def _frame(part: Part) -> str:
     """Write the size and the view box of a part."""
     view = f"{part.left} {part.top} {part.width} {part.height}"
     return f'width="{part.width}" height="{part.height}" viewBox="{view}"'
-
-
-def _row(ax: Axes) -> int:
-    place = ax.get_subplotspec()
-    return place.rowspan.start if place else 0
-
-
-def _columns(ax: Axes) -> int:
-    place = ax.get_subplotspec()
-    return place.get_gridspec().ncols if place else 1
 
 
 def _is_behind(name: Annotation) -> bool:

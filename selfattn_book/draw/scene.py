@@ -31,13 +31,8 @@ Paint = Callable[[Canvas, Point], None]
 class Node:
     """A piece of a scene: its size, its place, and what it draws around its middle.
 
-    Attributes:
-        width: in pixels.
-        height: in pixels.
-        left: of the upper left corner, known once the scene is laid out.
-        top: of the upper left corner.
-        alt: a sentence for the text alternative.
-        nodes: the nodes within it.
+    Its upper left corner is known once the scene is laid out; ``alt`` is a sentence for the text
+    alternative.
     """
 
     def __init__(
@@ -79,18 +74,13 @@ class Node:
 
 
 class Link:
-    """A wire between two nodes, with its name.
+    """A wire between two nodes, with its name; ``look`` is passed on to ``wire``.
 
     Attributes:
-        start: first node.
-        end: last node.
-        role: color.
-        below: pixels below the last node where the wire runs, see ``between``.
+        below: see ``between``.
         around: pixels beyond the right sides of both nodes where the wire runs; if negative, beyond
             their left sides.
         ends: points relative to both nodes, as in ``at``, for a straight wire.
-        text: name, on the right of a vertical wire, and above or below a horizontal one.
-        look: arguments of ``wire``.
     """
 
     def __init__(
@@ -292,18 +282,10 @@ def table(
     size: float = TEXT,
     alt: str = "",
 ) -> Node:
-    """Draw a matrix cell by cell, with names at its left and above it.
+    """Draw a matrix cell by cell, with the names of rows at its left and of columns above it.
 
-    Args:
-        shape: numbers of rows and columns.
-        cell: width and height of a cell.
-        entry: draws the cell ``(i, j)`` around its middle.
-        rows: names of rows.
-        columns: names of columns.
-        roles: colors of rows and columns.
-        axes: names of both axes, beside and above the names (below the matrix without names).
-        size: of the names.
-        alt: sentence for the text alternative.
+    ``entry`` draws the cell ``(i, j)`` around its middle. The names of both axes are beside and above
+    the other names (below the matrix without names).
     """
     (m, n), (w, h) = shape, cell
     side = 20 if axes[0] else 0
@@ -331,11 +313,8 @@ def table(
 def between(start: Node, end: Node, below: float = 0) -> list[Point]:
     """Return the points of a wire between the sides of two nodes, which bends at a right angle.
 
-    Args:
-        start: where it begins.
-        end: where it ends.
-        below: pixels below the second node where the wire runs and enters it from there;
-            if negative, pixels below the first node where it turns to the top of the second one.
+    With ``below``, the wire runs so many pixels below the second node and enters it from there; if
+    negative, it turns to the top of the second node so many pixels below the first one.
     """
     a, b = start.at(0.5, 1), end.at(0.5, 0)
     if below < 0:
@@ -386,11 +365,9 @@ frame = Frame
 
 
 def show(build: Callable[[bool], Node], *opening: str) -> Canvas:
-    """Draw a scene for a page and for a phone.
+    """Draw a scene for a page and for a phone; ``opening`` begins the text alternative.
 
-    Args:
-        build: makes the scene, given whether it is the phone's.
-        opening: first sentences of the text alternative.
+    ``build`` makes the scene, given whether it is the phone's.
     """
 
     def draw(width: float) -> Canvas:

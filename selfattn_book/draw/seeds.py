@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from selfattn_book.draw.curves import check_count, check_shape, extent, finish, looks
+from selfattn_book.draw.curves import extent, finish, looks
 from selfattn_book.draw.layout import BEHIND
 from selfattn_book.draw.style import (
     BLUE,
@@ -37,7 +37,7 @@ def bands(
     """Draw the same experiment for many seeds: a band from least to greatest, with the median.
 
     Args:
-        curves: a name and ``(N, seeds)`` values each.
+        curves: one to four names, and ``(N, seeds)`` values each.
         floors: a name and a height each, drawn as straight lines.
         x: ``(N,)``; 0, 1, 2, ... by default.
         title: above the picture; also begins the text alternative.
@@ -47,8 +47,7 @@ def bands(
         ax: axes; a new figure by default.
 
     Raises:
-        ValueError: ``x`` is no vector, there are no curves or more than four,
-            or one is no matrix of one row per ``x``.
+        ValueError: there are no curves or more than four.
 
     Example:
         >>> losses = np.array([[2.0, 4.0, 3.0], [1.0, 3.0, 1.0]])
@@ -58,16 +57,14 @@ def bands(
         at the end between 1 and 3. A line at 0.5: no guess.'
     """
     ys = {name: as_array(values) for name, values in curves.items()}
-    check_count(ys)
-    count = len(np.atleast_1d(next(iter(ys.values()))))
-    xs = np.arange(count) if x is None else as_vector("x", x)
+    styles = looks(len(ys))
+    xs = np.arange(len(next(iter(ys.values())))) if x is None else as_vector("x", x)
     ax = panels(1, width=6.0, height=3.4)[0] if ax is None else ax
     message = []
-    for look, (name, values) in zip(looks(), ys.items(), strict=False):
-        check_shape(name, values, (len(xs), *values.shape[1:2]), ndim=2)
+    for look, (name, values) in zip(styles, ys.items(), strict=True):
         low, median, high = values.min(1), np.median(values, axis=1), values.max(1)
         ax.fill_between(xs, low, high, color=look["color"], alpha=0.18, linewidth=0)
-        ax.plot(xs, median, label=f"{name}", **look)
+        ax.plot(xs, median, label=name, **look)
         message.append(_describe_band(name, values, median))
     message += [_draw_floor(ax, *floor) for floor in (floors or {}).items()]
     finish(ax, title, x_title, y_title, log=log, legend=len(ys) > 1)
@@ -100,10 +97,6 @@ def ladder(
         y_title: name of the heights.
         ax: axes; a new figure by default.
 
-    Raises:
-        ValueError: there are no models, they are not those with a floor, a model's values are no
-            vector, or ``between`` is empty.
-
     Example:
         >>> ends = {"mean": [0.7, 0.7], "net\nbehind": [0.5, 0.42]}
         >>> ax = ladder(ends, {"mean": 0.69, "net\nbehind": 0.41}, title="Two models")
@@ -111,16 +104,14 @@ def ladder(
         'Two models. mean, 2 seeds: floor 0.69, ends from 0.7 to 0.7.
         net behind, 2 seeds: floor 0.41, ends from 0.42 to 0.5.'
     """
-    if len(ends) == 0:
-        raise ValueError("there must be at least one model; got none")
-    if set(floors) != set(ends):
-        rule = f"floors must be of the same models as ends, {sorted(ends)}"
-        raise ValueError(f"{rule}; got {sorted(floors)}")
     ax = panels(1, width=7.6, height=4.0)[0] if ax is None else ax
     for height in sorted(set(floors.values())):
         ax.axhline(height, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
-    rungs = _in_sight(rungs or {}, between)
-    message = [f"Heights from {between[0]:.3g} to {between[1]:.3g}"] if between else []
+    rungs, message = rungs or {}, []
+    if between:
+        low, high = between
+        rungs = {name: height for name, height in rungs.items() if low <= height <= high}
+        message.append(f"Heights from {low:.3g} to {high:.3g}")
     message += [f"A rung at {height:.3g}: {name}" for name, height in rungs.items()]
     for column, (name, values) in enumerate(ends.items()):
         heights, floor = as_vector(name, values), floors[name]
@@ -150,23 +141,6 @@ def _describe_band(name: str, values: np.ndarray, median: np.ndarray) -> str:
     return (
         f"{seeds}: {course}, at the end between {values[-1].min():.3g} and {values[-1].max():.3g}"
     )
-
-
-def _in_sight(
-    rungs: Mapping[str, float], between: tuple[float, float] | None
-) -> Mapping[str, float]:
-    """Return the rungs that lie between two heights.
-
-    >>> _in_sight({"low": 0.0, "high": 1.0}, (0.5, 2.0)), _in_sight({"low": 0.0}, None)
-    ({'high': 1.0}, {'low': 0.0})
-    """
-    if between is None:
-        return rungs
-    low, high = between
-    if low >= high:
-        rule = "the first of two heights must be the lower one"
-        raise ValueError(f"{rule}; got {low:g} and {high:g}")
-    return {name: height for name, height in rungs.items() if low <= height <= high}
 
 
 def _draw_model(ax: Axes, column: int, heights: np.ndarray, floor: float) -> None:

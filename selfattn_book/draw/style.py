@@ -120,7 +120,7 @@ def panels(columns: int = 1, *, width: float = 4.0, height: float = 3.2) -> list
     Args:
         columns: number of axes.
         width: inches of each; less where they would not fit on a page.
-        height: inches.
+        height: inches; less in proportion where the width is less.
 
     Returns:
         The axes, from left to right.
@@ -130,32 +130,10 @@ def panels(columns: int = 1, *, width: float = 4.0, height: float = 3.2) -> list
         >>> left.figure is right.figure, left.figure.get_size_inches()
         (True, array([6., 2.]))
     """
-    return grid(1, columns, width=width, height=height)
-
-
-@in_book_style
-def grid(rows: int, columns: int, *, width: float, height: float, **shared: Any) -> list[Axes]:
-    """Open a figure with rows of axes of a size in inches, or smaller to fit on a page.
-
-    Example:
-        >>> axes = grid(2, 3, width=1, height=1.5)
-        >>> len(axes), axes[0].figure.get_size_inches()
-        (6, array([3., 3.]))
-    """
     shrunk = min(1, WIDE / (INCH * columns * width))
-    size = (shrunk * columns * width, shrunk * rows * height)
+    size = (shrunk * columns * width, shrunk * height)
     figure = plt.figure(FigureClass=DescribedFigure, figsize=size)
-    return list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
-
-
-def close_figures() -> None:
-    """Close all figures."""
-    plt.close("all")
-
-
-def draw_without_windows() -> None:
-    """Draw in memory only, even with a screen."""
-    plt.switch_backend("agg")
+    return list(figure.subplots(1, columns, squeeze=False).flat)
 
 
 def as_array(values: ArrayLike | Tensor) -> np.ndarray:

@@ -10,21 +10,20 @@ from torch import Tensor, fx, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-aten = torch.ops.aten
 Results = tuple[Any, ...]  # tensors, or None
 
 
 class Recorded:
-    """Return a function's results without asking Python, autograd or ``vmap`` every time.
+    """Call a function without the overhead of Python, autograd and ``vmap``.
 
     A step of a tiny model spends most of its time on finding out which operations to call.
-    The first call runs the function, and records its operations. The second runs it, replays the
-    record too, and the record is used from then on if the two agree to the last bit.
+    The first call records the operations. The second call also replays the record, which is used
+    from then on if its results equal the function's to the last bit. There is one record for each
+    shape, dtype and layout of the arguments.
 
-    The function is run every time if it draws random numbers, lets Python read a number out of a
-    tensor, or writes into a tensor that it has not made. Apart from this it must do the same at
-    every call. Other tensors, such as parameters, are read with their present values.
-    Arguments of another shape, dtype or layout have another record.
+    The function is called every time if it draws random numbers, converts a tensor to a number, or
+    writes into a tensor that it did not make. Otherwise it must compute the same at every call.
+    Other tensors, such as parameters, are read at every call.
 
     Args:
         function: function of tensors that returns a tuple of tensors, or of ``None``.
@@ -49,15 +48,13 @@ class Recorded:
 
     def __call__(self, *arguments: Tensor) -> Results:
         """Return the function's results, detached."""
-        memory = [_memory(x) for x in arguments]
-        shared = tuple(memory.index(m) for m in memory)
-        kind = shared, tuple(map(_like, arguments))
+        kind = tuple(map(_layout, arguments))
         if kind in self._chosen:
             return self._chosen[kind](*arguments)
         if kind in self._recorded:
             results, replay = self._run(*arguments), self._recorded.pop(kind)
-            agree = all(map(_same, results, replay(*arguments)))
-            self._chosen[kind] = replay if agree else self._run
+            equal = all(map(_equal, results, replay(*arguments)))
+            self._chosen[kind] = replay if equal else self._run
             return results
         with _Recorder(arguments) as recorder:
             results = self._run(*arguments)
@@ -75,165 +72,79 @@ class Recorded:
 class _Recorder(TorchDispatchMode):
     """Record the operations that are called within this context.
 
-    A tensor is known by its memory. A view is not recorded: it is taken where it is needed.
+    A tensor is identified by its memory and layout, because autograd wraps what it saves anew.
     """
 
     def __init__(self, arguments: tuple[Tensor, ...]) -> None:
-        start: Any = super().__init__
-        start()
-        self.graph = fx.Graph()
-        self.replayable = True
-        self._overwrites = False
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.graph, self.replayable = fx.Graph(), True
+        self._nodes: dict[Hashable, fx.Node] = {}
         self._outside: dict[str, Tensor] = {}
-        # The tensors are kept, so that no memory is reused within this context.
-        # One from outside that is not an argument has no node.
-        self._homes: dict[Hashable, tuple[Tensor, fx.Node | None]] = {}
-        self._views: dict[Hashable, fx.Node] = {}
+        self._own: set[int] = set()  # memory that the operations allocated
+        self._alive: list[Any] = []  # no memory is reused within this context
         for number, x in enumerate(arguments):
-            node = self.graph.placeholder(f"argument_{number}")
-            node.meta["like"] = _like(x)
-            self._homes[_memory(x)] = x, node
+            self._nodes[_identity(x)] = self.graph.placeholder(f"argument_{number}")
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run an operation, and record it unless it computes nothing."""
+        """Run an operation and record it, except for views of tensors from outside."""
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        written = _written(func, args, kwargs)
-        for x in _tensors((args, kwargs)):
-            self._homes.setdefault(_memory(x), (x, None))  # from outside
-        to_python = not _tensors(result) and bool(_tensors((args, kwargs)))
-        self.replayable &= not to_python and self._is_local(func, written)
-        self._overwrites |= bool(written)
-        if self.replayable:
-            is_new = any(_memory(x) not in self._homes for x in _tensors(result))
-            if is_new or written:
-                nodes = tree_map(self._node, (args, kwargs))
-                self._store(result, self.graph.call_function(func, *nodes))
+        given, made = _tensors((args, kwargs)), _tensors(result)
+        self._alive += given, made
+        is_number = bool(given) and not made
+        is_random = torch.Tag.nondeterministic_seeded in func.tags
+        writes = func._schema.is_mutable
+        if is_number or is_random or (writes and _memory(args[0]) not in self._own):
+            self.replayable = False
+        is_outside_view = func.is_view and _identity(args[0]) not in self._nodes
+        if self.replayable and made and not is_outside_view:
+            self._record(func, args, kwargs, result)
+            self._own |= {_memory(x) for x in made} - {_memory(x) for x in given}
         return result
 
     def replay(self, results: Results) -> Callable[..., Results]:
         """Return a function that calls the same operations again, and returns their results."""
         self.graph.output(tuple(map(self._node, results)))
-        # Where nothing is overwritten, a number is the same wherever it is read.
-        if not self._overwrites:
-            self._remove_ones()
-            self._fold_constants()
         self.graph.eliminate_dead_code()
         forward = fx.GraphModule(nn.Module(), self.graph).forward
         return torch.no_grad()(partial(forward, **self._outside))
 
-    def _is_local(self, func: Any, written: list[Tensor]) -> bool:
-        """Return whether an operation draws nothing, and writes only into memory of its own."""
-        nodes = [self._homes[_memory(x)][1] for x in written]
-        own = all(node and node.op != "placeholder" for node in nodes)
-        return own and torch.Tag.nondeterministic_seeded not in func.tags
-
-    def _remove_ones(self) -> None:
-        """Remove the products by 1, of which ``vmap`` makes one for each bias."""
-        for node in self.graph.nodes:
-            if node.target is aten.mul.Scalar and node.args[1] == 1:
-                factor = node.args[0]
-                alike = factor.meta["like"] == node.meta["like"]
-                home = _base(factor)
-                another_has_it = home.op == "placeholder" or _is_result(home)
-                if alike and not (another_has_it and _is_result(node)):
-                    node.replace_all_uses_with(factor)
-
-    def _fold_constants(self) -> None:
-        """Compute now what depends on no tensor, such as a causal mask."""
-        known: dict[fx.Node, Any] = {}
-        for node in self.graph.nodes:
-            called = node.op in ("call_function", "call_method")
-            if called and all(given in known for given in node.all_input_nodes):
-                call = node.target if callable(node.target) else Tensor.as_strided
-                args = fx.node.map_arg(node.args, known.get)
-                known[node] = call(*args, **node.kwargs)
-        for node, value in known.items():
-            needed = any(user not in known for user in node.users)
-            if needed and not _is_result(node):
-                with self.graph.inserting_before(node):
-                    node.replace_all_uses_with(self._from_outside(value))
-
-    def _from_outside(self, x: Tensor) -> fx.Node:
-        """Return the node of a tensor that exists before the replay."""
-        name = f"outside_{len(self._outside)}"
-        self._outside[name] = x
-        node = self.graph.placeholder(name)
-        node.meta["like"] = _like(x)
-        return node
-
-    def _store(self, result: Any, node: fx.Node) -> None:
-        """Store the memory of the results of an operation."""
+    def _record(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        node = self.graph.call_function(func, *tree_map(self._node, (args, kwargs)))
         if isinstance(result, Tensor):
-            node.meta["like"] = _like(result)
-            self._homes.setdefault(_memory(result), (result, node))
-        elif isinstance(result, tuple | list):
-            for number, part in enumerate(result):
+            self._nodes.setdefault(_identity(result), node)
+            return
+        for number, x in enumerate(result):
+            if isinstance(x, Tensor):
                 item = self.graph.call_function(operator.getitem, (node, number))
-                self._store(part, item)
+                self._nodes.setdefault(_identity(x), item)
 
     def _node(self, x: Any) -> Any:
-        """Return the node of a tensor; any other value stands for itself."""
+        """Return the node of a tensor, and any other value unchanged."""
         if not isinstance(x, Tensor):
             return x
-        memory, layout = _memory(x), _layout(x)
-        if (memory, layout) not in self._views:
-            self._views[memory, layout] = self._view(x)
-        return self._views[memory, layout]
-
-    def _view(self, x: Tensor) -> fx.Node:
-        """Return the node of a view of known memory."""
-        home, node = self._homes.get(_memory(x), (x, None))  # a result may be from outside
-        if node is None:  # it stays where it is, and one look is enough for all times
-            return self._from_outside(x)
-        if _layout(x) == _layout(home):
-            return node
-        look = self.graph.call_method("as_strided", (node, *_layout(x)))
-        look.meta["like"] = _like(x)
-        return look
+        if _identity(x) not in self._nodes:
+            name = f"outside_{len(self._outside)}"
+            self._outside[name] = x.detach()
+            self._nodes[_identity(x)] = self.graph.placeholder(name)
+        return self._nodes[_identity(x)]
 
 
-def _base(node: fx.Node) -> fx.Node:
-    """Return the node whose memory a view has."""
-    if node.target != "as_strided":
-        return node
-    (seen,) = node.all_input_nodes
-    return _base(seen)
-
-
-def _is_result(node: fx.Node) -> bool:
-    """Return whether a node, or a view of it, is a result, into which the caller may write."""
-    views = (user for user in node.users if user.target == "as_strided")
-    given_back = any(user.op == "output" for user in node.users)
-    return given_back or any(map(_is_result, views))
-
-
-def _memory(x: Tensor) -> Hashable:
-    """Identify the memory of a tensor."""
-    return x.untyped_storage().data_ptr(), x.dtype, x.is_conj(), x.is_neg()
+def _memory(x: Tensor) -> int:
+    return x.untyped_storage().data_ptr()
 
 
 def _layout(x: Tensor) -> tuple[Any, ...]:
-    return tuple(x.shape), x.stride(), x.storage_offset()
+    return x.dtype, x.shape, x.stride(), x.is_conj(), x.is_neg()
 
 
-def _like(x: Tensor) -> tuple[Any, ...]:
-    return x.dtype, *_layout(x)
+def _identity(x: Tensor) -> Hashable:
+    return x.data_ptr(), *_layout(x)
 
 
 def _tensors(tree: Any) -> list[Tensor]:
     return [x for x in tree_leaves(tree) if isinstance(x, Tensor)]
 
 
-def _written(func: Any, args: Any, kwargs: Any) -> list[Tensor]:
-    """Return the tensors that an operation writes into."""
-    written = []
-    for number, argument in enumerate(func._schema.arguments):
-        if argument.alias_info and argument.alias_info.is_write:
-            by_place = args[number] if number < len(args) else None
-            written.append(kwargs.get(argument.name, by_place))
-    return _tensors(written)
-
-
-def _same(x: Tensor | None, y: Tensor | None) -> bool:
+def _equal(x: Tensor | None, y: Tensor | None) -> bool:
     return x is y if x is None or y is None else torch.equal(x, y)

@@ -14,12 +14,9 @@ HIGH, TOP, BOX, STEP = 64, 40, 28, 152  # pixels; of a weight of 1, and of the r
 
 
 def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> Axes:
-    """Draw rows of weights as bars over a text, whose last letter is the query.
+    """Draw rows of weights ``(T,)`` as bars over a text, whose last letter is the query.
 
-    Args:
-        text: one letter a key; the last one is the query.
-        rows: weights ``(T,)`` from 0 to 1, by name.
-        answer: ``(T,)``, boolean: positions of the answer.
+    ``answer``, ``(T,)`` and boolean, marks the positions of the answer.
 
     Example:
         >>> import torch

@@ -15,14 +15,9 @@ PLANE = 150  # pixels of the plane, across or up
 
 
 def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Sequence[str]) -> Axes:
-    r"""Draw two sentences that have the same words, their bag, and the mean of its vectors.
+    """Draw two sentences that have the same words, their bag, and the mean of its vectors.
 
-    .. math:: \frac1T \sum_t e_{x_t}
-
-    Args:
-        sentences: two, each of T word numbers; T is 2 to 4.
-        table: ``(N, 2)``, one vector per word.
-        words: names of at most seven letters.
+    Sentences are word numbers, 2 to 4 each; ``table`` has one vector per word, ``(N, 2)``.
 
     Example:
         >>> import torch

@@ -24,8 +24,7 @@ NETWORKS = {
 def block_designs(named: Named) -> Axes:
     """Draw a column of parts for each block; a part that is new in a column is filled.
 
-    Args:
-        named: by name, a block, and the module that adds positions to its input, if any.
+    Each block comes with the module that adds positions to its input, if any.
 
     Example:
         >>> from selfattn_book.blocks import PreNormBlock

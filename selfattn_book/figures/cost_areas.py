@@ -18,14 +18,10 @@ TEXT = 132  # pixels of the text below a drawing
 
 
 def cost_areas(lengths: Sequence[int], d_model: int) -> Axes:
-    """Draw the multiply-adds of a layer at several sequence lengths, all to one scale.
+    """Draw the multiply-adds of a layer at two or three sequence lengths, all to one scale.
 
-    Four projections take ``T D²``, the scores and the weighted sums ``T² D``. Divided by ``D``, these
-    are areas: four strips of ``T`` by ``D``, and two squares of ``T`` by ``T``.
-
-    Args:
-        lengths: two or three, each at most ten times ``d_model``.
-        d_model: dimension, ``D``.
+    Four projections take ``T D²``, the scores and the weighted sums ``T² D``. Divided by ``D``,
+    these are areas: four strips of ``T`` by ``D``, and two squares of ``T`` by ``T``.
 
     Example:
         >>> ax = cost_areas([100, 200], 100)

@@ -17,9 +17,7 @@ HIGH, LOW, SIDE = 76, 206, 66  # pixels down to both inputs and the output, and 
 def shift_by_one(source: Tensor, target: Tensor) -> Axes:
     """Draw the decoder's input in training, and below it its target.
 
-    Args:
-        source: ``(S, 2)``, corners of a square with side 2 around the origin.
-        target: ``(T, 2)``, the corners that follow.
+    Both are corners, ``(T, 2)``, of a square with side 2 around the origin.
 
     Example:
         >>> import torch
@@ -61,10 +59,8 @@ def leaked_target(
 ) -> Axes:
     """Draw what position 1 receives of two decoder inputs, the second of which is its target.
 
-    Args:
-        decoder_input: ``(2, 2)``, corners of a square with side 2 around the origin.
-        tables: attention weights ``(2, 2)`` by name; one or two of them.
-        names: names of the points.
+    The inputs are corners, ``(2, 2)``, as in ``shift_by_one``; one or two tables of attention
+    weights, ``(2, 2)``, have names.
 
     Example:
         >>> import torch

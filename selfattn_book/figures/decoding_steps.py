@@ -24,11 +24,8 @@ def decoding_steps(
 ) -> Axes:
     """Draw decoding step by step, with the KV cache; new keys and values are filled.
 
-    Args:
-        points: ``(T + 1, 2)``, the given points, then the predicted ones.
-        weights: ``(T, T)``, of the query of each point but the last on the keys up to its own; T is
-            at most 6.
-        given: number of given points, the inputs of the first step.
+    The points ``(T + 1, 2)`` are the given ones, then the predicted ones; ``weights`` is ``(T,
+    T)``.
 
     Example:
         >>> points = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])

@@ -21,11 +21,7 @@ def encoder_decoder(
 ) -> Axes:
     """Draw encoder and decoder with all shapes, and the attention weights of one head if wanted.
 
-    Args:
-        model: encoder-decoder.
-        source: ``(S, d_input)``, with S at most 3.
-        shifted: ``(T, d_input)``, the decoder's input; T is at most 3.
-        head: head of which the weights are drawn, from 0.
+    Source and shifted target are ``(T, d_input)``, with T at most 3.
 
     Example:
         >>> _ = torch.manual_seed(0)

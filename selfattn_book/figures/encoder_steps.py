@@ -17,12 +17,7 @@ STEPS = ["points", "contexts of the heads", "output layer", "feed-forward", "sta
 
 
 def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0", "1")) -> Axes:
-    """Draw two points on their way through an encoder, with their numbers.
-
-    Args:
-        encoder: encoder with ``d_model=2``.
-        source: ``(2, 2)``.
-        names: names of the points.
+    """Draw two points, ``(2, 2)``, on their way through an encoder with ``d_model=2``.
 
     Example:
         >>> _ = torch.manual_seed(0)

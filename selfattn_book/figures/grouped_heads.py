@@ -15,9 +15,6 @@ HEAD, PANEL = 26, 184  # pixels: a head, and the height of a panel
 def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Axes:
     """Draw for each attention its query heads, above the key-value heads that they share.
 
-    Args:
-        attentions: one to three, each with at most 8 heads.
-
     Example:
         >>> ax = grouped_heads([MultiHeadAttention(8, 4, num_kv_heads=2)])
         >>> print(ax.get_label())

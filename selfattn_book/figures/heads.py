@@ -35,17 +35,10 @@ def compare_heads(
     *,
     row: int = 0,
 ) -> Axes:
-    r"""Draw a word that attends to all words with two heads, each of which compares one column.
+    """Draw a word that attends to all words with two heads, each of which compares one column.
 
-    .. math:: c_h = \sum_j w_{hj}\,v_j, \qquad w_{hj} \propto e^{x_{ih}\,x_{jh}}
-
-    Args:
-        x: ``(T, 2)``; each head uses its column as query and key.
-        value: ``(T, 1)``, integers that both heads average.
-        names: words.
-        columns: names of the two columns and of the values.
-        questions: question of each head, by its topic.
-        row: index of the word that attends.
+    Each head uses its column of ``x``, ``(T, 2)``, as query and key; both average ``value``, ``(T,
+    1)``. ``columns`` are the names of all three, and ``questions`` those of the heads.
 
     Example:
         >>> import torch
@@ -142,16 +135,10 @@ Head = list[list[tuple[int, int]]]  # for each entry of a head: its word, and it
 
 
 def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequence[str]) -> Axes:
-    r"""Draw a matrix beside the heads into which it is split, rightly and wrongly.
+    """Draw a matrix beside the heads into which it is split, rightly and wrongly.
 
-    Each entry has the color of its word, and is named by the word's first letter and its column;
-    so a head without a word lacks a color.
-
-    Args:
-        strip: ``(T, H * d)``, all entries different.
-        right: ``(H, T, d)``; head :math:`h` holds its :math:`d` columns of every word.
-        wrong: ``(H, T, d)``, the same entries in a different order.
-        names: words with different first letters.
+    Each entry has the color of its word, and is named by the word's first letter and its column; so
+    a head without a word lacks a color. The matrix ``(T, H * d)`` becomes ``(H, T, d)``.
 
     Example:
         >>> import torch

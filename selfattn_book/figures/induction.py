@@ -13,9 +13,6 @@ BOX, TALL = 30, 48  # pixels: the heights of a letter, and of a letter with its 
 def induction_heads(text: str) -> Axes:
     """Draw the two steps by which the last letter of a text finds what followed its earlier copy.
 
-    Args:
-        text: 3 to 6 letters; the last one has one earlier copy.
-
     Example:
         >>> ax = induction_heads("cabdc")
         >>> print(ax.get_label())

@@ -18,9 +18,7 @@ Sentence = tuple[list[int], int]  # its words, and its label
 def into_bags(tokens: Tensor, labels: Tensor) -> Axes:
     """Draw each sentence and its bag of words; a bag of sentences with both labels has a bold edge.
 
-    Args:
-        tokens: ``(B, 3)``, words as integers from 0 to 4; B is 2 to 10.
-        labels: ``(B,)``, 0 or 1.
+    Tokens are ``(B, 3)``, integers from 0 to 4, and labels ``(B,)``, 0 or 1.
 
     Example:
         >>> import torch

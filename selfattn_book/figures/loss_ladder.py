@@ -23,12 +23,8 @@ def loss_ladder(
 ) -> Axes:
     """Draw the final losses of runs beside a ladder of named losses, in powers of ten.
 
-    The runs of one model are side by side, sorted, the best one first.
-
-    Args:
-        ends: one to three names of models, and ``(seeds,)`` losses each.
-        heights: names of rungs, and the loss of each.
-        below: name of a dashed line, and its loss.
+    The runs of one model, ``(seeds,)``, are side by side, sorted, the best one first. ``below`` is
+    the name and the loss of a dashed line.
 
     Example:
         >>> ax = loss_ladder({"plain": [0.3, 0.02]}, {"floor": 0.01}, below=("arrived", 0.05))

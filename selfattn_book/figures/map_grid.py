@@ -18,12 +18,9 @@ DESK, PHONE = 8, 4  # maps in a row
 def map_grid(
     maps: Tensor | np.ndarray, scores: Tensor | np.ndarray, *, bright: float = 0.5
 ) -> Axes:
-    """Draw attention maps as small squares from the highest score to the lowest.
+    """Draw attention maps, ``(N, T, S)``, as small squares from the highest score to the lowest.
 
-    Args:
-        maps: ``(N, T, S)``, weights from 0 to 1; N is 2 to 24.
-        scores: ``(N,)``, one a map.
-        bright: least score of a map with a bold frame.
+    A map with a score of at least ``bright`` has a bold frame.
 
     Example:
         >>> maps = np.stack([np.full((3, 3), 1 / 3), np.eye(3)])

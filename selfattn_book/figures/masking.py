@@ -15,14 +15,9 @@ PAIR = (22, 22)  # pixels of a pair without a number
 
 
 def masked_weights(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
-    r"""Draw scores, the masked scores, and the weights with the sum of each row.
+    """Draw scores, the masked scores, and the weights with the sum of each row.
 
-    .. math:: w_{ij} = \frac{m_{ij}\,e^{s_{ij}}}{\sum_k m_{ik}\,e^{s_{ik}}}
-
-    Args:
-        scores: ``(T, T)``, with T 2 or 3.
-        mask: ``(T, T)``, boolean, ``True`` = may attend.
-        names: words, of at most four letters.
+    Scores and mask are ``(T, T)``, with T 2 or 3; ``True`` = may attend.
 
     Example:
         >>> import torch
@@ -68,12 +63,7 @@ def masked_weights(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
 
 
 def repeated_mask(mask: Tensor, heads: int, queries: int) -> Axes:
-    """Draw a padding mask for each sequence, and how broadcasting repeats it over heads and queries.
-
-    Args:
-        mask: ``(B, 1, 1, S)``, boolean, ``True`` = may attend.
-        heads: number of heads of the scores.
-        queries: number of queries.
+    """Draw how broadcasting repeats a padding mask, ``(B, 1, 1, S)``, over heads and queries.
 
     Example:
         >>> import torch
@@ -129,10 +119,7 @@ def _pairs(mask: Tensor, *, named: bool = False) -> Node:
 def receptive_field(flows: Sequence[Tensor], names: Sequence[str], output: int = -1) -> Axes:
     """Draw the inputs that one output depends on through several layers, from the inputs upwards.
 
-    Args:
-        flows: for each layer ``(T, T)``, not 0 where the row's word depends on the column's word.
-        names: words, of at most four letters.
-        output: position of the output.
+    A flow is ``(T, T)``, not 0 where the row's word depends on the column's word.
 
     Example:
         >>> import torch

@@ -18,11 +18,7 @@ Step = tuple[str, str, float, str]  # a token, the next one, its probability, an
 
 
 def shifted_targets(tokens: Sequence[str], probabilities: Tensor | np.ndarray) -> Axes:
-    """Draw what each position of a text predicts: the next token, with its probability.
-
-    Args:
-        tokens: T + 1 tokens as texts; T is 1 to 8.
-        probabilities: ``(T,)``, of each token but the first, given those before it.
+    """Draw what each position of a text predicts: the next token, with its probability ``(T,)``.
 
     Example:
         >>> ax = shifted_targets(["And", " God", " said"], np.array([0.1, 0.5]))

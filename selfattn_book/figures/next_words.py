@@ -17,11 +17,7 @@ def next_words(
 ) -> Axes:
     """Draw for each step the decoder input so far, and bars of the most likely next words.
 
-    Args:
-        decoder_input: a word for each step.
-        probabilities: ``(T, V)``, at each step the probability of each word.
-        words: vocabulary.
-        most: number of bars at each step.
+    Probabilities are ``(T, V)``; ``most`` is the number of bars at each step.
 
     Example:
         >>> import torch

@@ -17,17 +17,10 @@ ROOM = 26  # pixels around the outermost point
 
 
 def norm_circle(x: Tensor, normed: Tensor, names: Sequence[str]) -> Axes:
-    r"""Draw where a norm moves points of three numbers, seen along (1, 1, 1).
+    """Draw where a norm moves points of three numbers, ``(N, 3)``, seen along (1, 1, 1).
 
     In this view two points that differ by one number, added to all entries, are one; and the norm's
-    outputs are on a circle:
-
-    .. math:: \lVert \operatorname{LayerNorm}(x) \rVert = \sqrt 3
-
-    Args:
-        x: ``(N, 3)``; N is 1 to 9.
-        normed: ``(N, 3)``, the output of the norm.
-        names: one per point.
+    outputs are on a circle of radius √3.
 
     Example:
         >>> import torch

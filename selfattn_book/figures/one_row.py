@@ -25,14 +25,7 @@ PLANE = 92  # pixels of the weighted sum, across or up
 
 
 def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Axes:
-    r"""Draw what one row of attention without parameters computes.
-
-    .. math:: y_i = \sum_j w_j x_j, \qquad w = \operatorname{softmax}(X x_i / \sqrt{2})
-
-    Args:
-        x: ``(T, 2)``; T is 2 to 6.
-        names: one per vector.
-        row: index of the query.
+    """Draw what one row of attention without parameters computes on vectors ``(T, 2)``.
 
     Example:
         >>> import torch

@@ -19,16 +19,11 @@ SIGNS = ("highest m", "total ℓ", "mixture u", "u / ℓ")
 
 
 def online_softmax(scores: ArrayLike | Tensor, values: ArrayLike | Tensor, block: int) -> Axes:
-    r"""Draw how one query processes its keys block by block.
+    """Draw how one query processes its keys block by block, given its scores and values ``(S,)``.
 
     After each block, with the highest score so far :math:`m`: the exponentials :math:`e^{s_j - m}`,
-    their total, the mixture (the values times their exponentials), and the quotient of the last two,
-    their mean. When a higher score comes, all earlier exponentials shrink.
-
-    Args:
-        scores: ``(S,)``, of one query; S is 2 to 8.
-        values: ``(S,)``, a number for each key.
-        block: number of keys in a block.
+    their total, the mixture (the values times their exponentials), and the quotient of the last
+    two, their mean. When a higher score comes, all earlier exponentials shrink.
 
     Example:
         >>> ax = online_softmax([0.0, 1.0, 3.0], [10, 20, 30], block=2)

@@ -32,18 +32,10 @@ BAR, PITCH = 150, 72  # pixels: the height of an output, and from one position t
 def permuted_attention(
     x: Tensor, names: Sequence[str], order: Sequence[int], positions: Tensor | None = None
 ) -> Axes:
-    r"""Draw attention without parameters on some words, and below it on the same words permuted.
+    """Draw attention without parameters on words, ``(T, 2)``, and below it on the same words permuted.
 
-    .. math:: \operatorname{attend}(\Pi X) = \Pi \operatorname{attend}(X)
-
-    The dot product of the first word and the last one is framed in both orders. Positions that are
-    added to the words break the equation.
-
-    Args:
-        x: ``(T, 2)``, with T 2 or 3.
-        names: words.
-        order: ``(T,)``; row i of the second order is row ``order[i]`` of the first one.
-        positions: ``(T, 2)``, encodings of the positions, if any.
+    The dot product of the first word and the last one is framed in both orders. Positions ``(T,
+    2)`` that are added to the words break the equation.
 
     Example:
         >>> ax = permuted_attention(torch.tensor([[1.0, 0.0], [2.0, 1.0]]), ["Anna", "Ben"], [1, 0])
@@ -142,14 +134,10 @@ def _rows(nodes: Sequence[Node]) -> Node:
 
 
 def causal_outputs(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
-    """Draw the attention weights of one causal layer at each position, for words in two orders.
+    """Draw the weights of one causal layer at each position, for words ``(T, D)`` in two orders.
 
-    A bar is an output of the layer, divided by the weights of the words in it. The last one is framed.
-
-    Args:
-        x: ``(T, D)``, with T 2 to 4.
-        names: words.
-        order: ``(T,)``; position i of the second order holds word ``order[i]`` of the first one.
+    A bar is an output of the layer, divided by the weights of the words in it. The last one is
+    framed.
 
     Example:
         >>> print(causal_outputs(torch.zeros(3, 2), ["a", "b", "c"], [1, 0, 2]).get_label())

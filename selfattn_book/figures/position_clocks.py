@@ -22,15 +22,10 @@ WAVES = {
 
 
 def clocks(angles: Tensor, names: Sequence[str], *, row: int = 1) -> Axes:
-    r"""Draw each position as a row of clocks, and the sines and cosines of their hands as waves.
+    """Draw each position as a row of clocks, and the sines and cosines of their hands as waves.
 
-    A hand rotates counterclockwise and starts at the right. One position is marked, and its encoding
-    is written below.
-
-    Args:
-        angles: ``(T, C)``, angles of the hands of C clocks at T positions, in radians.
-        names: names of the clocks.
-        row: marked position.
+    A hand rotates counterclockwise and starts at the right; its angles are ``(T, C)``, for C clocks
+    at T positions. The encoding of the marked position ``row`` is written below.
 
     Example:
         >>> ax = clocks(torch.pi / 2 * torch.arange(3.0)[:, None], ["quarters"])
@@ -119,11 +114,7 @@ def _tip(at: Point, radius: float, angle: float) -> Point:
 def clock_rotations(codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: int) -> Axes:
     """Draw the rotation of some clocks over a number of steps, from several positions.
 
-    Args:
-        codes: ``(T, D)``, sine and cosine of D/2 clocks side by side, for T positions.
-        which: indices of the clocks.
-        starts: first positions, one for each row.
-        steps: number of steps.
+    The codes ``(T, D)`` are sine and cosine of D/2 clocks side by side, for T positions.
 
     Example:
         >>> angles = torch.arange(6.0)[:, None] * torch.tensor([1.0, 0.1])

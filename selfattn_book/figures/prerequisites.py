@@ -18,10 +18,7 @@ def prerequisites(
 ) -> Axes:
     """Draw which chapter builds on which; an indirect prerequisite has no line of its own.
 
-    Args:
-        chapters: titles in their order.
-        builds_on: for each chapter the numbers of its prerequisites, all before it, from 1.
-        parts: names of the parts, and the number of the first chapter of each.
+    Chapters have numbers from 1; ``parts`` holds the first chapter of each part.
 
     Example:
         >>> ax = prerequisites(["One", "Two", "Three"], [[], [1], [1, 2]], {"All": 1})

@@ -48,16 +48,9 @@ PHONE = _Places(4, 16, 106, 70, 152, 176, 10, 190, 22, 224, 284, 56, 13)
 def projections(
     x: Tensor, projections: Sequence[Tensor], names: Sequence[str], row: int = 0
 ) -> Axes:
-    r"""Draw the query, key and value of each word, and the attention of one query.
+    """Draw the query, key and value of each word, and the attention of one query.
 
-    .. math:: y_i = \sum_j w_{ij} v_j, \qquad
-        w_{ij} = \operatorname{softmax}_j\!\big(q_i \cdot k_j / \sqrt{d_\text{head}}\big)
-
-    Args:
-        x: ``(T, d_model)``, with T 2 to 4 and d_model at most 3.
-        projections: three matrices ``(d_model, 1)``, for queries, keys and values.
-        names: words.
-        row: index of the query.
+    The words are ``(T, d_model)``, with T 2 to 4, and the three matrices ``(d_model, 1)``.
 
     Example:
         >>> import torch

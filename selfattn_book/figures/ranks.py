@@ -24,12 +24,9 @@ TILE, PAD = 9, 5  # pixels: what is held is drawn in tiles, in a box
 
 
 def shared_batch(parts: Sequence[Tensor]) -> Axes:
-    r"""Draw how ranks, each with its part of a batch, compute one gradient.
+    """Draw how ranks, each with its part of a batch, compute one gradient.
 
-    .. math:: \bar g = \frac1R \sum_r \frac1{n_r} \sum_{i \in r} g_i
-
-    Args:
-        parts: two or three of ``(N,)``: the gradient of each example, rank by rank; N is 1 to 4.
+    A part is ``(N,)``, the gradient of each example; ranks are two or three, and N is 1 to 4.
 
     Example:
         >>> import torch
@@ -84,9 +81,8 @@ def shared_batch(parts: Sequence[Tensor]) -> Axes:
 def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Axes:
     """Draw what each of two ranks holds of a batch and of a model, for several ways to split them.
 
-    Args:
-        ways: for each, by name, what is held of the batch, ``(2, examples, positions)``, and of the
-            model, ``(2, layers, d_model)``; boolean, at most 4 by 6.
+    A way is two boolean tensors: of the batch, ``(2, examples, positions)``, and of the model,
+    ``(2, layers, d_model)``.
 
     Example:
         >>> import torch

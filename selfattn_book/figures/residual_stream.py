@@ -18,15 +18,9 @@ PART, PLUS = 76, 45  # pixels of a part with its norm, and down to its sum
 
 
 def residual_stream(stacks: Mapping[str, EncoderStack], x: Tensor) -> Axes:
-    r"""Draw two stacks side by side; the residual stream is as wide as its vectors are large.
+    """Draw a pre-norm and a post-norm stack; a residual stream is as wide as its vectors are large.
 
-    The size of the vectors is their root mean square:
-
-    .. math:: \operatorname{size}(x) = \sqrt{\tfrac{1}{B T D} \sum_{btj} x_{btj}^2}
-
-    Args:
-        stacks: a pre-norm and a post-norm stack by name, with the same number of blocks.
-        x: ``(B, T, D)``, input of both.
+    The size of the vectors ``(B, T, D)`` is their root mean square.
 
     Example:
         >>> import torch

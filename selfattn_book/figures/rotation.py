@@ -21,11 +21,7 @@ def rotation(
 ) -> Axes:
     """Draw a query and a key of two numbers, rotated by their positions, on a clock for each pair.
 
-    Args:
-        query: ``(2,)``.
-        key: ``(2,)``.
-        positions: for each clock the positions of the query and of the key; one to three clocks.
-        base: see :func:`~selfattn_book.rotary.rotate`; one pair rotates by one radian a step.
+    See :func:`~selfattn_book.rotary.rotate`; one pair rotates by one radian a step.
 
     Example:
         >>> one = torch.tensor([1.0, 0.0])

@@ -11,16 +11,10 @@ from selfattn_book.draw.scene import Node, column, note, row, show, slot, space,
 
 
 def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Axes:
-    r"""Draw the attention weights of queries of several dimensions, undivided and divided.
+    """Draw the attention weights of queries of several dimensions, undivided and divided by √D.
 
-    .. math:: \operatorname{softmax}(q K^{\mathsf T}) \quad\text{and}\quad
-        \operatorname{softmax}(q K^{\mathsf T} / \sqrt D)
-
-    A bar for a weight of 1 fills the height of its box.
-
-    Args:
-        queries: two or three of ``(D,)``.
-        keys: ``(S, D)`` for each query, with S from 2 to 8.
+    Two or three queries ``(D,)`` have keys ``(S, D)`` each. A weight of 1 fills the height of its
+    box.
 
     Example:
         >>> import torch

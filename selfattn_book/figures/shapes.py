@@ -21,11 +21,8 @@ def shapes(
 ) -> Axes:
     """Draw the tensors of multi-head attention, from the input to the output, each with its shape.
 
-    Args:
-        attention: module.
-        x: ``(B, T, d_model)``, input of the queries.
-        memory: ``(B, S, d_model)``, input of the keys and values.
-        masks: masks by name; the last one is used.
+    Queries are made from ``x``, ``(B, T, d_model)``, and keys and values from ``memory``, ``(B, S,
+    d_model)``; the last mask is used.
 
     Example:
         >>> import torch

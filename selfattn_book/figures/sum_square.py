@@ -24,20 +24,11 @@ def sum_square(
     *,
     grounds: Sequence[str] | None = None,
 ) -> Axes:
-    r"""Draw four sentences at the corners of a square, and between two of them the word they share.
+    """Draw four sentences at the corners of a square, and between two of them the word they share.
 
-    Labels alternate around the square. Both pairs of opposite corners have the same words at the same
-    positions, so a sum over single words is the same for both pairs.
-
-    .. math:: z_1 + z_3 = z_2 + z_4 \quad\text{whenever}\quad z = \textstyle\sum_t f(x_t, t) + b
-
-    Args:
-        tokens: ``(4, T)``, token numbers of the sentences, clockwise from the upper left corner.
-        labels: ``(4,)``, 1 and 0 in turn.
-        words: words by their numbers.
-        corners: text for each sentence, such as the name of its logit.
-        notes: second text for each sentence.
-        grounds: color of each word; one for each side of the square when left out.
+    Tokens are ``(4, T)``, clockwise from the upper left corner, and labels alternate. Both pairs of
+    opposite corners have the same words at the same positions, so a sum over single words is the
+    same for both pairs. Each corner has a text, or two.
 
     Example:
         >>> import torch

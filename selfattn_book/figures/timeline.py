@@ -10,10 +10,7 @@ ROW, TOP = 40, 36  # pixels: a rank, and above the first one
 
 
 def timeline(work: Tensor) -> Axes:
-    """Draw the batch of each rank at each tick; a rank that waits is hatched.
-
-    Args:
-        work: ``(R, ticks)``, integers: the number of a batch, or -1 for waiting; at most 4 by 12.
+    """Draw the batch of each rank at each tick, ``(R, ticks)``; a rank that waits, -1, is hatched.
 
     Example:
         >>> import torch

@@ -25,38 +25,32 @@ from selfattn_book.draw.scene import (
 from selfattn_book.draw.style import as_array
 
 CELL = 90  # pixels of a row
-ACROSS = 4  # on a phone
 
 
 def tiny_squares(
-    walks: Tensor | np.ndarray,
-    predicted: Tensor | np.ndarray | None = None,
-    *,
-    notes: Sequence[str] | None = None,
+    walks: Tensor, predicted: Tensor | None = None, *, notes: Sequence[str] = ()
 ) -> Axes:
     """Draw walks around small squares, with an arrow for the side of the input.
 
-    The corners of the input are filled, and those of the target are open. Each prediction is a cross,
-    connected to its target.
-
-    Args:
-        walks: ``(N, 4, 2)``, corners in their order; N is 1 to 8.
-        predicted: ``(N, 2, 2)``, predictions of the third and the fourth corner.
-        notes: line below each square.
+    The corners of the input are filled, and those of the target are open. Each prediction is a
+    cross, connected to its target. Walks are ``(N, 4, 2)``, predictions ``(N, 2, 2)``, and each
+    square may have a note.
 
     Example:
-        >>> walks = np.array([[[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]])
-        >>> ax = tiny_squares(walks, np.array([[[1.0, 0.0], [1.0, 0.0]]]), notes=["0.50"])
+        >>> import torch
+        >>> walks = torch.tensor([[[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]])
+        >>> ax = tiny_squares(walks, torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]), notes=["0.50"])
         >>> print(ax.get_label())
         1 square. Square 1, 0.50: from (-1, -1) to (-1, 1), then (1, 1) and (1, -1);
         the model predicts (1.00, 0.00) and (1.00, 0.00).
     """
     corners = as_array(walks)
     answers = [[]] * len(corners) if predicted is None else list(as_array(predicted))
-    names = ["input", "target", "prediction"][: 2 if predicted is None else 3]
+    kinds = ["input", "target", "prediction"][: 2 if predicted is None else 3]
+    digits = 0 if (corners == corners.round()).all() else 1
     squares = []
     for i, (walk, answer) in enumerate(zip(corners, answers, strict=True)):
-        text, points = notes[i] if notes else "", [f"({listed(c, 0)})" for c in walk]
+        text, points = notes[i] if notes else "", [f"({listed(c, digits)})" for c in walk]
         alt = f"Square {i + 1}{', ' * bool(text)}{text}: from {points[0]} to {points[1]}, "
         alt += f"then {points[2]} and {points[3]}"
         if len(answer):
@@ -64,15 +58,12 @@ def tiny_squares(
         squares.append((partial(_square, walk, answer), text, alt))
 
     def build(narrow: bool) -> Node:
-        across = ACROSS if narrow else max(ACROSS, len(corners))
+        across = 4 if narrow else max(4, len(corners) if len(corners) < 9 else 5)
         wide, nodes = (304 if narrow else 632) / across, []
         for draw, text, alt in squares:
             square = space(wide, CELL, draw, alt=alt)
             nodes.append(column(square, note(text), gap=-4) if text else square)
-        marks = [space(12, 12, partial(_mark, name)) for name in names]
-        key = [
-            n for pair in zip(marks, names, strict=True) for n in (pair[0], note(pair[1], "muted"))
-        ]
+        key = [row(space(12, 12, partial(_mark, kind)), note(kind, "muted")) for kind in kinds]
         return column(grid(nodes, across), row(*key), gap=4)
 
     return show(build, f"{len(corners)} square{'s' * (len(corners) > 1)}")
@@ -124,11 +115,8 @@ def _mark(kind: str, ax: Canvas, at: Point) -> None:
 def one_memory(walks: Tensor, memories: Tensor) -> Axes:
     """Draw two walks that begin with the same two corners, in either order, and their memories.
 
-    The second memory is the first one upside down, so both are the same bag of states, with two targets.
-
-    Args:
-        walks: ``(2, 4, 2)``, corners of a square in their order.
-        memories: ``(2, 2, 2)``, states of the first two corners of each walk.
+    The second memory is the first one upside down, so both are the same bag of states, with two
+    targets.
 
     Example:
         >>> import torch

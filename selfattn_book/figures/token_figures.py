@@ -22,10 +22,6 @@ HIGH = 44  # pixels of the largest weight
 def continuations(prompt: str, written: Mapping[str, str]) -> Axes:
     r"""Draw the continuations of a prompt by several models.
 
-    Args:
-        prompt: beginning of the text.
-        written: continuations by name.
-
     Example:
         >>> ax = continuations("In the", {"random": "q;xZ", "counts": " land\nof"})
         >>> print(ax.get_label())
@@ -61,9 +57,6 @@ def tokenized(cut: Mapping[str, Sequence[str]]) -> Axes:
 
     A space is drawn as a middle dot, and the end of a line as an arrow.
 
-    Args:
-        cut: tokens by name of the tokenizer.
-
     Example:
         >>> ax = tokenized({"bytes": ["a", " ", "b"], "pairs": ["a", " b"]})
         >>> print(ax.get_label())
@@ -86,13 +79,10 @@ def tokenized(cut: Mapping[str, Sequence[str]]) -> Axes:
 
 
 def token_attention(tokens: Sequence[str], weights: Mapping[str, Tensor | np.ndarray]) -> Axes:
-    """Draw the attention of the last token to every token, in several heads.
+    """Draw the attention weights ``(T,)`` of the last token in several heads, by name of the head.
 
-    The bars of all heads have one scale. A bar of at least half of its head's largest has its number.
-
-    Args:
-        tokens: T tokens.
-        weights: attention weights of the last token, ``(T,)``, by name of the head.
+    The bars of all heads have one scale. A bar of at least half of its head's largest has its
+    number.
 
     Example:
         >>> ax = token_attention(["And", " Saul", " said"], {"one": [0.0, 0.9, 0.1]})

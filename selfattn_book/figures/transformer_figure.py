@@ -19,12 +19,6 @@ def transformer_figure(
 ) -> Axes:
     """Draw a Transformer, from the tokens on both sides to the target tokens.
 
-    Args:
-        model: Transformer; only its sizes are drawn.
-        source: source tokens.
-        decoder_input: tokens of the decoder's input.
-        target: tokens of the target.
-
     Example:
         >>> model = Transformer(13, 11, d_model=6, num_layers=2, num_heads=2, norm_first=True)
         >>> ax = transformer_figure(model, "7:50", ["start", "ten", "past"], ["ten", "past", "seven"])

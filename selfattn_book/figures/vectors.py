@@ -32,15 +32,9 @@ def vectors(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw vectors in the plane as named points, and where they move to.
+    """Draw vectors in the plane, ``(N, 2)``, as named points, and where they move to.
 
-    Args:
-        points: ``(N, 2)``.
-        names: one a point.
-        moved: ``(N, 2)``, the end of an arrow from each point.
-        hull: shade the smallest convex region that holds the points.
-        title: above the picture; also begins the text alternative.
-        ax: axes; a new figure by default.
+    ``hull`` shades the smallest convex region that holds the points.
 
     Example:
         >>> points = np.array([[1, 2], [5, 2]])

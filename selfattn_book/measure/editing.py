@@ -97,13 +97,14 @@ class EditedAttention(nn.Module):
         value: Tensor,
         mask: Tensor | None = None,
         *,
+        is_causal: bool = False,
         need_weights: bool = True,
         cache: object | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Return the context ``(B, T, D)`` and the edited weights, which are always computed."""
         if cache is not None:
             raise ValueError("an edited map must be used without a cache; got one")
-        _, weights = self.attention(query, key, value, mask)
+        _, weights = self.attention(query, key, value, mask, is_causal=is_causal)
         weights = self.edit(weights)  # (B, H, T, S)
         heads = self.attention.num_heads, self.attention.d_head
         value = self.attention.project_value(value).unflatten(-1, heads)

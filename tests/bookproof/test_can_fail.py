@@ -78,6 +78,18 @@ assert x.sum() < math.inf
 assert_close(torch.zeros(2), torch.zeros(2), atol=1e-12, rtol=0)
 assert [v for v in x]
 assert (x - y).abs().max() < 1e-6
+assert (x > 5).sum() == 0
+assert x[5:].numel() == 0
+assert x.sum() == x.sum()
+assert not n == 3
+assert isinstance(box, Box)
+assert n in (1, 2)
+assert 0.1 + 0.2 != 0.3
+assert sum([1, 3, 5]) == 9
+try:|    1 / 0|    raise AssertionError|except ZeroDivisionError:|    pass
+with contextlib.nullcontext(): assert n == 2
+try:|    assert n == 2|finally:|    pass
+try:|    x.norms|except AttributeError:|    pass|else:|    raise AssertionError
 """
 VACUOUS = """
 pass
@@ -164,6 +176,29 @@ assert (x - y).abs().max() <= 1e12
 threading.Thread(target=near, args=[n]).start()
 assert __import__('types').SimpleNamespace
 assert iter(x)
+assert box
+assert torch
+assert {n: 2}
+assert (m := 3) == 3
+assert __debug__
+assert all([])
+assert any([True])
+assert n if False else True
+assert True if n else 1
+assert n == n == n
+assert not n != n
+assert (x == x).all()
+assert x.sum() > -1e30
+assert -1e9 < x.sum() < 1e9
+assert (x > nan).sum() == 0
+assert (x * nan == x).sum() == 0
+assert (x[:0] == 1).sum() == 0
+assert (x[5:] - 1).abs().sum() == 0
+try:|    raise ValueError|except ValueError:|    pass
+match n:|    case 9:|        assert n == 1
+def later():|    yield|    assert n == 3|next(later())
+[v for v in x if v > 99 and near(v)]
+lambda: near(9)
 """
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from selfattn_book.draw.colors import STEPS, contrast, light, mix, on_page, on_shade, shade, shades
+from selfattn_book.draw.colors import STEPS, light, linear, mix, on_page, on_shade, shade, shades
 from selfattn_book.draw.palette import COLORS, DARK, LIGHT
 from selfattn_book.draw.style import COLORS as SERIES
 from selfattn_book.draw.style import GREY, INK
@@ -11,6 +11,12 @@ TINTS = [name for name in COLORS if name.endswith("-tint")]
 LINES = [name.removesuffix("-tint") for name in TINTS]  # each role, as it draws
 TEXTS = [name for name in LINES if name != "residual" and name[:4] != "word"]
 both_grounds = pytest.mark.parametrize("ground", [LIGHT, DARK], ids=["light", "dark"])
+
+
+def contrast(one, other):
+    """Return the contrast ratio of two colors, from 1 to 21."""
+    lights = [float([0.2126, 0.7152, 0.0722] @ linear(color)) for color in (one, other)]
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
 
 
 @both_grounds

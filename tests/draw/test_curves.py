@@ -115,33 +115,27 @@ def test_curves_are_drawn_into_given_axes(losses):
     assert bands({"a": losses}, ax=right) is right
 
 
+@pytest.mark.parametrize("count", [0, 5])
+def test_there_are_one_to_four_curves(count):
+    curves = dict.fromkeys("abcde"[:count], ((0,),))
+    for draw in (lambda: lines([0], curves), lambda: bands(curves)):
+        with pytest.raises(ValueError, match=f"1 to 4 curves; got {count}"):
+            draw()
+
+
 @pytest.mark.parametrize(
-    ("draw", "message"),
+    "draw",
     [
-        (lambda: lines([0, 1], {}), "1 to 4 curves; got 0"),
-        (lambda: bands({}), "1 to 4 curves; got 0"),
-        (lambda: lines([0], dict.fromkeys("abcde", (0,))), "4 curves; got 5"),
-        (lambda: bands(dict.fromkeys("abcde", ((0,),))), "4 curves; got 5"),
-        (
-            lambda: lines([0, 1], {"a": [0, 1], "b": [0, 1, 2]}),
-            r"b must have shape \(2,\); got \(3,\)",
-        ),
-        (
-            lambda: lines([[0, 1]], {"a": [[0, 1]]}),
-            r"x must have shape \(N,\), with N at least 1; got \(1, 2\)",
-        ),
-        (lambda: lines([], {"a": []}), r"x must have shape \(N,\), with N at least 1; got \(0,\)"),
-        (lambda: bands({"a": [0, 1]}), r"a must have shape \(2, seeds\); got \(2,\)"),
-        (
-            lambda: bands({"a": [[0], [1]], "b": [[0]]}),
-            r"b must have shape \(2, seeds\); got \(1, 1\)",
-        ),
-        (lambda: bands({"a": [[0], [1]]}, x=[1]), r"a must have shape \(1, seeds\); got \(2, 1\)"),
-        (lambda: bands({"a": [[0], [1]]}, x=1), r"x must .* got \(\)"),
-        (lambda: bands({"a": np.zeros((2, 0))}), r"a must have shape \(2, seeds\); got \(2, 0\)"),
-        (lambda: bands({"a": 1.0}), r"a must have shape \(., seeds\); got \(\)"),
+        lambda: lines([0, 1], {"a": [0, 1], "b": [0, 1, 2]}),
+        lambda: lines([[0, 1]], {"a": [[0, 1]]}),
+        lambda: lines([], {"a": []}),
+        lambda: bands({"a": [0, 1]}),
+        lambda: bands({"a": [[0], [1]], "b": [[0]]}),
+        lambda: bands({"a": [[0], [1]]}, x=[1]),
+        lambda: bands({"a": [[0], [1]]}, x=1),
+        lambda: bands({"a": np.zeros((2, 0))}),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(draw, message):
-    with pytest.raises(ValueError, match=message):
+def test_curves_of_the_wrong_shape_are_refused(draw):
+    with pytest.raises(ValueError):  # noqa: PT011 (most messages are those of NumPy and matplotlib)
         draw()

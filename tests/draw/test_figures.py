@@ -18,8 +18,8 @@ from selfattn_book.figures.masking import repeated_mask
 from selfattn_book.figures.prerequisites import _lanes, prerequisites
 from selfattn_book.figures.rotation import rotation
 from selfattn_book.figures.shapes import _steps, shapes
-from selfattn_book.figures.squares import squares_grid
 from selfattn_book.figures.sum_square import sum_square
+from selfattn_book.figures.tiny_squares import tiny_squares
 from selfattn_book.masks import causal_mask, padding_mask
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.positions import PositionalEncoding
@@ -179,33 +179,22 @@ def test_shapes_are_those_of_the_module():
 
 
 # Squares.
-def test_a_square_has_its_corners_in_their_order():
+@pytest.mark.parametrize(("count", "rows"), [(10, 2), (7, 1), (2, 1)])
+def test_squares_fill_rows(count, rows):
+    ax = tiny_squares(square_sequences(count, seed=3).points)
+    assert ax.get_ylim()[0] == 29 + 90 * rows
+    assert [text.get_text() for text in ax.texts].count("3") == count
+
+
+def test_predictions_are_crosses():
     predicted = -POINTS[:, :2]
-    axes = squares_grid(POINTS, predicted, columns=4)
-    for ax, walk, ends in zip(axes, POINTS, predicted, strict=True):
-        path, source, target, crosses = (line.get_xydata() for line in ax.lines)
-        np.testing.assert_allclose(path, walk)
-        np.testing.assert_allclose(source, walk[:2])
-        np.testing.assert_allclose(target, walk[2:])
-        np.testing.assert_allclose(crosses, ends)
-        assert [text.get_text() for text in ax.texts] == ["1", "2", "3", "4"]
-
-
-def test_without_predictions_there_are_no_crosses():
-    axes = squares_grid(POINTS[:2], names=["a", "b"], title="Two")
-    assert [len(ax.lines) for ax in axes] == [3, 3]
-    assert axes[0].get_label().startswith("Two. a: corners (1.0, ")
-    assert axes[1].get_label().startswith("b: corners (")
-    assert "predicted" not in axes[0].get_label()
-    with pytest.raises(ValueError, match="one name for each of 7; got 1"):
-        squares_grid(POINTS, names=["a"])
-
-
-def test_panels_fill_rows():
-    axes = squares_grid(POINTS, columns=3)
-    assert axes[0].get_gridspec().get_geometry() == (3, 3)
-    assert [ax.axison for ax in axes[0].figure.axes] == [False] * 9
-    assert squares_grid(POINTS[:2])[0].get_gridspec().get_geometry() == (1, 2)
+    with_answers, without = tiny_squares(POINTS, predicted), tiny_squares(POINTS)
+    crosses = len(with_answers.lines) - len(without.lines)
+    assert crosses >= 2 * 2 * (len(POINTS) + 1 / 2)  # two strokes each, and one in the key
+    assert without.get_label().startswith("7 squares. Square 1: from (1.0, ")
+    assert "predicts" not in without.get_label()
+    x, y = predicted[0, 0].tolist()
+    assert f"the model predicts ({x:.2f}, {y:.2f})" in with_answers.get_label()
 
 
 # The square of four sentences.

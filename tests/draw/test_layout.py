@@ -14,7 +14,6 @@ from selfattn_book.draw.matrices import heatmap
 from selfattn_book.draw.palette import COLORS
 from selfattn_book.draw.seeds import bands, ladder
 from selfattn_book.draw.style import panels
-from selfattn_book.figures.squares import squares_grid
 from selfattn_book.figures.vectors import vectors
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -40,7 +39,6 @@ DRAWN = {
     "bands": lambda: bands({"a": np.eye(4), "b": np.ones((4, 2))}, floors={"ln 2": 0.7}),
     "ladder": lambda: ladder({"a\nb": [1.0, 2.0]}, {"a\nb": 0.5}, rungs={"half": 0.5}),
     "vectors": lambda: vectors(np.eye(2), ["a", "b"], moved=np.ones((2, 2)), hull=True),
-    "squares": lambda: squares_grid(np.ones((5, 4, 2)), columns=3, title="Some & more")[0],
 }
 every_kind = pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
 
@@ -90,12 +88,6 @@ def test_each_panel_says_what_it_shows_and_the_picture_says_all():
     assert [part.get("aria-label") for part in root] == [left.get_label(), right.get_label()]
     assert root.get("aria-label") == f"{left.get_label()} {right.get_label()}"
     assert {part.get("role") for part in (root, *root)} == {"img"}
-
-
-def test_rows_of_panels_stay_rows_and_an_axes_with_nothing_in_it_is_no_panel():
-    first, *_ = squares_grid(np.ones((5, 4, 2)), columns=3)
-    kinds = [part.get("class") for part in parts(first)]
-    assert kinds == [None, None, None, "break", None, None]
 
 
 def test_the_names_of_floors_stand_above_their_lines_on_a_phone():
@@ -162,13 +154,6 @@ def test_a_lower_panel_is_dropped_as_far_as_it_is_lower():
     assert drop > 20
     assert low.get("style").endswith(f"--drop:{drop}px")
     assert "--drop" not in high.get("style")
-
-
-def test_the_title_of_all_panels_stands_above_them_and_is_said_once():
-    heading, square, *_ = parts(DRAWN["squares"]())
-    assert (heading.get("class"), heading.get("aria-hidden")) == ("heading", "true")
-    assert heading[0].text == "Some & more"
-    assert square.get("aria-label").startswith("Some & more. 1: corners")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ MARK = (
     '<a class="check-mark" href="#check-{name}" aria-label="How this {kind} is checked"'
     ' title="How this {kind} is checked"><span aria-hidden="true">✓</span></a>'
 )
-# The name of a check is what one reads and hears; right below its target, the fold is the mark.
+# The name of a check is the label of its fold; right below its target, the fold is the mark.
 FOLD = (
     '<details class="fold check{beside}"><summary><span class="tick" aria-hidden="true">✓</span>'
     'Check: {words} <small>{way}</small></summary><div id="check-{name}">'
@@ -32,7 +32,7 @@ FOLD = (
 
 @dataclass
 class Target:
-    """An equation or a claim: where it stands, and what the ledger says of it."""
+    """An equation or a claim: its place, and its text in the ledger."""
 
     kind: str
     line: int

@@ -157,7 +157,7 @@ def common_card(app: Sphinx) -> str:
 def pictures(figure: Page | None) -> str:
     """Return the pictures of a figure, as they are on a desk."""
     found = [] if figure is None else figure.iter("svg")
-    return "".join(markup(svg) for svg in found if not {"narrow", "break"} & set(classes(svg)))
+    return "".join(markup(svg) for svg in found if "narrow" not in classes(svg))
 
 
 def classes(element: Page) -> list[str]:

@@ -156,7 +156,7 @@ async def ask(kernel: Any, expression: str, timeout: int) -> str:
         store_history=False,
         user_expressions={"text": expression},
         output_hook=lambda message: None,
-        timeout=timeout,  # a cell may have told the kernel to end
+        timeout=timeout,  # a cell may have ended the kernel
     )
     answer = reply["content"]["user_expressions"]["text"]
     if answer["status"] != "ok":

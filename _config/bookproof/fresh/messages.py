@@ -1,11 +1,11 @@
-"""What a build says on its way, and how it ends where there can be no book."""
+"""Messages of a build, and its end after a failure."""
 
 import sys
 from typing import NoReturn
 
 
 def say(text: str) -> None:
-    """Print at once, even when Sphinx is told to be quiet."""
+    """Print at once, even with the option --quiet of Sphinx."""
     print(text, flush=True)
 
 

@@ -91,7 +91,7 @@ def braced(text: str) -> str:
 
 
 def cited(app: Sphinx, pagename: str) -> Cited | None:
-    """Return what is to be cited of a page; the cover stands for the book, others have no number."""
+    """Return the citation of a page: the book for the cover, and none for a page without a number."""
     config, number = app.config, app.env.toc_secnumbers.get(pagename, {}).get("")
     published = config.bookproof_book.get("datePublished", "")
     book = Cited(

@@ -3,7 +3,7 @@
 So they have the page's fonts and colors. One that is made of parts, SVGs within an SVG, is written as
 those, side by side, for the page to stack where it is narrow. The root, or each part, says in
 ``aria-label`` what it shows; a picture without a text alternative or a caption fails a strict build, and
-so does one with ids, which would meet those of other pictures. A caption stands in the text, where it
+so does one with ids, which would meet those of other pictures. A caption is in the text, where it
 may hold formulas and citations, and its wording is in no page's key.
 """
 

@@ -1,4 +1,4 @@
-"""Keep what links of other pages lead to, so that a page can show it where the link stands.
+"""Keep the targets of links from other pages, so that a page can show a preview beside the link.
 
 For each page there is a small script, loaded when a reader points at the first link to that page.
 It is a script because a page that is opened from a folder may not read another one.

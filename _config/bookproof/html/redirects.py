@@ -19,7 +19,7 @@ from .outward import address
 from .places import title
 
 LOGGER = logging.getLogger(__name__)
-LIST = ".redirects"  # lies in the site
+LIST = ".redirects"  # in the folder of the site
 LINE = re.compile(r"(?P<old>[^\s#]+)(#(?P<part>\S+))? -> (?P<new>[^\s#]+)(#(?P<anchor>\S+))?")
 PAGE = """\
 <!DOCTYPE html>

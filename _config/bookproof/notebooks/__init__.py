@@ -58,7 +58,7 @@ def install(app: Sphinx) -> dict[str, Any]:
 
 
 def wheel(package: str, version: str) -> str:
-    """Return the name of a package's wheel, which lies beside its edition of the site."""
+    """Return the name of a package's wheel, which is beside its edition of the site."""
     return f"{package}-{version}-py3-none-any.whl"
 
 

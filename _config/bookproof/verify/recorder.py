@@ -10,7 +10,6 @@ Kernels load this module, which therefore imports the standard library only.
 import builtins
 import functools
 import importlib
-import math
 import operator
 import os
 import shutil
@@ -18,9 +17,17 @@ import signal
 import sys
 import tempfile  # noqa: F401 (it removes its folders by the functions that `become_probe` replaces)
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from .faults import (
+    fault_of_closeness,
+    fault_of_comparison,
+    fault_of_nan,
+    fault_of_value,
+    is_empty,
+    safely,
+)
 from .transform import NAME, Transformer
 
 ESCAPED, PROBES, PATIENCE = 87, 5, 20  # an exit code; forks for each check; seconds
@@ -43,8 +50,6 @@ ASSERTING = {
         *("assert_array_equal", "assert_array_less", "assert_equal"),
     ],
 }
-TOLERANCES = {"rtol", "atol", "rel_tol", "abs_tol"}
-HUGE = 1e6  # a bound or tolerance so much larger than the values excludes none of them
 
 
 class Recorder:
@@ -59,8 +64,9 @@ class Recorder:
         self.start()
 
     def start(self) -> None:
-        self.live, self.muted, self.forks = False, False, 0
+        self.live, self.forks = False, 0
         self.reasons: list[str] = []
+        self.void = ""  # the fault of what a side of the next comparison counts or sums
         self.open: list[list[str]] = []  # for each assertion being evaluated, its operands' faults
 
     def verdict(self) -> str:
@@ -104,11 +110,20 @@ class Recorder:
         for (sign, typed), left, right in zip(how, sides, sides[1:], strict=False):
             result = OPERATORS[sign](left, right)
             if not self.live:
-                self.note(safely(fault_of_comparison, sign, wanted, left, right, result))
+                found = safely(fault_of_comparison, sign, wanted, left, right, result)
+                self.note(self.void or found)
             self.compared(line, wanted, sign, typed, left, right, result)
             if len(how) > 1 and not result:
                 break
+        self.void = ""
         return result
+
+    def counted(self, sign: str, *sides: Any) -> Any:
+        """Compare what is about to be counted, or return what is about to be summed."""
+        for value in sides:
+            empty = "its operands are empty" if is_empty(value) else ""
+            self.void = self.void or empty or safely(fault_of_nan, value)
+        return OPERATORS[sign](*sides) if sign else sides[0]
 
     def compared(self, line: int, wanted: bool, sign: str, *rest: Any) -> None:
         """Take note of a comparison; for subclasses."""
@@ -119,18 +134,21 @@ class Recorder:
             self.note(safely(fault_of_closeness, function, sides, limits))
         return function(*sides, **limits)
 
-    def itself(self, function: Callable[..., Any], *sides: Any, **options: Any) -> Any:
-        """Call an assertion function with twice the same expression, which cannot fail."""
-        self.muted = True
-        try:
-            return function(*sides, **options)
-        finally:
-            self.muted = False
-            self.reasons.append("it compared an expression with itself")
+    def unrecorded(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return an assertion function that is called with twice the same expression."""
+        self.reasons.append("it compared an expression with itself")
+        original: Callable[..., Any] = getattr(function, "__wrapped__", function)
+        return original
 
-    def raised(self) -> None:
-        """Record an expected error, without which the cell would have failed."""
-        self.live = True
+    def raised(self, lines: Sequence[int]) -> None:
+        """Record an expected error, without which the cell would have failed.
+
+        Args:
+            lines: lines of ``raise`` in the ``try`` statement; their errors are not expected ones.
+        """
+        trace = sys.exc_info()[2]
+        own = trace is not None and trace.tb_next is None and trace.tb_lineno in lines
+        self.live |= not own
 
     # -- Judgement -----------------------------------------------------------------
 
@@ -141,7 +159,7 @@ class Recorder:
 
     def passed(self, fault: str) -> None:
         """Record an assertion that passed."""
-        if self.live or self.muted:
+        if self.live:
             return
         if not fault and not self.escapes():
             fault = "its error does not leave the cell"
@@ -191,77 +209,6 @@ class Recorder:
             return result
 
         return call
-
-
-def safely(function: Callable[..., str], *arguments: Any) -> str:
-    """Return the fault that a function finds; none, where it fails."""
-    try:
-        return function(*arguments)
-    except Exception:
-        return ""
-
-
-def fault_of_value(value: Any) -> str:
-    """Return why a truth value says nothing."""
-    if callable(value) or hasattr(value, "__next__") or hasattr(value, "cr_code"):
-        return "it asserted a function or an iterator, which is always true"
-    return "its operand is empty" if is_empty(value) else ""
-
-
-def fault_of_comparison(sign: str, wanted: bool, left: Any, right: Any, result: Any) -> str:
-    """Return why a comparison could not have come out otherwise."""
-    if is_empty(result):
-        return "its operands are empty"
-    if wanted is (sign == "!=") and (has_nan(left) or has_nan(right)):
-        return "an operand is NaN"
-    if sign[0] in "<>" and (wanted is True):
-        small, large = (left, right) if sign[0] == "<" else (right, left)
-        scalar = isinstance(large, int | float) and HUGE <= large < math.inf
-        if scalar and large > HUGE * size_of(small):
-            return "its bound excludes nothing"
-    return ""
-
-
-def fault_of_closeness(function: Any, sides: Iterable[Any], limits: dict[str, Any]) -> str:
-    """Return why two values could not have been too far apart."""
-    actual, expected, *more = sides
-    if type(function).__module__ == "unittest.mock":
-        return "its function is a mock"
-    if any(is_empty(side) or side in ([], (), {}) for side in (actual, expected)):
-        return "its operands are empty"
-    if all_nan(actual):
-        return "an operand is NaN"
-    given = [limits[name] for name in TOLERANCES & limits.keys()]
-    given += [limit for limit in more if isinstance(limit, int | float)]
-    if any(not math.isfinite(float(limit)) for limit in given if limit is not None):
-        return "its tolerance is infinite"
-    largest = max((float(limit) for limit in given if limit is not None), default=0.0)
-    scale = max(size_of(actual), size_of(expected))
-    return "its tolerance excludes nothing" if largest >= 1 and largest > 100 * scale else ""
-
-
-def is_empty(value: Any) -> bool:
-    return 0 in tuple(getattr(value, "shape", ()))
-
-
-def has_nan(value: Any) -> bool:
-    """Return whether a number or an array contains NaN."""
-    differs = value != value
-    return bool(differs.any() if hasattr(differs, "any") else differs)
-
-
-def all_nan(value: Any) -> bool:
-    """Return whether a number, or each entry of an array, is NaN."""
-    differs = value != value
-    return bool(differs.all() if hasattr(differs, "all") else differs)
-
-
-def size_of(value: Any) -> float:
-    """Return the largest absolute value of a number or an array."""
-    if isinstance(value, list | tuple):
-        return max(map(size_of, value))
-    size = abs(value.detach() if hasattr(value, "detach") else value)
-    return float(size.max() if hasattr(size, "max") else size)
 
 
 def install(shell: Any, libraries: Iterable[str]) -> None:

@@ -5,16 +5,20 @@
 """
 
 import ast
-from collections.abc import Mapping, Sequence
+import builtins
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 NAME = "__watch__"  # the recorder in a transformed cell
-LITERAL = (
-    *(ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.expr_context),
-    *(ast.Compare, ast.cmpop, ast.BoolOp, ast.boolop, ast.UnaryOp, ast.unaryop),
-)
 COMPARING = {"allclose", "array_equal", "equal", "isclose"}
+REDUCING = {"all", "any", "mean", "prod", "sum"}
 CATCHING = {"AssertionError", "Exception", "BaseException"}
+REFLEXIVE = (ast.Eq, ast.GtE, ast.LtE, ast.Is)  # true of a value and itself
+IRREFLEXIVE = (ast.NotEq, ast.Gt, ast.Lt, ast.IsNot)
+BUILT_IN = vars(builtins).keys()
+# Each of these is true, whatever it contains.
+ALWAYS_TRUE = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Lambda, ast.GeneratorExp, ast.JoinedStr)
 
 
 def watched(code: str) -> ast.Module:
@@ -35,60 +39,97 @@ class Transformer(ast.NodeTransformer):
     """Transform cells, one after another."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        self.constants = constants(node)
-        for block in blocks(node):
-            for place, statement in enumerate(block):
-                if isinstance(statement, ast.Try):
-                    self.expect(statement, block[place + 1 :])
+        self.known = literal_names(node)
+        for part in ast.walk(node):
+            for name in ("body", "orelse", "finalbody"):
+                block = getattr(part, name, None) or []
+                for place, statement in enumerate(block if isinstance(block, list) else []):
+                    if isinstance(statement, ast.Try):
+                        self.expect(statement, block[place + 1 :])
         return self.generic_visit(node)
 
     def expect(self, node: ast.Try, after: Sequence[ast.stmt]) -> None:
         """Let each handler report an error without which a ``raise`` would be reached."""
-        inside, outside = contain_raise(node.body), contain_raise([*node.orelse, *after])
+        raises = [part.lineno for part in node.body if is_raise(part)]
+        computes = any(not is_raise(part) and not self.is_constant(part) for part in node.body)
+        outside = any(map(is_raise, [*node.orelse, *after]))
         for handler in node.handlers:
-            caught = inside and not catches(handler)
-            if caught or outside:
-                handler.body.insert(0, ast.Expr(reporting("raised", [])))
+            if computes and (outside or (raises and not catches(handler))):
+                handler.body.insert(0, ast.Expr(reporting("raised", [typed(raises)])))
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         """Report the operands of an assertion, or that it is true by its text alone."""
         self.generic_visit(node)
-        fault = "it is true by its text alone" if true_of_itself(node.test, self.constants) else ""
+        fault = "it is true by its text alone" if self.is_true(node.test) else ""
         node.test = ending(node.test, node.lineno, True, fault)
         return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
         """Read ``if x: raise ...`` as ``assert not x``."""
         self.generic_visit(node)
-        known = literal(node.test, self.constants)
-        if known is None and not node.orelse and isinstance(node.body[-1], ast.Raise):
-            node.test = ending(node.test, node.lineno, False)
+        if isinstance(node.body[-1], ast.Raise) and not node.orelse:
+            fault = "its condition is a constant" if self.is_constant(node.test) else ""
+            node.test = ending(node.test, node.lineno, False, fault)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Report the call of an assertion function with twice the same operand."""
+        """Do not record the call of an assertion function with twice the same operand."""
         self.generic_visit(node)
         if last_name(node.func).startswith("assert") and same_twice(node.args):
-            return reporting("itself", [node.func, *node.args], node.keywords)
+            node.func = reporting("unrecorded", [node.func])
         return node
 
+    def is_constant(self, node: ast.AST) -> bool:
+        """Return whether code computes nothing: it has literals and comparisons of them alone."""
+        parts = list(ast.walk(node))
+        names = [part for part in parts if isinstance(part, ast.Name)]
+        own = {part.id for part in names if isinstance(part.ctx, ast.Store)}
+        computes = any(isinstance(part, ast.Call | ast.BinOp) for part in parts)
+        return not computes and {part.id for part in names} <= own | self.known | BUILT_IN
 
-def blocks(tree: ast.AST) -> list[list[ast.stmt]]:
-    found = (
-        getattr(node, name, None)
-        for node in ast.walk(tree)
-        for name in ("body", "orelse", "finalbody")
-    )
-    return [block for block in found if isinstance(block, list)]
+    def is_true(self, test: ast.expr, wanted: bool = True) -> bool:
+        """Return whether a test has the wanted truth value by its text alone."""
+        if self.is_constant(test):
+            return True
+        match test:
+            case ast.UnaryOp(op=ast.Not()):
+                return self.is_true(test.operand, not wanted)
+            case ast.BoolOp():
+                parts = (self.is_true(value, wanted) for value in test.values)
+                return any(parts) if isinstance(test.op, ast.Or) is wanted else all(parts)
+            case ast.IfExp():
+                return self.is_true(test.body, wanted) or self.is_true(test.orelse, wanted)
+            case ast.Compare():
+                same = all(map(same_twice, pairwise([test.left, *test.comparators])))
+                kinds = REFLEXIVE if wanted else IRREFLEXIVE
+                return same and all(isinstance(op, kinds) for op in test.ops)
+            case ast.Call(func=ast.Attribute(attr="all" | "any", value=ast.Compare() as inside)):
+                return self.is_true(inside, wanted)
+            case ast.Call(func=ast.Name(id="all" | "any"), args=[inside]):
+                return self.is_constant(inside)
+            case ast.Call():
+                return wanted and last_name(test.func) in COMPARING and same_twice(operands(test))
+        return wanted and isinstance(test, ALWAYS_TRUE)
 
 
-def contain_raise(block: Sequence[ast.stmt]) -> bool:
-    """Return whether statements raise an error themselves, outside of any condition."""
-    return any(
-        isinstance(node, ast.Raise)
-        or (isinstance(node, ast.Assert) and literal(node.test) is False)
-        for node in block
-    )
+def literal_names(tree: ast.Module) -> set[str]:
+    """Return the names that a cell binds once, and to a literal."""
+    stored = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and type(n.ctx) is ast.Store]
+    return {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name) and stored.count(target.id) == 1
+    }
+
+
+def is_raise(node: ast.stmt) -> bool:
+    """Return whether a statement raises an error, outside of any condition."""
+    match node:
+        case ast.Raise() | ast.Assert(test=ast.Constant(value=False)):
+            return True
+    return False
 
 
 def catches(handler: ast.ExceptHandler) -> bool:
@@ -98,61 +139,11 @@ def catches(handler: ast.ExceptHandler) -> bool:
     return any(name is None or last_name(name) in CATCHING for name in names)
 
 
-def constants(tree: ast.Module) -> dict[str, ast.expr]:
-    """Return the names that a cell binds once, and to a literal."""
-    stored = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and type(n.ctx) is ast.Store]
-    found = {
-        node.targets[0].id: node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        if isinstance(node.targets[0], ast.Name) and len(node.targets) == 1
-        if isinstance(node.value, ast.Constant)
-    }
-    return {name: value for name, value in found.items() if stored.count(name) == 1}
-
-
-# -- True by its text alone ---------------------------------------------------------
-
-
-def true_of_itself(test: ast.expr, known: Mapping[str, ast.expr]) -> bool:
-    """Return whether a test is true by its text alone."""
-    if (truth := literal(test, known)) is not None:
-        return truth
-    if isinstance(test, ast.BoolOp):
-        parts = [true_of_itself(value, known) for value in test.values]
-        return any(parts) if isinstance(test.op, ast.Or) else all(parts)
-    if isinstance(test, ast.Compare) and isinstance(
-        test.ops[0], (ast.Eq, ast.GtE, ast.LtE, ast.Is)
-    ):
-        return len(test.ops) == 1 and same_twice([test.left, *test.comparators])
-    if isinstance(test, ast.Call):
-        return last_name(test.func) in COMPARING and same_twice(operands(test))
-    # Each of these is true, whatever it contains.
-    return isinstance(test, (ast.Tuple, ast.List, ast.Lambda, ast.GeneratorExp, ast.JoinedStr))
-
-
 def operands(call: ast.Call) -> list[ast.expr]:
     """Return the operands of a comparing function, or of a method such as ``x.equal(y)``."""
     if len(call.args) == 1 and isinstance(call.func, ast.Attribute):
         return [call.func.value, *call.args]
     return call.args
-
-
-def literal(test: ast.expr, known: Mapping[str, ast.expr] = {}) -> bool | None:
-    """Return the truth value of an expression of literals; ``None`` for any other one."""
-
-    class Known(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.AST:
-            return known.get(node.id, node)
-
-    test = Known().visit(ast.parse(ast.unparse(test), mode="eval").body)
-    if not all(isinstance(node, LITERAL) for node in ast.walk(test)):
-        return None
-    try:
-        body = ast.fix_missing_locations(ast.Expression(test))
-        return bool(eval(compile(body, "", "eval"), {"__builtins__": {}}))
-    except TypeError:  # as in 1 < "one"
-        return False
 
 
 def same_twice(sides: Sequence[ast.expr]) -> bool:
@@ -216,12 +207,29 @@ def called(node: ast.Call, line: int, wanted: bool) -> ast.expr:
 
 def compared(node: ast.Compare, line: int, wanted: bool) -> ast.expr:
     sides = [node.left, *node.comparators]
-    how = []
-    for op, left, right in zip(node.ops, sides, sides[1:], strict=False):
-        pair = ast.Compare(ast.Name("a"), [op], [ast.Name("b")])
-        sign = ast.unparse(pair)[2:-2]
-        how.append((sign, added(right) or -added(left)))
+    how = [
+        (sign_of(op), added(right) or -added(left))
+        for op, (left, right) in zip(node.ops, pairwise(sides), strict=True)
+    ]
+    sides = [counted(side) for side in sides]
     return reporting("compare", [typed(line), typed(wanted), typed(how), *sides])
+
+
+def counted(side: ast.expr) -> ast.expr:
+    """Report the operand of ``x.sum()`` or of ``(x > 1).sum()``."""
+    match side:
+        case ast.Call(func=ast.Attribute(attr=name, value=whole) as method) if name in REDUCING:
+            match whole:
+                case ast.Compare(left=left, ops=[op], comparators=[right]):
+                    parts = [typed(sign_of(op)), left, right]
+                case _:
+                    parts = [typed(""), whole]
+            method.value = reporting("counted", parts)
+    return side
+
+
+def sign_of(op: ast.cmpop) -> str:
+    return ast.unparse(ast.Compare(ast.Name("a"), [op], [ast.Name("b")]))[2:-2]
 
 
 def added(side: ast.expr) -> float:
