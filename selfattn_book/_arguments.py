@@ -7,12 +7,7 @@ from torch import Tensor, nn
 
 
 def check_integer(name: str, number: int, *, least: int) -> int:
-    """Return an integer of at least ``least`` (a NumPy integer as a Python one), or raise.
-
-    Raises:
-        TypeError: ``number`` is not an integer, or is ``True`` or ``False``.
-        ValueError: ``number`` is too small.
-    """
+    """Return an integer of at least ``least`` (a NumPy integer as a Python one), or raise."""
     # A length read from a shape is a SymInt while torch.export traces.
     if isinstance(number, bool) or not isinstance(number, Integral | torch.SymInt):
         raise TypeError(f"{name} must be an integer; got {number!r}")
@@ -92,11 +87,9 @@ def check_pair(name: str, x: Tensor, other_name: str, other: Tensor) -> None:
 
 
 def check_mask(mask: Tensor, shape: tuple[int, ...], device: torch.device) -> None:
-    """Raise unless a mask is boolean, on a device, and broadcasts to a shape.
-
-    PyTorch's CPU kernel does not check the device: it would read arbitrary memory.
-    """
+    """Raise unless a mask is boolean, on a device, and broadcasts to a shape."""
     check_boolean(mask)
+    # PyTorch's CPU kernel does not check the device: it would read arbitrary memory.
     if mask.device != device:
         rule = f"mask must be on the device of what it masks, {device}"
         raise ValueError(f"{rule}; got {mask.device}")
@@ -126,12 +119,9 @@ def check_vocabulary(name: str, tokens: Tensor, vocabulary: int) -> None:
 
 
 def look_up(name: str, table: nn.Embedding, tokens: Tensor) -> Tensor:
-    """Return the embeddings ``(B, T, D)`` of tokens ``(B, T)``, or raise.
-
-    The values of the tokens are read only after the table has refused them: reading them at
-    every call would make a GPU wait.
-    """
+    """Return the embeddings ``(B, T, D)`` of tokens ``(B, T)``, or raise."""
     check_tokens(name, tokens)
+    # Values are read only after the table has refused them: reading them makes a GPU wait.
     try:
         return table(tokens)
     except IndexError:

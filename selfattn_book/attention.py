@@ -35,8 +35,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
         ``(..., T, S)``, in the dtype of the scores; computed in float32 at least.
 
     Raises:
-        TypeError: the scores are not floating point, or the mask is not boolean.
-        ValueError: the mask does not broadcast to the shape of the scores.
+        TypeError, ValueError: a dtype is wrong, or the mask does not broadcast.
 
     Example:
         >>> scores = torch.tensor([[0.0, 0.0, 5.0], [1.0, 2.0, 3.0]])
@@ -64,13 +63,10 @@ def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) ->
     Args:
         query: ``(..., T, D)``, floating point.
         key: ``(..., S, D)``.
-        mask: boolean, ``True`` = may attend, broadcastable to ``(..., T, S)``.
+        mask: boolean, ``True`` = may attend, broadcastable to the weights.
 
     Returns:
         ``(..., T, S)``: non-negative; a row sums to 1, or to 0 if it is fully masked.
-
-    Raises:
-        TypeError, ValueError: as :func:`scaled_dot_product_attention`.
 
     Example:
         >>> attention_weights(torch.zeros(2, 4), torch.ones(3, 4))
@@ -95,16 +91,14 @@ def scaled_dot_product_attention(
         query: ``(..., T, D)``, floating point.
         key: ``(..., S, D)``.
         value: ``(..., S, E)``, one value per key.
-        mask: boolean, ``True`` = may attend, broadcastable to ``(..., T, S)``;
-            with heads, to ``(B, H, T, S)``.
+        mask: boolean, ``True`` = may attend, broadcastable to the weights.
 
     Returns:
         The context ``(..., T, E)`` and the weights ``(..., T, S)``.
         A fully masked query has weights 0 and context 0.
 
     Raises:
-        TypeError: dtypes differ or are not floating point, or the mask is not boolean.
-        ValueError: dimensions or numbers of keys differ, or the mask does not broadcast.
+        TypeError, ValueError: dtypes or shapes do not fit.
 
     Source:
         :cite:t:`vaswani2017attention`, equation 1.

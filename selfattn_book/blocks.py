@@ -67,7 +67,7 @@ class EncoderBlock(nn.Module):
         num_heads: number of heads.
         d_ff: hidden dimension of the feed-forward network; ``4 * d_model`` by default.
         norm_first: pre-norm; otherwise post-norm, as in 2017.
-        d_head: dimension of one head; ``d_model // num_heads`` (narrow heads) by default.
+        d_head: dimension of one head; ``d_model // num_heads`` by default.
         attention_bias: add biases in the projections of the attention.
         dropout: dropout probability of attention weights, hidden units and sublayer outputs.
 
@@ -75,8 +75,7 @@ class EncoderBlock(nn.Module):
         TypeError, ValueError: a size is not an integer, or an argument is out of range.
 
     Source:
-        :cite:t:`vaswani2017attention`, section 3.1; wide heads without bias are those of a
-        course's notebook after :cite:t:`bloem2019transformers`.
+        :cite:t:`vaswani2017attention`, section 3.1; example, :cite:t:`bloem2019transformers`.
 
     Example:
         >>> import torch
@@ -110,10 +109,7 @@ class EncoderBlock(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor | None = None, *, need_weights: bool = True
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the states ``(B, T, D)`` and the weights ``(B, H, T, T)``.
-
-        The input is ``(B, T, D)``; the mask and ``need_weights`` are passed to the attention.
-        """
+        """Return the states ``(B, T, D)`` and the weights ``(B, H, T, T)``."""
         x_in = self.attention_residual.before(x)
         context, weights = self.attention(x_in, x_in, x_in, mask, need_weights=need_weights)
         x = self.attention_residual.after(x, context)
@@ -179,14 +175,10 @@ class DecoderBlock(nn.Module):
         Args:
             x: ``(B, T, D)``, the target so far; with a cache, its new positions only.
             memory: ``(B, S, D)``, the encoder's output.
-            target_mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, T)``;
-                with a cache, its columns are all positions so far.
+            target_mask: boolean, ``True`` = may attend; its columns are all positions so far.
             memory_mask: boolean, broadcastable to ``(B, H, T, S)``.
             need_weights: return the weights; without them PyTorch chooses a fused kernel.
-            cache: keys and values of earlier calls; grows, unless the call is refused.
-
-        Raises:
-            ValueError: the memory is not that of earlier calls.
+            cache: keys and values of earlier calls with this memory; grows, unless refused.
         """
         cache = DecoderCache() if cache is None else cache
         with unchanged_if_refused([cache.target, cache.memory]):
@@ -220,9 +212,6 @@ class PreNormBlock(nn.Module):
         feed_forward: module from ``(B, T, D)`` to ``(B, T, D)``, applied to each position.
         norms: the norm before the attention and the norm before the feed-forward network.
         dropout: dropout probability of each sublayer's output.
-
-    Raises:
-        ValueError: there are not two norms, or ``dropout`` is not between 0 and 1.
 
     Source:
         :cite:t:`radford2019language`, section 2.3.
@@ -260,10 +249,7 @@ class PreNormBlock(nn.Module):
         need_weights: bool = True,
         cache: KeyValueCache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the states ``(B, T, D)`` and the weights ``(B, H, T, S)``.
-
-        The other arguments are passed to the attention.
-        """
+        """Return the states ``(B, T, D)`` and the weights; the options are the attention's."""
         y = self.attention_norm(x)
         context, weights = self.attention(
             y, y, y, mask, is_causal=is_causal, need_weights=need_weights, cache=cache
@@ -285,8 +271,7 @@ class EncoderStack(nn.Module):
         options: further arguments of each :class:`EncoderBlock`.
 
     Source:
-        :cite:t:`vaswani2017attention`, section 3.1; the final LayerNorm,
-        :cite:t:`xiong2020layer`.
+        :cite:t:`vaswani2017attention`, section 3.1; final LayerNorm, :cite:t:`xiong2020layer`.
 
     Example:
         >>> import torch
@@ -315,10 +300,7 @@ class EncoderStack(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor | None = None, *, need_weights: bool = True
     ) -> tuple[Tensor, list[Tensor | None]]:
-        """Return the states ``(B, T, D)`` and the weights ``(B, H, T, T)`` of each block.
-
-        The arguments are those of :meth:`EncoderBlock.forward`.
-        """
+        """Return the states ``(B, T, D)`` and the weights ``(B, H, T, T)`` of each block."""
         weights = []
         for block in self.blocks:
             x, own = block(x, mask, need_weights=need_weights)

@@ -25,9 +25,9 @@ def blockwise_attention(
 ) -> Tensor:
     r"""Compute attention in memory that grows linearly with the length, not quadratically.
 
+    Arguments, context and errors are those of
+    :func:`~selfattn_book.attention.scaled_dot_product_attention`; no weights are returned.
     Queries are processed in blocks, and for each of them the keys, in :func:`online_attention`.
-    Up to rounding, the result is the context of
-    :func:`~selfattn_book.attention.scaled_dot_product_attention`.
 
     Args:
         query: ``(..., T, D)``, floating point.
@@ -37,12 +37,7 @@ def blockwise_attention(
         block: number of queries, and of keys, in one block.
 
     Returns:
-        ``(..., T, E)``, in the dtype of the query; computed in float32 at least.
-        A fully masked query has context 0. No weights are returned.
-
-    Raises:
-        TypeError, ValueError: as :func:`~selfattn_book.attention.scaled_dot_product_attention`, or
-            the block is not a positive integer.
+        The context ``(..., T, E)``; computed in float32 at least.
 
     Source:
         :cite:t:`milakov2018online`, section 3; :cite:t:`rabe2021memory`; :cite:t:`dao2022flash`.

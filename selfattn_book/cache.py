@@ -13,8 +13,9 @@ from torch import Tensor
 class KeyValueCache:
     """Store the keys and values of all positions so far, so that each is computed once.
 
-    The caller creates it and passes it to the attention at every step. Two sequences need two
-    caches. A smaller ``length`` discards the last positions.
+    Each attention module and each sequence needs its own: the cache refuses another batch size,
+    dtype or head size, but not a second module of equal sizes. A smaller ``length`` discards the
+    last positions.
 
     Example:
         >>> cache = KeyValueCache()
@@ -55,8 +56,7 @@ class KeyValueCache:
         The new ones count as cached only when the caller has increased ``length``.
 
         Raises:
-            TypeError: the dtype is not the cache's.
-            ValueError: the shape does not continue the cache's, or the device is not the cache's.
+            TypeError, ValueError: the new ones have another dtype, device, batch or head size.
         """
         start, end = self.length, self.length + keys.size(2)
         if start == 0:
@@ -90,11 +90,7 @@ class DecoderCache:
         self._states: Tensor | None = None  # of the memory, to notice a different one
 
     def uncached(self, memory: Tensor) -> Tensor:
-        """Return the memory ``(B, S, D)`` at the first step, and none of its states afterwards.
-
-        Raises:
-            ValueError: the memory is not that of earlier steps.
-        """
+        """Return the memory ``(B, S, D)`` at the first step, and none of its states afterwards."""
         if not self.memory:
             self._states = memory
             return memory
@@ -130,11 +126,8 @@ def check_caches(caches: Sequence[object], blocks: int) -> None:
 
 
 def _extended(buffer: Tensor, start: int, new: Tensor) -> Tensor:
-    """Return a buffer that holds new states from ``start`` on; it doubles in size when it is full.
-
-    So a position is copied about once, however long the sequence becomes. Autograd needs every
-    version of a tensor: with gradients, all states are copied instead.
-    """
+    """Return a buffer that holds new states from ``start`` on; it doubles in size when it is full."""
+    # Autograd needs every version of a tensor: with gradients, all states are copied.
     end = start + new.size(2)
     has_gradient = torch.is_grad_enabled() and (new.requires_grad or buffer.requires_grad)
     if has_gradient or buffer.is_inference() != new.is_inference():

@@ -58,10 +58,7 @@ class Encoder(nn.Module):
     def forward(
         self, source: Tensor, source_mask: Tensor | None = None, *, need_weights: bool = True
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the states ``(B, S, D)`` and the weights ``(B, H, S, S)``.
-
-        The source is ``(B, S, d_input)``; mask and ``need_weights`` are passed to the attention.
-        """
+        """Return the states ``(B, S, D)`` and the weights ``(B, H, S, S)``."""
         x = self.place(source)
         context, weights = self.attention(x, x, x, source_mask, need_weights=need_weights)
         return self.feed_forward(context), weights
@@ -137,9 +134,6 @@ class Decoder(nn.Module):
             memory: ``(B, S, d_model)``, the same at every step.
             cache: empty at the first step; grows, unless the step is refused.
             memory_mask: boolean, as in :meth:`forward`.
-
-        Raises:
-            ValueError: ``newest`` is not one position, or the memory has changed.
         """
         _check_step(newest)
         x = self.place(newest, start=len(cache.target))
@@ -163,10 +157,8 @@ class EncoderDecoder(nn.Module):
     Example:
         >>> model = EncoderDecoder(**COURSE_SIZES, positions=True)
         >>> source, target = torch.ones(5, 2, 2), torch.ones(5, 3, 2)
-        >>> model(source, target).shape
-        torch.Size([5, 3, 2])
-        >>> model.predict(source, 7).shape
-        torch.Size([5, 7, 2])
+        >>> model(source, target).shape, model.predict(source, 7).shape
+        (torch.Size([5, 3, 2]), torch.Size([5, 7, 2]))
     """
 
     def __init__(
@@ -186,13 +178,10 @@ class EncoderDecoder(nn.Module):
     def forward(self, source: Tensor, target: Tensor, source_mask: Tensor | None = None) -> Tensor:
         """Return the prediction of the next point at each target position, ``(B, T, d_input)``.
 
-        The causal mask of the target is applied here.
-
         Args:
             source: ``(B, S, d_input)``.
             target: ``(B, T, d_input)``, shifted by one: it begins with the last source point.
-            source_mask: boolean, ``True`` = may attend, as from
-                :func:`~selfattn_book.masks.padding_mask`; used in encoder and decoder.
+            source_mask: boolean, ``True`` = may attend; used in encoder and decoder.
         """
         memory, _ = self.encoder(source, source_mask, need_weights=False)
         mask = causal_mask(target.size(1), device=target.device)
@@ -209,21 +198,17 @@ class EncoderDecoder(nn.Module):
         source_mask: Tensor | None = None,
         cached: bool = True,
     ) -> Tensor:
-        """Continue a source autoregressively: each point from the model's own earlier points.
+        """Continue a source autoregressively with ``length`` points, ``(B, length, d_input)``.
 
         Args:
             source: ``(B, S, d_input)``.
             length: number of points to predict.
             start: ``(B, 1, d_input)``, the first decoder input; the last source point by default.
-            source_mask: boolean, ``True`` = may be seen; used in encoder and decoder.
+            source_mask: boolean, as in :meth:`forward`.
             cached: use a KV cache, instead of computing all keys and values at every step.
 
-        Returns:
-            ``(B, length, d_input)``.
-
         Raises:
-            ValueError: the length is below 1, the start is not one point for each source,
-                or there is neither a start nor a source point.
+            TypeError, ValueError: the length is below 1, or there is not one start per source.
         """
         length = check_integer("length", length, least=1)
         memory, _ = self.encoder(source, source_mask, need_weights=False)

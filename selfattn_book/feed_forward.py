@@ -33,8 +33,7 @@ class FeedForward(nn.Module):
     Args:
         d_model: dimension of input and output.
         d_ff: hidden dimension.
-        activation: the nonlinearity :math:`\sigma`: ``"relu"``, ``"gelu"``, ``"gelu_tanh"`` or
-            ``"silu"``.
+        activation: nonlinearity :math:`\sigma`, one of ``ACTIVATIONS``.
         gated: multiply the hidden units by a gate.
         bias: add biases.
         dropout: dropout probability of the hidden units.

@@ -23,13 +23,7 @@ Choice = Callable[[Tensor], Tensor]
 
 
 def greedy(logits: Tensor) -> Tensor:
-    """Select the most likely token: greedy decoding.
-
-    Args:
-        logits: ``(B, V)``.
-
-    Returns:
-        ``(B,)``, integers; the lowest index among equal logits.
+    """Select the most likely token ``(B,)``, the first one of equals: greedy decoding.
 
     Example:
         >>> greedy(torch.tensor([[0.0, 2.0, 1.0]]))
@@ -55,8 +49,7 @@ def next_token_distribution(
 
     Args:
         logits: ``(..., V)``, floating point; ``-inf`` excludes a token.
-        temperature: :math:`\tau`, above 0; below 1 it sharpens the distribution, above 1 it
-            flattens it.
+        temperature: :math:`\tau`, above 0; below 1 it sharpens the distribution.
         top_k: number of tokens that remain; all by default.
         top_p: probability that remains at least; all by default.
 
@@ -64,9 +57,7 @@ def next_token_distribution(
         ``(..., V)``: non-negative, each row sums to 1; in float32 at least.
 
     Raises:
-        TypeError: the logits are not floating point, or an option is not a number.
-        ValueError: a logit is NaN or ``inf``, a row is ``-inf`` throughout, or an option is out
-            of range.
+        TypeError, ValueError: a row has no finite maximum, or an option is out of range.
 
     Source:
         Top-k, :cite:t:`fan2018hierarchical`; top-p, :cite:t:`holtzman2020curious`.
@@ -98,9 +89,7 @@ def make_sampler(
     top_k: int | None = None,
     top_p: float | None = None,
 ) -> Choice:
-    """Return a function that samples from :func:`next_token_distribution`.
-
-    It takes the options of that function, and a random number generator.
+    """Return a function that samples from :func:`next_token_distribution`, with its options.
 
     Example:
         >>> sample = make_sampler(torch.Generator().manual_seed(0), top_k=1)
@@ -126,27 +115,20 @@ def generate(
     padding_mask: Tensor | None = None,
     cached: bool = True,
 ) -> Tensor:
-    """Continue each row of tokens, one token at a time.
+    """Continue each row of tokens, one token at a time; return ``(B, T + length)``.
 
-    Beyond the model's ``context_length`` only the last tokens are read. Every token then changes
-    its position at each step, so the KV cache can no longer be used.
+    Beyond the model's ``context_length`` only the last tokens are read, without a KV cache.
 
     Args:
         model: in evaluation mode, if it has dropout.
         tokens: ``(B, T)``, integers, at least one per row.
         length: number of tokens to add.
         select: function from logits ``(B, V)`` to the next tokens ``(B,)``.
-        padding_mask: boolean, ``False`` = padding, on the left; ``(B, T)``, or ``(B, 1, 1, T)`` as
-            from :func:`~selfattn_book.masks.padding_mask`.
+        padding_mask: boolean, ``False`` = padding, on the left; ``(B, T)`` or ``(B, 1, 1, T)``.
         cached: use a KV cache while all tokens fit into ``context_length``.
 
-    Returns:
-        ``(B, T + length)``: the tokens and their continuation.
-
     Raises:
-        TypeError: ``length`` or the tokens are not integers, or the mask is not boolean.
-        ValueError: ``length`` is below 0, a token is outside of the vocabulary, or the mask does
-            not cover each token or masks the last one of a row.
+        TypeError, ValueError: length, tokens or mask are out of range.
 
     Example:
         >>> from selfattn_book.language import decoder_only
@@ -163,7 +145,7 @@ def generate(
     with torch.inference_mode():
         for _ in range(length):
             if model.context_length is not None and tokens.size(1) > model.context_length:
-                caches = None
+                caches = None  # every token changes its position from now on
             logits = _last_logits(model, tokens, padding_mask, caches)
             newest = select(logits)[:, None]  # (B, 1)
             tokens = torch.cat([tokens, newest], dim=1)

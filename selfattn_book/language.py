@@ -30,9 +30,6 @@ class LanguageModel(nn.Module):
         positions: learned position embedding, ``(context_length, D)``.
         tied: use the token embedding as the unembedding; otherwise a matrix of its own.
 
-    Raises:
-        ValueError: there are no blocks.
-
     Source:
         :cite:t:`radford2019language`, section 2.3; tied, :cite:t:`press2017using`.
 
@@ -77,16 +74,12 @@ class LanguageModel(nn.Module):
 
         Args:
             tokens: ``(B, T)``, integers; with caches, the new tokens only.
-            padding_mask: boolean, ``False`` = padding, on the left or on the right; ``(B, S)``, or
-                ``(B, 1, 1, S)`` as from :func:`~selfattn_book.masks.padding_mask`. With caches it
-                covers all tokens so far.
+            padding_mask: boolean, ``False`` = padding; ``(B, S)`` or ``(B, 1, 1, S)``, for all
+                tokens so far.
             caches: one for each block; each grows by ``T``, unless the call is refused.
 
         Raises:
-            TypeError: the tokens are not integers, or the mask is not boolean.
-            ValueError: a token is outside of the vocabulary, there are no tokens or more than
-                ``context_length``, the mask has the wrong shape, or there is not one cache for
-                each block, all of one length. The caches are then unchanged.
+            TypeError, ValueError: tokens, mask or caches do not fit the model or each other.
         """
         states, _ = self.hidden_states(tokens, padding_mask, caches=caches, need_weights=False)
         return self.unembedding(states)

@@ -21,8 +21,7 @@ def causal_mask(
 
     .. math:: j \le i + (S - T).
 
-    The last query is aligned with the last key: with fewer queries than keys, the queries are the
-    newest positions of a longer sequence, as with a KV cache.
+    The last query is aligned with the last key, as with a KV cache.
 
     Args:
         length: number of queries, :math:`T`.
@@ -40,8 +39,6 @@ def causal_mask(
         tensor([[1, 0, 0],
                 [1, 1, 0],
                 [1, 1, 1]], dtype=torch.int32)
-        >>> causal_mask(1, key_length=3)   # one new query, after two cached positions
-        tensor([[True, True, True]])
     """
     key_length = length if key_length is None else key_length
     length = check_integer("length", length, least=0)
@@ -51,23 +48,17 @@ def causal_mask(
 
 
 def padding_mask(lengths: Tensor | Sequence[int], max_length: int | None = None) -> Tensor:
-    r"""Allow every query of a sequence to attend to its real positions, and not to padding.
-
-    In sequence :math:`b` of length :math:`\ell_b`, key :math:`j` may be attended to when
-
-    .. math:: j < \ell_b.
+    """Allow every query of a sequence to attend to its real positions, and not to padding.
 
     Args:
         lengths: ``(B,)``, number of real positions of each sequence, at its start.
         max_length: padded length :math:`S`; the largest of ``lengths`` by default.
 
     Returns:
-        ``(B, 1, 1, S)``, boolean, ``True`` where a key is real; without the axes of heads and
-        queries, the mask could broadcast over the wrong axis.
+        ``(B, 1, 1, S)``, boolean, ``True`` where a key is real.
 
     Raises:
-        TypeError: the lengths are not integers.
-        ValueError: the lengths are not one-dimensional, or not from 0 to ``max_length``.
+        TypeError, ValueError: the lengths are not integers from 0 to ``max_length``.
 
     Example:
         >>> padding_mask([3, 1])[:, 0, 0].int()
@@ -82,6 +73,7 @@ def padding_mask(lengths: Tensor | Sequence[int], max_length: int | None = None)
         rule = f"lengths must be at most max_length = {max_length}"
         raise ValueError(f"{rule}; got {int(lengths.max())}")
     positions = torch.arange(max_length, device=lengths.device)
+    # Without the axes of heads and queries, the mask could broadcast over the wrong axis.
     return (positions < lengths[:, None])[:, None, None, :]  # (B, 1, 1, S)
 
 

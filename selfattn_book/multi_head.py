@@ -40,18 +40,14 @@ class MultiHeadAttention(nn.Module):
         d_model: dimension of the output, and of the inputs unless ``d_input`` is given.
         num_heads: number of query heads, :math:`H`.
         num_kv_heads: number of key-value heads, :math:`G`; ``num_heads`` by default.
-        rotary_base: base of :func:`~selfattn_book.rotary.rotate`; no rotation by default. The
-            last query has the position of the last key.
+        rotary_base: base of :func:`~selfattn_book.rotary.rotate`; no rotation by default.
         d_input: dimension of the inputs.
-        d_head: dimension of one head; ``d_model // num_heads`` (narrow heads) by default.
-            ``d_head=d_model`` gives wide heads.
+        d_head: dimension of one head; ``d_model // num_heads`` by default.
         bias: add biases in the four projections.
         dropout: dropout probability of the attention weights.
 
     Raises:
-        TypeError: a size is not an integer.
-        ValueError: an argument is out of range, ``num_heads`` does not divide ``d_model`` or is
-            not divisible by ``num_kv_heads``, or heads of odd dimension are to be rotated.
+        TypeError, ValueError: a size is not an integer, out of range, or not divisible.
 
     Source:
         :cite:t:`vaswani2017attention`, section 3.2.2; grouped, :cite:t:`ainslie2023gqa`;
@@ -107,21 +103,16 @@ class MultiHeadAttention(nn.Module):
             key: ``(B, S, d_input)``.
             value: ``(B, S, d_input)``.
             mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, T, S)``.
-            is_causal: apply the causal mask as well; without weights, mask and cache, it is part of
-                the fused kernel and takes no memory.
+            is_causal: apply the causal mask as well; the last query is aligned with the last key.
             need_weights: return the weights; without them PyTorch chooses a fused kernel.
-            cache: keys and values of earlier calls, which come before those of this call; these
-                are added to it. ``S`` then counts all of them.
+            cache: keys and values of earlier calls, included in ``S``; grows, unless refused.
 
         Returns:
             The output ``(B, T, d_model)``, and the weights ``(B, H, T, S)`` before dropout, or
             ``None``. A fully masked query gets the bias of the output projection alone.
 
         Raises:
-            TypeError: an input is not floating point, its dtype is not that of the parameters
-                (outside autocast) or of the cache, or the mask is not boolean.
-            ValueError: a shape does not fit, or the mask does not broadcast. The cache is then
-                unchanged.
+            TypeError, ValueError: an input, the mask or the cache does not fit.
         """
         self._check_inputs(query, key, value)
         query = self._split_heads(self.project_query(query))  # (B, H, T, d)

@@ -18,7 +18,7 @@ def sinusoidal_encoding(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    r"""Tabulate the positional encoding: one row per position, two columns per frequency.
+    r"""Tabulate the positional encoding, ``(length, d_model)``: a row for each position.
 
     .. math::
        P_{p,\,2i} = \sin\!\big(p / 10000^{2i/D}\big), \qquad
@@ -30,11 +30,8 @@ def sinusoidal_encoding(
     Args:
         length: number of positions.
         d_model: dimension, :math:`D`.
-        dtype: dtype of the table; PyTorch's default dtype by default.
-        device: device of the table; PyTorch's default device by default.
-
-    Returns:
-        ``(length, d_model)``.
+        dtype: dtype of the table; PyTorch's default by default.
+        device: device of the table; PyTorch's default by default.
 
     Source:
         :cite:t:`vaswani2017attention`, section 3.5.
@@ -68,8 +65,7 @@ class PositionalEncoding(nn.Module):
     Args:
         d_model: dimension of the vectors, odd or even.
         max_len: number of positions in the table.
-        scale: factor :math:`c` on the input;
-            :cite:t:`vaswani2017attention` multiply their embeddings by :math:`\sqrt{D}`.
+        scale: factor :math:`c` on the input; :math:`\sqrt{D}` for the embeddings of 2017.
 
     Source:
         :cite:t:`vaswani2017attention`, sections 3.4 and 3.5.
@@ -94,14 +90,11 @@ class PositionalEncoding(nn.Module):
         """Scale the input and add ``T`` rows of the table.
 
         Args:
-            x: ``(..., T, d_model)``, floating point.
+            x: ``(..., T, d_model)``, floating point; the output has the same shape and dtype.
             start: position of the first vector; above 0 when a decoder continues.
 
-        Returns:
-            ``(..., T, d_model)``, in the dtype of ``x``.
-
         Raises:
-            ValueError: the input is longer than the table, or its dimension differs.
+            TypeError, ValueError: the input does not fit the table.
         """
         self._check_input(x, start)
         return self.scale * x + self.table[start : start + x.size(-2)].to(x.dtype)

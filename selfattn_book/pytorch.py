@@ -44,12 +44,10 @@ def to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
         attention: module with narrow heads, not grouped and not rotated, like PyTorch's.
 
     Returns:
-        An :class:`torch.nn.MultiheadAttention` with ``batch_first=True`` and the same outputs.
-        In its masks, ``True`` means *may not attend*.
+        A module with ``batch_first=True``; in its masks, ``True`` means *may not attend*.
 
     Raises:
-        ValueError: PyTorch's module cannot have such heads, or only some of the query, key and
-            value projections are frozen, which PyTorch keeps in one matrix.
+        ValueError: PyTorch's module cannot have such heads, or be frozen in such a part.
 
     Example:
         >>> ours, x = MultiHeadAttention(6, 2), torch.ones(5, 3, 6).cumsum(1)
@@ -87,9 +85,6 @@ def from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
     Args:
         theirs: PyTorch's module, batch first or not; ours is always batch first.
 
-    Returns:
-        A :class:`~selfattn_book.multi_head.MultiHeadAttention` with the same outputs.
-
     Raises:
         ValueError: keys or values have a different dimension, or a key is added.
 
@@ -126,8 +121,7 @@ def block_to_torch(block: EncoderBlock | DecoderBlock) -> Any:
         block: block with narrow heads and biases, like PyTorch's layers.
 
     Returns:
-        A layer with ``batch_first=True`` and the same output.
-        In its masks, ``True`` means *may not attend*.
+        A layer with ``batch_first=True``; in its masks, ``True`` means *may not attend*.
 
     Raises:
         ValueError: PyTorch's layer cannot have the block's heads or settings.

@@ -23,9 +23,8 @@ def transformer_to_torch(encoder: EncoderStack, decoder: DecoderStack) -> nn.Tra
         decoder: stack of the same dimension.
 
     Returns:
-        A :class:`torch.nn.Transformer` with ``batch_first=True`` and the decoder's output.
-        In its masks, ``True`` means *may not attend*. It has final norms only if the stacks have
-        them, unlike PyTorch's default.
+        A module with ``batch_first=True``, and with final norms only if the stacks have them.
+        In its masks, ``True`` means *may not attend*.
 
     Raises:
         ValueError: the dimensions differ, or PyTorch cannot have a block's settings.
@@ -63,8 +62,7 @@ def transformer_from_torch(theirs: nn.Transformer) -> tuple[EncoderStack, Decode
         theirs: Transformer with biases and ReLU, batch first or not; ours are always batch first.
 
     Returns:
-        Encoder and decoder, with final norms where PyTorch's Transformer has them, which by
-        default it has with post-norm, too.
+        Encoder and decoder, with final norms where PyTorch's Transformer has them.
 
     Raises:
         TypeError: it is not a Transformer of PyTorch's.

@@ -17,20 +17,16 @@ def rotate(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
        x'_{i + D/2} &= x_i \sin p\,\omega_i + x_{i + D/2} \cos p\,\omega_i
        \end{aligned} \qquad \omega_i = \text{base}^{-2i/D}
 
-    Entries :math:`i` and :math:`i + D/2` form a pair, as in the weights of Llama that
-    ``transformers`` reads. The paper pairs neighbors, :math:`2i` and :math:`2i + 1`: the same
-    rotation in a different order of entries. Angles are computed in float32 at least.
+    Entries :math:`i` and :math:`i + D/2` form a pair, as in Llama's weights; the paper pairs
+    neighbors. Angles are computed in float32 at least.
 
     Args:
-        x: queries or keys, ``(..., T, D)`` with an even ``D``.
+        x: queries or keys, ``(..., T, D)`` with an even ``D``, like the output.
         positions: ``(T,)``, or broadcastable to ``(..., T)``; need not be integers.
         base: positive; the lowest frequency is about 1 / base per position.
 
-    Returns:
-        ``(..., T, D)``, in the dtype of ``x``.
-
     Raises:
-        ValueError: ``D`` is odd, the positions do not fit, or ``base`` is out of range.
+        TypeError, ValueError: an argument has a wrong dtype or shape, or is out of range.
 
     Source:
         :cite:t:`su2021roformer`, section 3.2.

@@ -25,8 +25,7 @@ class CharacterTokenizer:
         text: text that contains the vocabulary; other characters cannot be encoded.
 
     Raises:
-        TypeError: ``text`` is not a string.
-        ValueError: ``text`` is empty, or contains a lone surrogate.
+        TypeError, ValueError: ``text`` is not a string, or empty, or not valid Unicode.
 
     Example:
         >>> tokens = CharacterTokenizer("and there was light")
@@ -129,8 +128,7 @@ def train_bpe(text: str, count: int) -> list[Pair]:
         count: number of merges.
 
     Returns:
-        The pairs, in the order of merging. Among equally frequent pairs, the one with the
-        smaller numbers comes first, so that the result is deterministic.
+        The pairs, in the order of merging; of equally frequent ones, the smaller numbers first.
 
     Raises:
         ValueError: ``count`` is negative, or larger than the number of pairs that occur twice.

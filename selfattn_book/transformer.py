@@ -27,9 +27,6 @@ class Transformer(nn.Module):
     .. math:: x_p = \sqrt{D}\, E_{s_p} + P_p, \qquad
        p(v \mid t) = \operatorname{softmax}(U h_t)_v
 
-    The embeddings are initialized with variance 1 / ``d_model``: the scaled embedding then has
-    variance 1, and so have the logits of a state whose entries have mean square 1.
-
     Args:
         source_vocabulary: number of tokens in the source's vocabulary.
         target_vocabulary: number of tokens in the target's vocabulary, ``V``.
@@ -39,8 +36,7 @@ class Transformer(nn.Module):
         tied: use the target's embedding as the unembedding :math:`U`; otherwise a matrix of its own.
         max_len: length of the longest sequence.
         dropout: dropout probability of the blocks and of the embedded tokens.
-        options: further arguments of each :class:`~selfattn_book.blocks.EncoderBlock` and
-            ``DecoderBlock``.
+        options: further arguments of each :class:`~selfattn_book.blocks.EncoderBlock`.
 
     Source:
         :cite:t:`vaswani2017attention`, sections 3.1 and 3.4; tied, :cite:t:`press2017using`.
@@ -91,10 +87,8 @@ class Transformer(nn.Module):
         Args:
             source: ``(B, S)``, tokens.
             target: ``(B, T)``, tokens; in training, the target shifted by one.
-            source_mask: boolean, ``True`` = may attend, broadcastable to ``(B, H, S, S)`` and
-                to ``(B, H, T, S)``, as from :func:`~selfattn_book.masks.padding_mask`.
-            target_mask: boolean, broadcastable to ``(B, H, T, T)``; the causal mask is added to
-                it here.
+            source_mask: boolean, ``True`` = may attend; used in encoder and decoder.
+            target_mask: boolean, combined with the causal mask.
         """
         memory = self.encode(source, source_mask)
         return self.decode(target, memory, source_mask, target_mask)
@@ -119,8 +113,8 @@ class Transformer(nn.Module):
         Args:
             target: ``(B, T)``, tokens; with caches, the new ones only.
             memory: ``(B, S, D)``, from :meth:`encode`.
-            source_mask: as in :meth:`forward`.
-            target_mask: as in :meth:`forward`; with caches, for all tokens so far.
+            source_mask: boolean, as in :meth:`forward`.
+            target_mask: boolean, as in :meth:`forward`, for all tokens so far.
             caches: one for each block of the decoder; all grow, unless the call is refused.
         """
         past, length = len(caches[0].target) if caches else 0, target.size(1)
@@ -149,17 +143,16 @@ class Transformer(nn.Module):
             source: ``(B, S)``, tokens.
             length: largest number of tokens to generate.
             start: first decoder input of each target.
-            end: token that ends a target; by default all targets get the full length.
-            source_mask: boolean, ``True`` = may attend; used in encoder and decoder.
+            end: token that ends a target, and pads it; no such token by default.
+            source_mask: boolean, as in :meth:`forward`.
             select: function from logits ``(B, V)`` to the next tokens ``(B,)``; greedy by default.
             cached: use a KV cache, instead of computing all keys and values at every step.
 
         Returns:
-            ``(B, n)`` without the start; n is below ``length`` if all targets have ended earlier.
-            After its end a target contains only ``end``.
+            ``(B, n)`` without the start, with n at most ``length``.
 
         Raises:
-            ValueError: the length is below 1, or start or end is not a token of the target.
+            TypeError, ValueError: the length is below 1, or start or end is not a token.
         """
         length = check_integer("length", length, least=1)
         self._check_tokens(start, end)
@@ -190,5 +183,6 @@ class Transformer(nn.Module):
 def _embedding(name: str, vocabulary: int, d_model: int) -> nn.Embedding:
     """Return an embedding, initialized with variance 1 / ``d_model``."""
     table = nn.Embedding(check_integer(name, vocabulary, least=1), d_model)
+    # The scaled embedding then has variance 1, like the logits of a normalized state.
     nn.init.normal_(table.weight, std=d_model**-0.5)
     return table

@@ -9,14 +9,19 @@ from .fresh.keys import code_of, names_in_cells
 from .fresh.parts import KEPT, Needs, Sources, cell_parts, changes
 from .verify.cells import read_notebook
 
+DOCTREES = [Path("_build/html-doctrees"), Path("_build/html/.doctrees")]
+
 
 def main(arguments: list[str]) -> int:
     """Print for each page the changed parts of its key; return 1 if a page has to run."""
     parser = argparse.ArgumentParser(prog="python -m bookproof why", description=__doc__)
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="a page; all when left out")
-    parser.add_argument("--doctrees", type=Path, default=Path("_build/html-doctrees"))
+    parser.add_argument("--doctrees", type=Path, help="the folder of the doctrees of the build")
     options = parser.parse_args(arguments)
-    file = options.doctrees / KEPT
+    folders = [options.doctrees] if options.doctrees else DOCTREES
+    file = next(
+        (folder / KEPT for folder in folders if (folder / KEPT).is_file()), folders[0] / KEPT
+    )
     if not file.is_file():
         parser.error(f"a build must have left {file}; there is none")
     record = json.loads(file.read_text("utf-8"))

@@ -1,7 +1,7 @@
 """Make the assignments: for students a notebook, for otter an archive, for instructors notes.
 
 `python -m _config.course.assignments CHAPTER ... --key KEY`; without a chapter, all weeks.
-Each week lies in `_build/assignments/week-05-masks/`, and `_build/assignments/instructors.zip` has all.
+Each week is in `_build/assignments/week-05-masks/`, and `_build/assignments/instructors.zip` has all.
 """
 
 import argparse
@@ -22,7 +22,7 @@ MADE = ROOT / "_build" / "assignments"
 
 
 def main(words: list[str]) -> int:
-    """Make the assignments that are asked for, and return the exit code."""
+    """Make the chosen assignments, and return the exit code."""
     options = arguments(words)
     try:
         weeks = [week_of(name) for name in options.chapters or chapters()]
@@ -42,7 +42,7 @@ def main(words: list[str]) -> int:
 
 
 def arguments(words: list[str]) -> argparse.Namespace:
-    """Read what is asked for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         prog="assignments", description="Make the assignments.", fromfile_prefix_chars="@"
     )
@@ -60,7 +60,7 @@ def make_wheel(folder: Path) -> Path:
 
 
 def make(week: Week, code: str, wheel: Path, scratch: Path) -> None:
-    """Make one week beside what is there, and then put it in its place."""
+    """Make one week in a scratch folder, and then move it to its place."""
     work = scratch / week.chapter
     work.mkdir()
     source = for_otter.write(week, code, wheel, work)
@@ -82,7 +82,7 @@ def make(week: Week, code: str, wheel: Path, scratch: Path) -> None:
 
 
 def leaks(week: Week, notebook: str) -> str:
-    """Return a line of a solution that stands in a notebook for students, or nothing."""
+    """Return a line of a solution that is in a notebook for students, or an empty string."""
     for exercise in week.exercises:
         begun = exercise.cells.get("stub", "")
         code = exercise.cells.get("solution", "").splitlines()
@@ -102,7 +102,7 @@ def assign(source: Path, made: Path) -> None:
 
 
 def archive() -> None:
-    """Put all that there is for instructors into one file."""
+    """Pack everything for instructors into one file."""
     part = MADE / "instructors.part"
     with ZipFile(part, "w", ZIP_DEFLATED) as archive:
         for file in sorted(MADE.glob("week-*/**/*")):

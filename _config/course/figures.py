@@ -1,6 +1,6 @@
 """Pack the numbered figures of the built site for slides: light, as SVG and PNG, with their captions.
 
-They lie in `_build/figures/`, a folder for each page, and in `_build/figures.zip`.
+They are in `_build/figures/`, a folder for each page, and in `_build/figures.zip`.
 """
 
 import re
@@ -26,7 +26,7 @@ HEAD = """\
 # Figures of *Self-Attention, Executed*
 
 Text and figures are licensed under CC BY 4.0 (LICENSE-TEXT): use and change them, and name the source.
-Each caption says what to see; `page.html#fig-name` is where the figure stands in the book.
+Each caption describes its figure; `page.html#fig-name` is the address of the figure in the book.
 """
 
 
@@ -51,13 +51,13 @@ def pack(browser: Browser, pages: Iterable[Path], folder: Path) -> int:
     page = browser.new_page(
         viewport={"width": 1280, "height": 900}, color_scheme="light", device_scale_factor=FINE
     )
-    said = [line for file in pages for line in write(page, file, folder / file.stem)]
-    (folder / "README.md").write_text("\n".join([HEAD, *said]) + "\n", "utf-8")
-    return len(said)
+    lines = [line for file in pages for line in write(page, file, folder / file.stem)]
+    (folder / "README.md").write_text("\n".join([HEAD, *lines]) + "\n", "utf-8")
+    return len(lines)
 
 
 def write(page: Page, file: Path, folder: Path) -> Iterator[str]:
-    """Write the figures of a page, and yield what is said of each."""
+    """Write the figures of a page, and yield a line about each."""
     page.goto(file.as_uri())
     page.evaluate("document.fonts.ready")
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")

@@ -1,4 +1,4 @@
-"""Write an assignment as otter wants it: a notebook whose raw cells say what is what."""
+"""Write an assignment for otter: a notebook with raw cells as marks."""
 
 import re
 from pathlib import Path
@@ -12,22 +12,22 @@ from selfattn_book.exercises.checking.exercise import Question
 
 Cell = Any
 HAND_IN = """Write your id as a text, run all cells from the top, and hand in this notebook.
-Your numbers are drawn from your id, so everybody has others.
-The cells below each exercise look at the form of your answer; what it is worth is checked later."""
+Your numbers are drawn from your id, so each student has different ones.
+The cells below each exercise check the form of your answer; its points are given later."""
 
-# Lies beside the submission while otter grades it; each test asks for one thing.
-ASKED = '''"""Ask an answer one thing, with the numbers of the student who gave it."""
+# Is beside the submission while otter grades it; each test is one question.
+ASKED = '''"""Check one question of an answer, with the student's numbers."""
 
 from checks import exercises
 from selfattn_book.exercises.checking.variants import draw
 
 
-def ask(names, exercise, number):
-    """Raise an AssertionError that says what is wrong, if anything."""
+def check(names, exercise, number):
+    """Raise an AssertionError with the reason if the answer is wrong."""
     numbers = draw({code!r}, names.get("student_id"), {numbers!r})
-    (asked,) = [one for one in exercises(numbers) if one.name == exercise]
+    (checked,) = [one for one in exercises(numbers) if one.name == exercise]
     assert exercise in names, f"nothing of the name {{exercise}} is defined"
-    _, found = asked(names[exercise]).results[number]
+    _, found = checked(names[exercise]).results[number]
     assert found, f"{{found.reason}} {{found.misconception}}".strip()
 '''
 
@@ -42,7 +42,7 @@ def notebook(week: Week, code: str, wheel: str) -> nbformat.NotebookNode:
         new_code_cell(drawing(week, code)),
     ]
     for exercise in week.exercises:
-        cells += question(week, exercise)
+        cells += cells_of(week, exercise)
     made = new_notebook(cells=cells)
     made.metadata["kernelspec"] = {
         "name": "python3",
@@ -53,7 +53,7 @@ def notebook(week: Week, code: str, wheel: str) -> nbformat.NotebookNode:
 
 
 def settings(week: Week, wheel: str) -> str:
-    """Return what otter is told of an assignment."""
+    """Return otter's settings for an assignment."""
     return f"""name: {week.chapter}
 solutions_pdf: false
 template_pdf: false
@@ -61,7 +61,7 @@ export_cell: false
 strip_solutions_from_all_cells: true
 tests: {{ok_format: false}}
 generate: {{pdf: false, show_hidden: false, show_stdout: true}}
-autograder_files: [checks.py, asked.py, {wheel}]
+autograder_files: [checks.py, one_question.py, {wheel}]
 requirements: [torch, /autograder/source/files/{wheel}]
 """
 
@@ -75,7 +75,7 @@ def drawing(week: Week, code: str) -> str:
     )
 
 
-def question(week: Week, exercise: Exercise) -> list[Cell]:
+def cells_of(week: Week, exercise: Exercise) -> list[Cell]:
     """Return the cells of one exercise."""
     manual = "\nmanual: true" if exercise.by_person else ""
     config = f"# BEGIN QUESTION\nname: {exercise.name}\npoints: {exercise.points}{manual}"
@@ -89,14 +89,14 @@ def question(week: Week, exercise: Exercise) -> list[Cell]:
 
 
 def worth(exercise: Exercise) -> str:
-    """Say of what kind an exercise is, and what it is worth."""
+    """Return the kind, the level and the points of an exercise."""
     kind = exercise.kind[0].upper() + exercise.kind[1:]
     points = f"{exercise.points} points" if exercise.points != 1 else "1 point"
     return f"*{kind}. Level {exercise.level} of 5, {exercise.minutes} minutes, {points}.*"
 
 
 def answer(exercise: Exercise) -> list[Cell]:
-    """Return the solution, and in the marks that otter knows what a student begins with."""
+    """Return the solution, and the stub as a prompt in otter's marks."""
     cells = []
     if right := exercise.cells.get("solution"):
         stub = exercise.cells["stub"]
@@ -109,18 +109,24 @@ def answer(exercise: Exercise) -> list[Cell]:
 
 
 def tests(week: Week, exercise: Exercise) -> list[Cell]:
-    """Return the public look at the form, and a hidden test for each thing that is asked."""
-    asked = week.checked()[exercise.name].questions
+    """Return the public check of the form, and a hidden test for each question."""
+    questions = week.checked()[exercise.name].questions
     cells = [new_code_cell(configured("points: 0", exercise.cells["public"]))]
-    cells += [new_code_cell(hidden(exercise.name, number, one)) for number, one in enumerate(asked)]
+    cells += [
+        new_code_cell(hidden(exercise.name, number, one)) for number, one in enumerate(questions)
+    ]
     return [new_raw_cell("# BEGIN TESTS"), *cells, new_raw_cell("# END TESTS")]
 
 
-def hidden(name: str, number: int, asked: Question) -> str:
-    """Return the test that asks one thing."""
-    body = f"def test_{name}_{number}(env):\n    from asked import ask\n    ask(env, {name!r}, {number})"
-    message = re.sub(r"[\"\\]", "", f"{asked.message}: read {asked.section} again")
-    return configured(f"points: {asked.points}\nhidden: true\nfailure_message: {message!r}", body)
+def hidden(name: str, number: int, question: Question) -> str:
+    """Return the test of one question."""
+    body = (
+        f"def test_{name}_{number}(env):\n"
+        f"    from one_question import check\n    check(env, {name!r}, {number})"
+    )
+    message = re.sub(r"[\"\\]", "", f"{question.message}: read {question.section} again")
+    settings = f"points: {question.points}\nhidden: true\nfailure_message: {message!r}"
+    return configured(settings, body)
 
 
 def configured(settings: str, body: str) -> str:
@@ -133,6 +139,6 @@ def write(week: Week, code: str, wheel: Path, folder: Path) -> Path:
     source = folder / f"{week.chapter}.ipynb"
     nbformat.write(notebook(week, code, wheel.name), source)
     (folder / "checks.py").write_text(week.checks.read_text("utf-8"), "utf-8")
-    (folder / "asked.py").write_text(ASKED.format(code=code, numbers=week.numbers), "utf-8")
+    (folder / "one_question.py").write_text(ASKED.format(code=code, numbers=week.numbers), "utf-8")
     (folder / wheel.name).write_bytes(wheel.read_bytes())
     return source

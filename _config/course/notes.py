@@ -1,4 +1,4 @@
-"""Write what an instructor should have at hand for a week: solutions, rubrics, what goes wrong."""
+"""Write an instructor's notes for a week: solutions, rubrics, misconceptions."""
 
 from _config.course.for_otter import worth
 from _config.course.weeks import Exercise, Week
@@ -21,7 +21,7 @@ def notes(week: Week, code: str) -> str:
     head = f"# Week {week.number}: {week.title}\n\n{total} points, about {minutes} minutes.\n"
     handling = HANDLING.format(code=f"`{code}`")
     parts = [one(week, exercise) for exercise in week.exercises]
-    numbers = f"## What is drawn for each student\n\n{drawn}"
+    numbers = f"## The numbers of each student\n\n{drawn}"
     return "\n".join([head, handling, numbers, *parts])
 
 
@@ -33,15 +33,15 @@ def one(week: Week, exercise: Exercise) -> str:
         f"## {exercise.title}\n\n{worth(exercise)}\n\n{exercise.text}\n",
         f"### Solution\n\n{exercise.solution}\n{cell}",
         f"### How it is marked\n\n{marked(week, exercise)}\n",
-        f"### What goes wrong\n\n{exercise.misconceptions}\n",
+        f"### Misconceptions\n\n{exercise.misconceptions}\n",
     ]
     return "\n".join(parts)
 
 
 def marked(week: Week, exercise: Exercise) -> str:
-    """Say how the points are given."""
+    """Return how the points are given."""
     if exercise.by_person:
         return f"By a person.\n\n{exercise.rubric}"
-    asked = week.checked()[exercise.name].questions
-    lines = [f"| {one.message} | {one.points} | {one.section} |" for one in asked]
-    return "\n".join(["| asked | points | read again |", "|---|---|---|", *lines])
+    questions = week.checked()[exercise.name].questions
+    lines = [f"| {one.message} | {one.points} | {one.section} |" for one in questions]
+    return "\n".join(["| question | points | read again |", "|---|---|---|", *lines])

@@ -93,16 +93,18 @@ def html(text: str) -> str:
     return re.sub(r'</?(span|div|eq)( class="math[^"]*")?>', "", written)
 
 
-def options(asked: Chapter) -> Iterator[dict[str, str]]:
+def options(question: Chapter) -> Iterator[dict[str, str]]:
     """Yield the options of a question, each with its letter and reason, as HTML."""
-    for letter, option, why in zip("abcdefgh", asked["options"], asked["reasons"], strict=False):
+    for letter, option, why in zip(
+        "abcdefgh", question["options"], question["reasons"], strict=False
+    ):
         reason = f"This answer {why}" if why[:1].islower() else why
         yield {"letter": letter, "option": html(option), "reason": html(reason)}
 
 
-def right(asked: Chapter) -> str:
+def right(question: Chapter) -> str:
     """Return the letter of the right option."""
-    return "abcdefgh"[asked["right"]]
+    return "abcdefgh"[question["right"]]
 
 
 def gift(chapter: Chapter) -> str:
@@ -111,10 +113,10 @@ def gift(chapter: Chapter) -> str:
     Source: https://docs.moodle.org/en/GIFT_format
     """
     lines = [f"// {chapter['title']}\n$CATEGORY: {chapter['title'].replace('/', '-')}\n"]
-    for asked in chapter["questions"]:
-        lines.append(f"::{asked['name']}::[html]{gift_text(html(asked['question']))} {{")
-        for each in options(asked):
-            mark = "=" if each["letter"] == right(asked) else "~"
+    for question in chapter["questions"]:
+        lines.append(f"::{question['name']}::[html]{gift_text(html(question['question']))} {{")
+        for each in options(question):
+            mark = "=" if each["letter"] == right(question) else "~"
             option, reason = gift_text(each["option"]), gift_text(each["reason"])
             lines.append(f"\t{mark}[html]{option}#[html]{reason}")
         lines.append("}\n")
@@ -126,20 +128,20 @@ def gift_text(text: str) -> str:
     return re.sub(r"([\\~=#{}:])", r"\\\1", text)
 
 
-def qti_item(asked: Chapter) -> str:
+def qti_item(question: Chapter) -> str:
     """Return one question as an item of QTI, with a feedback for each option."""
     return ITEM.format(
-        name=asked["name"],
-        right=right(asked),
-        question=html(asked["question"]),
-        choices="".join(CHOICE.format(**each) for each in options(asked)),
-        feedback="".join(FEEDBACK.format(**each) for each in options(asked)),
+        name=question["name"],
+        right=right(question),
+        question=html(question["question"]),
+        choices="".join(CHOICE.format(**each) for each in options(question)),
+        feedback="".join(FEEDBACK.format(**each) for each in options(question)),
     )
 
 
 def qti_test(chapter: Chapter) -> str:
     """Return the questions of a chapter as a test of QTI."""
-    names = [asked["name"] for asked in chapter["questions"]]
+    names = [question["name"] for question in chapter["questions"]]
     items = [f'<assessmentItemRef identifier="{name}" href="{name}.xml"/>' for name in names]
     title = escape(chapter["title"])
     return TEST.format(name=chapter["name"], title=title, items="".join(items))
@@ -158,11 +160,13 @@ def package(found: list[Chapter]) -> Iterator[tuple[str, str]]:
     """Yield the files of the package."""
     items, tests = [], []
     for chapter in found:
-        names = [asked["name"] for asked in chapter["questions"]]
+        names = [question["name"] for question in chapter["questions"]]
         items += [resource(name, "item", []) for name in names]
         tests.append(resource(f"test-{chapter['name']}", "test", names))
         yield f"test-{chapter['name']}.xml", qti_test(chapter)
-        yield from ((f"{asked['name']}.xml", qti_item(asked)) for asked in chapter["questions"])
+        yield from (
+            (f"{question['name']}.xml", qti_item(question)) for question in chapter["questions"]
+        )
     yield "imsmanifest.xml", MANIFEST.format(resources="".join(items + tests))
 
 

@@ -13,7 +13,7 @@ MADE = ROOT / "_build" / "sheets"
 
 
 def main() -> None:
-    """Print all sheets, or say why there are none."""
+    """Print all sheets, or exit with the reason if there are none."""
     sheets = sorted(BUILT.glob("*.html"))
     if not sheets:
         sys.exit("There are no sheets yet: run the session 'book' first.")

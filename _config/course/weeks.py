@@ -67,7 +67,7 @@ class Week:
         return draw(code, student, self.numbers)
 
     def checked(self, code: str = "", student: str = "anyone") -> dict[str, Checked]:
-        """Return what the answers of a student are asked, by exercise."""
+        """Return the exercises of a student, by name."""
         made = exercises_in(self.checks, self.drawn(code, student))
         return {exercise.name: exercise for exercise in made}
 
@@ -91,27 +91,27 @@ def week_of(chapter: str) -> Week:
     opening, *sections = split(body, 2)
     title, opening = opening.strip().removeprefix("# ").split("\n", 1)
     week = Week(chapters().index(chapter) + 1, chapter, title, opening.strip(), settings["numbers"])
-    asked = week.checked()
+    checked = week.checked()
     for section, (name, what) in zip(sections, settings["exercises"].items(), strict=True):
-        week.exercises.append(exercise(section, name, what, asked.get(name)))
+        week.exercises.append(exercise(section, name, what, checked.get(name)))
     return week
 
 
-def exercise(section: str, name: str, what: dict[str, Any], asked: Checked | None) -> Exercise:
+def exercise(section: str, name: str, what: dict[str, Any], checks: Checked | None) -> Exercise:
     """Return the exercise of a section."""
     text, *parts = split(section, 3)
     title, text = text.split("\n", 1)
-    told = dict(part.split("\n", 1) for part in parts)
+    sections = dict(part.split("\n", 1) for part in parts)
     cells = dict(CELL.findall(section))
-    checked = sum(question.points for question in asked.questions) if asked else 0
+    checked = sum(question.points for question in checks.questions) if checks else 0
     return Exercise(
         name=name,
         title=title.strip(),
         text=CELL.sub("", text).strip(),
         cells=cells,
-        solution=CELL.sub("", told["Solution"]).strip(),
-        rubric=told.get("Rubric", "").strip(),
-        misconceptions=told["Misconceptions"].strip(),
+        solution=CELL.sub("", sections["Solution"]).strip(),
+        rubric=sections.get("Rubric", "").strip(),
+        misconceptions=sections["Misconceptions"].strip(),
         points=checked or what["points"],
         **{key: what[key] for key in ("kind", "level", "minutes")},
     )

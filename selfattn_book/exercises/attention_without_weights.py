@@ -117,14 +117,14 @@ WRONG: dict[str, Callable[..., Any]] = {
     "The diagonal is left out: a word attends to itself, too.": (
         hidden(lambda s: torch.eye(len(s)))
     ),
-    "A causal mask was applied, and no mask was asked for.": (
+    "A causal mask was applied, but the task has no mask.": (
         hidden(lambda s: torch.ones_like(s).triu(1))
     ),
     "The weights are read along a column: a row belongs to a query.": (
         attention(average=lambda w, x: w.mT @ x)
     ),
     "The words came back as they were.": attention(average=lambda w, x: x),
-    "The contexts are right, but the weights beside them are others.": (
+    "The contexts are right, but the weights returned with them are different.": (
         lambda rows: (attend(rows)[0], attention(lambda x: x @ x.mT)(rows)[1])
     ),
     "The contexts come first, then the weights.": lambda rows: attend(rows)[::-1],

@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
 from selfattn_book.exercises.checking.numbers import drawn
 from selfattn_book.exercises.checking.results import Case, Program, results_of
-from selfattn_book.properties.answer import YES, Answer
+from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.explain_models import (
     ALONG_POSITIONS,
     BY_THE_VARIANCE,
@@ -119,24 +119,28 @@ class Watching(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
-def is_its_own(layer_norm: Program) -> Answer:
-    """Check that no norm of PyTorch's is called."""
-    with Watching() as watching:
-        results_of(layer_norm, plain_cases()[0], "the output")
-    if not watching.seen:
-        return YES
-    no = Answer("mathematics", f"it calls PyTorch's {', '.join(sorted(watching.seen))}.")
-    return no.because((PYTORCHS, lambda: True))
+def without_norms(layer_norm: Program) -> Program:
+    """Return the program that refuses an answer that calls a norm of PyTorch's."""
+
+    def watched(*case: Any) -> Tensor:
+        with Watching() as watching:
+            results_of(layer_norm, case, "the output")
+        if watching.seen:
+            reason = f"it calls PyTorch's {', '.join(sorted(watching.seen))}."
+            raise RefusedError(Answer("mathematics", reason, PYTORCHS))
+        return torch.zeros(())
+
+    return watched
 
 
-PYTORCHS = "It is to be written without the norms of PyTorch."
+PYTORCHS = "It must be written without PyTorch's norms."
 NORM = {
     UNBIASED: affine(lambda x, eps: centered(x) / (x.var(-1, keepdim=True) + eps).sqrt()),
     NOT_CENTRED: affine(lambda x, eps: x / (mean_square(x) + eps).sqrt()),
-    "The mean is not taken away, and the deviation is right.": (
+    "The mean is not subtracted, and the deviation is right.": (
         affine(lambda x, eps: x / (mean_square(centered(x)) + eps).sqrt())
     ),
-    "The mean is taken away, and the mean square is that from before.": (
+    "The mean is subtracted, but the mean square is that of the original vector.": (
         affine(lambda x, eps: centered(x) / (mean_square(x) + eps).sqrt())
     ),
     NOT_SCALED: divided_by(lambda variance, eps: 1),
@@ -210,7 +214,7 @@ EXERCISES = [
         "def layer_norm(x, gain, bias, eps):\n    ...",
         [
             Question(
-                "it returns vectors like those that came", PLACE, view=form, cases=plain_cases
+                "it returns vectors of the input's shape", PLACE, view=form, cases=plain_cases
             ),
             Question(
                 "each vector has mean 0",
@@ -226,12 +230,17 @@ EXERCISES = [
             ),
             Question("eps is added to the variance", PLACE, cases=eps_cases),
             Question(
-                "first comes the gain, and then the bias",
+                "the gain is applied first, and then the bias",
                 PLACE,
                 via=gain_and_bias,
                 cases=affine_cases,
             ),
-            Question("it does without PyTorch's own norms", "block.html#exercises", ask=is_its_own),
+            Question(
+                "it does without PyTorch's own norms",
+                "block.html#exercises",
+                via=without_norms,
+                cases=plain_cases,
+            ),
         ],
         right=layer_norm,
         wrong=NORM | EPS | AFFINE,

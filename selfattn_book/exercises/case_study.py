@@ -18,7 +18,7 @@ EVERY = torch.cartesian_prod(*[torch.arange(WORDS)] * POSITIONS)  # all 125 sent
 UNIT = torch.arange(WORDS * POSITIONS)
 OTHER_SHAPES = "They must be those of a PositionClassifier(15)."
 OTHER_LOGITS = "With its weights, a PositionClassifier(15) gives other logits than this one."
-NOWHERE = "No entry of the table makes a difference."
+NOWHERE = "No entry of the table has an effect."
 ALL_ALIKE = "All are off by the same number: a bias gets in."
 
 
@@ -165,7 +165,7 @@ EXERCISES = [
                 cases=lambda: [(torch.zeros(WORDS, POSITIONS),)],
             ),
             Question(
-                "an entry moves the sentences with its word at its place, and no others",
+                "an entry changes the logits of sentences with its word at its position, and no others",
                 SUMS,
                 2,
                 via=moved,
@@ -177,18 +177,15 @@ EXERCISES = [
         wrong={
             OTHER_LOGITS: hooked,
             OTHER_SHAPES: (lambda table: PositionClassifier(20), without_block),
-            "The vectors of words and positions get through: the residual connection leads to the "
+            "The vectors of words and positions reach the output: the residual connection leads to the "
             "judge.": (with_parts(row=2), with_parts(row=6)),
-            ALL_ALIKE: (
-                with_weight("judge.bias", 0, 0.5),
-                with_weight("block.outer.bias", 8, 0.5),
-            ),
+            ALL_ALIKE: (with_weight("judge.bias", 0, 0.5), with_weight("block.outer.bias", 8, 0.5)),
             NOWHERE: (
                 with_parts(bias=-2),
                 with_weight("position.weight", ..., 0),
                 with_parts(factor=0),
             ),
-            "A unit is on although its word is elsewhere: the bias must take one of the two away.": (
+            "A unit is on although its word is elsewhere: the bias must subtract one of the two.": (
                 with_parts(bias=0),
                 with_parts(bias=-0.5),
             ),
@@ -209,7 +206,7 @@ EXERCISES = [
             "The sign is reversed.": with_parts(factor=-3),
             "Nothing of the order is left: without the nonlinearity, word and position only add "
             "up.": linear,
-            "Negative entries go wrong, and positive ones do not: the table belongs behind the "
+            "Negative entries go wrong, and positive ones do not: the table belongs after the "
             "ReLU.": table_inside,
         },
         cases=tables,

@@ -169,8 +169,8 @@ EXERCISES = [
             requirement("the higher score is kept", lambda parts, *case: parts[0]),
             requirement("the totals are added to one scale", lambda parts, *case: parts[1]),
             requirement("the mixtures are added to one scale", lambda parts, *case: parts[2], 2),
-            requirement("large scores do no harm", sums, cases=large_cases),
-            requirement("a part that has seen nothing changes nothing", sums, cases=empty_cases),
+            requirement("large scores are handled", sums, cases=large_cases),
+            requirement("a part without keys changes nothing", sums, cases=empty_cases),
         ],
         right=merge,
         wrong={
@@ -214,9 +214,7 @@ EXERCISES = [
                 merged(lambda x, y, higher: (x[0].exp() / higher.exp(), y[0].exp() / higher.exp())),
                 bare,
             ),
-            "A part that has seen nothing has the total 0, by which nothing can be divided.": (
-                quotients
-            ),
+            "A part without keys has the total 0, by which nothing can be divided.": (quotients),
         },
         unusual={"in place": in_place, "branches": branching, "by logarithms": by_logarithms},
         returns=("highest", "total", "mixture"),

@@ -1,15 +1,16 @@
-"""A decoder: one that is put together from PyTorch's parts."""
+"""The decoder: a module built from PyTorch's parts."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from selfattn_book.encoder_decoder import Decoder
-from selfattn_book.exercises.checking import feed_forward, probes
+from selfattn_book.exercises.checking import feed_forward, modules, probes
 from selfattn_book.exercises.checking.exercise import Exercise, checker
-from selfattn_book.exercises.checking.feed_forward import FeedForward
+from selfattn_book.exercises.checking.modules import CUT_OFF, IGNORE, OwnModule, with_positions
 from selfattn_book.exercises.checking.numbers import drawn, tolerance
 from selfattn_book.exercises.checking.probes import (
     D_MODEL,
@@ -22,81 +23,40 @@ from selfattn_book.exercises.checking.probes import (
     probed,
     variant,
 )
-from selfattn_book.exercises.encoder import IGNORE, INVERTED
 from selfattn_book.masks import causal_mask, padding_mask
 
 
-class OwnDecoder(nn.Module):
+class OwnDecoder(OwnModule):
     """The reference module, in parts that a misconception replaces."""
 
-    network: type = FeedForward
-    options: dict[str, Any] = {"batch_first": True}  # noqa: RUF012
-
-    def __init__(self, d_model: int, num_heads: int, d_ff: int):
-        super().__init__()
-        self.looks = nn.MultiheadAttention(d_model, num_heads, **self.options)
-        self.asks = nn.MultiheadAttention(d_model, num_heads, **self.options)
-        self.feed_forward = self.network(d_model, d_ff)
+    attentions = "self_attention", "attention"
+    self_attention: Any
 
     def future(self, size: int) -> Tensor | None:
         """Return the mask of later positions."""
         return torch.ones(size, size).triu(1).bool()
 
-    def hidden(self, lengths: Tensor, size: int) -> Tensor:
-        """Return the mask of padding."""
-        return torch.arange(size) >= lengths[:, None]
-
     def look(self, x: Tensor) -> Tensor:
         """Apply self-attention."""
-        return self.looks(x, x, x, attn_mask=self.future(x.size(1)))[0]
-
-    def ask(self, z: Tensor, m: Tensor, hidden: Tensor) -> Tensor:
-        """Apply cross-attention."""
-        return self.asks(z, m, m, key_padding_mask=hidden)[0]
+        return self.self_attention(x, x, x, attn_mask=self.future(x.size(1)))[0]
 
     def forward(self, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
         """Return the outputs."""
-        return self.feed_forward(self.ask(self.look(x), m, self.hidden(lengths, m.size(1))))
+        hidden = self.hidden(lengths, m.size(1))
+        return self.feed_forward(self.attend(self.look(x), m, hidden))
 
 
-def own(**parts: Any) -> type:
-    """Return the reference module with some of its parts replaced."""
-    return variant(OwnDecoder, **parts)
+own, calling = partial(variant, OwnDecoder), partial(modules.calling, OwnDecoder)
 
 
 def masked(mask: Callable[[int], Tensor | None]) -> type:
-    """Return a module with another mask of later positions."""
+    """Return a module with a different mask of later positions."""
     return own(future=lambda self, size: mask(size))
 
 
-def hiding(hidden: Callable[[Tensor, int], Tensor]) -> type:
-    """Return a module with another mask of padding."""
-    return own(hidden=lambda self, lengths, size: hidden(lengths, size))
-
-
-def asking(change: Callable[..., Any]) -> type:
-    """Return a module whose cross-attention is called with the arguments that a change returns."""
-
-    def ask(self: OwnDecoder, z: Tensor, m: Tensor, hidden: Tensor) -> Tensor:
-        *inputs, masks = change(z, m, hidden)
-        return self.asks(*inputs, **masks)[0]
-
-    return own(ask=ask)
-
-
-def looking(before: Callable[[Tensor], Tensor], after: Callable[..., Tensor]) -> type:
-    """Return a module with a change before, and one after its self-attention."""
+def looking(after: Callable[..., Tensor] = lambda z, x: z, before: Any = lambda x: x) -> type:
+    """Return a module with a change after its self-attention, or before it."""
     return own(look=lambda self, x: after(OwnDecoder.look(self, before(x)), x))
-
-
-def filled(number: float) -> type:
-    """Return a module with a number for padding, and no mask."""
-
-    def change(z: Tensor, m: Tensor, hidden: Tensor) -> Any:
-        m = m.masked_fill(hidden[..., None], number)
-        return z, m, m, {}
-
-    return asking(change)
 
 
 def later(z: Tensor, m: Tensor) -> Tensor:
@@ -104,39 +64,32 @@ def later(z: Tensor, m: Tensor) -> Tensor:
     return torch.ones(z.size(1), m.size(1)).triu(1).bool()
 
 
-def over_both(z: Tensor, m: Tensor, hidden: Tensor) -> Any:
-    """Return target and memory as keys and values."""
-    both = torch.cat([z, m], dim=1)
-    return z, both, both, {}
-
-
-def same(x: Tensor, *others: Tensor) -> Tensor:
-    """Return the first input."""
-    return x
-
-
-def placed(x: Tensor, *others: Tensor) -> Tensor:
-    """Add numbers of positions."""
-    return x + torch.arange(x.size(1))[:, None].to(x)
-
-
 def hidden_target(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
     """Hide points of the target by the lengths of the sources."""
-    mask, hidden = self.future(x.size(1)), self.hidden(lengths, x.size(1))
-    z, _ = self.looks(x, x, x, attn_mask=mask, key_padding_mask=hidden)
-    return self.feed_forward(self.ask(z, m, self.hidden(lengths, m.size(1))))
+    masks = {
+        "attn_mask": self.future(x.size(1)),
+        "key_padding_mask": self.hidden(lengths, x.size(1)),
+    }
+    z, _ = self.self_attention(x, x, x, **masks)
+    return self.feed_forward(self.attend(z, m, self.hidden(lengths, m.size(1))))
 
 
-def with_state(self: OwnDecoder, x: Tensor) -> Tensor:
-    """Change the sign from call to call."""
-    sign = self.sign = -getattr(self, "sign", 1)  # type: ignore[assignment]
-    return sign * OwnDecoder.look(self, x)
+def memory_first(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
+    """Apply cross-attention before self-attention."""
+    contexts = self.attend(x, m, self.hidden(lengths, m.size(1)))
+    return self.feed_forward(self.look(contexts))
+
+
+def network_first(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
+    """Apply the feed-forward network to the memory."""
+    hidden = self.hidden(lengths, m.size(1))
+    return self.attend(self.look(x), self.feed_forward(m), hidden)
 
 
 def one_attention(self: OwnDecoder, d_model: int, num_heads: int, d_ff: int) -> None:
     """Use the self-attention as cross-attention."""
     OwnDecoder.__init__(self, d_model, num_heads, d_ff)
-    self.asks = self.looks
+    self.attention = self.self_attention
 
 
 class Normed(OwnDecoder):
@@ -152,7 +105,7 @@ class Normed(OwnDecoder):
 
 
 class OfTheBook(nn.Module):
-    """Use the decoder of the book."""
+    """Use the book's decoder."""
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int):
         super().__init__()
@@ -164,12 +117,12 @@ class OfTheBook(nn.Module):
 
 
 class PointByPoint(OwnDecoder):
-    """Attend to each beginning by itself."""
+    """Attend to each prefix separately."""
 
     def look(self, x: Tensor) -> Tensor:
         """Apply self-attention."""
         ends = range(1, x.size(1) + 1)
-        each = [self.looks(x[:, t - 1 : t], x[:, :t], x[:, :t])[0] for t in ends]
+        each = [self.self_attention(x[:, t - 1 : t], x[:, :t], x[:, :t])[0] for t in ends]
         return torch.cat(each, dim=1)
 
 
@@ -181,118 +134,85 @@ class LengthFirst(OwnDecoder):
     def look(self, x: Tensor) -> Tensor:
         """Apply self-attention."""
         x, mask = x.transpose(0, 1), self.future(x.size(1))
-        return self.looks(x, x, x, attn_mask=mask)[0].transpose(0, 1)
+        return self.self_attention(x, x, x, attn_mask=mask)[0].transpose(0, 1)
 
-    def ask(self, z: Tensor, m: Tensor, hidden: Tensor) -> Tensor:
+    def attend(self, x: Tensor, m: Tensor, hidden: Tensor | None) -> Tensor:
         """Apply cross-attention."""
-        return super().ask(z.transpose(0, 1), m.transpose(0, 1), hidden).transpose(0, 1)
+        return super().attend(x.transpose(0, 1), m.transpose(0, 1), hidden).transpose(0, 1)
 
 
-WRONG: dict[str, type] = {
-    "PyTorch takes the first axis for the length, unless `batch_first=True` is said.": (
-        own(options={})
+WRONG = modules.wrong(OwnDecoder) | {
+    CUT_OFF: (
+        modules.after(OwnDecoder, lambda context, z: context.detach()),
+        looking(lambda z, x: z.detach()),
     ),
-    probes.RANDOM: looking(lambda x: x + torch.rand(()), same),
-    probes.STATEFUL: own(look=with_state),
-    "There is one for each state: the queries are the target's.": asking(
+    "There is one output for each state: queries must come from the target.": calling(
         lambda z, m, hidden: (m, z, z, {})
     ),
-    "The values are the target's: they are to be the memory's.": asking(
+    "The values come from the target: they must come from the memory.": calling(
         lambda z, m, hidden: (z, m, z, {"key_padding_mask": hidden})
     ),
-    f"{INVERTED} {IGNORE}": hiding(lambda n, size: torch.arange(size) < n[:, None]),
-    f"The causal mask is inverted: each point sees only what comes later. {IGNORE}": (
+    f"The causal mask is inverted: each point attends only to later points. {IGNORE}": (
         masked(causal_mask)
     ),
-    "The mask hides a point from itself, and the first one sees nothing.": masked(
+    "The mask hides a point from itself, and the first one attends to nothing.": masked(
         lambda size: torch.ones(size, size).triu().bool()
     ),
     "A point attends to those at its position in other samples: the batch is taken for the length.": (
-        own(look=lambda self, x: self.looks(*[x.transpose(0, 1)] * 3)[0].transpose(0, 1))
+        own(look=lambda self, x: self.self_attention(*[x.transpose(0, 1)] * 3)[0].transpose(0, 1))
     ),
-    "Every point sees every other: there is no causal mask, or it hides nothing.": (
+    "Every point attends to every other: there is no causal mask, or it hides nothing.": (
         masked(lambda size: None)
     ),
-    "The target is shifted by one more position, and it came shifted.": looking(
-        lambda x: torch.cat([0 * x[:, :1], x[:, :-1]], dim=1), same
+    "The target is shifted by one more position, but it is shifted already.": looking(
+        before=lambda x: torch.cat([0 * x[:, :1], x[:, :-1]], dim=1)
     ),
-    "Each point sees one point of its future: the mask is one diagonal too wide.": masked(
+    "Each point attends to one point of its future: the mask is one diagonal too wide.": masked(
         lambda size: torch.ones(size, size).triu(2).bool()
     ),
-    "What comes later is seen, and what comes before is not: the mask is transposed.": masked(
+    "Later points are attended to, and earlier ones are not: the mask is transposed.": masked(
         lambda size: torch.ones(size, size).tril(-1).bool()
     ),
-    "Each point sees only itself: no attention goes back.": masked(
+    "Each point attends only to itself: no attention goes back.": masked(
         lambda size: ~torch.eye(size).bool()
     ),
-    "The length of the target matters, as where something is divided by it.": looking(
-        same, lambda z, x: z / x.size(1)
+    "The length of the target has an effect, as where something is divided by it.": looking(
+        lambda z, x: z / x.size(1)
     ),
-    "The second attention has keys and values of the target; both are the memory's.": asking(
+    "The second attention has keys and values of the target; both are the memory's.": calling(
         lambda z, m, hidden: (z, z, z, {})
     ),
-    "Target and memory are concatenated as keys and values: both are to be the memory.": (
-        asking(over_both)
+    "Target and memory are concatenated as keys and values: both must come from the memory.": (
+        calling(lambda z, m, hidden: (z, *[torch.cat([z, m], dim=1)] * 2, {}))
     ),
     "The lengths of the sources hide points of the target.": own(forward=hidden_target),
-    "The causal mask of the target lies over the memory, all of which may be seen.": asking(
+    "The causal mask of the target is over the memory, all of which may be attended to.": calling(
         lambda z, m, hidden: (z, m, m, {"key_padding_mask": hidden, "attn_mask": later(z, m)})
     ),
-    "The target plays no part: its states are the queries of the second attention.": asking(
-        lambda z, m, hidden: (torch.ones_like(z), m, m, {"key_padding_mask": hidden})
+    "The output does not depend on the target: its states are the queries of the second attention.": (
+        calling(lambda z, m, hidden: (torch.ones_like(z), m, m, {"key_padding_mask": hidden}))
     ),
-    "The memory plays no part.": asking(lambda z, m, hidden: (z, z, z, {"attn_mask": later(z, z)})),
-    "The last state is hidden: the padding mask begins one position too early.": hiding(
-        lambda n, size: torch.arange(size) >= n[:, None] - int(size > 1)
+    "The output does not depend on the memory.": calling(
+        lambda z, m, hidden: (z, z, z, {"attn_mask": later(z, z)})
     ),
-    "The lengths make no difference: with all points real, the answer is the same.": asking(
-        lambda z, m, hidden: (z, m, m, {})
+    "A table of positions is added to the memory.": calling(
+        lambda z, m, h: (z, with_positions(m), with_positions(m), {"key_padding_mask": h})
     ),
-    INVERTED: hiding(lambda n, size: -1e9 * (torch.arange(size) < n[:, None])),
-    "One padded point is seen: the mask begins one position too late.": hiding(
-        lambda n, size: torch.arange(size) > n[:, None]
+    "The target itself is in the output: by a residual connection, or as values.": (
+        modules.after(OwnDecoder, torch.add)
     ),
-    "The mask weakens padding and does not hide it: numbers were added to the scores, "
-    "or something was set to 0 behind them.": hiding(
-        lambda n, size: 1.0 * (torch.arange(size) < n[:, None])
+    "Positions are added to the output.": modules.after(OwnDecoder, with_positions),
+    "A table of positions is added to the target.": looking(with_positions),
+    "There is a residual connection around the self-attention.": looking(torch.add),
+    "Cross-attention comes before self-attention: it must come after.": own(forward=memory_first),
+    "Large points do not make large queries, as if a norm were between.": Normed,
+    "The queries pass through a nonlinearity: a ReLU, or the feed-forward network, between the "
+    "attentions.": looking(lambda z, x: z.relu()),
+    "One attention is used for both.": own(__init__=one_attention),
+    "An attention comes after the feed-forward network, which comes last.": (
+        own(forward=network_first)
     ),
-    "Padding is set to 0, and not hidden: it still has its share of the attention.": filled(0),
-    "What padding holds is of no matter, but it counts.": filled(1),
-    "A table of positions is added to the memory.": asking(
-        lambda z, m, hidden: (z, placed(m), placed(m), {"key_padding_mask": hidden})
-    ),
-    "The target itself is in what comes back: by a residual connection, or as values.": own(
-        ask=lambda self, z, m, hidden: z + OwnDecoder.ask(self, z, m, hidden)
-    ),
-    "Something counts the positions.": own(
-        ask=lambda self, z, m, hidden: placed(OwnDecoder.ask(self, z, m, hidden))
-    ),
-    "A table of positions is added to the target.": looking(same, placed),
-    "A residual connection carries the point past the self-attention.": looking(
-        same, lambda z, x: x + z
-    ),
-    "The target asks the memory first, and then looks back: it is the other way round.": own(
-        forward=lambda self, x, m, lengths: self.feed_forward(
-            self.look(self.ask(x, m, self.hidden(lengths, m.size(1))))
-        )
-    ),
-    "Large points do not make large queries, as if a norm stood between.": Normed,
-    "Something bends the queries: a ReLU, or the feed-forward network, between the attentions.": (
-        looking(same, lambda z, x: z.relu())
-    ),
-    "One attention serves for two.": own(__init__=one_attention),
-    "There is one head, whatever num_heads is.": own(
-        __init__=lambda self, d, heads, d_ff: OwnDecoder.__init__(self, d, 1, d_ff)
-    ),
-    "The attention is cut off from the gradients, as by `detach`.": looking(
-        same, lambda z, x: z.detach()
-    ),
-    "An attention comes behind the feed-forward network, which comes last.": own(
-        forward=lambda self, x, m, lengths: self.ask(
-            self.look(x), self.feed_forward(m), self.hidden(lengths, m.size(1))
-        )
-    ),
-} | {sentence: own(network=network) for sentence, network in feed_forward.WRONG.items()}
+}
 
 
 def target(shape: tuple[int, int] = (3, 4)) -> Tensor:
@@ -360,7 +280,7 @@ def of_equal_states(modules: Modules) -> Tensor:
 
 
 def order_of_states(modules: Modules) -> Tensor:
-    """Return which outputs stay when the states come in another order."""
+    """Return which outputs stay when the states are permuted."""
     return close(reading(modules, memory()), reading(modules, memory().flip(1)))
 
 
@@ -404,7 +324,7 @@ def opposites(modules: Modules) -> bool:
 
 
 PADDED = lambda: (target(), memory(), torch.tensor(LENGTHS))  # noqa: E731
-SAY, SHARE = probes.padding(reading, memory, "the output of position", own=False)
+CONTENTS, WEIGHTS = probes.padding(reading, memory, "the output of position", own=False)
 PAST = "the output of position {0} does not depend on target point {1}"
 AHEAD = "the output of position {0} depends on target point {1}, which comes later"
 TARGETS = of_targets(5)
@@ -434,27 +354,22 @@ class OwnDecoder(torch.nn.Module):
                 "it returns one output for each target point", DECODER, *probes.repeated(PADDED)
             ),
             probed(
-                "each output is made of numbers",
-                DECODER,
-                probes.finite(PADDED, "the output of position"),
+                "each output is finite", DECODER, probes.finite(PADDED, "the output of position")
             ),
             probed(
-                "each sample stands by itself",
+                "the samples are independent",
                 DECODER,
                 *probes.apart(writing, target, "the output of position"),
             ),
             probed(
-                "nothing looks ahead",
+                "no output depends on later points",
                 CHEATING,
                 Probe(TARGETS, AHEAD, view=lambda found: found.triu(1)),
-                Probe(
-                    prefixes,
-                    "outputs change when the points behind them are left out",
-                ),
+                Probe(prefixes, "outputs change when the points after them are left out"),
                 points=2,
             ),
             probed(
-                "each output hears its past",
+                "each output depends on its past",
                 DEPENDS,
                 Probe(TARGETS, PAST, view=torch.tril),
                 Probe(
@@ -462,26 +377,26 @@ class OwnDecoder(torch.nn.Module):
                 ),
             ),
             probed(
-                "each output hears every state",
+                "each output depends on every state",
                 DEPENDS,
                 Probe(of_states, "the output of position {0} does not depend on state {1}"),
             ),
-            probed("padding has no say", LENGTHS_DIFFER, *SAY),
-            probed("padding has no share", LENGTHS_DIFFER, *SHARE),
+            probed("the contents of padding have no effect", LENGTHS_DIFFER, *CONTENTS),
+            probed("padding has no attention weights", LENGTHS_DIFFER, *WEIGHTS),
             probed(
-                "what comes back is made of the memory",
+                "each output is made of an average over the memory",
                 DEPENDS,
                 Probe(
                     of_equal_states,
                     "the output of position {1} is not that of position 0, where all states are equal",
                 ),
-                Probe(order_of_states, "outputs change when the states come in another order"),
+                Probe(order_of_states, "outputs change when the states are permuted"),
                 Probe(
                     target_of_equal_states, "the target changes outputs where all states are equal"
                 ),
             ),
             probed(
-                "what asks is an average of the target",
+                "each query is an average over the target",
                 DECODER,
                 Probe(
                     equal_targets,
@@ -504,21 +419,15 @@ class OwnDecoder(torch.nn.Module):
                 ),
             ),
             probed("it has the weights of the equation", DECODER, *probes.parameters(2, PADDED)),
-            probed("a ReLU stands between two layers", DECODER, *NETWORK, points=2),
+            probed("a ReLU is between the two linear layers", DECODER, *NETWORK, points=2),
         ],
         right=OwnDecoder,
         wrong=WRONG,
         unusual={
-            "the decoder of the book": OfTheBook,
-            "each beginning by itself": PointByPoint,
+            "the book's decoder": OfTheBook,
+            "each prefix separately": PointByPoint,
             "the length first": LengthFirst,
-            "dropout": own(options={"batch_first": True, "dropout": 0.5}),
-            "masks of -inf": own(
-                future=lambda self, size: torch.full((size, size), -torch.inf).triu(1),
-                hidden=lambda self, n, size: torch.zeros(len(n), size).masked_fill(
-                    torch.arange(size) >= n[:, None], -torch.inf
-                ),
-            ),
+            **modules.unusual(OwnDecoder),
         },
         via=lambda answer: Modules(answer, "the outputs"),
         returns="the outputs",

@@ -104,7 +104,7 @@ EXERCISES = [
         "nucleus",
         "def nucleus(shares, p):\n    ...",
         [
-            Question("it gives a share for each token", CODE, view=form),
+            Question("it returns a probability for each token", CODE, view=form),
             Question("the right tokens are left", CODE, 2, view=lambda left, *case: left != 0),
             Question("what is left sums to one", CODE, view=lambda left, *case: left.sum()),
             Question("what is left keeps its proportions", CODE),
@@ -112,11 +112,9 @@ EXERCISES = [
         right=nucleus,
         wrong={
             "The probabilities are sorted, and no longer in the order of the tokens.": in_order,
-            "The token that crosses the line has been cut off: it stays.": (
-                renormalized(not_crossing)
-            ),
+            "The token that crosses p has been cut off: it stays.": (renormalized(not_crossing)),
             "The last token that is needed has been cut off: it stays.": more(-1),
-            "One token too many is left: those before it had enough.": more(1),
+            "One token too many is left: those before it already reach p.": more(1),
             "The least likely tokens are left.": renormalized(least),
             "A token is left if its own probability is at least p; what counts is their sum.": (
                 renormalized(lambda shares, p: (shares >= p).nonzero()[:, 0])

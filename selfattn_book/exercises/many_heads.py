@@ -126,11 +126,11 @@ EXERCISES = [
             "b^O is added to each part, and belongs to no head.": (
                 then(lambda found, attention: found + attention.project_output.bias)
             ),
-            "b^O is shared out among the heads, and belongs to none.": (
+            "b^O is divided among the heads, and belongs to none.": (
                 then(lambda found, a: found + a.project_output.bias / a.num_heads)
             ),
             "Words and heads are scrambled: move the axes first.": parts(scrambled),
-            "Neighbouring columns of the values went to different heads.": parts(strided),
+            "Neighboring columns of the values went to different heads.": parts(strided),
             "All words count alike: the weights are those of a mean.": (
                 parts(weigh=lambda weights: torch.ones_like(weights) / weights.size(-1))
             ),
@@ -144,14 +144,14 @@ EXERCISES = [
                 weigh=lambda w: w.mean(1, keepdim=True)
             ),
             "The weights are transposed: a row belongs to a query.": parts(weigh=lambda w: w.mT),
-            "The parts are at other heads' places.": then(lambda found, a: found.roll(1, 1)),
+            "The parts are at other heads' positions.": then(lambda found, a: found.roll(1, 1)),
             "Each head meets another head's rows of W^O.": (
                 parts(blocks=lambda attention: blocks_of(attention).roll(1, 0))
             ),
-            "The output is shared out evenly, whatever a head adds.": (
+            "The output is divided evenly among the heads, independent of their contributions.": (
                 then(lambda found, a: found.mean(1, keepdim=True).expand_as(found))
             ),
-            "Each part holds those of the heads before it, too.": then(lambda f, a: f.cumsum(1)),
+            "Each part includes those of the heads before it, too.": then(lambda f, a: f.cumsum(1)),
             "The axes are in another order: heads come after the batch.": (
                 then(lambda found, a: found.transpose(1, 2))
             ),

@@ -51,7 +51,7 @@ EXERCISES = [
         wrong={
             "True was taken to mean hidden.": lambda n, width: ~window(n, width),
             "The newest position is left out.": lambda n, w: window(n, w) & (distance(n) > 0),
-            "A query attends to as many keys as the width says, and itself is not among them.": (
+            "A query attends to the right number of keys, but not to itself.": (
                 lambda n, width: (distance(n) > 0) & (distance(n) <= width)
             ),
             "The window reaches to both sides.": lambda n, width: distance(n).abs() < width,

@@ -4,14 +4,8 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.masks import window
 from selfattn_book.masks import causal_mask
-
-
-def window(length: int, width: int) -> Tensor:
-    """Return the window without sinks."""
-    position = torch.arange(length)
-    distance = position[:, None] - position
-    return (distance >= 0) & (distance < width)
 
 
 def is_sink(length: int, sinks: int) -> Tensor:
@@ -46,9 +40,9 @@ EXERCISES = [
         "def streaming_mask(length, width, sinks):\n    ...",
         [
             Question("it is a boolean matrix", "masks.html#three-words-by-hand", view=form),
-            Question("no query sees its future", SECTION, view=of_future),
-            Question("each query sees its window", SECTION, view=of_window),
-            Question("each query sees the sinks", SECTION, 2, view=of_sinks),
+            Question("no query attends to its future", SECTION, view=of_future),
+            Question("each query attends to its window", SECTION, view=of_window),
+            Question("each query attends to the sinks", SECTION, 2, view=of_sinks),
         ],
         right=streaming_mask,
         wrong={

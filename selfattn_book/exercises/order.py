@@ -88,7 +88,7 @@ WRONG: dict[str, Callable[..., Any]] = {
     "One of the words is left out: the answer does not depend on it.": (
         lambda words, question: attended(words[1:], question)
     ),
-    "The first word came back, whatever the others are.": lambda words, question: words[0],
+    "The output is the first word, independent of the others.": lambda words, question: words[0],
     "The first word is the query, and not the question.": (
         lambda words, question: attended(words, words[0])
     ),
@@ -98,7 +98,9 @@ WRONG: dict[str, Callable[..., Any]] = {
     "The scores depend on the position.": pooled(
         score=lambda w, q: w @ q / len(q) ** 0.5 + torch.arange(len(w)).to(w)
     ),
-    "This is the mean of the words, whatever is asked.": lambda words, question: words.mean(0),
+    "This is the mean of the words, independent of the question.": lambda words, question: (
+        words.mean(0)
+    ),
     "This is the sum of the words: along one query, all weights of a softmax are one.": (
         lambda words, question: words.sum(0)
     ),
@@ -106,7 +108,9 @@ WRONG: dict[str, Callable[..., Any]] = {
         lambda words, question: each_word(words, question).mean(0)
     ),
     "This is the largest number of each column.": lambda words, question: words.amax(0),
-    "The question itself came back, whatever the words are.": lambda words, question: question,
+    "The output is the question itself, independent of the words.": lambda words, question: (
+        question
+    ),
     "The question is added to the answer.": lambda words, q: attended(words, q) + q,
     "The question is counted as one of the words.": counted,
     "The exponentials are not divided by their sum.": pooled(torch.exp),
@@ -131,9 +135,9 @@ WRONG: dict[str, Callable[..., Any]] = {
     ),
     "The dot products lost their signs.": pooled(lambda scores: scores.abs().softmax(0)),
     "The dot products were squared.": pooled(score=lambda w, q: (w @ q).square()),
-    "Each word got an answer, and the question is to be the only query.": each_word,
+    "There is an answer for each word, but the question must be the only query.": each_word,
     "These are weights, and not the average of the words.": (pooled_weights),
-    "The one query still has an axis of its own.": lambda words, q: attended(words, q)[None],
+    "The axis of the one query must be removed.": lambda words, q: attended(words, q)[None],
 }
 WORDS = "order.html#what-attention-sees-is-a-bag"
 HERE = "order.html#exercises"

@@ -81,7 +81,7 @@ WRONG: dict[str, Entry] = {
     "Nothing is divided: all columns rotate at one speed.": lambda p, c, d: hand(p, c),
     "The exponent is i / D, and not 2i / D.": powered(lambda c, d: c // 2 / d),
     "The exponent is 4i / D: the 2 is counted twice.": powered(lambda c, d: 4 * (c // 2) / d),
-    "Each column has a speed of its own, where two share one.": powered(lambda c, d: c / d),
+    "Each column has a different speed, but two columns share one.": powered(lambda c, d: c / d),
     "The exponent is i / (D/2 - 1), up to a whole 1, and not 2i / D.": (
         powered(lambda c, d: c // 2 / max(d // 2 - 1, 1))
     ),

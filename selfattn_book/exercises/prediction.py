@@ -1,229 +1,259 @@
-"""Predicting one step at a time: a cache for a stack of layers."""
+"""Autoregressive decoding: one step of a stack of layers with KV caches."""
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
-from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from selfattn_book.cache import KeyValueCache
-from selfattn_book.exercises.checking.exercise import Asked, Exercise, checker
-from selfattn_book.exercises.checking.numbers import compared, drawn, likely, numbers
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.numbers import drawn, tensor_of
+from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.experiments.seeding import set_seed
 from selfattn_book.masks import causal_mask
 from selfattn_book.multi_head import MultiHeadAttention
-from selfattn_book.properties.answer import YES, Answer, Likely, RefusedError, all_of
-from selfattn_book.properties.calls import call, missing
+from selfattn_book.properties.answer import RefusedError
+from selfattn_book.properties.calls import missing
 
-BATCH, LENGTH, WIDTH = 2, 5, 6
-ONE_CACHE = "One cache serves all layers: each then looks at the keys of the others."
-Step = Callable[[Sequence[MultiHeadAttention], Tensor, list[KeyValueCache]], Any]
+WIDTH = 6
+Caches = list[KeyValueCache]
+Select = Callable[[Caches, int], KeyValueCache | None]
+Inputs = Callable[[Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 
 
-@dataclass(frozen=True)
-class Walk:
-    """What came of asking a step for one point after the other.
+class Stack(list[MultiHeadAttention]):
+    """Layers of attention, with a brief representation."""
+
+    def __repr__(self) -> str:
+        """Return the number of layers."""
+        return f"a stack of {len(self)} {'layer' if len(self) == 1 else 'layers'}"
+
+    def caches(self) -> Caches:
+        """Return an empty cache for each layer."""
+        return [KeyValueCache() for _ in self]
+
+
+def case(layers: int) -> Case:
+    """Return a stack of layers, and points for it."""
+    set_seed(5)
+    stack = Stack(MultiHeadAttention(WIDTH, 2) for _ in range(layers))
+    return stack, drawn(2, 5, WIDTH, seed=6)
+
+
+def newest(step: Program, layers: Stack, x: Tensor, caches: Caches) -> Tensor:
+    """Return the output of one step, or refuse several values."""
+    returned = step(list(layers), x.clone(), caches)
+    if isinstance(returned, tuple):
+        raise RefusedError(missing("return the newest output alone", returned))
+    return tensor_of(returned, "the newest output")
+
+
+def in_steps(step: Program) -> Program:
+    """Return the program for the outputs of all steps, and the lengths of the caches after each."""
+
+    def run(layers: Stack, x: Tensor) -> tuple[Tensor, Tensor]:
+        caches, outputs, lengths = layers.caches(), [], []
+        for t in range(x.size(1)):
+            outputs.append(newest(step, layers, x[:, t : t + 1], caches))
+            lengths.append([len(cache) for cache in caches])
+        return torch.cat(outputs, dim=1), torch.tensor(lengths)
+
+    return run
+
+
+def in_turn(step: Program) -> Program:
+    """Return the program for the outputs of two sequences that take turns."""
+
+    def run(layers: Stack, x: Tensor) -> tuple[Tensor, Tensor]:
+        caches, outputs = (layers.caches(), layers.caches()), ([], [])  # type: ignore[var-annotated]
+        for t in range(x.size(1)):
+            for i, sign in enumerate((1, -1)):
+                outputs[i].append(newest(step, layers, sign * x[:, t : t + 1], caches[i]))
+        return torch.cat(outputs[0], dim=1), torch.cat(outputs[1], dim=1)
+
+    return run
+
+
+def through(
+    select: Select = lambda caches, i: caches[i],
+    inputs: Inputs = lambda below, point: (below, below, below),
+    output: Callable[[Tensor, Tensor], Tensor] = lambda below, out: out,
+) -> Program:
+    """Return the step through all layers, or one with a wrong part.
 
     Args:
-        outputs: ``(B, T, D)``.
-        kept: how many keys each layer's cache has after each step.
+        select: the cache of a layer.
+        inputs: query, key and value of a layer, from the output below it and the newest point.
+        output: the output of a layer, from the output below it and that of its attention.
     """
 
-    outputs: Tensor
-    kept: list[list[int]]
+    def step(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+        below = newest
+        for i, layer in enumerate(layers):
+            below = output(below, layer(*inputs(below, newest), cache=select(caches, i))[0])
+        return below
+
+    return step
 
 
-def returns_an_output(step: Step) -> Answer:
-    """Ask for an output of the right shape, which it is if it can be asked."""
-    walk(step, stack(2), drawn_points())
-    return YES
+right = through()
 
 
-def keeps_one_key_a_step(step: Step) -> Answer:
-    """Ask how many keys each layer's cache holds after each step."""
-    kept = walk(step, stack(2), drawn_points()).kept
-    wrong = [t for t, keys in enumerate(kept) if keys != [t + 1, t + 1]]
-    if not wrong:
-        return YES
-    t = wrong[0]
-    message = (
-        f"after step {t} the two caches hold {kept[t][0]} and {kept[t][1]} keys, not {t + 1} each"
-    )
-    return Answer("mathematics", f"{message}.").because(*of_kept(kept))
+def of_layers(change: Callable[[Any], Any], caches: Callable[[Any], Any] | None = None) -> Program:
+    """Return the step through changed layers, and their caches changed in the same way."""
+    return lambda layers, x, kept: right(change(layers), x, (caches or change)(kept))
 
 
-def of_kept(kept: list[list[int]]) -> list[Likely]:
-    """Return what can be behind the keys that two caches hold."""
-    return [
-        (ONE_CACHE, lambda: sorted(kept[0]) == [0, 2]),
-        (
-            "Nothing is kept in these caches: a layer keeps its keys only in one that it is given.",
-            lambda: not any(map(any, kept)),
-        ),
-        ("Each layer is called twice in a step.", lambda: kept[0] == [2, 2]),
-        ("Only one of the two caches is used.", lambda: sorted(kept[0]) == [0, 1]),
-    ]
+def alone(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+    """Fill the caches, and attend to the newest point alone."""
+    right(layers, newest, caches)
+    return through(lambda caches, i: None)(layers, newest, caches)
 
 
-def is_the_whole_pass(step: Step) -> Answer:
-    """Ask for the outputs of the pass over all points at once, under a causal mask."""
-    layers, x = stack(2), drawn_points()
-    found = walk(step, layers, x)
-    return same_outputs(found.outputs, whole(layers, x)).because(
-        *of_kept(found.kept)[:1],
-        *likely(found.outputs, wrong_outputs(layers, x)),
-    )
+def kept_elsewhere() -> Program:
+    """Return the step with caches of its own, until those that it is given are empty."""
+    own: Caches = []
+
+    def step(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+        if not len(caches[0]):
+            own[:] = Stack(layers).caches()
+        right(layers, newest, caches)
+        return right(layers, newest, own)
+
+    return step
 
 
-def takes_any_stack(step: Step) -> Answer:
-    """Ask about stacks of three layers and of one."""
-    x = drawn_points()
-    for count in (3, 1):
-        layers = stack(count)
-        message = f"with {count} {'layers' if count > 1 else 'layer'}, "
-        found = walk(step, layers, x)
-        no = same_outputs(found.outputs, whole(layers, x), message)
-        if not no:
-            two = (
-                "Two layers are written out.",
-                lambda: bool(is_the_whole_pass(step)),
-            )
-            return no.because(two)
-    return YES
+def first_output(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+    """Return the output of the first layer, and fill all caches."""
+    first = right(layers[:1], newest, caches)
+    right(layers[1:], first, caches[1:])
+    return first
 
 
-def starts_anew(step: Step) -> Answer:
-    """Ask about two walks by turns, each with caches of its own."""
-    layers, x = stack(2), drawn_points()
-    walks, own = (x, -x), deepcopy(layers)
-    caches = [[KeyValueCache() for _ in layers] for _ in walks]
-    outputs: list[list[Tensor]] = [[], []]
-    for t in range(LENGTH):
-        for i, points in enumerate(walks):
-            outputs[i].append(asked(step, own, points[:, t : t + 1], caches[i]))
-    kept_elsewhere = (
-        "Something is kept from call to call outside of the caches.",
-        lambda: bool(is_the_whole_pass(step)),
-    )
-    return all_of(
-        same_outputs(torch.cat(outputs[i], 1), whole(layers, points), "by turns, ")
-        for i, points in enumerate(walks)
-    ).because(kept_elsewhere)
+def twice(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+    """Call each layer twice."""
+    right(layers, newest, caches)
+    return right(layers, newest, caches)
 
 
-def stack(count: int) -> list[MultiHeadAttention]:
-    """Draw a stack of layers."""
-    set_seed(5)
-    return [MultiHeadAttention(WIDTH, 2) for _ in range(count)]
+def summed(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+    """Add up the outputs of the layers."""
+    outputs = [newest]
+    for layer, cache in zip(layers, caches, strict=True):
+        outputs.append(layer(*[outputs[-1]] * 3, cache=cache)[0])
+    return torch.stack(outputs[1:]).sum(0)
 
 
-def drawn_points() -> Tensor:
-    """Draw points to go through it."""
-    return drawn(BATCH, LENGTH, WIDTH, seed=6)
+def recursive(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+    """Return the output of the layers above the first."""
+    if not layers:
+        return newest
+    return recursive(layers[1:], layers[0](*[newest] * 3, cache=caches[0])[0], caches[1:])
 
 
-def walk(step: Step, layers: Sequence[MultiHeadAttention], x: Tensor) -> Walk:
-    """Ask a step for one point after the other."""
-    caches, outputs, kept = [KeyValueCache() for _ in layers], [], []
-    own = deepcopy(layers)  # an answer may not change those that it is measured by
-    for t in range(x.size(1)):
-        outputs.append(asked(step, own, x[:, t : t + 1], caches))
-        kept.append([len(cache) for cache in caches])
-    return Walk(torch.cat(outputs, dim=1), kept)
+def masked(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+    """Apply the causal mask of one query, without weights."""
+    for layer, cache in zip(layers, caches, strict=True):
+        mask = causal_mask(1, len(cache) + 1)
+        newest, _ = layer(newest, newest, newest, mask, cache=cache, need_weights=False)
+    return newest
 
 
-def asked(
-    step: Step,
-    layers: Sequence[MultiHeadAttention],
-    newest: Tensor,
-    caches: list[KeyValueCache],
-) -> Tensor:
-    """Ask for one step, and return the newest output."""
-    came = call(step, list(layers), newest.clone(), caches)
-    if isinstance(came, tuple):
-        raise RefusedError(missing("return the newest output alone", came))
-    return numbers(came, "the newest output", (BATCH, 1, WIDTH))
-
-
-@torch.no_grad()
-def whole(layers: Sequence[MultiHeadAttention], x: Tensor) -> Tensor:
-    """Return what comes of all points at once."""
-    for layer in layers:
-        x, _ = layer(x, x, x, causal_mask(x.size(1)))
-    return x
-
-
-def same_outputs(got: Tensor, wanted: Tensor, message: str = "") -> Answer:
-    """Compare outputs, step by step."""
-    what = f"{message}the output"
-    return compared(got, wanted, what, ("sample", "step"), message="is {gap} off")
-
-
-RESIDUAL_INSIDE = "The input is added to the output: these layers have no residual path."
-QUERIES_BELOW = "Queries come from the layer below, but keys and values from the newest point."
-KEYS_BELOW = "Keys and values come from the layer below, but queries from the newest point."
-VALUES_ABOVE = "Queries and keys come from the layer below, but values from the newest point."
-RESIDUAL_OUTSIDE = "The newest point is added to the last output: there is no residual path."
-
-
-@torch.no_grad()
-def wrong_outputs(layers: Sequence[MultiHeadAttention], x: Tensor) -> dict[str, Tensor]:
-    """Return the outputs of two layers that come of likely mistakes."""
-    low, high = layers
-    mask, first = causal_mask(LENGTH), whole([low], x)
-    alone = torch.eye(LENGTH, dtype=torch.bool)
-    itself = high(*[low(x, x, x, alone)[0]] * 3, alone)[0]
-    added = x + first
-    return {
-        "Each point sees only itself: what came before is not looked at.": itself,
-        "The layers are taken in the wrong order.": whole([high, low], x),
-        "Each layer reads the newest point, not what the layer below puts out.": (whole([high], x)),
-        "The output of the first layer came back, not that of the last.": first,
-        RESIDUAL_INSIDE: (added + whole([high], added)),
-        QUERIES_BELOW: (high(first, x, x, mask)[0]),
-        KEYS_BELOW: (high(x, first, first, mask)[0]),
-        VALUES_ABOVE: (high(first, first, x, mask)[0]),
-        "One layer stands for all of them.": whole([low, low], x),
-        RESIDUAL_OUTSIDE: (x + whole(layers, x)),
-        "The outputs of the layers are added up.": first + whole(layers, x),
-    }
-
-
-PLACE = "prediction.html#the-cache"
+CACHE, WRONG = "prediction.html#the-cache", "prediction.html#when-is-a-cache-wrong"
 EXERCISES = [
     Exercise(
         "step",
         "def step(layers, newest, caches):\n    ...",
         [
-            Asked(
-                "it returns the newest output, and nothing else",
-                returns_an_output,
-                "prediction.html#exercises",
-            ),
-            Asked(
+            Question("it returns the newest output alone", "prediction.html#exercises", view=form),
+            Question(
                 "each layer's cache grows by one key per step",
-                keeps_one_key_a_step,
-                PLACE,
+                CACHE,
+                view=lambda results, *case: results[1],
+                cases=lambda: [case(2)],
             ),
-            Asked(
-                "each output is that of the pass over all points at once",
-                is_the_whole_pass,
-                PLACE,
-                points=2,
+            Question(
+                "each output is that of one pass over all points",
+                CACHE,
+                2,
+                view=lambda results, *case: results[0],
+                cases=lambda: [case(2)],
             ),
-            Asked(
+            Question(
                 "a stack of one layer or of three works, too",
-                takes_any_stack,
-                PLACE,
+                CACHE,
+                view=lambda results, *case: results[0],
+                cases=lambda: [case(3), case(1)],
             ),
-            Asked(
-                "a walk with new caches starts anew",
-                starts_anew,
-                "prediction.html#when-is-a-cache-wrong",
+            Question(
+                "a sequence with new caches begins anew",
+                WRONG,
+                via=in_turn,
+                cases=lambda: [case(2)],
             ),
         ],
+        right=right,
+        wrong={
+            "One cache serves all layers: each then attends to the keys of the others.": (
+                through(lambda caches, i: caches[0]),
+                through(lambda caches, i: caches[-1]),
+            ),
+            "Nothing is kept in these caches: a layer keeps keys only in a cache that it is given.": (
+                through(lambda caches, i: None)
+            ),
+            "Each layer is called twice in a step.": twice,
+            "Only one of the two caches is used.": (
+                through(lambda caches, i: caches[i] if i == 0 else None),
+                through(lambda caches, i: caches[i] if i == len(caches) - 1 else None),
+            ),
+            "Each point attends only to itself: earlier points have no effect.": alone,
+            "The layers are in the wrong order.": (
+                of_layers(lambda both: both[::-1]),
+                of_layers(lambda layers: layers[::-1], lambda caches: caches),
+            ),
+            "The input of each layer is the newest point, not the output of the layer below.": (
+                through(inputs=lambda below, point: (point, point, point))
+            ),
+            "The output is that of the first layer, not of the last.": first_output,
+            "The input is added to the output: these layers have no residual connection.": (
+                through(output=lambda below, out: below + out)
+            ),
+            "Queries come from the layer below, but keys and values from the newest point.": (
+                through(inputs=lambda below, point: (below, point, point))
+            ),
+            "Keys and values come from the layer below, but queries from the newest point.": (
+                through(inputs=lambda below, point: (point, below, below))
+            ),
+            "Queries and keys come from the layer below, but values from the newest point.": (
+                through(inputs=lambda below, point: (below, below, point))
+            ),
+            "One layer is used in place of all of them.": (
+                of_layers(lambda layers: layers[:1] * len(layers), lambda caches: caches)
+            ),
+            "The newest point is added to the last output: there is no residual connection.": (
+                lambda layers, x, caches: x + right(layers, x, caches)
+            ),
+            "The outputs of the layers are added up.": summed,
+            "The number of layers is fixed at two.": (
+                of_layers(lambda both: both[:2]),
+                of_layers(lambda both: [both[0], both[1]]),
+            ),
+            "Something is kept from call to call outside of the caches.": kept_elsewhere(),
+        },
+        cases=lambda: [case(2), case(3), case(1)],
+        unusual={
+            "recursion": recursive,
+            "a mask": masked,
+            "reduce": lambda layers, x, caches: reduce(
+                lambda x, pair: pair[0](x, x, x, cache=pair[1])[0],
+                zip(layers, caches, strict=True),
+                x,
+            ),
+        },
+        returns=("the outputs", "the lengths of the caches"),
+        via=in_steps,
     )
 ]
 check = checker(EXERCISES)

@@ -17,7 +17,7 @@ WORD, VALUE = 7, 11  # dimensions of a word and of a value
 
 
 def case(queries: int, keys: int, width: int) -> Case:
-    """Return the words that ask, the words that are asked, and three projections."""
+    """Return the words of the queries, the words of keys and values, and three projections."""
     shapes = (WORD, width), (WORD, width), (WORD, VALUE)
     maps = [drawn(*size, seed=7 + i) / WORD**0.5 for i, size in enumerate(shapes)]
     return drawn(queries, WORD, seed=5), drawn(keys, WORD, seed=6), *maps
@@ -74,7 +74,7 @@ def causal(scores: Tensor) -> Tensor:
 
 
 WRONG: dict[str, Callable[..., Any]] = {
-    "W_Q and W_K are exchanged: W_Q is for the words that ask.": (
+    "W_Q and W_K are exchanged: W_Q is for the first words, which are the queries.": (
         lambda x, y, q, k, v: one_head(x, y, k, q, v)
     ),
     "W_Q makes the keys as well.": lambda x, y, q, k, v: one_head(x, y, q, q, v),
@@ -106,24 +106,24 @@ WRONG: dict[str, Callable[..., Any]] = {
     "The exponentials are not divided by their sum.": head(weigh=torch.exp),
     "These are scores: the softmax is missing.": head(weigh=lambda scores: scores),
     "These are logarithms of weights.": head(weigh=lambda scores: scores.log_softmax(-1)),
-    "A causal mask was applied, and no mask was asked for.": head(weigh=causal),
-    "The keys are made of the words that ask, not of the words that are asked.": (
+    "A causal mask was applied, but the task has no mask.": head(weigh=causal),
+    "The keys are made from the first words; they must be made from the second.": (
         lambda x, y, q, k, v: one_head(x, x, q, k, v)
     ),
-    "The queries are made of the words that are asked, not of the words that ask.": (
+    "The queries are made from the second words; they must be made from the first.": (
         lambda x, y, q, k, v: one_head(y, y, q, k, v)
     ),
-    "The rows belong to the words that are asked, not to the words that ask.": (
+    "The rows belong to the second words; they must belong to the first, the queries.": (
         lambda x, y, q, k, v: one_head(y, x, q, k, v)
     ),
-    "The values are made of the words that ask, not of the words that are asked.": (
+    "The values are made from the first words; they must be made from the second.": (
         lambda x, y, q, k, v: average(x, y, q, k, v, x @ v)
     ),
     "The words themselves are averaged: W_V is not used.": (
         lambda x, y, q, k, v: average(x, y, q, k, v, y)
     ),
     "The keys are averaged, and not the values.": lambda x, y, q, k, v: one_head(x, y, q, k, k),
-    "The contexts are right, but the weights beside them are others.": (
+    "The contexts are right, but the weights returned with them are different.": (
         lambda *case: (one_head(*case)[0], divided_by(1)(*case)[1])
     ),
     "The contexts come first, then the weights.": lambda *case: one_head(*case)[::-1],
@@ -135,19 +135,13 @@ EXERCISES = [
         "def one_head(asking, asked, W_Q, W_K, W_V):\n    ...",
         [
             Question(
-                "it gives contexts and weights, a row for each word that asks",
+                "it returns contexts and weights, a row for each query",
                 f"{PAGE}#who-asks-and-who-is-asked",
                 view=form,
             ),
+            Question("each row of weights sums to one", f"{PAGE}#the-equation", view=row_sums),
             Question(
-                "each row of weights sums to one",
-                f"{PAGE}#the-equation",
-                view=row_sums,
-            ),
-            Question(
-                "queries are compared with keys",
-                f"{PAGE}#three-projections-by-hand",
-                view=compared,
+                "queries are compared with keys", f"{PAGE}#three-projections-by-hand", view=compared
             ),
             Question(
                 "the weights are the softmax of the divided scores",

@@ -87,13 +87,11 @@ EXERCISES = [
         [
             Question("it is one number for each head", COPIES, view=form),
             Question(
-                "it is 1 for a head that looks at copies alone, and 0 for one that does not",
+                "it is 1 for a head that attends only to copies, and 0 for one that never does",
                 COPIES,
                 cases=extremes,
             ),
-            Question(
-                "it is right on maps that were drawn", "reading-maps.html#exercises", points=2
-            ),
+            Question("it is right on random maps", "reading-maps.html#exercises", points=2),
         ],
         right=score,
         wrong={
@@ -104,7 +102,7 @@ EXERCISES = [
             "The mean goes over all queries, also those without a copy.": (
                 partial(score, all_queries=True)
             ),
-            "This looks at what came after the copy, as the induction score does.": (
+            "This measures attention to the token after the copy, as the induction score does.": (
                 partial(score, after=True)
             ),
             "Only the latest copy was counted.": partial(score, latest=True),

@@ -32,10 +32,7 @@ def case(*counts: int) -> Case:
 
 
 def answer(
-    back: int = 2,
-    sign: int = -1,
-    clean: Change = torch.sign,
-    first: Change = torch.zeros_like,
+    back: int = 2, sign: int = -1, clean: Change = torch.sign, first: Change = torch.zeros_like
 ) -> Program:
     """Return the program with this corner counted from the end; after one corner, with another."""
 
@@ -117,72 +114,68 @@ EXERCISES = [
         "def next_corner(source, mask):\n    ...",
         [
             Question(
-                "it says one corner for each source",
+                "it returns one corner for each source",
                 EXERCISE,
                 via=changes(lambda source, mask: (source[:7], mask[:7])),
             ),
             Question(
-                "it does not look at padding",
+                "it does not depend on padding",
                 EXERCISE,
                 via=changes(lambda x, mask: (x.masked_fill(~mask.view(-1, 3, 1), 9), mask)),
             ),
             Question(
-                "after one corner it says what is best on average",
+                "after one corner it returns the best estimate on average",
                 PLATEAU,
                 cases=lambda: [case(1)],
             ),
             *(
                 Question(
-                    f"after {name} corners it knows the next",
+                    f"after {name} corners it returns the next",
                     BEST,
                     view=lambda corner, source, mask: corner.sign(),
                     cases=lambda n=n: [case(n)],  # type: ignore[misc]
                 )
                 for n, name in ((2, "two"), (3, "three"))
             ),
-            Question(
-                "the noise of the source does not come along",
-                BEST,
-                cases=lambda: [case(2, 3)],
-            ),
+            Question("the corners have no noise of the source", BEST, cases=lambda: [case(2, 3)]),
         ],
         right=right,
         wrong={
             "A mean over no corner is not a number.": lambda x, mask: (
                 right(x, mask) / (mask.sum((1, 2, 3)) > 1).view(-1, 1, 1)
             ),
-            "It says the opposite corner, and only the two neighbours are possible.": (
+            "It returns the opposite corner, but only the two neighbors are possible.": (
                 with_and_without_noise(first=torch.neg)
             ),
-            "It says the corner that it was given, and the next one is another.": (
+            "It returns the given corner, but the next one is different.": (
                 with_and_without_noise(first=torch.clone)
             ),
-            "It says one of the two neighbours; their mean is nearer to both on average.": tuple(
+            "It returns one of the two neighbors; their mean is nearer to both on average.": tuple(
                 neighbor(mirror, flip) for mirror in ((1, -1), (-1, 1)) for flip in (False, True)
             ),
             "It counts from the start of the source: with two corners that is right.": (
                 lambda x, mask: after_one(x, mask, -x[:, :1].sign())
             ),
-            "It looks at the end of the padded source, not at the last corners given.": (
+            "It uses the end of the padded source, not the last given corners.": (
                 lambda x, mask: after_one(x, mask, -x[:, -1:].sign()),
                 lambda x, mask: -x.mean(1, keepdim=True).sign(),
             ),
-            "It goes on in a straight line, where a square has a turn.": straight,
-            "It says the corner two before itself, and not the one opposite to it.": (
+            "It continues in a straight line, but a square turns at each corner.": straight,
+            "It returns the corner two before, not the one opposite to it.": (
                 with_and_without_noise(sign=1)
             ),
-            "It says the last corner again.": with_and_without_noise(back=1, sign=1),
-            "It says the corner opposite to the last; it lies opposite to the one before that.": (
+            "It returns the last corner again.": with_and_without_noise(back=1, sign=1),
+            "It returns the corner opposite to the last; the next is opposite to the one before that.": (
                 with_and_without_noise(back=1)
             ),
-            "It says the mean of all corners, as if nothing was known of the direction.": (
+            "It returns the mean of all corners, as if the direction were unknown.": (
                 lambda x, mask: torch.zeros(len(x), 1, 2)
             ),
             "It is not a number.": lambda x, mask: torch.full((len(x), 1, 2), torch.nan),
-            "The noise of the corner two before comes along: only its signs matter.": (
+            "The noise of the corner two before is in the output: only its signs matter.": (
                 answer(clean=lambda x: x)
             ),
-            "The noise of all given corners comes along: only their signs matter.": parallelogram,
+            "The noise of all given corners is in the output: only their signs matter.": parallelogram,
             "It uses the other sources of the batch.": (
                 lambda x, mask: right(x, mask) - x.mean((0, 1))
             ),

@@ -128,7 +128,7 @@ EXERCISES = [
                 cases=lambda: [case(9, 1)],
             ),
             Question(
-                "it writes the likeliest token of each step",
+                "it generates the most likely token at each step",
                 WRITES,
                 points=2,
                 cases=lambda: [case(length, seed) for seed in (1, 2, 5) for length in (9, 5)],
@@ -139,13 +139,13 @@ EXERCISES = [
                 cases=lambda: [case(9, 1, ends=4), case(9, 2, ends=1)],
             ),
             Question(
-                "it asks the model no more often than needed",
+                "it calls the model no more often than needed",
                 WRITES,
                 via=calls,
                 cases=lambda: [case(9, 1, ends=4), case(9, 1)],
             ),
             Question(
-                "a model that ends at once has written nothing",
+                "where the model ends at once, nothing is generated",
                 WRITES,
                 cases=lambda: [case(9, 1, ends=0)],
             ),
@@ -165,7 +165,7 @@ EXERCISES = [
             "The start token is in the result; it was not generated.": greedy(keep=slice(None)),
             "One token too many was generated.": greedy(more=1),
             "One token too few was generated: the start does not count.": greedy(more=-1),
-            "The end token is in the result; it says that nothing more comes.": greedy(end=True),
+            "The end token is in the result; it only marks the end.": greedy(end=True),
             "It continues after the end.": greedy(stops=False),
             "The model was called after the end, and the tokens were cut off later.": cut_off,
         },

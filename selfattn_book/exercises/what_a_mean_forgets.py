@@ -118,7 +118,7 @@ EXERCISES = [
             "A softmax of the counts is no proportion: words that do not occur get some.": (
                 logits(lambda counts: counts.softmax(1))
             ),
-            "The most frequent word stands for all.": (
+            "Only the most frequent word is used.": (
                 logits(lambda counts: torch.eye(5)[counts.argmax(1)])
             ),
             "The average comes before the block, and the block is not linear.": average_first,

@@ -174,7 +174,7 @@ EXERCISES = [
                 cases=lambda: [identity_case(COLD, times=1e-2)],
                 view=lambda contexts, *case: contexts.double().sort(-1).values,
             ),
-            Question("it survives 16 bits", CODE, cases=lambda: [half_case(32)]),
+            Question("it works in 16 bits", CODE, cases=lambda: [half_case(32)]),
         ],
         right=attend,
         wrong=WRONG,

@@ -84,13 +84,14 @@ class PositionedAttention(nn.Module):
         value: Tensor,
         mask: Tensor | None = None,
         *,
+        is_causal: bool = False,
         need_weights: bool = True,
         cache: None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Return the context ``(B, T, D)`` and the weights ``(B, H, T, S)``."""
         p = self.positions[: key.size(1)]
         found: tuple[Tensor, Tensor | None] = self.attention(
-            query + p, key + p, value, mask, need_weights=need_weights
+            query + p, key + p, value, mask, is_causal=is_causal, need_weights=need_weights
         )
         return found
 

@@ -168,16 +168,6 @@ def test_what_nobody_needs_to_hear_may_be_silent(built):
     assert built.build().good
 
 
-FAILING = """
-def fail(app, page, *rest):
-    if page == "page_3":
-        raise ValueError("no page 3 today")
-
-def setup(app):
-    app.connect("html-page-context", fail)
-"""
-
-
 def test_many_pages_are_written_side_by_side_each_with_its_own_formulas(built):
     names = [f"page_{number}" for number in range(20)]
     formulas = {name: [f"x_{{{name}}} + {n}" for n in range(50)] for name in names}
@@ -195,11 +185,6 @@ def test_many_pages_are_written_side_by_side_each_with_its_own_formulas(built):
     assert not broken.good
     assert "docs/page_17.md" in broken.said
     assert broken.said.count("nothing") == 1
-
-    built.edit("docs/page_17.md", r"+ \nothing", "+ 49")
-    settings = (built.root / "config" / "conf.py").read_text("utf-8")
-    built.write("config/conf.py", settings + FAILING)
-    assert "no page 3 today" in built.build().said
 
 
 # -- Addresses and redirects -----------------------------------------------------------

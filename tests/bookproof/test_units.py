@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from bookproof import others
+from bookproof.fresh import end_tasks_loudly
 from bookproof.html.citing import Cited, in_bibtex, in_words
 from bookproof.html.edition import list_editions, written
 from bookproof.html.folds import name, wrong_lines
@@ -23,8 +24,9 @@ from docutils.utils import new_document
 from myst_nb.sphinx_ import HideCodeCellNode
 from pybtex.database import parse_string
 from sphinx.addnodes import pending_xref
-from sphinx.errors import PycodeError
+from sphinx.errors import PycodeError, SphinxParallelError
 from sphinx.pycode import ModuleAnalyzer
+from sphinx.util.parallel import ParallelTasks
 from sphinx_exercise.nodes import exercise_node
 
 
@@ -167,6 +169,19 @@ def test_the_main_path_ends_at_the_summary():
     document = nodes.document(None, None)
     document += section("A page", prose(400), *sections, section("Exercises", task))
     assert (main(document), exercises(document)) == (6, 20)
+
+
+def test_the_error_of_a_page_is_raised_while_others_wait_to_be_written(monkeypatch):
+    def fail(page):
+        raise ValueError(f"no {page}")
+
+    monkeypatch.setattr(ParallelTasks, "terminate", end_tasks_loudly)
+    tasks = ParallelTasks(1)
+    tasks.add_task(fail, "page 1")
+    (pipe,) = tasks._precvs.values()
+    pipe.poll(timeout=60)
+    with pytest.raises(SphinxParallelError, match="no page 1"):
+        tasks.add_task(fail, "page 2")
 
 
 # -- Citations and editions ------------------------------------------------------------

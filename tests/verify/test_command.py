@@ -63,6 +63,13 @@ def test_a_page_without_checks_says_so(book, capsys):
     assert capsys.readouterr().out.count("This page has no checks.") == 2
 
 
+def test_a_page_beside_the_folders_is_verified(book, capsys):
+    folder = book(a=cell("one", "assert 1 < 2"))
+    (folder / "index.md").write_text(cell("two", "assert 2 < 3"), "utf-8")
+    assert main([]) == 0
+    assert "2 checks: 2 hold, 0 differ." in capsys.readouterr().out
+
+
 @pytest.fixture
 def waiting(book):
     """A book whose second page waits a minute in a check, and the file that says that it does."""

@@ -38,6 +38,9 @@ from .parts import Needs, Sources, cell_parts, keep, key_of
 from .results import Results
 from .session import ENGINE, Session, as_written
 
+# Modules of the engine that ask tracebacks for lines of cells, and nothing else.
+OUTSIDE = ("bookproof.verify.chapter", "bookproof.verify.recorder")
+
 
 @dataclass(frozen=True)
 class MadeFrom:
@@ -72,7 +75,10 @@ class Freshness:
             # unless it reads the source.
             mode = PycInvalidationMode.CHECKED_HASH
             compile_dir(root, quiet=2, force=True, invalidation_mode=mode)
-        libraries, outside = tuple(config.bookproof_libraries), tuple(config.bookproof_outside)
+        libraries, outside = (
+            tuple(config.bookproof_libraries),
+            (*config.bookproof_outside, *OUTSIDE),
+        )
         self.sources = Sources((*roots, ENGINE), libraries, outside)
         self.modules = [*filter(None, [package]), *libraries]
 

@@ -39,6 +39,8 @@ def head_questions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if title := answer_after(quiz):
             title += nodes.inline("", f" to question {number}", classes=["visually-hidden"])
         parts = [part for item in quiz for part in question(item)]
+        if quiz["ids"]:  # the name that was given to it
+            parts[0]["ids"] = [quiz["ids"][0]]
         for rubric in parts[::2]:
             rubric += link_to(rubric["ids"][0], "question")
         quiz.parent[quiz.parent.index(quiz) : quiz.parent.index(quiz) + 1] = parts

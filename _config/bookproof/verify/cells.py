@@ -24,8 +24,9 @@ class Cell:
 
 
 def book_pages(folder: Path) -> list[Path]:
-    """Return the pages in the folders of a book, except those of its course."""
-    return [page for page in sorted(folder.glob("*/*.md")) if page.parent.name != "course"]
+    """Return the pages of a book and of its folders, except those of its course."""
+    pages = sorted([*folder.glob("*.md"), *folder.glob("*/*.md")])
+    return [page for page in pages if page.parent.name != "course"]
 
 
 def read_notebook(text: str) -> NotebookNode:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Program
 
 Weigh = Callable[[Tensor], Tensor]
@@ -14,8 +15,8 @@ Weigh = Callable[[Tensor], Tensor]
 
 def words(seed: int, length: int, width: int, size: float = 1.0) -> tuple[Tensor]:
     """Return random words."""
-    chance = torch.Generator().manual_seed(seed)
-    return (size * torch.randn(length, width, generator=chance, dtype=torch.float64),)
+    (x,) = normal(seed, (length, width))
+    return (size * x,)
 
 
 def scores(x: Tensor) -> Tensor:
@@ -55,9 +56,11 @@ def wrong(keep: float) -> dict[str, Program]:
         "The weights of the others do not sum to one.": (
             listening(keep, lambda s: s.softmax(-1).masked_fill(own(s), 0))
         ),
-        "The two shares are exchanged.": listening(1 - keep),
-        "The share that a word keeps is missing.": listening(0.0),
-        "The share of the others is not 1 minus the share that is kept.": (
+        "The two weights, of the word itself and of the others, are exchanged.": listening(
+            1 - keep
+        ),
+        "The part that a word keeps is missing.": listening(0.0),
+        "The weight of the others is not 1 minus the weight that is kept.": (
             lambda x: keep * x + others(scores(x)) @ x
         ),
         "The divisor is missing.": listening(keep, score=lambda x: x @ x.T),

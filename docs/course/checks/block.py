@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Case, Program
 
 ACTIVATIONS: dict[str, Program] = {"relu": F.relu, "silu": F.silu, "gelu": F.gelu}
@@ -20,15 +21,9 @@ def case(
     seed: int, *shape: int, size: float = 1.0, shift: float = 0.0, plain: bool = False
 ) -> list[Case]:
     """Return vectors and weights; the gain of plain ones is 1."""
-    chance = torch.Generator().manual_seed(seed)
-
-    def draw(*sizes: int) -> Tensor:
-        return torch.randn(*sizes, generator=chance, dtype=torch.float64)
-
-    width, inner = shape[-1], 7
-    gain = torch.ones(width, dtype=torch.float64) if plain else draw(width)
-    x = size * draw(*shape) + shift
-    return [(x, gain, draw(width, inner), draw(width, inner), draw(inner, width))]
+    d, d_ff = shape[-1], 7
+    x, gain, *weights = normal(seed, shape, (d,), (d, d_ff), (d, d_ff), (d_ff, d))
+    return [(size * x + shift, torch.ones_like(gain) if plain else gain, *weights)]
 
 
 def mean_square(x: Tensor) -> Tensor:

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
+from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, questions_of
 from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.experiments.words import case_study, xor_sentences
 
@@ -63,10 +63,7 @@ def mistakes(name: str) -> dict[str, Program | tuple[Program, ...]]:
     return (sets if name == "words" else {}) | {
         "This is the other sum: placed words, or words.": counter(other),
         "Pairs have no order.": (ordered, half(ordered)),
-        "Four different rows are asked for.": (
-            counter(parts, with_itself),
-            counter(parts, twice),
-        ),
+        "The four rows must be different.": (counter(parts, with_itself), counter(parts, twice)),
         "Each row counts by itself, copies too.": (
             counter(parts, unique=True),
             counter(parts, kinds=True),
@@ -140,40 +137,35 @@ def root(k: int) -> float:
     return low
 
 
-def on_paper(k: int) -> list[Question]:
-    """Return the questions about a contradiction with copies."""
+def on_paper(k: int) -> Exercise:
+    """Return the exercise on a contradiction with copies."""
     t = root(k)
     total = k * math.log(1 + t**-3) + 3 * math.log(1 + t)
     share = k / (k + 3)
-    wanted = {
-        "balance": k / 10,
-        "plain": math.log(2),
-        "t": t,
-        "doubts": [1 / (1 + t**3), t / (1 + t)],
-        "floor": total / (k + 3),
-    }
-    wrong: dict[str, dict[str, Any]] = {
+    parts: dict[str, dict[str, Any]] = {
         "balance": {
+            RIGHT: k / 10,
             "The copies have k doubts, which add up.": 0.1,
             "The others balance all copies together.": 1 / (10 * k),
             "Each of the three balances the copies; they do not share.": k / 30,
         },
         "plain": {
-            "The mean over four sentences is asked for.": 4 * math.log(2),
+            RIGHT: math.log(2),
+            "The answer is the mean over four sentences.": 4 * math.log(2),
             "The four cannot all be right.": 0,
         },
         "t": {
+            RIGHT: t,
             "These are margins of 0, for one copy only.": 1,
             "This is the logarithm of t.": math.log(t),
         },
         "doubts": {
-            "These are the probabilities of the right labels.": [
-                1 - 1 / (1 + t**3),
-                1 / (1 + t),
-            ],
+            RIGHT: [1 / (1 + t**3), t / (1 + t)],
+            "These are the probabilities of the right labels.": [1 - 1 / (1 + t**3), 1 / (1 + t)],
             "The two are exchanged.": [t / (1 + t), 1 / (1 + t**3)],
         },
         "floor": {
+            RIGHT: total / (k + 3),
             "This is a sum over the rows.": total,
             "There are k + 3 rows, not four.": total / 4,
             "ln 2 is the floor for one copy.": math.log(2),
@@ -181,13 +173,11 @@ def on_paper(k: int) -> list[Question]:
             - (1 - share) * math.log(1 - share),
         },
     }
-    section = "case-study.html#words-and-words-at-their-places"
-    return gives(wanted, wrong, section, points={"t": 2})
+    return by_hand(
+        "copied", "case-study.html#words-and-words-at-their-places", parts, points={"t": 2}
+    )
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [
-        contradictions(numbers["sum"]),
-        Exercise("copied", "def copied(): ...", on_paper(numbers["copies"])),
-    ]
+    return [contradictions(numbers["sum"]), on_paper(numbers["copies"])]

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question
 from selfattn_book.exercises.checking.results import Case, Program
-from selfattn_book.properties.answer import YES, Answer
+from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call
 
 Piece = tuple[Tensor, Tensor, Tensor]
@@ -137,9 +137,7 @@ def mistakes(silence: float) -> dict[str, Program | tuple[Program, ...]]:
         ),
         "Only the total has to shrink? The mixture must, too.": online(silence, keep=(1, 0)),
         "Only the mixture has to shrink? The total must, too.": online(silence, keep=(0, 1)),
-        "What was gathered before must shrink when a higher score comes.": (
-            online(silence, keep=(0, 0))
-        ),
+        "Earlier sums must shrink when a higher score comes.": (online(silence, keep=(0, 0))),
         "This is the last piece alone.": (
             lambda query, pieces: online(silence, silent=0)(query, [*pieces][-1:])
         ),
@@ -149,7 +147,7 @@ def mistakes(silence: float) -> dict[str, Program | tuple[Program, ...]]:
         "The highest score is missing in the logarithm.": online(
             silence, finish=lambda top, total, mixture: (mixture / total, total.log()[:, 0])
         ),
-        "Infinity met infinity: nan.": (
+        "Infinity minus infinity is nan.": (
             online(0, silent=math.exp(silence), rise=lambda highest, own: highest),
             online(silence, base=lambda own, higher: own),
         ),
@@ -157,29 +155,29 @@ def mistakes(silence: float) -> dict[str, Program | tuple[Program, ...]]:
     }
 
 
-def lets_go(stream: Program) -> Answer:
-    """Check that a piece is free when the one after the next is fetched."""
-    ((query, pieces),) = case()
-    refs: list[weakref.ref[Tensor]] = []
-    kept: list[int] = []
+def letting_go(stream: Program) -> Program:
+    """Return the program that refuses an answer with more than two pieces in memory."""
 
-    def fetched() -> Iterator[Piece]:
-        for i, piece in enumerate([*pieces, *pieces]):
-            if i >= 2 and refs[i - 2]() is not None:
-                kept.append(i - 2)
-            key, value, mask = (part.clone() for part in piece)
-            refs.append(weakref.ref(key))
-            yield key, value, mask
-            del key, value, mask
+    def watched(query: Tensor, pieces: Pieces) -> tuple[int, int]:
+        refs: list[weakref.ref[Tensor]] = []
 
-    call(stream, query, fetched())
-    if len(refs) < 2 * len(pieces):
-        message = f"it fetched {len(refs)} of {2 * len(pieces)} pieces."
-        return Answer("mathematics", message)
-    if not kept:
-        return YES
-    message = f"piece {kept[0]} was still in memory when piece {kept[0] + 2} was fetched."
-    return Answer("mathematics", message, COLLECTED)
+        def fetched() -> Iterator[Piece]:
+            for i, piece in enumerate([*pieces, *pieces]):
+                if i >= 2 and refs[i - 2]() is not None:
+                    reason = f"piece {i - 2} was still in memory when piece {i} was fetched."
+                    raise RefusedError(Answer("mathematics", reason, COLLECTED))
+                key, value, mask = (part.clone() for part in piece)
+                refs.append(weakref.ref(key))
+                yield key, value, mask
+                del key, value, mask
+
+        call(stream, query, fetched())
+        if len(refs) < 2 * len(pieces):
+            reason = f"it fetched {len(refs)} of {2 * len(pieces)} pieces."
+            raise RefusedError(Answer("mathematics", reason))
+        return 0, 0
+
+    return watched
 
 
 def stream_of(silence: float) -> Exercise:
@@ -195,11 +193,11 @@ def stream_of(silence: float) -> Exercise:
         "stream",
         "def stream(query, pieces): ...",
         [
-            Question("the context is that of attention", SECTION, 2, context, case),
-            Question("the logarithm is that of the denominator", SECTION, 1, logarithm, case),
-            Question("hidden pieces do no harm", SECTION, cases=lambda: case(hidden=True)),
-            Question("large scores do no harm", SECTION, cases=lambda: case(1e3)),
-            Question("it lets each piece go", SECTION, ask=lets_go),
+            Question("the context is attention's output", SECTION, 2, context, case),
+            Question("the logarithm of the denominator is right", SECTION, 1, logarithm, case),
+            Question("hidden pieces are handled", SECTION, cases=lambda: case(hidden=True)),
+            Question("large scores are handled", SECTION, cases=lambda: case(1e3)),
+            Question("it frees each piece", SECTION, via=letting_go, cases=case),
         ],
         right=online(silence),
         wrong=mistakes(silence),
@@ -209,41 +207,36 @@ def stream_of(silence: float) -> Exercise:
     )
 
 
-def of_bill(numbers: dict[str, Any]) -> list[Question]:
-    """Return the questions about the bill of a layer."""
+def of_bill(numbers: dict[str, Any]) -> Exercise:
+    """Return the exercise on the bill of a layer."""
     width, heads = numbers["d_model"], numbers["heads"]
     length, cached = numbers["length"], numbers["cached"]
     a, b, c, d = numbers["likes"]
     first, most = max(a, b), max(a, b, c, d)
     strip, square = 4 * length * width**2, 2 * length**2 * width
     after = (a + b + c + d) / most
-    wanted = {
-        "layer": strip + square,
-        "share": square / (strip + square),
-        "table": 2 * heads * length**2,
-        "token": 4 * width**2 + 2 * cached * width,
-        "takes_over": 4 * width,
-        "totals": [(a + b) / first, after],
-        "shrink": first / most,
-    }
     one = math.exp(a - first) + math.exp(b - first)
-    wrong = {
+    parts: dict[str, dict[str, Any]] = {
         "layer": {
+            RIGHT: strip + square,
             "Heads are narrow: their number is not in it.": strip + heads * square,
             "Every score is followed by a weighted value: twice the square.": (strip + square / 2),
             "The output has a projection, too.": 3 * strip / 4 + square,
             "These are the projections alone.": strip,
         },
         "share": {
+            RIGHT: square / (strip + square),
             "This is the other part.": strip / (strip + square),
             "This is their quotient, not their part of the whole.": square / strip,
         },
         "table": {
-            "Each head has a table of its own.": 2 * length**2,
+            RIGHT: 2 * heads * length**2,
+            "Each head has a separate table.": 2 * length**2,
             "Each number has two bytes here, not four.": 4 * heads * length**2,
             "These are numbers, not bytes.": heads * length**2,
         },
         "token": {
+            RIGHT: 4 * width**2 + 2 * cached * width,
             "The cache keeps the projections of the keys.": (
                 4 * cached * width**2 + 2 * cached * width
             ),
@@ -256,32 +249,29 @@ def of_bill(numbers: dict[str, Any]) -> list[Question]:
             ),
         },
         "takes_over": {
+            RIGHT: 4 * width,
             "This is a layer without its feed-forward network.": 2 * width,
             "This is for a hidden dimension of four times the width.": 6 * width,
             "A feed-forward network has two products.": 3 * width,
         },
         "totals": {
+            RIGHT: [(a + b) / first, after],
             "These are not relative to the highest score.": [a + b, a + b + c + d],
-            "The first total did not shrink.": [
-                (a + b) / first,
-                (a + b) / first + (c + d) / most,
-            ],
+            "The first total did not shrink.": [(a + b) / first, (a + b) / first + (c + d) / most],
             "The likes are exponentials already.": [
                 one,
                 one * math.exp(first - most) + math.exp(c - most) + math.exp(d - most),
             ],
         },
         "shrink": {
+            RIGHT: first / most,
             "It grows this way; the old scale was the smaller one.": most / first,
             "The likes are exponentials already.": math.exp(first - most),
         },
     }
-    return gives(wanted, wrong, "cost.html#count-before-you-time", points={"totals": 2})
+    return by_hand("bill", "cost.html#count-before-you-time", parts, points={"totals": 2})
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [
-        stream_of(numbers["silence"]),
-        Exercise("bill", "def bill(): ...", of_bill(numbers)),
-    ]
+    return [stream_of(numbers["silence"]), of_bill(numbers)]

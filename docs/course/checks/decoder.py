@@ -1,32 +1,37 @@
-"""A decoder: the loss of one pass, and what a decoder computes."""
+"""The decoder: the loss of one pass, and its numbers of weights."""
 
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.encoder_decoder import Decoder
-from selfattn_book.exercises.checking.answer_checks import Function, agrees, gives
-from selfattn_book.exercises.checking.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.numbers import normal
+from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.masks import causal_mask
 
-Case = tuple[Function, Tensor, Tensor, Tensor]
+INPUT, AHEAD = "decoder.html#what-is-fed-what-is-asked-for", "decoder.html#cheating"
+LENGTHS = "decoder.html#what-if-the-sources-have-different-lengths"
+DEPENDS, DECODER = "decoder.html#what-depends-on-what", "decoder.html#the-decoder"
 
 
 def attending(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-    """Decode by attention to all that the mask leaves open."""
+    """Return outputs that depend on all points under the mask."""
     context, _ = scaled_dot_product_attention(shifted, shifted, shifted, mask)
     return context.tanh() + memory.mean((1, 2), keepdim=True)
 
 
 def repeating(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-    """Say what was fed."""
+    """Return the input."""
     return shifted
 
 
 def silent(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-    """Say zero."""
+    """Return zeros."""
     return torch.zeros_like(shifted)
 
 
@@ -34,172 +39,164 @@ for decoder in (attending, repeating, silent):
     decoder.message = f"a decoder that is {decoder.__name__}"  # type: ignore[attr-defined]
 
 
-def case(decoder: Function, seed: int, *lengths: int) -> Case:
+def case(decoder: Program, seed: int, *lengths: int) -> Case:
     """Return a decoder, memory, padded targets and their lengths."""
-    chance = torch.Generator().manual_seed(seed)
-    sizes = (len(lengths), 5, 3), (len(lengths), max(lengths), 2)
-    memory, target = (torch.randn(*s, generator=chance, dtype=torch.float64) for s in sizes)
-    real = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-    return (
-        decoder,
-        memory,
-        target.where(real[..., None], 3.0),
-        torch.tensor(lengths),
-    )
+    n, longest = torch.tensor(lengths), max(lengths)
+    memory, target = normal(seed, (len(lengths), 5, 3), (len(lengths), longest, 2))
+    real = torch.arange(longest) < n[:, None]
+    return decoder, memory, target.where(real[..., None], 3.0), n
 
 
-def loss(start: list[float], average: str, **parts: Any) -> Function:
-    """Return the loss of one pass, put together from parts."""
+def loss(start: list[float], average: str, **parts: Any) -> Program:
+    """Return the loss of one pass, or with some wrong parts."""
     masked, counted = parts.get("masked", True), parts.get("counted", False)
-    fed = parts.get("fed", lambda s, y: torch.cat([s, y[:, :-1]], 1))
+    shift = parts.get("shift", lambda s, y: torch.cat([s, y[:, :-1]], 1))
 
-    def sequence_loss(decoder: Function, memory: Tensor, target: Tensor, lengths: Tensor) -> Tensor:
+    def sequence_loss(decoder: Program, memory: Tensor, target: Tensor, lengths: Tensor) -> Tensor:
         count, length, _ = target.shape
         first = torch.tensor(start, dtype=target.dtype).expand(count, 1, 2)
         mask = causal_mask(length) if masked else torch.ones(length, length).bool()
-        errors = (decoder(fed(first, target), memory, mask) - target).pow(2).mean(-1)
-        real = torch.arange(length) < lengths[:, None]
-        real = torch.ones_like(real) if counted else real
-        if average == "points":
-            return errors[real].mean()
-        if average == "sums":
-            return errors[real].sum()
-        if average == "padded":
-            return (errors * real).mean()
-        return ((errors * real).sum(1) / real.sum(1)).mean()
+        errors = (decoder(shift(first, target), memory, mask) - target).pow(2).mean(-1)
+        real = (torch.arange(length) < lengths[:, None]) | counted
+        averages = {
+            "points": errors[real].mean(),
+            "sums": errors[real].sum(),
+            "padded": (errors * real).mean(),
+            "sequences": ((errors * real).sum(1) / real.sum(1)).mean(),
+        }
+        return averages[average]
 
     return sequence_loss
 
 
-def mistakes(start: list[float], average: str) -> list[tuple[str, Function]]:
-    """Return misconceptions, each with what follows from it."""
+def by_loops(start: list[float], average: str) -> Program:
+    """Return the right program, point by point."""
+
+    def sequence_loss(decoder: Program, memory: Tensor, target: Tensor, lengths: Tensor) -> Any:
+        shifted = target.roll(1, dims=1)
+        shifted[:, 0] = torch.tensor(start)
+        output = decoder(shifted, memory, causal_mask(target.size(1)))
+        each = [
+            [float((output[b, t] - target[b, t]).square().mean()) for t in range(int(n))]
+            for b, n in enumerate(lengths)
+        ]
+        if average == "sequences":
+            each = [[sum(row) / len(row)] for row in each]
+        every = [error for row in each for error in row]
+        return sum(every) / len(every)
+
+    return sequence_loss
+
+
+def weighted(start: list[float], average: str) -> Program:
+    """Return the right program, as a weighted mean in 32 bits."""
+
+    def sequence_loss(decoder: Program, memory: Tensor, target: Tensor, lengths: Tensor) -> Tensor:
+        shifted = F.pad(target[:, :-1], (0, 0, 1, 0))
+        shifted[:, 0] += torch.tensor(start)
+        output = decoder(shifted, memory, causal_mask(target.size(1)))
+        weight = (torch.arange(target.size(1)) < lengths[:, None]).double()
+        weight = weight / (lengths[:, None] if average == "sequences" else 1)
+        errors = F.mse_loss(output, target, reduction="none").mean(-1)
+        return ((errors * weight).sum() / weight.sum()).float()
+
+    return sequence_loss
+
+
+def sequence_loss(start: list[float], average: str) -> Exercise:
+    """Return the exercise on the loss of one pass."""
     right = loss(start, average)
-    other = "sequences" if average == "points" else "points"
-    after = lambda s, y: torch.cat([y[:, 1:], s], 1)  # noqa: E731
-    behind = lambda s, y: torch.cat([y[:, 1:], y[:, -1:]], 1)  # noqa: E731
-    return [
-        (
-            "The decoder is fed the point that it is asked for.",
-            loss(start, average, fed=lambda s, y: y),
-        ),
-        (
-            "It is shifted the other way: a place is fed the point after.",
-            loss(start, average, fed=after),
-        ),
-        (
-            "It is shifted the other way: a place is fed the point after.",
-            loss(start, average, fed=behind),
-        ),
-        (
-            "What stands before all sequences is not your start.",
-            loss([0.0, 0.0], average),
-        ),
-        (
-            "The first point was fed twice; the start is missing.",
-            loss(start, average, fed=_twice),
-        ),
-        ("The future is not hidden.", loss(start, average, masked=False)),
-        ("Padding counts as if it were real.", loss(start, average, counted=True)),
-        ("Padding is left out of the sum, but divided by.", loss(start, "padded")),
-        ("This is a sum, not a mean.", loss(start, "sums")),
-        ("A point has two errors; they are averaged.", lambda *c: 2 * right(*c)),
-        ("The root was taken.", lambda *c: right(*c).sqrt()),
-        (
-            "It is averaged the other way: points, or sequences first.",
-            loss(start, other),
-        ),
-    ]
 
+    def shifted(shift: Program) -> Program:
+        return loss(start, average, shift=shift)
 
-def _twice(first: Tensor, target: Tensor) -> Tensor:
-    """Feed the first point in the place of the start."""
-    return torch.cat([target[:, :1], target[:, :-1]], 1)
-
-
-def asks(start: list[float], average: str) -> list[Asked]:
-    """Return what is asked of a loss."""
-    right, wrong = loss(start, average), mistakes(start, average)
-    fed = "decoder.html#what-is-fed-what-is-asked-for"
-    asked: list[tuple[str, list[Case], str, int]] = [
-        (
-            "it is fed the points before, and the start",
-            [case(repeating, 1, 4, 4)],
-            fed,
+    cases: dict[str, tuple[str, int, list[Case]]] = {
+        "its input is the start and the points before": (INPUT, 2, [case(repeating, 1, 4, 4)]),
+        "no output depends on later points": (
+            AHEAD,
             2,
-        ),
-        (
-            "it hides the future",
             [case(attending, 2, 5, 5), case(attending, 3, 4)],
-            "decoder.html#cheating",
-            2,
         ),
-        (
-            "it leaves padding out",
-            [case(silent, 4, 4, 2, 1)],
-            "decoder.html#what-if-the-sources-have-different-lengths",
+        "padding is left out": (LENGTHS, 2, [case(silent, 4, 4, 2, 1)]),
+        "all of that together": (
+            DEPENDS,
             2,
-        ),
-        (
-            "all of that together",
             [case(attending, 5, 2, 6, 3), case(repeating, 6, 5, 1)],
-            "decoder.html#what-depends-on-what",
-            2,
         ),
-    ]
-    return [
-        Asked(message, agrees(right, cases, *wrong), section, points)
-        for message, cases, section, points in asked
-    ]
+    }
+    return Exercise(
+        "sequence_loss",
+        "def sequence_loss(decoder, memory, target, lengths): ...",
+        questions_of(cases),
+        right=right,
+        wrong={
+            "The input at each position is its own target.": shifted(lambda s, y: y),
+            "It is shifted the other way: the input at a position is the point after it.": (
+                shifted(lambda s, y: torch.cat([y[:, 1:], s], 1)),
+                shifted(lambda s, y: torch.cat([y[:, 1:], y[:, -1:]], 1)),
+            ),
+            "The first input of all sequences is not your start.": loss([0.0, 0.0], average),
+            "The first point is in the input twice; the start is missing.": (
+                shifted(lambda s, y: torch.cat([y[:, :1], y[:, :-1]], 1))
+            ),
+            "There is no causal mask.": loss(start, average, masked=False),
+            "Padding counts as if it were real.": loss(start, average, counted=True),
+            "Padding is left out of the sum, but counted in the divisor.": loss(start, "padded"),
+            "This is a sum, not a mean.": loss(start, "sums"),
+            "A point has two errors; they are averaged.": lambda *case: 2 * right(*case),
+            "The root was taken.": lambda *case: right(*case).sqrt(),
+            "It is averaged the other way: points, or sequences first.": (
+                loss(start, "sequences" if average == "points" else "points")
+            ),
+        },
+        unusual={"loops": by_loops(start, average), "weighted": weighted(start, average)},
+        returns="the loss",
+        tolerance=1e-5,
+    )
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Asked]:
-    """Return what is asked of the counts."""
+def on_paper(numbers: dict[str, Any]) -> Exercise:
+    """Return the exercise on the numbers of weights."""
     width, heads, inner = numbers["width"], numbers["heads"], numbers["inner"]
     source, target = numbers["source"], numbers["target"]
     whole = Decoder(d_model=width, num_heads=heads, d_ff=inner)
     attention = sum(p.numel() for p in whole.self_attention.parameters())
     network = sum(p.numel() for p in whole.feed_forward.parameters())
     wide = heads * width
-    wanted = {
-        "self_weights": heads * target * (target + 1) // 2,
-        "cross_weights": heads * target * source,
-        "depends": target - 1,
-        "attention": attention,
-        "network": network,
-    }
-    wrong: dict[str, dict[str, Any]] = {
+    parts: dict[str, dict[str, Any]] = {
         "self_weights": {
+            RIGHT: heads * target * (target + 1) // 2,
             "The mask hides the future.": heads * target**2,
-            "Each head has weights of its own.": target * (target + 1) // 2,
-            "A place sees itself.": heads * target * (target - 1) // 2,
+            "Each head has separate weights.": target * (target + 1) // 2,
+            "A position attends to itself.": heads * target * (target - 1) // 2,
         },
         "cross_weights": {
-            "Each head has weights of its own.": target * source,
+            RIGHT: heads * target * source,
+            "Each head has separate weights.": target * source,
             "Queries come from the target, keys from the source.": heads * source**2,
             "There is no causal mask over the source.": heads * target * (target + 1) // 2,
         },
         "depends": {
-            "The answer must not know the point that it is asked for.": target,
-            "All points before it are fed.": 1,
+            RIGHT: target - 1,
+            "The output must not depend on its own target.": target,
+            "It depends on all points before it.": 1,
         },
         "attention": {
+            RIGHT: attention,
             "The heads are wide: each has the full width.": 3 * 3 * width + width**2 + width,
             "The biases are missing.": 3 * 2 * wide + wide * width,
             "Its input has the width of a point.": 3 * (width * wide + wide) + wide * width + width,
             "The output layer is missing.": 9 * wide,
         },
         "network": {
+            RIGHT: network,
             "It ends in a point.": 2 * width * inner + inner + width,
             "The biases are missing.": width * inner + 2 * inner,
         },
     }
-    return gives(wanted, wrong, "decoder.html#the-decoder", tolerance=1e-6)
+    return by_hand("decoder_counts", DECODER, parts, tolerance=1e-6)
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    stub = "def sequence_loss(decoder, memory, target, lengths): ..."
-    return [
-        Exercise("sequence_loss", stub, asks(numbers["start"], numbers["average"])),
-        Exercise("decoder_counts", "def decoder_counts(): ...", on_paper(numbers)),
-    ]
+    return [sequence_loss(numbers["start"], numbers["average"]), on_paper(numbers)]

@@ -1,35 +1,37 @@
-"""An encoder from attention: one vector for each source."""
+"""The encoder: one vector for each source."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from selfattn_book.encoder_decoder import Encoder
-from selfattn_book.exercises.checking.answer_checks import Function, agrees, result
-from selfattn_book.exercises.checking.exercise import Asked, Exercise
+from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
+from selfattn_book.exercises.checking.numbers import normal, tensor_of
+from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.masks import padding_mask
-from selfattn_book.properties.answer import YES, Answer
 
 Read = Callable[[Tensor, Tensor], Tensor]
-Case = tuple[Callable[..., Any], list[Tensor]]
+SECTION = "encoder.html#sources-of-different-lengths-the-padding-mask"
 
 
-class Counted:
-    """An encoder that counts its calls and sees what it is given."""
+class Counted(nn.Module):
+    """An encoder that counts its calls."""
 
     message = "an encoder"
 
     def __init__(self, encoder: Encoder):
+        super().__init__()
         self.encoder, self.calls = encoder, 0
 
-    def __call__(self, *inputs: Tensor, **named: Any) -> Any:
-        """Return what the encoder returns."""
+    @torch.no_grad()
+    def forward(self, *inputs: Tensor, **named: Any) -> Any:
+        """Return the states and the weights."""
         self.calls += 1
-        with torch.no_grad():
-            return self.encoder(*inputs, **named)
+        return self.encoder(*inputs, **named)
 
 
 @cache
@@ -43,36 +45,35 @@ def encoder(seed: int, positions: bool = True) -> Counted:
     return Counted(made)
 
 
-def sources(seed: int, *lengths: int) -> list[Tensor]:
-    """Return sources of these lengths."""
-    chance = torch.Generator().manual_seed(seed)
-    return [torch.randn(n, 2, generator=chance, dtype=torch.float64) for n in lengths]
+def case(model: Counted, seed: int, *lengths: int) -> Case:
+    """Return an encoder, and sources of these lengths."""
+    return model, list(normal(seed, *((n, 2) for n in lengths)))
 
 
 def mean(states: Tensor, real: Tensor) -> Tensor:
-    """Read the mean of what is real."""
+    """Return the mean of the states that are not padding."""
     return (states * real[..., None]).sum(1) / real.sum(1, keepdim=True)
 
 
 def last(states: Tensor, real: Tensor) -> Tensor:
-    """Read the state of the last real point."""
+    """Return the state of the last point that is not padding."""
     return states[torch.arange(len(states)), real.sum(1) - 1]
 
 
 def ends(states: Tensor, real: Tensor) -> Tensor:
-    """Read the first and the last."""
+    """Return the mean of the first and the last state."""
     return (states[:, 0] + last(states, real)) / 2
 
 
 READ: dict[str, Read] = {"mean": mean, "last": last, "first and last": ends}
 
 
-def read_out(read: Read, masked: bool = True) -> Function:
-    """Return a way to read vectors from a padded batch."""
+def read_out(read: Read, masked: bool = True, fill: float = 0) -> Program:
+    """Return the program that reads vectors from a padded batch."""
 
     def vectors(encoder: Counted, sources: list[Tensor]) -> Tensor:
         lengths = torch.tensor([len(source) for source in sources])
-        batch = torch.nn.utils.rnn.pad_sequence(sources, batch_first=True)
+        batch = pad_sequence(sources, batch_first=True, padding_value=fill)
         states, _ = encoder(batch, padding_mask(lengths) if masked else None)
         return read(states, torch.arange(batch.size(1)) < lengths[:, None])
 
@@ -80,83 +81,83 @@ def read_out(read: Read, masked: bool = True) -> Function:
 
 
 def over_all(read: Read) -> Read:
-    """Take padding for real."""
+    """Return the same for all positions, with padding."""
     return lambda states, real: read(states, torch.ones_like(real))
 
 
-def mistakes(name: str) -> list[tuple[str, Function]]:
-    """Return misconceptions, each with what follows from it."""
-    read = READ[name]
+def row_by_row(name: str) -> Read:
+    """Return the right vectors, from the states of each source."""
 
-    def by_batch(states: Tensor, real: Tensor) -> Tensor:
-        return (states * real[..., None]).sum(1) / real.size(1)
+    def read(states: Tensor, real: Tensor) -> Any:
+        rows = [row[mask] for row, mask in zip(states, real, strict=True)]
+        chosen = {"mean": rows, "last": [x[-1:] for x in rows]}
+        both = chosen.get(name, [x[[0, -1]] for x in rows])
+        return [x.mean(0).tolist() for x in both]
 
-    others = [(other, READ[other]) for other in READ if other != name]
-    return [
-        (
-            "The mask is missing: real points hear the padding.",
-            read_out(read, masked=False),
-        ),
-        (
-            "The states of padding are read as if they were real.",
-            read_out(over_all(read)),
-        ),
-        (
-            "Padding is neither hidden nor left out.",
-            read_out(over_all(read), masked=False),
-        ),
-        ("It is divided by the length of the batch.", read_out(by_batch)),
-        (
-            "This is the sum, not the mean.",
-            read_out(lambda s, real: mean(s, real) * real.sum(1, keepdim=True)),
-        ),
-        (
-            "This is the sum of the two states, not their mean.",
-            read_out(lambda s, real: 2 * ends(s, real)),
-        ),
-        *((f"Read was {other!r}, not {name!r}.", read_out(one)) for other, one in others),
-        ("The first state was read.", read_out(lambda s, real: s[:, 0])),
-    ]
+    return read
 
 
-def called_once(vectors: Function) -> Answer:
-    """Ask for one call of the encoder, in which sources are right."""
-    counted = Counted(encoder(3).encoder)
-    result(vectors, counted, sources(7, 4, 2, 3), shape=(3, 3))
-    if counted.calls == 1:
-        return YES
-    message = f"for three sources the encoder was called {counted.calls} times, not once."
-    return Answer("mathematics", message)
+def one_by_one(read: Read) -> Program:
+    """Return the right vectors, in one call for each source."""
+    vectors = read_out(read)
+    return lambda encoder, sources: torch.cat([vectors(encoder, [x]) for x in sources])
 
 
-def asks(name: str) -> list[Asked]:
-    """Return what is asked."""
-    right, wrong = read_out(READ[name]), mistakes(name)
-    page = "encoder.html#sources-of-different-lengths"
-    cases: Sequence[tuple[str, list[Case], int]] = [
-        ("sources of one length", [(encoder(1), sources(1, 4, 4))], 1),
-        ("sources of different lengths", [(encoder(1), sources(2, 5, 2, 3))], 3),
-        (
-            "an encoder without positions",
-            [(encoder(2, positions=False), sources(3, 2, 6))],
-            1,
-        ),
-        (
-            "a source of one point",
-            [(encoder(1), sources(4, 1, 4)), (encoder(1), sources(5, 1))],
-            1,
-        ),
-    ]
-    asked = [Asked(message, agrees(right, c, *wrong), page, points) for message, c, points in cases]
-    return [*asked, Asked("all of it in one call", _both(right, wrong), page)]
+def calls(program: Program) -> Program:
+    """Return the program that counts the calls of the encoder."""
 
+    def count(encoder: Counted, sources: list[Tensor]) -> int:
+        before = encoder.calls
+        tensor_of(program(encoder, sources), "the vectors")
+        return encoder.calls - before
 
-def _both(right: Function, wrong: list[tuple[str, Function]]) -> Function:
-    """Ask for one call that gives the right vectors."""
-    agree = agrees(right, [(encoder(3), sources(7, 4, 2, 3))], *wrong)
-    return lambda vectors: agree(vectors) and called_once(vectors)
+    return count
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [Exercise("vectors", "def vectors(encoder, sources): ...", asks(numbers["read"]))]
+    name = numbers["read"]
+    read = READ[name]
+    together = [case(encoder(3), 7, 4, 2, 3)]
+    table: dict[str, tuple[str, int, list[Case]]] = {
+        "sources of one length": (SECTION, 1, [case(encoder(1), 1, 4, 4)]),
+        "sources of different lengths": (SECTION, 3, [case(encoder(1), 2, 5, 2, 3), *together]),
+        "an encoder without positions": (SECTION, 1, [case(encoder(2, positions=False), 3, 2, 6)]),
+        "a source of one point": (SECTION, 1, [case(encoder(1), 4, 1, 4), case(encoder(1), 5, 1)]),
+    }
+    in_one_call = Question("all sources in one call", SECTION, via=calls, cases=lambda: together)
+    return [
+        Exercise(
+            "vectors",
+            "def vectors(encoder, sources): ...",
+            [*questions_of(table), in_one_call],
+            right=read_out(read),
+            wrong={
+                "The mask is missing: states depend on the padding.": read_out(read, masked=False),
+                "The states of padding are read as if they were real.": read_out(over_all(read)),
+                "Padding is neither hidden nor left out.": read_out(over_all(read), masked=False),
+                "It is divided by the length of the batch.": (
+                    read_out(lambda x, real: (x * real[..., None]).sum(1) / real.size(1))
+                ),
+                "This is the sum, not the mean.": (
+                    read_out(lambda x, real: mean(x, real) * real.sum(1, keepdim=True))
+                ),
+                "This is the sum of the two states, not their mean.": (
+                    read_out(lambda x, real: 2 * ends(x, real))
+                ),
+                **{
+                    f"Read was {other!r}, not {name!r}.": read_out(READ[other])
+                    for other in READ
+                    if other != name
+                },
+                "The first state was read.": read_out(lambda x, real: x[:, 0]),
+                "The encoder was called once for each source.": one_by_one(read),
+            },
+            unusual={
+                "padding of 100": read_out(read, fill=100.0),
+                "row by row": read_out(row_by_row(name)),
+            },
+            returns="the vectors",
+            tolerance=1e-5,
+        )
+    ]

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
+from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, questions_of
 from selfattn_book.exercises.checking.results import Case, Program
 
 ONES = torch.ones(7, dtype=torch.int64)
@@ -87,7 +87,7 @@ def bits_of_answer(prompt: int) -> Exercise:
         right=surprisal(prompt),
         wrong={
             "These are nats, not bits.": surprisal(prompt, unit=1),
-            "The logits at a position are those of the next token, and not of its own.": (
+            "The logits at a position are for the next token, not for the token at the position.": (
                 surprisal(prompt, shift=0)
             ),
             "The first token of the answer is left out: the question predicts it.": (
@@ -108,23 +108,20 @@ def bits_of_answer(prompt: int) -> Exercise:
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Question]:
-    """Return the questions about the next word on paper."""
+def on_paper(numbers: dict[str, Any]) -> Exercise:
+    """Return the exercise on the next word on paper."""
     a, b, c, d = numbers["likes"]
     seen, kinds = numbers["seen"], numbers["kinds"]
     hits, shorter = numbers["hits"], 1 / numbers["shorter"]
     total, squares = a + b + c + d, a**2 + b**2 + c**2 + d**2
     roots = sum(like**0.5 for like in (a, b, c, d))
-    wanted = {
-        "first": a / total,
-        "cold": a**2 / squares,
-        "two": a / (a + b),
-        "bits": math.log2(total / d),
-        "counted": (hits + kinds * shorter) / (seen + kinds),
-    }
-    wrong = {
-        "first": {"It is divided by the others, and not by all.": a / (b + c + d)},
+    parts: dict[str, dict[str, Any]] = {
+        "first": {
+            RIGHT: a / total,
+            "It is divided by the others, and not by all.": a / (b + c + d),
+        },
         "cold": {
+            RIGHT: a**2 / squares,
             "The likes were taken to the power 1/2: this is hot, and not cold.": a**0.5 / roots,
             "The temperature makes no difference.": a / total,
             "The probability itself was squared, and not divided by the sum of the squares.": (
@@ -133,27 +130,28 @@ def on_paper(numbers: dict[str, Any]) -> list[Question]:
             ** 2,
         },
         "two": {
+            RIGHT: a / (a + b),
             "What is left must be divided by its sum.": a / total,
             "Three are left.": a / (a + b + c),
         },
         "bits": {
+            RIGHT: math.log2(total / d),
             "These are nats.": math.log(total / d),
             "This is the surprisal of the first word.": math.log2(total / a),
         },
         "counted": {
+            RIGHT: (hits + kinds * shorter) / (seen + kinds),
             "This is the count alone: the shorter history has a weight, too.": hits / seen,
             "The kinds are missing in the denominator.": (hits + kinds * shorter) / seen,
             "The shorter history is weighted by 1, and not by the kinds.": (hits + shorter)
             / (seen + 1),
         },
     }
-    section = "language-model.html#it-writes"
-    return gives(wanted, wrong, section, points={"cold": 2, "counted": 2})
+    return by_hand(
+        "next_word", "language-model.html#it-writes", parts, points={"cold": 2, "counted": 2}
+    )
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [
-        bits_of_answer(numbers["prompt"]),
-        Exercise("next_word", "def next_word(): ...", on_paper(numbers)),
-    ]
+    return [bits_of_answer(numbers["prompt"]), on_paper(numbers)]

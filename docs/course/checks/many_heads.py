@@ -1,4 +1,4 @@
-"""Many heads: heads that share."""
+"""Multi-head attention: grouped-query attention."""
 
 from typing import Any
 
@@ -6,18 +6,13 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, questions_of
-from selfattn_book.exercises.checking.results import Program
-
-Case = tuple[Tensor, Tensor, Tensor]
+from selfattn_book.exercises.checking.numbers import normal
+from selfattn_book.exercises.checking.results import Case, Program
 
 
 def case(seed: int, batch: int, heads: int, groups: int) -> Case:
     """Return queries, keys and values whose sizes all differ."""
-    chance = torch.Generator().manual_seed(seed)
-    shapes = ((heads, 3, 7), (groups, 5, 7), (groups, 5, 2))
-    return tuple(  # type: ignore[return-value]
-        torch.randn(batch, *shape, generator=chance, dtype=torch.float64) for shape in shapes
-    )
+    return normal(seed, (batch, heads, 3, 7), (batch, groups, 5, 7), (batch, groups, 5, 2))
 
 
 def neighbours(x: Tensor, times: int) -> Tensor:
@@ -84,12 +79,12 @@ def wrong(share: Program, other: Program) -> dict[str, Program]:
         return attention(lambda x, n: x)(q, other(k, times), share(v, times))
 
     return {
-        "The heads are shared the other way: neighbours, or in turn.": attention(other),
+        "The heads are grouped the other way: neighbors, or in turn.": attention(other),
         "Words and heads are scrambled: move the axes first.": attention(share, scrambled),
         "The heads are concatenated one after the other, not entry by entry.": (
             attention(share, interleaved)
         ),
-        "They are shared the other way, and scrambled: move the axes first.": (
+        "They are grouped the other way, and scrambled: move the axes first.": (
             attention(other, scrambled)
         ),
         "The divisor is missing.": attention(share, divisor=1.0),
@@ -128,7 +123,7 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     cases = {
         as_many: (equation, 1, [case(1, 2, 3, 3)]),
         "one head of keys can serve all": (equation, 1, [case(2, 3, 4, 1)]),
-        "groups share as they should": (merge, 4, [case(3, 2, 6, 3), case(4, 3, 6, 2)]),
+        "the right heads share keys and values": (merge, 4, [case(3, 2, 6, 3), case(4, 3, 6, 2)]),
         "a single word is no exception": (merge, 1, [(query[:, :, :1], key, value)]),
     }
     return [

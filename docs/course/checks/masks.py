@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import as_numbers, gives
+from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.results import Program
 
@@ -135,54 +135,49 @@ def packed_mask(prompt: int) -> Exercise:
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Question]:
-    """Return the questions about a row on paper."""
+def on_paper(numbers: dict[str, Any]) -> Exercise:
+    """Return the exercise on a row on paper."""
     a, b, c, d = numbers["likes"]
     u, v, w, x = numbers["values"]
     layers, width = numbers["layers"], numbers["width"]
     three, four = a + b + c, a + b + c + d
     late = [a / four, b / four, c / four, 0]
-    wanted = {
-        "weights": [a / three, b / three, c / three, 0],
-        "context": (a * u + b * v + c * w) / three,
-        "too_late": three / four,
-        "without": (b * v + c * w) / (b + c),
-        "reach": layers * (width - 1) + 1,
-    }
-    scores = as_numbers([a, b, c]).softmax(0)
-    wrong = {
+    scores = torch.tensor([a, b, c], dtype=torch.float64).softmax(0)
+    parts: dict[str, dict[str, Any]] = {
         "weights": {
+            RIGHT: [a / three, b / three, c / three, 0],
             "The hidden key is still in the denominator.": late,
             "The future was not hidden.": [a / four, b / four, c / four, d / four],
             "The likes are the exponentials already.": [*scores.tolist(), 0],
         },
         "context": {
+            RIGHT: (a * u + b * v + c * w) / three,
             "The hidden key is still in the denominator.": (a * u + b * v + c * w) / four,
             "The future was not hidden.": (a * u + b * v + c * w + d * x) / four,
             "This is the mean: the weights were left out.": (u + v + w) / 3,
         },
         "too_late": {
+            RIGHT: three / four,
             "A row sums to one only if the hidden key was never counted.": 1,
             "This is what is lost.": d / four,
         },
         "without": {
+            RIGHT: (b * v + c * w) / (b + c),
             "The first key is hidden, but the last is seen.": (b * v + c * w + d * x) / (b + c + d),
             "The hidden keys are still in the denominator.": (b * v + c * w) / four,
             "The first key is still in the denominator.": (b * v + c * w) / three,
         },
         "reach": {
-            "Neighbouring windows share a position.": layers * width,
+            RIGHT: layers * (width - 1) + 1,
+            "Neighboring windows share a position.": layers * width,
             "The position itself belongs to it.": layers * (width - 1),
             "This is the reach of one layer.": width,
             "Reaches add; they do not multiply.": width**layers,
         },
     }
-    return gives(wanted, wrong, "masks.html#the-equation", points={"weights": 2})
+    return by_hand("masked_row", "masks.html#the-equation", parts, points={"weights": 2})
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [
-        packed_mask(numbers["prompt"]),
-        Exercise("masked_row", "def masked_row(): ...", on_paper(numbers)),
-    ]
+    return [packed_mask(numbers["prompt"]), on_paper(numbers)]

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
+from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, questions_of
 from selfattn_book.exercises.checking.results import Case, Program
 
 Order = Literal["little", "big"]
@@ -85,7 +85,7 @@ def read_a_tensor(length: int, order: Order) -> Exercise:
             2,
             [case(4, "w", z=(2, 2), w=(3, 2), a=(4,)), case(5, "a", z=(2,), a=(2, 2))],
         ),
-        "spaces behind the text are skipped": (FILE, 1, [case(6, "x", 5, x=(2, 3))]),
+        "spaces after the text are skipped": (FILE, 1, [case(6, "x", 5, x=(2, 3))]),
     }
     other = DTYPES["big" if order == "little" else "little"]
     return Exercise(
@@ -112,8 +112,8 @@ def read_a_tensor(length: int, order: Order) -> Exercise:
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Question]:
-    """Return the questions about a cache, a norm and a rotation on paper."""
+def on_paper(numbers: dict[str, Any]) -> Exercise:
+    """Return the exercise on a cache, a norm and a rotation on paper."""
     blocks, heads, keys = numbers["blocks"], numbers["heads"], numbers["key_heads"]
     row, (p, s) = numbers["row"], numbers["places"]
     each = 2 * blocks * keys * numbers["d_head"] * 2
@@ -121,51 +121,43 @@ def on_paper(numbers: dict[str, Any]) -> list[Question]:
         "All heads of queries were counted; only keys and values are kept.": heads / keys,
         "Keys and values are kept, both.": 1 / 2,
         "A number takes two bytes.": 1 / 2,
-        "Every block has a cache of its own.": 1 / blocks,
+        "Every block has a separate cache.": 1 / blocks,
     }
     size = math.sqrt(sum(x * x for x in row) / 4)
     mean = sum(row) / 4
     spread = math.sqrt(sum((x - mean) ** 2 for x in row) / 4)
     long, near = each * 100_000 / 1e9, each * (numbers["window"] + 4) / 1e6
-    wanted = {
-        "per_token": each,
-        "gigabytes": long,
-        "kept": near,
-        "normed": [x / size for x in row],
-        "score": math.cos(p - s),
-    }
-    wrong = {
-        "per_token": {message: each * way for message, way in ways.items()},
-        "gigabytes": {message: long * way for message, way in ways.items()},
+    parts: dict[str, dict[str, Any]] = {
+        "per_token": {RIGHT: each} | {message: each * way for message, way in ways.items()},
+        "gigabytes": {RIGHT: long} | {message: long * way for message, way in ways.items()},
         "kept": {
+            RIGHT: near,
             **{message: near * way for message, way in ways.items()},
             "This is the whole text.": long * 1000,
         },
         "normed": {
+            RIGHT: [x / size for x in row],
             "The mean was subtracted: this is LayerNorm.": [(x - mean) / spread for x in row],
             "It is the mean of the squares, not their sum.": [x / size / 2 for x in row],
             "The root is missing.": [x / size**2 for x in row],
         },
         "score": {
-            "Each position is a rotation by a radian, not by a degree.": math.cos(
-                math.radians(p - s)
+            RIGHT: math.cos(p - s),
+            "Each position is a rotation by a radian, not by a degree.": (
+                math.cos(math.radians(p - s))
             ),
-            "This is the sine; a dot product of unit vectors is the cosine of their angle.": math.sin(
-                p - s
+            "This is the sine; a dot product of unit vectors is the cosine of their angle.": (
+                math.sin(p - s)
             ),
-            "Both vectors are rotated, and only the difference of their angles is left.": math.cos(
-                p
-            )
-            * math.cos(s),
+            "Both vectors are rotated, and only the difference of their angles is left.": (
+                math.cos(p) * math.cos(s)
+            ),
         },
     }
-    return gives(wanted, wrong, "modern.html#heads-that-share-their-keys", tolerance=0.002)
+    return by_hand("on_paper", "modern.html#heads-that-share-their-keys", parts, tolerance=0.002)
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
     length, order = numbers["length_bytes"], numbers["order"]
-    return [
-        read_a_tensor(length, order),
-        Exercise("on_paper", "def on_paper(): ...", on_paper(numbers)),
-    ]
+    return [read_a_tensor(length, order), on_paper(numbers)]

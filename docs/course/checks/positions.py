@@ -6,17 +6,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
-from selfattn_book.exercises.checking.results import Program
+from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.numbers import normal
+from selfattn_book.exercises.checking.results import Case, Program
 
 FORMULA, AFTER = "positions.html#the-formula", "positions.html#what-came-after"
 
 
-def case(seed: int, start: int, *shape: int) -> tuple[Tensor, int]:
+def case(seed: int, start: int, *shape: int) -> Case:
     """Return vectors, and the position of the first one."""
-    chance = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=chance, dtype=torch.float64), start
+    return *normal(seed, shape), start
 
 
 def take(x: Tensor, pairs: str) -> tuple[Tensor, Tensor]:
@@ -150,46 +150,43 @@ def width_for(places: int, turn: float = 2 * math.pi, last: int = 2) -> int:
     return width
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Question]:
-    """Return the questions about two clocks."""
+def on_paper(numbers: dict[str, Any]) -> Exercise:
+    """Return the exercise on two clocks."""
     k, places = numbers["steps"], numbers["places"]
     degree, slower = math.radians(k), math.cos(k) + math.cos(k / 100)
     product = math.cos(k) + math.cos(k / 10)
-    wanted = {
-        "product": product,
-        "distance": math.sqrt(4 - 2 * product),
-        "turn": 20 * math.pi,
-        "slowest": 2000 * math.pi,
-        "width": width_for(places),
-    }
-    wrong: dict[str, dict[str, Any]] = {
+    parts: dict[str, dict[str, Any]] = {
         "product": {
+            RIGHT: product,
             "These are degrees; angles are in radians.": math.cos(degree) + math.cos(degree / 10),
             "The base is 100, so the slow clock has the speed 1/10.": slower,
             "These are sines; the product leaves cosines.": math.sin(k) + math.sin(k / 10),
         },
         "distance": {
+            RIGHT: math.sqrt(4 - 2 * product),
             "The root is missing.": 4 - 2 * product,
             "Each row has the squared length 2, one for each clock.": abs(2 - 2 * product) ** 0.5,
             "The product is subtracted twice.": math.sqrt(4 - product),
         },
         "turn": {
+            RIGHT: 20 * math.pi,
             "A turn is 2π, not 1.": 10,
             "This is half a turn.": 10 * math.pi,
             "This is the fast clock.": 2 * math.pi,
         },
         "slowest": {
+            RIGHT: 2000 * math.pi,
             "The last of the D/2 clocks has the number D/2 − 1.": 20000 * math.pi,
             "A turn is 2π, not 1.": 1000,
         },
-        "width": {"A clock takes two columns; an even width is asked for.": width_for(places) - 1},
+        "width": {
+            RIGHT: width_for(places),
+            "A clock takes two columns; the width must be even.": width_for(places) - 1,
+        },
     }
-    return gives(wanted, wrong, FORMULA, points={"width": 2})
+    return by_hand("two_clocks", FORMULA, parts, points={"width": 2})
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [
-        rotate(numbers["base"], numbers["pairs"]),
-        Exercise("two_clocks", "def two_clocks(): ...", on_paper(numbers)),
-    ]
+    return [rotate(numbers["base"], numbers["pairs"]), on_paper(numbers)]

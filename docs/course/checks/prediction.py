@@ -1,197 +1,233 @@
-"""Predicting one step at a time: a cache that forgets."""
+"""Autoregressive decoding: a cache that forgets."""
 
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import Function, agrees, as_numbers
-from selfattn_book.exercises.checking.exercise import Asked, Exercise
-from selfattn_book.properties.answer import YES, Answer, RefusedError
-from selfattn_book.properties.calls import call
+from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.numbers import normal, tensor_of
+from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.properties.answer import RefusedError, wrong_shape
 
-Step = tuple[Tensor, Tensor, Tensor]
-Conversation = tuple[Tensor, Tensor, Tensor]
-
-
-def conversation(seed: int, length: int) -> Conversation:
-    """Return queries, keys and values of all places."""
-    chance = torch.Generator().manual_seed(seed)
-    shapes = (2, length, 3), (2, length, 3), (2, length, 5)
-    query, key, value = (2 * torch.randn(*s, generator=chance, dtype=torch.float64) for s in shapes)
-    return query, key, value
+Keep = Callable[[list[Any]], list[Any]]
+CACHE, WRONG_CACHE = "prediction.html#the-cache", "prediction.html#when-is-a-cache-wrong"
 
 
-def steps(talk: Conversation) -> list[Step]:
-    """Return what each step is given."""
-    return [(q, k, v) for q, k, v in zip(*(x.split(1, 1) for x in talk), strict=True)]
+def sequence(seed: int, length: int) -> tuple[Tensor, ...]:
+    """Return queries, keys and values of all positions."""
+    return tuple(2 * x for x in normal(seed, (2, length, 3), (2, length, 3), (2, length, 5)))
 
 
-def rolled(roll: Function) -> Function:
-    """Return what an answer says step by step, as one tensor."""
-
-    def contexts(*talk: Tensor) -> Tensor:
-        cache: list[Any] = []
-        said = [context_of(roll, step, cache) for step in steps(talk)]  # type: ignore[arg-type]
-        return torch.cat(said, 1)
-
-    return contexts
-
-
-def context_of(roll: Function, step: Step, cache: list[Any]) -> Tensor:
-    """Return the context of a step, or refuse what is none."""
-    context = as_numbers(call(roll, *(x.clone() for x in step), cache))
-    if tuple(context.shape) != (2, 1, 5):
-        message = f"a context must have shape (2, 1, 5); got {tuple(context.shape)}."
-        raise RefusedError(Answer("shape", message))
+def step_of(roll: Program, step: Case, cache: list[Any]) -> Tensor:
+    """Return the context of one step, or refuse another shape."""
+    context = tensor_of(roll(*(x.clone() for x in step), cache), "the context")
+    if context.shape != (2, 1, 5):
+        raise RefusedError(wrong_shape("a context", (2, 1, 5), context))
     return context
 
 
-def at_once(
-    window: int,
-    first: int,
-    *,
-    past: int = 0,
-    twice: bool = False,
-    scaled: bool = True,
-) -> Function:
-    """Return attention of all places at once, with a mask of what each may see."""
+def steps(case: Case) -> list[Case]:
+    """Return the arguments of each step."""
+    return list(zip(*(x.split(1, 1) for x in case), strict=True))
 
-    def contexts(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        place = torch.arange(query.size(1))
-        back = place[:, None] - place
-        near, begin = (back >= past) & (back < window + past), place < first
-        mask = (near | begin) & (back >= past)
-        mask = mask | (~mask.any(1, keepdim=True) & (back == 0))
-        scores = query @ key.mT / (3**0.5 if scaled else 1.0)
-        if twice:
-            scores = scores + (near & begin) * torch.log(torch.tensor(2.0))
-        return scores.masked_fill(~mask, -torch.inf).softmax(-1) @ value
+
+def in_steps(roll: Program) -> Program:
+    """Return the program for the contexts of all steps."""
+
+    def contexts(*case: Tensor) -> Tensor:
+        cache: list[Any] = []
+        return torch.cat([step_of(roll, step, cache) for step in steps(case)], 1)
 
     return contexts
 
 
-def mistakes(window: int, first: int) -> list[tuple[str, Function]]:
-    """Return misconceptions, each with what follows from it."""
-    return [
-        ("Nothing is ever forgotten.", at_once(10**6, 0)),
-        (
-            "The window is one too wide: it counts the newest place.",
-            at_once(window + 1, first),
-        ),
-        (
-            "The window is one too narrow: it counts the newest place.",
-            at_once(window - 1, first),
-        ),
-        ("The first places are forgotten.", at_once(window, 0)),
-        ("One of the first places is forgotten.", at_once(window, first - 1)),
-        ("One more of the first places is kept.", at_once(window, first + 1)),
-        (
-            "The first places are part of the window.",
-            at_once(max(1, window - first), first),
-        ),
-        (
-            "A place that is among the first and in the window counts twice.",
-            at_once(window, first, twice=True),
-        ),
-        ("The newest place does not see itself.", at_once(window, first, past=1)),
-        ("The divisor is missing.", at_once(window, first, scaled=False)),
-        ("Only the newest place is seen: the cache stays empty.", at_once(1, 0)),
-    ]
+def in_turn(roll: Program) -> Program:
+    """Return the program for the contexts of a sequence, in turn with a second one."""
+
+    def contexts(*case: Tensor) -> Tensor:
+        caches: tuple[list[Any], list[Any]] = ([], [])
+        pairs = zip(steps(case), steps(tuple(-x for x in case)), strict=True)
+        found = [[step_of(roll, *x) for x in zip(pair, caches, strict=True)] for pair in pairs]
+        return torch.cat([torch.cat(pair, -1) for pair in found], 1)
+
+    return contexts
 
 
-def is_small(window: int, first: int) -> Function:
-    """Ask that a cache stays small, and that the contexts of short sentences are right."""
+def sizes(most: int) -> Callable[[Program], Program]:
+    """Return what makes the program that tells after which steps a cache is small enough."""
 
-    def ask(roll: Function) -> Answer:
-        talk, cache = conversation(5, 12), []  # type: ignore[var-annotated]
-        most = 2 * (3 + 5) * (window + first)
-        wanted = at_once(window, first)(*talk)
-        for number, step in enumerate(steps(talk)):
-            said = context_of(roll, step, cache)
-            held = sum(x.numel() for x in flat(cache))
-            if held > most:
-                message = (
-                    f"after {number + 1} steps the cache holds {held} numbers; {most} are enough."
-                )
-                return Answer("mathematics", message)
-            if not torch.allclose(said[:, 0], wanted[:, number], atol=1e-4):
-                return Answer("mathematics", f"the context of step {number + 1} is not right.")
-        return YES
+    def via(roll: Program) -> Program:
+        def small(*case: Tensor) -> Tensor:
+            cache: list[Any] = []
+            held = []
+            for step in steps(case):
+                step_of(roll, step, cache)
+                held.append(sum(x.numel() for x in tensors(cache)) <= most)
+            return torch.tensor(held)
 
-    return ask
+        return small
+
+    return via
 
 
-def flat(held: Any) -> list[Tensor]:
+def tensors(held: Any) -> list[Tensor]:
     """Return all tensors that a cache holds."""
     if isinstance(held, dict):
         held = list(held.values())
-    if isinstance(held, list | tuple) or hasattr(held, "popleft"):
-        return [x for one in held for x in flat(one)]
+    if isinstance(held, list | tuple | deque):
+        return [x for one in held for x in tensors(one)]
     return [torch.as_tensor(held)] if hasattr(held, "shape") else []
 
 
-def are_apart(window: int, first: int) -> Function:
-    """Ask for two conversations in turn."""
-
-    def right(roll: Function, talk: Conversation) -> bool:
-        return torch.allclose(rolled(roll)(*talk), at_once(window, first)(*talk), atol=1e-4)
-
-    def ask(roll: Function) -> Answer:
-        talks = [conversation(6, 7), conversation(7, 7)]
-        caches: list[list[Any]] = [[], []]
-        said = [
-            context_of(roll, step, cache)
-            for pair in zip(*map(steps, talks), strict=True)
-            for step, cache in zip(pair, caches, strict=True)
-        ]
-        each = [torch.cat(said[number::2], 1) for number in (0, 1)]
-        wanted = [at_once(window, first)(*talk) for talk in talks]
-        if all(torch.allclose(*pair, atol=1e-4) for pair in zip(each, wanted, strict=True)):
-            return YES
-        no = Answer("mathematics", "two conversations in turn are not as each alone.")
-        return no.because(
-            (
-                "Something is kept outside of the cache.",
-                lambda: right(roll, talks[0]),
-            )
-        )
-
-    return ask
+def attend(query: Tensor, pairs: list[Any], divisor: float = 3**0.5) -> Tensor:
+    """Attend to pairs of a key and a value."""
+    key, value = (torch.cat(x, 1) for x in zip(*pairs, strict=True))
+    return (query @ key.mT / divisor).softmax(-1) @ value
 
 
-def asks(window: int, first: int) -> list[Asked]:
-    """Return what is asked of a step."""
-    right, wrong = at_once(window, first), mistakes(window, first)
+def kept(window: int, first: int) -> Keep:
+    """Return what leaves the first pairs, and the newest of a window."""
+    return lambda pairs: pairs[:first] + pairs[first:][-window:]
 
-    def agree(*talks: Conversation) -> Function:
-        asked = agrees(right, list(talks), *wrong)
-        return lambda roll: asked(rolled(roll))
 
-    cache, wrong_cache = (
-        "prediction.html#the-cache",
-        "prediction.html#when-is-a-cache-wrong",
-    )
-    short = conversation(1, window)
-    return [
-        Asked("while all is in the window, nothing is lost", agree(short), cache, 2),
-        Asked(
-            "then the oldest are forgotten, and the first are not",
-            agree(short, conversation(2, 11)),
-            cache,
-            4,
-        ),
-        Asked("the cache stays small", is_small(window, first), wrong_cache, 2),
-        Asked(
-            "two conversations are kept apart",
-            are_apart(window, first),
-            wrong_cache,
-            1,
-        ),
-    ]
+def rolled(keep: Keep, **options: Any) -> Program:
+    """Return the program that leaves these pairs in the cache."""
+
+    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
+        cache[:] = keep([*cache, (key, value)])
+        return attend(query, cache, **options)
+
+    return roll
+
+
+def seen(see: Keep) -> Program:
+    """Return the program that keeps all pairs, and attends to some."""
+
+    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
+        cache.append((key, value))
+        return attend(query, see(cache))
+
+    return roll
+
+
+def outside(window: int, first: int) -> Program:
+    """Return the program that keeps pairs outside of the cache, until one is empty."""
+    pairs: list[Any] = []
+
+    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
+        pairs[:] = pairs if cache else []
+        cache[:] = [key]
+        return rolled(kept(window, first))(query, key, value, pairs)
+
+    return roll
+
+
+def with_deque(window: int, first: int) -> Program:
+    """Return the right program, with a deque."""
+
+    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
+        begin, recent = cache or ([], deque(maxlen=window))
+        if len(recent) == window and len(begin) < first:
+            begin.append(recent[0])
+        recent.append((key, value))
+        cache[:] = begin, recent
+        return attend(query, [*begin, *recent])
+
+    return roll
+
+
+def in_a_ring(window: int, first: int) -> Program:
+    """Return the right program, which overwrites the oldest pair."""
+
+    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
+        pairs, step = cache or ([], 0)
+        if len(pairs) < first + window:
+            pairs.append((key, value))
+        else:
+            pairs[first + (step - first) % window] = key, value
+        cache[:] = pairs, step + 1
+        return attend(query, pairs)
+
+    return roll
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    asked = asks(numbers["window"], numbers["first"])
-    return [Exercise("roll", "def roll(query, key, value, cache): ...", asked)]
+    window, first = numbers["window"], numbers["first"]
+    recent, right = kept(window, first), rolled(kept(window, first))
+    short, longer = sequence(1, window), sequence(2, 11)
+
+    # Where there is one first position, or a window of two, these are other misconceptions.
+    several = {
+        "One of the first positions is forgotten.": (window, first - 1),
+        "The first positions are part of the window.": (window - first or 1, first),
+    }
+    others = (window, 0), (window - 1, first)
+
+    def twice(pairs: list[Any]) -> list[Any]:
+        return pairs[:first] + pairs[-window:]
+
+    return [
+        Exercise(
+            "roll",
+            "def roll(query, key, value, cache): ...",
+            [
+                Question(
+                    "while all is in the window, nothing is lost", CACHE, 2, cases=lambda: [short]
+                ),
+                Question(
+                    "then the oldest are forgotten, and the first are not",
+                    CACHE,
+                    4,
+                    cases=lambda: [short, longer],
+                ),
+                Question(
+                    "the cache stays small",
+                    WRONG_CACHE,
+                    2,
+                    via=sizes(2 * (3 + 5) * (window + first)),
+                    cases=lambda: [sequence(5, 12)],
+                ),
+                Question(
+                    "two sequences are independent",
+                    WRONG_CACHE,
+                    via=in_turn,
+                    cases=lambda: [sequence(6, 7)],
+                ),
+            ],
+            right=right,
+            wrong={
+                "Nothing is ever forgotten.": rolled(lambda pairs: pairs),
+                "The window is one too wide: it counts the newest position.": (
+                    rolled(kept(window + 1, first))
+                ),
+                "The window is one too narrow: it counts the newest position.": (
+                    rolled(kept(window - 1, first))
+                ),
+                "The first positions are forgotten.": rolled(kept(window, 0)),
+                "One more of the first positions is kept.": rolled(kept(window, first + 1)),
+                "A position that is among the first and in the window counts twice.": seen(twice),
+                "The newest position does not attend to itself.": (
+                    seen(lambda pairs: recent(pairs[:-1]) or pairs)
+                ),
+                **{
+                    sentence: rolled(kept(*sizes))
+                    for sentence, sizes in several.items()
+                    if sizes not in others
+                },
+                "The divisor is missing.": rolled(recent, divisor=1.0),
+                "Only the newest position is attended to: the cache stays empty.": (
+                    lambda q, k, v, cache: attend(q, [(k, v)])
+                ),
+                "The cache keeps pairs that no later query attends to.": seen(recent),
+                "Something is kept outside of the cache.": outside(window, first),
+            },
+            unusual={"a deque": with_deque(window, first), "a ring": in_a_ring(window, first)},
+            returns="the contexts",
+            tolerance=1e-5,
+            via=in_steps,
+        )
+    ]

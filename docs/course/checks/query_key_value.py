@@ -6,19 +6,15 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, questions_of
-from selfattn_book.exercises.checking.results import Program
-
-Case = tuple[Tensor, Tensor, Tensor]
+from selfattn_book.exercises.checking.numbers import normal
+from selfattn_book.exercises.checking.results import Case, Program
 
 
 def case(seed: int, *sizes: int, lead: tuple[int, ...] = (), size: float = 1.0) -> Case:
     """Return queries, keys and values of T, S, D and E."""
-    chance = torch.Generator().manual_seed(seed)
     queries, keys, width, out = sizes
-    shapes = ((queries, width), (keys, width), (keys, out))
-    query, key, value = (
-        torch.randn(*lead, *shape, generator=chance, dtype=torch.float64) for shape in shapes
-    )
+    shapes = (queries, width), (keys, width), (keys, out)
+    query, key, value = normal(seed, *((*lead, *shape) for shape in shapes))
     return size * query, key, value
 
 
@@ -102,7 +98,7 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     equation = "query-key-value.html#the-equation"
     search = "query-key-value.html#like-a-search-but-never-empty"
     cases = {
-        "the silent key takes its weight": (search, 2, [case(1, 2, 3, 4, 2)]),
+        "the silent key has its weight": (search, 2, [case(1, 2, 3, 4, 2)]),
         "also for other sizes": (equation, 2, [case(2, 5, 2, 7, 3), case(3, 1, 1, 3, 3)]),
         "and for batches": (equation, 1, [case(4, 4, 3, 5, 2, lead=(2, 3))]),
         "large scores leave no weight for the silent key": (search, 2, [same_sign(1.0)]),

@@ -1,4 +1,4 @@
-"""Reading attention maps with care: cells taken out of a map, and what a cell brings."""
+"""Reading attention maps with care: attention knockout, and the contribution of a cell."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,21 +6,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.results import Program, input_after
+from selfattn_book.exercises.reading_maps import case
 
 Case = tuple[Tensor, Tensor]
 Cells = Callable[[Tensor], Tensor]
-
-
-def case(texts: int, heads: int, length: int, vocabulary: int) -> Case:
-    """Return random causal maps, and tokens of which some are repeated."""
-    chance = torch.Generator().manual_seed(length)
-    scores = 2 * torch.randn(texts, heads, length, length, generator=chance).double()
-    later = torch.ones(length, length, dtype=torch.bool).triu(1)
-    weights = scores.masked_fill(later, -torch.inf).softmax(-1)
-    return weights, torch.randint(vocabulary, (texts, length), generator=chance)
 
 
 def drawn() -> list[Case]:
@@ -92,7 +84,7 @@ def wrong(steps: int) -> dict[str, Program]:
         "The rows were not normalized again.": without(cells, normalize=False),
         "The copies themselves were taken out.": without(lambda x: behind(0)(x).tril(-1)),
         "The last tokens were rolled to the first keys.": without(behind(steps, rolled=True)),
-        "Only the latest copy was looked at.": without(latest(cells)),
+        "Only the latest copy was used.": without(latest(cells)),
         "Rows and columns are exchanged: a row belongs to a query.": (
             without(lambda tokens: cells(tokens).mT)
         ),
@@ -101,7 +93,7 @@ def wrong(steps: int) -> dict[str, Program]:
         ),
         "Nothing was taken out.": lambda weights, tokens: weights,
         **{
-            f"The cells are {other} steps behind the copy, not {steps}.": without(behind(other))
+            f"The cells are {other} steps after the copy, not {steps}.": without(behind(other))
             for other in {1, 2, 3, 4} - {steps}
         },
         "A row that loses all of its weight was divided by 0.": without(cells, guard=False),
@@ -109,53 +101,45 @@ def wrong(steps: int) -> dict[str, Program]:
     }
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Question]:
-    """Return the questions about a row on paper."""
-    parts, values = numbers["parts"], numbers["values"]
+def on_paper(numbers: dict[str, Any]) -> Exercise:
+    """Return the exercise on a row on paper."""
+    shown, values = numbers["parts"], numbers["values"]
     keys, width = numbers["keys"], numbers["width"]
-    total, bright = sum(parts), parts.index(max(parts))
-    products = [p * v for p, v in zip(parts, values, strict=True)]
+    total, bright = sum(shown), shown.index(max(shown))
+    products = [p * v for p, v in zip(shown, values, strict=True)]
     adds = [product / total for product in products]
     rest = sum(products) - products[bright]
-    wanted = {
-        "contributions": adds,
-        "bright": bright,
-        "most": adds.index(max(adds)),
-        "hidden": rest / (total - parts[bright]),
-        "directions": keys - width - 1,
-    }
-    wrong = {
+    parts: dict[str, dict[str, Any]] = {
         "contributions": {
+            RIGHT: adds,
             "These are the weights; a key adds its value times its weight.": [
-                part / total for part in parts
+                part / total for part in shown
             ],
             "The parts have not been divided by their sum.": products,
         },
         "bright": {
+            RIGHT: bright,
             "Places are counted from 0.": bright + 1,
             "This is the largest value, not the brightest cell.": values.index(max(values)),
         },
         "most": {
+            RIGHT: adds.index(max(adds)),
             "The brightest cell need not contribute most.": bright,
             "Places are counted from 0.": adds.index(max(adds)) + 1,
         },
         "hidden": {
+            RIGHT: rest / (total - shown[bright]),
             "The masked key is still in the denominator.": rest / total,
             "This is the context with nothing masked.": sum(products) / total,
         },
         "directions": {
+            RIGHT: keys - width - 1,
             "The sum of the row is an equation, too.": keys - width,
             "Each equation takes one away; this adds.": keys + width + 1,
             "These are the equations.": width + 1,
         },
     }
-    # What a number happens to share with a misconception is no misconception.
-    named = {
-        key: {message: value for message, value in table.items() if value != wanted[key]}
-        for key, table in wrong.items()
-    }
-    section = "reading-maps.html#exercises"
-    return gives(wanted, named, section, points={"contributions": 2})
+    return by_hand("read_a_row", "reading-maps.html#exercises", parts, points={"contributions": 2})
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
@@ -165,18 +149,18 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     questions = [
         Question("they are maps, as many as before", bright, view=form, cases=drawn),
         Question(
-            "the cells are gone, and the rest has their share",
+            "the cells are 0, and the rest of each row is normalized",
             "reading-maps.html#letters-that-come-again",
             4,
             cases=drawn,
         ),
         Question(
-            "a row that would lose all stays",
+            "a row that would lose all its weight is unchanged",
             bright,
             view=lambda maps, *case: maps[0, 1, -1],
             cases=lambda: [all_on_one(steps)],
         ),
-        Question("what was given is not changed", bright, via=input_after, cases=drawn),
+        Question("the input is not changed", bright, via=input_after, cases=drawn),
     ]
     return [
         Exercise(
@@ -189,5 +173,5 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
             returns="the maps",
             tolerance=1e-5,
         ),
-        Exercise("read_a_row", "def read_a_row(): ...", on_paper(numbers)),
+        on_paper(numbers),
     ]

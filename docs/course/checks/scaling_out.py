@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question
 
 Sampler = Callable[[int, int, int, int], list[int]]
@@ -99,46 +99,44 @@ def asked(message: str, sizes: list[tuple[int, int]], epochs: range, points: int
     return Question(message, section, points, cases=lambda: cases)
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Question]:
-    """Return the questions about gradients, time and memory."""
+def on_paper(numbers: dict[str, Any]) -> Exercise:
+    """Return the exercise on gradients, time and memory."""
     counts, means, ranks = (numbers[name] for name in ("counts", "means", "ranks"))
     billions, idle = numbers["billions"], numbers["idle"]
     total = sum(n * g for n, g in zip(counts, means, strict=True))
     whole, mean = total / sum(counts), sum(means) / 3
-    wanted = {
-        "over_ranks": mean,
-        "whole": whole,
-        "waiting": (ranks - 1) / (ranks + 11),
-        "batches": (ranks - 1) * (idle - 1),
-        "gigabytes": 16 * billions / ranks,
-    }
-    wrong = {
+    parts: dict[str, dict[str, Any]] = {
         "over_ranks": {
-            "The mean over the ranks does not look at the counts.": whole,
+            RIGHT: mean,
+            "The mean over the ranks does not depend on the counts.": whole,
             "This is the sum over the ranks.": sum(means),
         },
         "whole": {
+            RIGHT: whole,
             "This is the mean of the means.": mean,
             "The sum over the examples is divided by the number of ranks.": total / 3,
             "This is the sum over the examples.": total,
         },
         "waiting": {
+            RIGHT: (ranks - 1) / (ranks + 11),
             "The first batch is in the last stage after one tick less.": ranks / (ranks + 12),
-            "This is the share in which they work.": 12 / (ranks + 11),
+            "This is the fraction of time in which they work.": 12 / (ranks + 11),
             "The time is longer than 12 ticks.": (ranks - 1) / 12,
         },
         "batches": {
+            RIGHT: (ranks - 1) * (idle - 1),
             "The ticks of waiting belong to the whole time.": (ranks - 1) * idle,
             "A pipeline waits for one tick less than it has stages.": ranks * (idle - 1),
         },
         "gigabytes": {
+            RIGHT: 16 * billions / ranks,
             "Adam holds two numbers for each parameter.": 12 * billions / ranks,
             "The gradients were forgotten.": 8 * billions / ranks,
             "These are the parameters alone.": 4 * billions / ranks,
             "This is what all ranks hold together.": 16 * billions,
         },
     }
-    return gives(wanted, wrong, "scaling-out.html#who-waits-in-a-pipeline")
+    return by_hand("on_paper", "scaling-out.html#who-waits-in-a-pipeline", parts)
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
@@ -151,18 +149,15 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
             "own_share",
             "def own_share(count, ranks, rank, epoch): ...",
             [
-                asked("what divides evenly is dealt out", even, range(1), 1),
-                asked("what does not is left out", uneven, range(1), 1),
+                asked("examples that divide evenly are dealt out", even, range(1), 1),
+                asked("the remainder is left out", uneven, range(1), 1),
                 asked("each epoch has its order", even, range(1, 4), 2),
                 asked("each epoch leaves out others", uneven, range(1, 4), 2),
             ],
             right=sampler(lambda epoch: shift * epoch, deal),
             wrong=wrong(shift, deal, other),
-            unusual={
-                "a tensor": rolled(shift, deal),
-                "one by one": one_by_one(shift, deal),
-            },
+            unusual={"a tensor": rolled(shift, deal), "one by one": one_by_one(shift, deal)},
             returns="the list of examples",
         ),
-        Exercise("on_paper", "def on_paper(): ...", on_paper(numbers)),
+        on_paper(numbers),
     ]

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Program
 
 LEFT, RIGHT = 1j, -1j
@@ -14,12 +15,11 @@ LEFT, RIGHT = 1j, -1j
 
 def case(missing: int, seed: int, turns: tuple[complex, ...], noise: float = 0.0) -> tuple[Tensor]:
     """Return walks in these directions without one corner, (N, 3, 2)."""
-    chance = torch.Generator().manual_seed(seed)
-    draw = torch.randn(2, len(turns), 2, generator=chance, dtype=torch.float64)
+    draw, error = normal(seed, (2, len(turns), 2), (len(turns), 4, 2))
     center, side = torch.view_as_complex(draw)
     steps = torch.tensor([[turn**k for k in range(4)] for turn in turns], dtype=torch.complex128)
     exact = torch.view_as_real(center[:, None] + steps * side[:, None])
-    corners = exact + noise * torch.randn(exact.shape, generator=chance, dtype=torch.float64)
+    corners = exact + noise * error
     return (corners[:, [k for k in range(4) if k != missing]],)
 
 

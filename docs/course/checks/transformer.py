@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from selfattn_book.exercises.checking.answer_checks import gives
+from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question
 from selfattn_book.exercises.checking.numbers import tensor_of
 from selfattn_book.exercises.checking.results import Program
@@ -88,11 +88,11 @@ def wrong(start: int, end: int) -> dict[str, Program]:
             then(batch(words, first, last), "mask", torch.logical_not)
         ),
         "Start and end are both in it: it is one position too long.": batch(words, both, both),
-        "Nothing is shifted: it is fed what it is asked for.": batch(words, last, last),
-        "Nothing is shifted: it is asked for what it is fed.": batch(words, first, first),
+        "Nothing is shifted: the decoder's input is its target.": batch(words, last, last),
+        "Nothing is shifted: the decoder's target is its input.": batch(words, first, first),
         "The start token is missing.": batch(words, words, last),
         "The end token is missing.": batch(words, first, words),
-        "The end is behind the padding; it must be behind the last word.": then(
+        "The end token is after the padding; it must be after the last word.": then(
             batch(words, first, words),
             "asked",
             lambda x: torch.cat([x, torch.full_like(x[:, :1], end)], dim=1),
@@ -118,52 +118,50 @@ def part_of(program: Program) -> Program:
     return made
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Question]:
-    """Return the questions about a Transformer on paper."""
+def on_paper(numbers: dict[str, Any]) -> Exercise:
+    """Return the exercise on a Transformer on paper."""
     d, n = numbers["width"], numbers["blocks"]
     source, target = numbers["source_tokens"], numbers["target_tokens"]
     ways, share = numbers["ways"], numbers["share"] / 100
     layer, network = 4 * (d * d + d), 8 * d * d + 5 * d
-    wanted = {
-        "tables": d * (source + 2 * target),
-        "attention": 3 * n * layer,
-        "networks": 2 * n * network,
-        "fewer": d * target,
-        "logit": math.sqrt(d),
-        "floor": share * math.log(ways),
-    }
-    wrong: dict[str, dict[str, Any]] = {
+    parts: dict[str, dict[str, Any]] = {
         "tables": {
+            RIGHT: d * (source + 2 * target),
             "The unembedding is a table, too.": d * (source + target),
             "The sources have no unembedding.": 2 * d * (source + target),
         },
         "attention": {
+            RIGHT: 3 * n * layer,
             "The cross-attention was forgotten.": 2 * n * layer,
             "These are those of one pair of blocks.": 3 * layer,
             "The output layer was forgotten.": 3 * n * 3 * (d * d + d),
         },
         "networks": {
+            RIGHT: 2 * n * network,
             "The decoder has feed-forward networks, too.": n * network,
             "These are those of one pair of blocks.": 2 * network,
         },
         "fewer": {
+            RIGHT: d * target,
             "The table of the sources stays.": d * (source + target),
             "It is the table of the targets that serves twice.": d * source,
         },
         "logit": {
+            RIGHT: math.sqrt(d),
             "Random signs cancel for the most part.": d,
             "This is the size with a table of variance 1/D.": 1,
         },
         "floor": {
+            RIGHT: share * math.log(ways),
             "Only a part of the sources has several answers.": math.log(ways),
-            "No model knows which of the answers comes.": 0,
+            "No model can know which of the answers comes.": 0,
             "The best probability is one of the number of ways; its logarithm is lost.": (
                 share * (1 - 1 / ways)
             ),
             "Nats are logarithms to base e.": share * math.log2(ways),
         },
     }
-    return gives(wanted, wrong, "transformer.html#where-the-parameters-are")
+    return by_hand("on_paper", "transformer.html#where-the-parameters-are", parts)
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
@@ -182,9 +180,9 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
             "def batch(sources, targets): ...",
             [
                 asked("the sources are padded", "source", 1, clock),
-                asked("the mask shows what may be seen", "mask", 2, clock),
-                asked("the decoder is fed the start, then the words", "fed", 2, vectors),
-                asked("it is asked for the words, then the end", "asked", 2, vectors),
+                asked("the mask is True where a position may be attended to", "mask", 2, clock),
+                asked("the decoder input is the start, then the words", "fed", 2, vectors),
+                asked("the target is the words, then the end", "asked", 2, vectors),
             ],
             right=batch(words, first, last),
             wrong=wrong(start, end),
@@ -192,5 +190,5 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
             returns="the tensor",
             via=part_of,
         ),
-        Exercise("on_paper", "def on_paper(): ...", on_paper(numbers)),
+        on_paper(numbers),
     ]

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
+from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, questions_of
 from selfattn_book.exercises.checking.results import Program
 
 Case = tuple[Tensor, Tensor]
@@ -148,44 +148,45 @@ def _counts(place: int) -> list[tuple[list[int], int]]:
     return [(first, 1), (second, 0)]
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Question]:
-    """Return the questions about the copies."""
+def on_paper(numbers: dict[str, Any]) -> Exercise:
+    """Return the exercise on the copies."""
     a, b, c = numbers["ones"], numbers["zeros"], numbers["others"]
     loss, logit = entropy([1] * a + [0] * b), math.log(a / b)
     floor = loss * (a + b) / (a + b + c)
-    wanted = {"logit": logit, "margins": [logit, -logit], "loss": loss, "floor": floor, "errors": b}
-    wrong: dict[str, dict[str, Any]] = {
+    parts: dict[str, dict[str, Any]] = {
         "logit": {
+            RIGHT: logit,
             "This is the probability; the logit is another number.": a / (a + b),
             "The logarithm of the ratio is missing.": a / b,
             "Its sign is that of label 0.": -logit,
-            "At 0 the model says: I do not know.": 0,
+            "A logit of 0 is a probability of one half.": 0,
         },
         "margins": {
+            RIGHT: [logit, -logit],
             "A margin turns its sign where the label is 0.": [logit, logit],
             "These are probabilities.": [a / (a + b), b / (a + b)],
         },
         "loss": {
+            RIGHT: loss,
             "ln 2 is the price of an even contradiction only.": math.log(2),
             "These are bits.": loss / math.log(2),
             "It is the sum, not the mean.": loss * (a + b),
         },
         "floor": {
+            RIGHT: floor,
             "The other sentences cost nothing, but they count.": loss,
             "It is the sum, not the mean.": loss * (a + b),
             "Each copy counts, not the sentence once.": loss / (1 + c),
         },
         "errors": {
+            RIGHT: b,
             "All copies get one answer, and some have the other label.": 0,
             "The other answer makes fewer errors.": a,
         },
     }
-    return gives(wanted, wrong, LOGIT)
+    return by_hand("copies", LOGIT, parts)
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [
-        least_loss(numbers["place"]),
-        Exercise("copies", "def copies(): ...", on_paper(numbers)),
-    ]
+    return [least_loss(numbers["place"]), on_paper(numbers)]

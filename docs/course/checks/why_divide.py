@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from selfattn_book.exercises.checking.answer_checks import gives
-from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
+from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, questions_of
 from selfattn_book.exercises.checking.results import Program
 
 Numbers = list[float]
@@ -99,47 +99,41 @@ def right_divisor(p: float) -> Exercise:
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> list[Question]:
-    """Return the questions about keys that are mostly zero."""
+def on_paper(numbers: dict[str, Any]) -> Exercise:
+    """Return the exercise on keys that are mostly zero."""
     high, width, gap = numbers["high"], numbers["width"], numbers["gap"]
     right = high * width**0.5 / 2
     centred = high * (3 / 16) ** 0.5 * width**0.5
-    wanted = {
-        "mean": 0,
-        "variance": high**2 / 4,
-        "divisor": right,
-        "ratio": math.exp(gap / right),
-        "wider": math.exp(gap / (2 * right)),
-    }
-    wrong: dict[str, dict[str, Any]] = {
-        "mean": {"The mean of a coin is 0, and the two are independent.": high / 4},
+    parts: dict[str, dict[str, Any]] = {
+        "mean": {RIGHT: 0, "The mean of a coin is 0, and the two are independent.": high / 4},
         "variance": {
+            RIGHT: high**2 / 4,
             "The mean that is subtracted is that of the product, which is 0.": 3 * high**2 / 16,
             "This is the standard deviation.": high / 2,
             "Only a quarter of the entries is not zero.": high**2,
         },
         "divisor": {
+            RIGHT: right,
             "This is the variance.": width * high**2 / 4,
             "The root of the dimension is right for variance 1.": width**0.5,
             "The mean that is subtracted is that of the product, which is 0.": centred,
         },
         "ratio": {
+            RIGHT: math.exp(gap / right),
             "The difference was not divided.": math.exp(gap),
             "A softmax takes exponentials.": gap / right,
             "The root of the dimension is right for variance 1.": math.exp(gap / width**0.5),
         },
         "wider": {
+            RIGHT: math.exp(gap / (2 * right)),
             "The divisor grows with the dimension.": math.exp(gap / right),
             "The divisor grows with the root of the dimension.": math.exp(gap / (4 * right)),
             "The exponent is halved, not the ratio.": math.exp(gap / right) / 2,
         },
     }
-    return gives(wanted, wrong, "why-divide.html#the-variance-of-a-score", tolerance=0.005)
+    return by_hand("sparse_keys", "why-divide.html#the-variance-of-a-score", parts, tolerance=0.005)
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [
-        right_divisor(numbers["dropped"]),
-        Exercise("sparse_keys", "def sparse_keys(): ...", on_paper(numbers)),
-    ]
+    return [right_divisor(numbers["dropped"]), on_paper(numbers)]

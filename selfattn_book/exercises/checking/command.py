@@ -1,7 +1,7 @@
 """Check an answer file from the command line: ``python -m selfattn_book check CHAPTER FILE``.
 
 The answer runs in one plain subprocess with a time limit. This protects against endless loops and
-crashes of one's own code; it is not an examination room, and grades belong to otter-grader.
+crashes of one's own code; it is not an examination, and grades belong to otter-grader.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from selfattn_book import __version__
 from selfattn_book.exercises.checking.chapters import chapters, exercises_of
 
 EDITION = re.compile(r"^# edition: *(\S+)", re.MULTILINE)
-NOTE = "(A self-check for learners; it is not an examination room.)"
+NOTE = "(A self-check for learners, not an examination.)"
 
 
 def main(words: list[str]) -> int:
@@ -29,7 +29,7 @@ def main(words: list[str]) -> int:
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    program = f"import sys; from {__name__} import ask; sys.exit(ask(*sys.argv[1:]))"
+    program = f"import sys; from {__name__} import check_file; sys.exit(check_file(*sys.argv[1:]))"
     command = [sys.executable, "-c", program, options.chapter, str(options.file)]
     try:
         code = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=options.seconds).returncode
@@ -42,8 +42,8 @@ def main(words: list[str]) -> int:
     return min(abs(code), 1)
 
 
-def ask(chapter: str, file: str) -> int:
-    """Run an answer file, ask what it defines, and return 0 if all answers are right."""
+def check_file(chapter: str, file: str) -> int:
+    """Run an answer file, check its answers, and return 0 if all are right."""
     names = {"__name__": "answer", "__file__": file}
     sys.path.insert(0, str(Path(file).parent))
     try:
@@ -63,7 +63,7 @@ def ask(chapter: str, file: str) -> int:
 
 
 def _place(error: BaseException, file: str) -> str:
-    """Say where in an answer file an error was raised."""
+    """Return the line of an answer file that raised an error."""
     frames = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     line = error.lineno if isinstance(error, SyntaxError) else next(reversed(frames), None)
     return f"line {line} raised {type(error).__name__}: "

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import starmap
 from textwrap import fill
 from typing import Any
 
 import torch
 
+from selfattn_book.exercises.checking.numbers import COARSE
 from selfattn_book.exercises.checking.results import (
-    COARSE,
     Case,
     Program,
     Results,
@@ -35,7 +36,6 @@ class Question:
         view: the part of a result that is compared, from the result and the case; all by default.
         cases: cases of its own, instead of the exercise's.
         via: makes the program that is compared from the answer, and from the reference program.
-        ask: a check of the answer that replaces the comparison, for modules with their own weights.
     """
 
     message: str
@@ -44,14 +44,6 @@ class Question:
     view: Program | None = None
     cases: Cases | None = None
     via: Callable[[Any], Program] | None = None
-    ask: Callable[[Any], Answer] | None = None
-
-
-class Asked(Question):
-    """A question with a check of its own: the form before there were reference programs."""
-
-    def __init__(self, message: str, ask: Callable[[Any], Answer], section: str, points: int = 1):
-        super().__init__(message, section, points, ask=ask)
 
 
 @dataclass(frozen=True)
@@ -93,7 +85,7 @@ class Exercise:
     name: str
     stub: str
     questions: Sequence[Question]
-    right: Program | None = None
+    right: Program
     wrong: Mapping[str, Program | tuple[Program, ...]] = field(default_factory=dict)
     cases: Cases = tuple
     unusual: Mapping[str, Program] = field(default_factory=dict)
@@ -160,11 +152,11 @@ def checker(exercises: Sequence[Exercise]) -> Callable[..., bool]:
     """Return the function with which a page checks answers by name.
 
     Example:
-        >>> always = Question("it can be called", "a.html#b", ask=lambda f: YES)
-        >>> check = checker([Exercise("twice", "def twice(n): ...", [always])])
-        >>> check(twice=lambda n: 2 * n)
+        >>> doubled = Question("it doubles", "a.html#b", cases=lambda: [(3,)])
+        >>> check = checker([Exercise("twice", "def twice(n): ...", [doubled], lambda n: 2 * n)])
+        >>> check(twice=lambda n: n + n)
         twice: 1 of 1 points
-          yes  it can be called
+          yes  it doubles
         True
     """
     by_name = {exercise.name: exercise for exercise in exercises}
@@ -201,26 +193,38 @@ class _Check:
         self.cases = list(exercise.cases()) or [case for cases in each for case in cases]
         self.found: dict[tuple[int, int], Results | Answer] = {}
         self.kept: list[Any] = []
-        self.right: Any = exercise.right and exercise.via(exercise.right)
+        self.right = exercise.via(exercise.right)
         self.wrong = {
-            sentence: [exercise.via(program) for program in programs_of(programs)]
+            sentence: [(program, exercise.via(program)) for program in programs_of(programs)]
             for sentence, programs in exercise.wrong.items()
         }
 
     def __call__(self, asked: Question) -> Answer:
-        if asked.ask is not None:
-            return asked.ask(self.answer)
         cases = self.cases if asked.cases is None else list(asked.cases())
+        via = self._kept(asked.via) if asked.via else None
+        answer, right = (
+            (via(self.answer), via(self.exercise.right)) if via else (self.program, self.right)
+        )
         self.kept.append(cases)  # so that nothing else gets the id of one of these
-        programs = self.program, self.right
-        if asked.via:
-            programs = asked.via(self.answer), asked.via(self.exercise.right)
-        self.kept.append(programs)
-        nos = (no for case in cases if not (no := self._compared(asked, *programs, case)))
-        likely = self._likely(self._all_alike)
-        if not asked.via:
-            likely += self._likely(lambda wrong: self._explains(wrong, cases))
+        nos = (no for case in cases if not (no := self._compared(asked, answer, right, case)))
+
+        def all_alike(program: Program, wrong: Program) -> bool:
+            alike = self._all_alike(wrong)
+            return alike and (not via or all(self._alike(answer, via(program), c) for c in cases))
+
+        likely = self._likely(all_alike)
+        if not via:
+            likely += self._likely(lambda program, wrong: self._explains(wrong, cases))
         return next(nos, YES).because(*likely)
+
+    def _kept(self, via: Callable[[Any], Program]) -> Callable[[Any], Program]:
+        """Return the function that keeps each program that it makes, and so its id."""
+
+        def made(answer: Any) -> Program:
+            self.kept.append(via(answer))
+            return self.kept[-1]
+
+        return made
 
     def _compared(self, asked: Question, answer: Program, right: Program, case: Case) -> Answer:
         """Compare the answer with the reference program in one case."""
@@ -240,10 +244,10 @@ class _Check:
         result = results[0] if isinstance(self.exercise.returns, str) else results
         return (torch.as_tensor(view(result, *case)),)
 
-    def _likely(self, explains: Callable[[Program], bool]) -> list[Likely]:
+    def _likely(self, explains: Callable[[Program, Program], bool]) -> list[Likely]:
         """Return each misconception beside the test whether its program explains the results."""
         return [
-            (sentence, lambda programs=programs: any(map(explains, programs)))  # type: ignore[misc]
+            (sentence, lambda programs=programs: any(starmap(explains, programs)))  # type: ignore[misc]
             for sentence, programs in self.wrong.items()
         ]
 
@@ -270,7 +274,7 @@ class _Check:
         return alike(*pair, self.exercise.tolerance)
 
     def _results(self, program: Program, case: Case) -> Results | Answer:
-        """Return the results of a program, or the answer that tells why there are none."""
+        """Return the results of a program, or the answer with the reason why there are none."""
         key = id(program), id(case)
         if key not in self.found:
             try:

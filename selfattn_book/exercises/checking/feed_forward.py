@@ -85,7 +85,7 @@ WRONG: dict[str, type] = {
         FeedForward, __init__=lambda self, d, d_ff: FeedForward.__init__(self, d, 4 * d)
     ),
     "Layers in a plain list are not found by PyTorch: `nn.ModuleList` is.": PlainList,
-    "There is no feed-forward network behind the attention.": nn.Identity,
+    "There is no feed-forward network after the attention.": nn.Identity,
     "The two linear layers share their weight.": variant(
         FeedForward,
         forward=lambda self, x: self.wide(x).relu() @ self.wide.weight + self.back,
@@ -104,7 +104,7 @@ WRONG: dict[str, type] = {
     "A linear layer of the feed-forward network has no bias.": variant(
         FeedForward, extra={"wide": lambda d, d_ff: nn.Linear(d, d_ff, bias=False)}
     ),
-    "Something else is learned, such as a norm, and none is asked for.": with_layer(
+    "There are other parameters, such as those of a norm, that the equation does not have.": with_layer(
         lambda d, d_ff: nn.Parameter(torch.ones(d)), before=lambda self, x: self.more * x
     ),
     "Two linear layers without a ReLU between them are one.": variant(
@@ -123,7 +123,7 @@ WRONG: dict[str, type] = {
     "A norm comes before the feed-forward network: for large inputs, its outputs do not grow.": (
         with_layer(norm, before=lambda self, x: self.more(x))
     ),
-    "A residual connection carries the point past the feed-forward network.": variant(
+    "There is a residual connection around the feed-forward network.": variant(
         FeedForward, forward=lambda self, x: x + FeedForward.forward(self, x)
     ),
     "The unit is never 0: negative numbers are made smaller, as by a leaky ReLU.": variant(
@@ -201,7 +201,7 @@ def networks(walk: Callable[..., Tensor], mixed: Callable[..., Tensor]) -> list[
 
 
 def _often(found: Tensor, share: float = 0.15) -> bool:
-    """Return whether it is so for more than a share, so that it is no accident of some lines."""
+    """Return whether it holds for more than a fraction of the lines."""
     return bool(found.double().mean() > share)
 
 

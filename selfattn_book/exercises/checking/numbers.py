@@ -1,8 +1,7 @@
-"""Numbers that an answer gives back: of any kind that holds them, in any precision."""
+"""Numbers for cases, and numbers in results: of any type that holds them, in any precision."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from decimal import Decimal
-from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -10,21 +9,14 @@ import torch
 from torch import Tensor
 
 from selfattn_book.experiments.seeding import generator
-from selfattn_book.properties.answer import (
-    Answer,
-    Likely,
-    RefusedError,
-    equal,
-    same,
-    wrong_shape,
-)
-from selfattn_book.properties.calls import call, missing
+from selfattn_book.properties.answer import Answer, RefusedError
+from selfattn_book.properties.calls import missing
 
-TOLERANCES = {torch.float16: 1e-2, torch.bfloat16: 5e-2}
+COARSE = {torch.float16: 1e-2, torch.bfloat16: 5e-2}  # tolerances
 
 
 def drawn(*shape: int, seed: int) -> Tensor:
-    """Draw what an answer is asked about, in the default dtype, and alike in each.
+    """Draw normal numbers in the default dtype, the same in each.
 
     Example:
         >>> drawn(2, 3, seed=0).dtype == torch.get_default_dtype()
@@ -34,107 +26,35 @@ def drawn(*shape: int, seed: int) -> Tensor:
     return numbers.to(torch.get_default_dtype())
 
 
-def asked(answer: Callable[..., object], *inputs: object) -> object:
-    """Call an answer on copies, so that it may work in place.
+def normal(seed: int, *shapes: tuple[int, ...]) -> tuple[Tensor, ...]:
+    """Draw tensors of these shapes, one after the other, in 64 bits and for a fixed seed.
 
     Example:
-        >>> x = torch.ones(2)
-        >>> asked(torch.Tensor.zero_, x), x
-        (tensor([0., 0.]), tensor([1., 1.]))
+        >>> [x.shape for x in normal(0, (2, 3), (5,))]
+        [torch.Size([2, 3]), torch.Size([5])]
     """
-    copies = [x.clone() if isinstance(x, Tensor) else x for x in inputs]
-    return call(answer, *copies)
-
-
-def numbers(got: object, what: str, shape: tuple[int, ...]) -> Tensor:
-    """Return the numbers that came, in their own precision, or refuse what holds none.
-
-    Args:
-        got: a tensor, an array, numbers in lists of any depth, or one number.
-        what: came, in words.
-        shape: that it must have.
-
-    Example:
-        >>> numbers([[1, 0.5]], "the weights", (1, 2))
-        tensor([[1.0000, 0.5000]], dtype=torch.float64)
-        >>> numbers(None, "the weights", (1, 2))
-        Traceback (most recent call last):
-        selfattn_book.properties.answer.RefusedError: no: it must return the weights; got None.
-        >>> numbers([[1, 0.5]], "the weights", (2,))
-        Traceback (most recent call last):
-        selfattn_book.properties.answer.RefusedError: no: the weights must have shape (2,); got (1, 2).
-        >>> numbers([True], "the weights", (1,))
-        Traceback (most recent call last):
-        selfattn_book.properties.answer.RefusedError: no: the weights must be floating-point numbers;
-        got bool.
-    """
-    held = tensor_of(got, what)
-    if held.shape != shape:
-        raise RefusedError(wrong_shape(what, shape, held))
-    if not held.is_floating_point():
-        name = str(held.dtype).removeprefix("torch.")
-        message = f"{what} must be floating-point numbers; got {name}."
-        raise RefusedError(Answer("dtype", message))
-    return held
+    random = torch.Generator().manual_seed(seed)
+    return tuple(torch.randn(shape, generator=random, dtype=torch.float64) for shape in shapes)
 
 
 def tolerance(got: Tensor) -> float:
-    """Return how far right numbers may be off: what 32 bits lose, or 16 where 16 came.
+    """Return the tolerance for the precision of a tensor.
 
-    Lists do not tell how they were computed, so 64 bits are not asked for more.
+    Lists do not show how they were computed, so 64 bits are compared as 32 are.
 
     Example:
         >>> tolerance(torch.ones(1)), tolerance(torch.ones(1).half())
         (0.0001, 0.01)
     """
-    return TOLERANCES.get(got.dtype, 1e-4)
-
-
-def near(got: Tensor, wanted: Tensor) -> bool:
-    """Tell whether numbers that came are the wanted ones, in their own precision.
-
-    Example:
-        >>> near(torch.tensor([1.00001]), torch.tensor([1.0])), near(torch.ones(1), torch.zeros(1))
-        (True, False)
-    """
-    return equal(got.double(), wanted.double(), tolerance(got))
-
-
-def compared(
-    got: Tensor,
-    wanted: Tensor,
-    what: str,
-    axes: tuple[str, ...],
-    *,
-    message: str = "is {got}, not {wanted}",
-) -> Answer:
-    """Compare numbers as :func:`selfattn_book.properties.answer.same` does, in their own precision.
-
-    Example:
-        >>> compared(torch.tensor([0.5, 1.0]), torch.ones(2), "the sum", ("row",))
-        no: the sum of row 0 is 0.5, not 1.
-    """
-    slack = tolerance(got)
-    return same(got.double(), wanted.double(), what, axes, message=message, tolerance=slack)
-
-
-def likely(got: Tensor, wrong: Mapping[str, Tensor]) -> list[Likely]:
-    """Return sentences beside the question whether what came are their numbers.
-
-    Example:
-        >>> no = Answer("mathematics", "it is 2, not 1.")
-        >>> no.because(*likely(torch.tensor(2.0), {"It was doubled.": torch.tensor(2.0)}))
-        no: it is 2, not 1. It was doubled.
-    """
-    return [(said, partial(near, got, numbers)) for said, numbers in wrong.items()]
+    return COARSE.get(got.dtype, 1e-4)
 
 
 def tensor_of(got: object, what: str) -> Tensor:
-    """Return what came as a tensor on the CPU, out of the graph, whatever numbers it holds.
+    """Return numbers as a tensor on the CPU, without its graph.
 
     Args:
         got: a tensor, an array, numbers in lists or generators of any depth, or one number.
-        what: came, in words.
+        what: name of the numbers.
 
     Example:
         >>> tensor_of((row for row in [torch.ones(2) > 0, [True, False]]), "a mask")

@@ -1,7 +1,7 @@
-"""Probes of modules: measurements that come out alike for all right modules, whatever their weights.
+"""Probes of modules: measurements that are the same for all right modules, independent of their weights.
 
-An answer builds modules with weights of its own, so its outputs cannot be compared with those of a
-reference module; what depends on what can be, and so can a count of parameters.
+An answer builds modules with its own weights, so its outputs cannot be compared with those of a
+reference module; dependences can be compared, and numbers of parameters.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from selfattn_book.exercises.checking.exercise import Question
-from selfattn_book.exercises.checking.numbers import asked, drawn, numbers, tensor_of, tolerance
+from selfattn_book.exercises.checking.numbers import drawn, tensor_of, tolerance
 from selfattn_book.experiments.seeding import set_seed
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call, missing
@@ -21,11 +21,6 @@ D_MODEL, HEADS, D_FF = 6, 2, 64
 LENGTHS = (5, 2, 3)  # of padded sources
 SHORT = (1, 2)  # the samples with padding
 MANY = 200  # equal points
-RANDOM = (
-    "From one seed they agree, so the difference is random: active dropout (call `.eval()`), "
-    "or a module that is made in every call."
-)
-STATEFUL = "From one seed they differ as well: state is kept from call to call."
 
 
 class Modules:
@@ -41,7 +36,7 @@ class Modules:
         self.built: dict[tuple[int, int], nn.Module] = {}
 
     def __call__(self, probe: "Probe") -> Tensor:
-        """Return what a probe measures."""
+        """Return the measurement of a probe."""
         return torch.as_tensor(probe.measure(self))
 
     def build(self, d_ff: int = D_FF, seed: int = 3) -> nn.Module:
@@ -57,14 +52,18 @@ class Modules:
     def run(self, *inputs: Tensor, free: bool = False, **build: Any) -> Tensor:
         """Return the outputs, which have the shape of the first input unless that is free."""
         module = self.build(**build)
-        returned = asked(module, *(_like(module, x) for x in inputs))
+        returned = call(module, *(_like(module, x).clone() for x in inputs))
         if isinstance(returned, tuple):
             raise RefusedError(missing(f"return {self.what} alone", returned))
-        held = tensor_of(returned, self.what)
-        if not free and held.shape != inputs[0].shape:
+        found = tensor_of(returned, self.what)
+        if not free and found.shape != inputs[0].shape:
             rule = f"{self.what} must have the shape of the first input"
             raise RefusedError(Answer("shape", f"{rule}."))
-        return numbers(held, self.what, tuple(held.shape))
+        if not found.is_floating_point():
+            dtype = str(found.dtype).removeprefix("torch.")
+            rule = f"{self.what} must be floating-point numbers"
+            raise RefusedError(Answer("dtype", f"{rule}; got {dtype}."))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +174,7 @@ def apart(read: Read, source: Callable[[], Tensor], what: str) -> list[Probe]:
 
 
 def padding(read: Read, source: Callable[[], Tensor], what: str, own: bool) -> list[list[Probe]]:
-    """Return probes of what padding holds, and of how much of it there is.
+    """Return probes of the contents and of the length of padding.
 
     Args:
         read: returns the outputs for sources and lengths.
@@ -229,7 +228,7 @@ def padding(read: Read, source: Callable[[], Tensor], what: str, own: bool) -> l
 
 
 def outvoted(read: Read, what: str) -> Probe:
-    """Return the probe whether one point behind many equal ones has little weight, as in a mean."""
+    """Return the probe whether one point after many equal ones has little weight, as in a mean."""
 
     def measure(modules: Modules) -> Tensor:
         one, other = 0.3 * drawn(2, 8, 1, D_MODEL, seed=5)
@@ -239,11 +238,11 @@ def outvoted(read: Read, what: str) -> Probe:
         return (own - theirs).norm() < 0.05 * (alone - theirs).norm().clamp(min=1e-9)
 
     rule = f"an average leaves about 1 in {MANY}"
-    return Probe(measure, f"of one point behind {MANY} equal ones, {what} keeps over 5 %; {rule}")
+    return Probe(measure, f"of one point after {MANY} equal ones, {what} keeps over 5 %; {rule}")
 
 
 def parameters(attentions: int, inputs: Callable[[], Sequence[Tensor]]) -> list[Probe]:
-    """Return probes of all that a module learns.
+    """Return probes of the parameters of a module.
 
     Heads and numbers are counted where the attentions are PyTorch's, whose biases may be left out.
     """

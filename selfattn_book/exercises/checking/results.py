@@ -7,14 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from selfattn_book.exercises.checking.numbers import tensor_of
+from selfattn_book.exercises.checking.numbers import COARSE, tensor_of
 from selfattn_book.properties.answer import YES, Answer, RefusedError, equal, wrong_shape
 from selfattn_book.properties.calls import call, missing
 
 Program = Callable[..., Any]
 Case = tuple[Any, ...]
 Results = tuple[Tensor, ...]
-COARSE = {torch.float16: 1e-2, torch.bfloat16: 5e-2}
 
 
 def results_of(program: Program, case: Case, names: str | tuple[str, ...]) -> Results:
@@ -48,7 +47,7 @@ def copy_of(value: Any) -> Any:
 
 
 def input_after(program: Program) -> Program:
-    """Return the program that returns its first input as it is after a call.
+    """Return the program that returns its first input after a call.
 
     Example:
         >>> input_after(lambda x, n: x.mul_(n))(torch.ones(2), 3)

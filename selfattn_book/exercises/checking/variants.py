@@ -1,6 +1,6 @@
-"""Give each student numbers of their own, the same ones each time.
+"""Draw different numbers for each student, the same ones each time.
 
-What a student gets depends on the week's code, the student's id and the name of what is drawn, and on
+A student's numbers depend on the week's code, the student's id and the name of what is drawn, and on
 nothing else: no generator is seeded, and a number added to an exercise moves none of the others.
 The week's code is made from a key that only the instructor has. It is printed in the notebook of its
 week, so that students can draw their own numbers; those of later weeks cannot be guessed from it.
@@ -64,7 +64,7 @@ def draw(code: str, student: object, choices: Mapping[str, Any]) -> dict[str, An
 
 
 def checked_id(student: object) -> str:
-    r"""Return a student's id as it is drawn for, or raise.
+    r"""Return a student's normalized id, or raise.
 
     Example:
         >>> checked_id("  Zoë Ångström-2 "), checked_id("Zoe\u0308") == checked_id("zoë")
@@ -98,7 +98,7 @@ def _drawn(name: str, given: object, code: str, who: str) -> Any:
 
 
 def _choices(text: str) -> Sequence[Any]:
-    """Return what stands behind ``"1..9"`` or ``"red green"``."""
+    """Return the choices of ``"1..9"`` or ``"red green"``."""
     if ends := RANGE.fullmatch(text):
         return range(int(ends[1]), int(ends[2]) + 1)
     return text.split()

@@ -1,0 +1,133 @@
+"""A reference module with attention and a feed-forward network, and misconceptions about both."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from selfattn_book.exercises.checking import feed_forward
+from selfattn_book.exercises.checking.probes import variant
+
+Hidden = Callable[[Tensor, int], Tensor]
+IGNORE = "For nn.MultiheadAttention `True` means ignore."
+INVERTED = "The mask is inverted: padding is seen, and the rest is hidden."
+CUT_OFF = "The attention is cut off from the gradients, as by `detach`."
+RANDOM = (
+    "From one seed they agree, so the difference is random: active dropout (call `.eval()`), "
+    "or a module that is made in every call."
+)
+STATEFUL = "From one seed they differ as well: state is kept from call to call."
+
+
+class OwnModule(nn.Module):
+    """The reference module, in parts that a misconception replaces."""
+
+    network: type = feed_forward.FeedForward
+    options: dict[str, Any] = {"batch_first": True}  # noqa: RUF012
+    attentions: tuple[str, ...] = ("attention",)
+    attention: Any
+    feed_forward: Any
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int):
+        super().__init__()
+        for name in self.attentions:
+            setattr(self, name, nn.MultiheadAttention(d_model, num_heads, **self.options))
+        self.feed_forward = self.network(d_model, d_ff)
+
+    def hidden(self, lengths: Tensor, size: int) -> Tensor:
+        """Return the mask of padding."""
+        return torch.arange(size) >= lengths[:, None]
+
+    def attend(self, x: Tensor, m: Tensor, hidden: Tensor | None) -> Tensor:
+        """Return the contexts of queries from ``x``, with keys and values from ``m``."""
+        return self.attention(x, m, m, key_padding_mask=hidden)[0]
+
+
+def calling(base: type, change: Callable[..., Any]) -> type:
+    """Return a module whose attention is called with the arguments that a change returns."""
+
+    def attend(self: OwnModule, x: Tensor, m: Tensor, hidden: Tensor) -> Tensor:
+        *inputs, masks = change(x, m, hidden)
+        return self.attention(*inputs, **masks)[0]
+
+    return variant(base, attend=attend)
+
+
+def hiding(base: type, hidden: Hidden) -> type:
+    """Return a module with a different mask of padding."""
+    return variant(base, hidden=lambda self, lengths, size: hidden(lengths, size))
+
+
+def filled(base: type, number: float) -> type:
+    """Return a module with a number in place of padding, and no mask."""
+
+    def change(x: Tensor, m: Tensor, hidden: Tensor) -> Any:
+        m = m.masked_fill(hidden[..., None], number)
+        return x, m, m, {}
+
+    return calling(base, change)
+
+
+def after(base: type, change: Callable[[Tensor, Tensor], Tensor]) -> type:
+    """Return a module with a change of the contexts, from these and the queries' points."""
+    attend = base.attend  # type: ignore[attr-defined]
+    return variant(base, attend=lambda self, x, m, h: change(attend(self, x, m, h), x))
+
+
+def with_positions(x: Tensor, *others: Tensor) -> Tensor:
+    """Add the number of each position."""
+    return x + torch.arange(x.size(1))[:, None].to(x)
+
+
+def wrong(base: type) -> dict[str, type | tuple[type, ...]]:
+    """Return the wrong modules that encoders and decoders have in common, by their sentences."""
+
+    def with_state(self: OwnModule, x: Tensor, m: Tensor, hidden: Tensor) -> Tensor:
+        sign = self.sign = -getattr(self, "sign", 1)  # type: ignore[assignment]
+        return sign * OwnModule.attend(self, x, m, hidden)
+
+    return {
+        "PyTorch takes the first axis for the length, unless `batch_first=True` is given.": (
+            variant(base, options={})
+        ),
+        RANDOM: calling(base, lambda x, m, hidden: (x, m, m + torch.rand(()), {})),
+        STATEFUL: variant(base, attend=with_state),
+        f"{INVERTED} {IGNORE}": hiding(base, lambda n, size: torch.arange(size) < n[:, None]),
+        "The last position is hidden: the padding mask begins one position too early.": hiding(
+            base, lambda n, size: torch.arange(size) >= n[:, None] - int(size > 1)
+        ),
+        "The lengths have no effect: with full lengths, the outputs are the same.": (
+            calling(base, lambda x, m, hidden: (x, m, m, {}))
+        ),
+        INVERTED: hiding(base, lambda n, size: -1e9 * (torch.arange(size) < n[:, None])),
+        "One padded position is seen: the mask begins one position too late.": (
+            hiding(base, lambda n, size: torch.arange(size) > n[:, None])
+        ),
+        "The mask weakens padding and does not hide it: numbers were added to the scores, "
+        "or something was set to 0 after them.": (
+            hiding(base, lambda n, size: 1.0 * (torch.arange(size) < n[:, None]))
+        ),
+        "Padding is set to 0, and not hidden: it still has attention weights.": filled(base, 0),
+        "The contents of padding have no effect, but it still has attention weights.": (
+            filled(base, 1)
+        ),
+        "There is one head, for every num_heads.": variant(
+            base, __init__=lambda self, d, heads, d_ff: OwnModule.__init__(self, d, 1, d_ff)
+        ),
+        CUT_OFF: after(base, lambda context, x: context.detach()),
+        **{sentence: variant(base, network=net) for sentence, net in feed_forward.WRONG.items()},
+    }
+
+
+def unusual(base: type) -> dict[str, type]:
+    """Return other right modules."""
+
+    def infinite(n: Tensor, size: int) -> Tensor:
+        return torch.zeros(len(n), size).masked_fill(torch.arange(size) >= n[:, None], -torch.inf)
+
+    return {
+        "dropout": variant(base, options={"batch_first": True, "dropout": 0.5}),
+        "no biases": variant(base, options={"batch_first": True, "bias": False}),
+        "a mask of -inf": hiding(base, infinite),
+    }
