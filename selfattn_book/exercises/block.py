@@ -207,7 +207,7 @@ def by_loop(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
     return x
 
 
-PLACE = "block.html#one-size-for-every-row"
+PLACE = "block.html#layer-normalization"
 EXERCISES = [
     Exercise(
         "layer_norm",

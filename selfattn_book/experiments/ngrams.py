@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -55,11 +55,10 @@ class NGrams:
         """
         numbers = _as_list(history)
         probabilities = torch.full((self.vocabulary,), 1 / self.vocabulary)
-        for counts in self._known(numbers, len(numbers), order):
-            k, total = len(counts), counts.total()
-            probabilities *= k / (total + k)
-            followers = torch.tensor(list(counts))
-            probabilities[followers] += torch.tensor([c / (total + k) for c in counts.values()])
+        for level, counts in enumerate(self._known(numbers, len(numbers), order)):
+            probabilities *= self._rest(level, counts)
+            own = [self._own(level, counts, token) for token in counts]
+            probabilities[torch.tensor(list(counts))] += torch.tensor(own)
         return probabilities
 
     def surprisal(self, tokens: Tokens, first: int = 0, *, order: int | None = None) -> Tensor:
@@ -97,10 +96,18 @@ class NGrams:
 
     def _probability(self, numbers: list[int], i: int, order: int | None) -> float:
         probability = 1 / self.vocabulary
-        for counts in self._known(numbers, i, order):
-            k = len(counts)
-            probability = (counts[numbers[i]] + k * probability) / (counts.total() + k)
+        for level, counts in enumerate(self._known(numbers, i, order)):
+            own = self._own(level, counts, numbers[i])
+            probability = own + self._rest(level, counts) * probability
         return probability
+
+    def _own(self, level: int, counts: Counter[int], token: int) -> float:
+        """Return the part of a token's probability that comes from its own count."""
+        return counts[token] / (counts.total() + len(counts))
+
+    def _rest(self, level: int, counts: Counter[int]) -> float:
+        """Return the factor of the probabilities after the shorter history."""
+        return len(counts) / (counts.total() + len(counts))
 
     def _known(self, numbers: list[int], i: int, order: int | None) -> list[Counter[int]]:
         """Return the counts after each known history before token ``i``, the shortest first."""
@@ -111,6 +118,51 @@ class NGrams:
                 break
             found.append(counts)
         return found
+
+
+class KneserNey(NGrams):
+    r"""Predict the next token by interpolated modified Kneser-Ney smoothing.
+
+    .. math:: p_n(v \mid h) = \frac{c(h v) - D_{c(h v)} + \sum_u D_{c(h u)}\, p_{n-1}(v \mid h')}
+       {c(h)}
+
+    where the discount :math:`D` is one number for counts of 1, of 2, and of 3 and more. Below the
+    largest :math:`n`, :math:`c(h v)` is the number of different tokens that have preceded
+    :math:`h v`. The arguments are those of :class:`NGrams`; ``order`` is fixed.
+
+    Source:
+        :cite:t:`chen1999empirical`, section 3.
+
+    Example:
+        >>> counts = KneserNey([0, 1, 0, 1, 0, 2], vocabulary=4, order=2)
+        >>> counts.distribution([2, 0]).sum()
+        tensor(1.)
+    """
+
+    def __init__(self, tokens: Tokens, *, vocabulary: int, order: int) -> None:
+        super().__init__(tokens, vocabulary=vocabulary, order=order)
+        for n in range(order - 1):  # counts of longer histories are not yet replaced
+            preceding: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
+            for history, counts in self.followers[n + 1].items():
+                preceding[history[1:]].update(counts.keys())
+            self.followers[n] = dict(preceding)
+        self.discounts = [_discounts(table.values()) for table in self.followers]
+
+    def _own(self, level: int, counts: Counter[int], token: int) -> float:
+        count = counts[token]
+        return (count - self.discounts[level][min(count, 3)]) / counts.total()
+
+    def _rest(self, level: int, counts: Counter[int]) -> float:
+        discounts = self.discounts[level]
+        return sum(discounts[min(count, 3)] for count in counts.values()) / counts.total()
+
+
+def _discounts(tables: Iterable[Counter[int]]) -> list[float]:
+    """Return the discounts of counts of 0, 1, 2, and 3 and more."""
+    number = Counter(count for counts in tables for count in counts.values())
+    y = number[1] / max(1, number[1] + 2 * number[2])
+    found = [i - (i + 1) * y * number[i + 1] / max(1, number[i]) for i in (1, 2, 3)]
+    return [0.0, *(min(max(discount, 0.0), i) for i, discount in enumerate(found, start=1))]
 
 
 def _as_list(tokens: Tokens) -> list[int]:

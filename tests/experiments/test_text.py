@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from selfattn_book.experiments import text as texts
-from selfattn_book.experiments.ngrams import NGrams
+from selfattn_book.experiments.ngrams import KneserNey, NGrams
 from selfattn_book.experiments.text import (
     DATA,
     DIGESTS,
@@ -134,3 +134,27 @@ def test_n_grams_follow_the_equation(tokens, history, order):
     for v in range(4):
         nats = counts.surprisal([*history, v], len(history), order=order)
         assert math.isclose(nats.item(), -math.log(expected[v]), rel_tol=1e-5)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_kneser_ney_is_a_distribution_and_agrees_with_its_surprisal(order: int) -> None:
+    tokens = torch.randint(5, (200,), generator=torch.Generator().manual_seed(0))
+    counts = KneserNey(tokens, vocabulary=7, order=order)
+    for history in ([], [6], [0, 1], [3, 4, 2]):
+        probabilities = counts.distribution(history)
+        torch.testing.assert_close(probabilities.sum(), torch.tensor(1.0))
+        assert probabilities.min() > 0
+        nats = torch.stack([counts.surprisal([*history, v], len(history))[0] for v in range(7)])
+        torch.testing.assert_close((-nats).exp(), probabilities)
+
+
+def test_kneser_ney_counts_contexts_below_the_largest_order() -> None:
+    """Token 1 is frequent, but only after 0; token 2 is rarer, after four different tokens."""
+    tokens = [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 4, 2, 5, 2, 0]
+    unseen_history = [6]
+    kneser_ney, plain = (
+        kind(tokens, vocabulary=7, order=2).distribution(unseen_history)
+        for kind in (KneserNey, NGrams)
+    )
+    assert kneser_ney[2] > kneser_ney[1]
+    assert plain[2] < plain[1]

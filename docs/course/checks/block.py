@@ -12,9 +12,9 @@ from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Case, Program
 
 ACTIVATIONS: dict[str, Program] = {"relu": F.relu, "silu": F.silu, "gelu": F.gelu}
-NORM = "block.html#one-size-for-every-row"
-NETWORK = "block.html#a-small-network-at-each-position"
-BATCHES = "block.html#before-or-after"
+NORM = "block.html#layer-normalization"
+NETWORK = "block.html#the-feed-forward-network"
+BATCHES = "block.html#pre-norm-and-post-norm"
 
 
 def case(
