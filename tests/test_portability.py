@@ -95,7 +95,7 @@ def test_pages_and_tests_follow_from_the_tree():
     assert "masks" in pages
     assert set(tests) < set(every_test)
     folders = [test.removeprefix("tests/").partition("/")[0] for test in every_test]
-    assert {"measure", "experiments", "course"} <= set(folders)
+    assert {"measure", "experiments", "properties"} <= set(folders)
     assert not {"bookproof", "browser", "editions", "verify"} & set(folders)
     for name in ("masks", "rotary", "blockwise", "pytorch", "attention_by_hypothesis"):
         assert f"tests/test_{name}.py" in tests

@@ -136,7 +136,7 @@ EXERCISES = [
         [
             Question(
                 "it returns contexts and weights, a row for each query",
-                f"{PAGE}#who-asks-and-who-is-asked",
+                f"{PAGE}#self-attention-and-cross-attention",
                 view=form,
             ),
             Question("each row of weights sums to one", f"{PAGE}#the-equation", view=row_sums),

@@ -95,8 +95,8 @@ def wrong(score: float) -> dict[str, Program]:
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
     score = numbers["silence"]
-    equation = "query-key-value.html#the-equation"
-    search = "query-key-value.html#like-a-search-but-never-empty"
+    equation = "query-key-value.html#the-attention-layer-equation-and-code"
+    search = "query-key-value.html#attention-as-a-soft-search"
     cases = {
         "the silent key has its weight": (search, 2, [case(1, 2, 3, 4, 2)]),
         "also for other sizes": (equation, 2, [case(2, 5, 2, 7, 3), case(3, 1, 1, 3, 3)]),
