@@ -139,18 +139,22 @@ EXERCISES = [
                 f"{PAGE}#self-attention-and-cross-attention",
                 view=form,
             ),
-            Question("each row of weights sums to one", f"{PAGE}#the-equation", view=row_sums),
+            Question(
+                "each row of weights sums to one",
+                f"{PAGE}#the-attention-layer-equation-and-code",
+                view=row_sums,
+            ),
             Question(
                 "queries are compared with keys", f"{PAGE}#three-projections-by-hand", view=compared
             ),
             Question(
                 "the weights are the softmax of the divided scores",
-                f"{PAGE}#the-equation",
+                f"{PAGE}#the-attention-layer-equation-and-code",
                 view=weights,
             ),
             Question(
                 "the contexts are averages of the values, with these weights",
-                f"{PAGE}#the-equation",
+                f"{PAGE}#the-attention-layer-equation-and-code",
                 view=off_average,
             ),
         ],

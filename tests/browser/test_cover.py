@@ -84,11 +84,6 @@ def test_pages_work_where_nothing_can_be_kept(origin, open_page):
     assert [what for what in noticed if what.startswith("raised")] == []
 
 
-def test_the_route_leads_from_passage_to_passage(page):
-    stops = page.locator("ol.route a")
-    titles = stops.all_inner_texts()
-    assert len(titles) == 5
-    stops.first.click()
-    for title in titles[1:]:
-        page.locator(".route-stop a", has_text=title).click()
-        assert page.locator(":target > h2").inner_text().startswith(title)
+def test_the_cover_leads_to_attention_in_thirty_minutes(page):
+    page.locator("article a[href*='thirty-minutes']:visible").first.click()
+    assert page.locator("h1").inner_text().startswith("Attention in thirty minutes")

@@ -110,7 +110,7 @@ def test_a_chapter_works_without_scripts(open_page):
 def test_search_finds_a_word(origin, open_page):
     page = open_page(f"{origin}/search.html?q=causal")
     page.wait_for_selector("#search-results ul li a")
-    assert "Masks" in page.locator("#search-results").inner_text()
+    assert "Causal and padding masks" in page.locator("#search-results").inner_text()
 
 
 def test_code_can_be_copied(origin, open_page):
