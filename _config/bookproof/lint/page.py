@@ -159,7 +159,7 @@ class Book:
         [index] = (page for page in self.pages if page.name == "index")
         names = {page.name for page in self.chapters}
         found = {
-            block.options["caption"]: [Path(line).name for line in block.source]
+            block.options.get("caption", ""): [Path(line).name for line in block.source]
             for block in index.blocks
             if block.kind == "toctree"
         }
