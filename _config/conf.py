@@ -62,6 +62,7 @@ bookproof_reference_options = {
     "draw.canvas": ":members:\n   :exclude-members: set",  # which matplotlib adds
     "draw.style": ":members:\n   :exclude-members: set",
     "experiments.clock": ":members:\n   :exclude-members: source, decoder_input, source_mask, target",
+    "gpt": "",  # read as a file, on its page
     "experiments.squares": ":members:\n   :exclude-members: points, lengths, directions",
     "verify": ":members: book_folder, main",
 }
