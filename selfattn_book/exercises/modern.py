@@ -39,7 +39,7 @@ EXERCISES = [
         "streaming_mask",
         "def streaming_mask(length, width, sinks):\n    ...",
         [
-            Question("it is a boolean matrix", "masks.html#three-words-by-hand", view=form),
+            Question("it is a boolean matrix", "masks.html#masking-scores-by-hand", view=form),
             Question("no query attends to its future", SECTION, view=of_future),
             Question("each query attends to its window", SECTION, view=of_window),
             Question("each query attends to the sinks", SECTION, 2, view=of_sinks),
