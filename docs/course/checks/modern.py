@@ -154,7 +154,9 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
             ),
         },
     }
-    return by_hand("on_paper", "modern.html#grouped-query-and-multi-query-attention", parts, tolerance=0.002)
+    return by_hand(
+        "on_paper", "modern.html#grouped-query-and-multi-query-attention", parts, tolerance=0.002
+    )
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
