@@ -34,7 +34,7 @@ def addresses(results):
 @pytest.mark.parametrize(
     ("query", "address"),
     [
-        ("causal mask", "chapters/masks.html#not-before-your-time-the-causal-mask"),
+        ("causal mask", "chapters/masks.html#the-causal-mask"),
         ("softmax", "appendix/glossary.html#term-softmax"),
         ("causal_mask", "appendix/reference/masks.html#selfattn_book.masks.causal_mask"),
         ("gradient of the softmax", "chapters/stuck-softmax.html#the-gradient-of-the-softmax"),
