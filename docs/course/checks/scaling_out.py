@@ -136,7 +136,11 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
             "This is what all ranks hold together.": 16 * billions,
         },
     }
-    return by_hand("on_paper", "scaling-out-deeper.html#pipeline-parallelism-micro-batches-and-the-bubble", parts)
+    return by_hand(
+        "on_paper",
+        "scaling-out-deeper.html#pipeline-parallelism-micro-batches-and-the-bubble",
+        parts,
+    )
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
