@@ -33,7 +33,7 @@ def of_sinks(mask: Tensor, *size: int) -> Tensor:
     return mask & is_sink(size[0], size[2])
 
 
-SECTION = "modern.html#not-every-key"
+SECTION = "modern.html#sliding-windows-and-attention-sinks"
 EXERCISES = [
     Exercise(
         "streaming_mask",
