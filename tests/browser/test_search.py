@@ -58,7 +58,7 @@ def test_a_letter_is_found_by_its_name_and_by_itself(search, query):
     found = addresses(results)
     assert "chapters/notation.html#in-experiments-and-proofs" in found
     assert (
-        "chapters/why-divide.html#which-conditions-does-the-root-rest-on" in found or query == "σ"
+        "chapters/why-divide-deeper.html#the-conditions-of-the-square-root" in found or query == "σ"
     )
     assert any("σ" in excerpt for _, _, excerpt in results)
 

@@ -8,24 +8,29 @@ from typing import Any
 from .chapter import TERM, minutes
 from .page import Book, Finding, Page
 
-ENTRY = r"^(\w.*)\n((?:  .*\n|\n)+)"
+ENTRY = r"^(\w.*)\n((?:\w.*\n)*)((?:  .*\n|\n)+)"
 
 
 def glossary(page: Page, book: Book) -> Iterator[Finding]:
-    """Explain each term once, in a sentence or two, and link it from a chapter and to one."""
+    """Explain each term once, with its other names, and link it from a chapter and to one."""
     [block] = (block for block in page.blocks if block.kind == "glossary")
     text = "\n" * (block.start - 1) + block.code + "\n"
     chapters = (p.text for p in book.pages if p.path.parent.name == "chapters")
     linked = {term for chapter in chapters for term in re.findall(TERM, chapter)}
     entries = list(page.find(ENTRY, text))
     terms = [entry[1] for _, entry in entries]
+    names = [*terms, *(name for _, entry in entries for name in entry[2].splitlines())]
+    for name in {name for name in names if names.count(name) > 1}:
+        yield block.line, f"a name belongs to one term; got {name}"
     if terms != sorted(set(terms), key=str.lower):
         yield block.line, "terms are sorted, and each is explained once"
     for line, entry in entries:
-        meaning, _, place = entry[2].strip().partition("\n\n")
+        meaning, _, place = entry[3].strip().partition("\n\n")
         sentences = meaning.splitlines()
         if len(sentences) > 2 or not all(sentence.endswith(".") for sentence in sentences):
             yield line, f"a term has a sentence or two; got {entry[1]}"
+        if not entry[2]:
+            yield line, f"a term says what else it is called, a line below it; got {entry[1]}"
         if "](../chapters/" not in place:
             yield line, f"a term names its chapter; got {entry[1]}"
         if entry[1] not in linked:
