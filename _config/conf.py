@@ -62,9 +62,11 @@ bookproof_reference_options = {
     "draw.canvas": ":members:\n   :exclude-members: set",  # which matplotlib adds
     "draw.style": ":members:\n   :exclude-members: set",
     "experiments.clock": ":members:\n   :exclude-members: source, decoder_input, source_mask, target",
+    "gpt": "",  # read as a file, on its page
     "experiments.squares": ":members:\n   :exclude-members: points, lengths, directions",
     "verify": ":members: book_folder, main",
 }
+bookproof_run = ["python -m selfattn_book verify {page}", "chapters/welcome", "how-to-run-it"]
 bookproof_redirects = "redirects.txt"  # old addresses, and where they lead now
 bookproof_addresses = "addresses.list"  # those that last; the session `addresses` notes new ones
 cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))

@@ -142,7 +142,7 @@ EXERCISES = [
         [
             Question(
                 "it gives contexts and weights, a row for each word",
-                f"{PAGE}#the-equation",
+                f"{PAGE}#self-attention-in-one-equation",
                 view=form,
             ),
             Question(
@@ -160,7 +160,9 @@ EXERCISES = [
                 f"{PAGE}#four-words-by-hand",
                 view=compared,
             ),
-            Question("each score is divided", f"{PAGE}#the-equation", view=weights),
+            Question(
+                "each score is divided", f"{PAGE}#self-attention-in-one-equation", view=weights
+            ),
         ],
         right=attend,
         wrong=WRONG,

@@ -147,7 +147,7 @@ def tables() -> list[Case]:
     return [(drawn(WORDS, POSITIONS, seed=seed),) for seed in range(3)]
 
 
-SUMS = "case-study.html#words-and-words-at-their-places"
+SUMS = "case-study.html#words-and-words-at-positions"
 EXERCISES = [
     Exercise(
         "from_table",
@@ -161,7 +161,7 @@ EXERCISES = [
             ),
             Question(
                 "a table of zeros gives zeros",
-                "case-study.html#which-model-is-which",
+                "case-study.html#a-hundred-seeds-of-each-model",
                 cases=lambda: [(torch.zeros(WORDS, POSITIONS),)],
             ),
             Question(

@@ -98,7 +98,7 @@ def in_place(shares: Tensor, p: float) -> Tensor:
     return shares.mul_(left).div_(shares.sum())
 
 
-CODE = "language-model.html#it-writes"
+CODE = "language-model.html#sampling-temperature-top-k-top-p"
 EXERCISES = [
     Exercise(
         "nucleus",

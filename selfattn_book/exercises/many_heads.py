@@ -100,7 +100,7 @@ def sizes(found: Tensor, *case: Any) -> Tensor:
     return found.abs().amax((0, 2, 3)) > 0
 
 
-SECTION = "many-heads.html#what-a-head-contributes"
+SECTION = "many-heads.html#the-contribution-of-each-head"
 EXERCISES = [
     Exercise(
         "contributions",
@@ -116,7 +116,7 @@ EXERCISES = [
             ),
             Question(
                 "each part is the contribution of its head",
-                "many-heads.html#cut-and-move-or-scramble",
+                "many-heads.html#splitting-heads-transpose-do-not-only-reshape",
                 points=2,
             ),
         ],

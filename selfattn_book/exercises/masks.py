@@ -29,15 +29,15 @@ EXERCISES = [
         "window_mask",
         "def window_mask(length, width):\n    ...",
         [
-            Question("it is a boolean matrix", "masks.html#three-words-by-hand", view=form),
+            Question("it is a boolean matrix", "masks.html#masking-scores-by-hand", view=form),
             Question(
                 "each query attends to itself",
-                "masks.html#the-equation",
+                "masks.html#the-causal-mask",
                 view=lambda mask, n, width: mask.diagonal(),
             ),
             Question(
                 "no query attends to its future",
-                "masks.html#the-equation",
+                "masks.html#the-causal-mask",
                 view=lambda mask, n, width: mask & ~causal_mask(n),
             ),
             Question(

@@ -33,13 +33,13 @@ def of_sinks(mask: Tensor, *size: int) -> Tensor:
     return mask & is_sink(size[0], size[2])
 
 
-SECTION = "modern.html#not-every-key"
+SECTION = "modern.html#sliding-windows-and-attention-sinks"
 EXERCISES = [
     Exercise(
         "streaming_mask",
         "def streaming_mask(length, width, sinks):\n    ...",
         [
-            Question("it is a boolean matrix", "masks.html#three-words-by-hand", view=form),
+            Question("it is a boolean matrix", "masks.html#masking-scores-by-hand", view=form),
             Question("no query attends to its future", SECTION, view=of_future),
             Question("each query attends to its window", SECTION, view=of_window),
             Question("each query attends to the sinks", SECTION, 2, view=of_sinks),

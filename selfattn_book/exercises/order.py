@@ -139,7 +139,7 @@ WRONG: dict[str, Callable[..., Any]] = {
     "These are weights, and not the average of the words.": (pooled_weights),
     "The axis of the one query must be removed.": lambda words, q: attended(words, q)[None],
 }
-WORDS = "order.html#what-attention-sees-is-a-bag"
+WORDS = "order.html#keys-and-values-form-a-bag"
 HERE = "order.html#exercises"
 EXERCISES = [
     Exercise(
@@ -149,7 +149,7 @@ EXERCISES = [
             Question("it gives one vector", HERE, view=form, cases=lambda: [bag()]),
             Question(
                 "the order of the words does not matter",
-                "order.html#a-law-is-a-test",
+                "order.html#testing-equivariance",
                 via=shuffled,
                 cases=lambda: [bag()],
             ),

@@ -122,7 +122,7 @@ WRONG: dict[str, Entry] = {
         for d_model in (6, 8, 512)
     },
 }
-FORMULA = "positions.html#the-formula"
+FORMULA = "positions.html#the-sinusoidal-positional-encoding"
 EXERCISES = [
     Exercise(
         "entry",
@@ -150,7 +150,7 @@ EXERCISES = [
             Question("each clock has its speed", FORMULA, cases=lambda: [(6,)]),
             Question(
                 "each clock has its speed at an odd dimension, too",
-                "positions.html#odd-widths",
+                "positions-deeper.html#odd-dimensions",
                 cases=lambda: [(7,)],
             ),
         ],

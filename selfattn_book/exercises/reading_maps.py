@@ -79,7 +79,7 @@ def in_place(weights: Tensor, tokens: Tensor) -> Tensor:
     return weights.sum((0, 2, 3)) / copies_of(tokens).any(-1).sum()
 
 
-COPIES = "reading-maps.html#letters-that-come-again"
+COPIES = "reading-maps.html#induction-heads"
 EXERCISES = [
     Exercise(
         "copy_score",

@@ -74,7 +74,7 @@ def slope_at_two(attend: Program) -> Program:
 
 
 PAGE = "why-divide.html"
-BEGINNING = f"{PAGE}#what-a-softmax-does-with-large-scores"
+BEGINNING = f"{PAGE}#large-scores-saturate-the-softmax"
 CODE = f"{PAGE}#the-divisor-in-the-code"
 WRONG: dict[str, Callable[..., Any]] = {
     "Query and key are exchanged: a row belongs to a query.": lambda q, k, v, t: attend(k, q, v, t),

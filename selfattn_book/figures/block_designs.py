@@ -13,11 +13,11 @@ from selfattn_book.draw.scene import Node, column, label, note, row, show, slot,
 from selfattn_book.positions import PositionalEncoding
 
 Named = Mapping[str, tuple[nn.Module, nn.Module | None]]
-ROWS = ("positions", "norm", "norm position", "network", "heads", "biases")
+ROWS = ("positions", "norm", "norm position", "feed-forward", "heads", "biases")
 NETWORKS = {
     ("relu", False): ("relu",),
     ("gelu_tanh", False): ("gelu",),
-    ("silu", True): ("silu,", "gated"),
+    ("silu", True): ("SwiGLU",),
 }
 
 
@@ -35,8 +35,8 @@ def block_designs(named: Named) -> Axes:
         >>> gpt = PreNormBlock(MultiHeadAttention(4, 2), network, norms)
         >>> old = EncoderBlock(4, 2), PositionalEncoding(4, max_len=9)
         >>> print(block_designs({"2017": old, "new": (gpt, nn.Embedding(9, 4))}).get_label())
-        2017: positions, added, sines; norm, LayerNorm; norm position, after the sum; network, relu;
-        heads, 2 of queries, 2 of keys; biases, yes. new: positions, added, learned; norm, RMSNorm; ...
+        2017: positions, added, sines; norm, LayerNorm; norm position, after the sum; feed-forward,
+        relu; heads, 2 query, 2 key-value; biases, yes. new: positions, added, learned; ...
     """
     parts = {name: _parts(*modules) for name, modules in named.items()}
     message = []
@@ -85,6 +85,6 @@ def _parts(block: Any, positions: nn.Module | None) -> list[tuple[str, ...]]:
         (type(norm).__name__,),
         ("before", "the part") if before else ("after", "the sum"),
         NETWORKS[network.activation, network.gate is not None],
-        (f"{attention.num_heads} of queries,", f"{attention.num_kv_heads} of keys"),
+        (f"{attention.num_heads} query,", f"{attention.num_kv_heads} key-value"),
         ("yes",) if biased else ("none",),
     ]

@@ -18,21 +18,21 @@ def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Axes:
     Example:
         >>> ax = grouped_heads([MultiHeadAttention(8, 4, num_kv_heads=2)])
         >>> print(ax.get_label())
-        4 heads of queries, 2 of keys and values: queries 0, 1 look at keys 0; queries 2, 3 look at
-        keys 1. 8 numbers are kept for each word.
+        4 query heads, 2 key-value heads: query heads 0, 1 use key-value head 0; query heads 2, 3 use
+        key-value head 1. The cache stores 8 numbers per token.
     """
     panels = []
     for attention in attentions:
         heads, keys = attention.num_heads, attention.num_kv_heads
         times = heads // keys
         groups = [list(range(g * times, (g + 1) * times)) for g in range(keys)]
-        looks = [
-            f"queries {', '.join(map(str, group))} look at keys {g}"
+        shares = [
+            f"query heads {', '.join(map(str, group))} use key-value head {g}"
             for g, group in enumerate(groups)
         ]
-        kept = f"{2 * keys * attention.d_head} numbers are kept for each word"
-        opening = f"{heads} heads of queries, {keys} of keys and values"
-        panels.append((partial(_panel, groups), f"{opening}: {'; '.join(looks)}. {kept}"))
+        kept = f"The cache stores {2 * keys * attention.d_head} numbers per token"
+        opening = f"{heads} query heads, {keys} key-value heads"
+        panels.append((partial(_panel, groups), f"{opening}: {'; '.join(shares)}. {kept}"))
 
     def build(narrow: bool) -> Node:
         wide = 304 if narrow else 632 / len(panels)
@@ -45,9 +45,9 @@ def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Axes:
 def _panel(groups: Sequence[Sequence[int]], ax: Canvas, at: Point) -> None:
     """Draw the heads of one attention."""
     (middle, top), keys, heads = (at[0], at[1] - PANEL / 2), len(groups), sum(map(len, groups))
-    name = "multi-head" if keys == heads else "multi-query" if keys == 1 else "grouped"
+    name = "multi-head" if keys == heads else "multi-query" if keys == 1 else "grouped-query"
     ax.say((middle, top + 10), name, bold=True)
-    ax.note((middle, top + 32), f"{heads} of queries", "muted")
+    ax.note((middle, top + 32), f"{heads} query heads", "muted")
     step = min(34, 280 / heads)
     size = (min(HEAD, step - 5), HEAD)
     for group in groups:
@@ -58,4 +58,4 @@ def _panel(groups: Sequence[Sequence[int]], ax: Canvas, at: Point) -> None:
             ax.wire([(place, top + 70), (x, top + 108)], "query", head=False)
         ax.box((x, top + 120), size, "key", "k")
         ax.box((x, top + 120 + HEAD), size, "value", "v")
-    ax.note((middle, top + 174), f"{keys} of keys, {keys} of values", "muted")
+    ax.note((middle, top + 174), f"{keys} key-value head{'s' * (keys > 1)}", "muted")

@@ -13,7 +13,7 @@ from selfattn_book.draw.scene import Node, grid, show, space
 from selfattn_book.draw.style import as_array, as_vector
 from selfattn_book.figures.token_figures import visible
 
-HEADS = ("reads", "answers", "probability", "nats")
+HEADS = ("input", "target", "probability", "nats")
 Step = tuple[str, str, float, str]  # a token, the next one, its probability, and its surprisal
 
 

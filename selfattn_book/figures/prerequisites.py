@@ -14,54 +14,58 @@ HALF = 5  # pixels above the middle of a box where lines arrive; as far below, t
 
 
 def prerequisites(
-    chapters: Sequence[str], builds_on: Sequence[Collection[int]], parts: Mapping[str, int]
+    chapters: Mapping[int, str], builds_on: Mapping[int, Collection[int]], parts: Mapping[str, int]
 ) -> Axes:
     """Draw which chapter builds on which; an indirect prerequisite has no line of its own.
 
-    Chapters have numbers from 1; ``parts`` holds the first chapter of each part.
+    Chapters have their numbers in the book, which grow but may skip pages between chapters;
+    ``parts`` holds the first chapter of each part.
 
     Example:
-        >>> ax = prerequisites(["One", "Two", "Three"], [[], [1], [1, 2]], {"All": 1})
+        >>> titles, builds_on = {1: "One", 2: "Two", 4: "Four"}, {1: [], 2: [1], 4: [1, 2]}
+        >>> ax = prerequisites(titles, builds_on, {"All": 1})
         >>> print(ax.get_label())
         Which chapter builds on which. 1 One builds on none. 2 Two builds on 1.
-        3 Three builds on 1 and 2.
+        4 Four builds on 1 and 2.
     """
     direct = _direct(builds_on)
     needing = {
         number: others
-        for number in range(1, len(builds_on) + 1)
-        if (others := [n for n, needed in enumerate(direct, 1) if number in needed])
+        for number in chapters
+        if (others := [n for n, needed in direct.items() if number in needed])
     }
-    lanes, numbers = _lanes(needing), range(1, len(chapters) + 1)
-    steps = [ROW + PART * (number in parts.values()) for number in numbers]
-    rows = [high - ROW / 2 for high in accumulate(steps)]
+    lanes = _lanes(needing)
+    steps = [ROW + PART * (number in parts.values()) for number in chapters]
+    ends = list(accumulate(steps))
+    rows = {number: end - ROW / 2 for number, end in zip(chapters, ends, strict=True)}
     message = [
-        f"{number} {title} builds on {_listed(needed)}"
-        for number, (title, needed) in enumerate(zip(chapters, builds_on, strict=True), 1)
+        f"{number} {title} builds on {_listed(builds_on[number])}"
+        for number, title in chapters.items()
     ]
 
     def draw(width: float) -> Canvas:
         step = 22 if width == WIDE else 11  # from line to line
         left = max(step * (max(lanes.values(), default=0) + 1.5), (width - BOX) / 2)
         wide = min(BOX, width - left - 1)
-        ax = canvas(width, rows[-1] + ROW / 2)
+        ax = canvas(width, ends[-1])
         for name, first in parts.items():
-            at = (left, rows[first - 1] - 25)
+            at = (left, rows[first] - 25)
             ax.note(at, name, "muted", align="left", bold=True)
-        for number, (title, y) in enumerate(zip(chapters, rows, strict=True), 1):
+        for number, title in chapters.items():
+            y = rows[number]
             ax.box((left + wide / 2, y), (wide, 24))
             ax.say((left + 24, y), str(number), "muted", align="right")
             ax.say((left + 32, y), title, align="left")
         across = {number: left - step * (lane + 1.5) for number, lane in lanes.items()}
-        for y, needed in zip(rows, direct, strict=True):
+        for number, needed in direct.items():
             if needed:
-                far = min(across[other] for other in needed)
-                ax.wire([(far, y - HALF), (left, y - HALF)])
+                far, y = min(across[other] for other in needed), rows[number] - HALF
+                ax.wire([(far, y), (left, y)])
         for number, others in needing.items():
-            x, start = across[number], rows[number - 1] + HALF
-            ends = [rows[other - 1] - HALF for other in others]
-            ax.wire([(left, start), (x, start), (x, ends[-1])], head=False)
-            for y in ends:
+            x, start = across[number], rows[number] + HALF
+            dots = [rows[other] - HALF for other in others]
+            ax.wire([(left, start), (x, start), (x, dots[-1])], head=False)
+            for y in dots:
                 ax.disc((x, y), 3, "ink")
         return ax.describe("Which chapter builds on which", *message)
 
@@ -78,18 +82,18 @@ def _listed(numbers: Collection[int]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _direct(builds_on: Sequence[Collection[int]]) -> list[set[int]]:
+def _direct(builds_on: Mapping[int, Collection[int]]) -> dict[int, set[int]]:
     """Leave out prerequisites of prerequisites.
 
-    >>> _direct([[], [1], [1, 2], [1, 3]])
-    [set(), {1}, {2}, {3}]
+    >>> _direct({1: [], 2: [1], 3: [1, 2], 5: [1, 3]})
+    {1: set(), 2: {1}, 3: {2}, 5: {3}}
     """
-    before: list[set[int]] = []  # all prerequisites of each chapter, also indirect ones
-    direct = []
-    for needed in builds_on:
-        by_others = set().union(*(before[other - 1] for other in needed))
-        before.append(by_others | set(needed))
-        direct.append(set(needed) - by_others)
+    before: dict[int, set[int]] = {}  # all prerequisites of each chapter, also indirect ones
+    direct = {}
+    for number, needed in builds_on.items():
+        by_others = set().union(*(before[other] for other in needed))
+        before[number] = by_others | set(needed)
+        direct[number] = set(needed) - by_others
     return direct
 
 

@@ -169,9 +169,10 @@ TABLE = {
     ),
     "glossary": (
         whole.glossary,
-        "```{glossary}\n:sorted:\n\nzebra\n  Striped\n\nmask\n  Hides.\n\n  [](../chapters/m.md)\n```",
-        [1, 4, 4, 4],
-        "```{glossary}\n\nmask\n  It hides.\n\n  [](../chapters/m.md)\n```",
+        "```{glossary}\n:sorted:\n\nzebra\n  Striped\n\n"
+        "mask\nveil\nveil\n  Hides.\n\n  [](../chapters/m.md)\n```",
+        [1, 1, 4, 4, 4, 4],
+        "```{glossary}\n\nmask\nveil\n  It hides.\n\n  [](../chapters/m.md)\n```",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""Every name of ours on the name map exists."""
+"""Each name of this book in the table of names exists."""
 
 import inspect
 import pkgutil
@@ -44,3 +44,13 @@ def test_every_row_of_the_arguments_is_read():
     section = TEXT.split("\n## Arguments\n")[1].split("\n## ")[0]
     rows = re.findall(r"^\| `", section, re.MULTILINE)
     assert len(rows) == len(ARGUMENTS)
+
+
+def test_each_term_is_listed_once_and_has_a_chapter():
+    section = TEXT.split("\n## Terms\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (.+) \| .+ \| (.+) \|$", section, re.MULTILINE)
+    terms = {term: pages for term, pages in rows if term != "this book"}
+    pages = re.findall(r"\]\(\.\./(chapters/[\w-]+\.md)\)", " ".join(terms.values()))
+    assert len(rows) - section.count("| this book |") == len(terms) > 100
+    assert all("](../chapters/" in pages for pages in terms.values())
+    assert all((DOCS / page).is_file() for page in pages)

@@ -228,9 +228,11 @@ def test_links_and_offers_lead_to_what_is_known(site, known):
     assert offered(known, "word") == ["notebooks/word.ipynb", colab, binder]
 
 
-def test_colab_and_binder_are_not_offered_for_what_they_do_not_find(built):
-    assert built.build("-Dbookproof_repository=https://git.example/some/book").good
-    assert offered(built, "word") == ["notebooks/word.ipynb"]
+def test_the_foot_says_how_to_check_the_page_and_offers_no_colab_that_would_not_find_it(built):
+    run = "-Dbookproof_run=python -m tiny verify {page},number,length"
+    assert built.build("-Dbookproof_repository=https://git.example/some/book", run).good
+    assert offered(built, "word") == ["notebooks/word.ipynb", "number.html#length"]
+    assert "<code>python -m tiny verify word</code>" in built.html("word")
 
 
 def first_cell(book, **modules):

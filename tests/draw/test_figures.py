@@ -143,9 +143,11 @@ def test_the_score_is_that_of_the_rotated_pair():
 
 # Prerequisites.
 def test_each_direct_prerequisite_has_a_dot():
-    ax = prerequisites(list("abcde"), [[], [1], [1, 2], [1], [3, 4]], {"All": 1})
+    builds_on = {1: [], 2: [1], 3: [1, 2], 4: [1], 7: [3, 4]}  # 5 and 6 are no chapters
+    ax = prerequisites(dict(zip(builds_on, "abcde", strict=True)), builds_on, {"All": 1})
     assert sum(type(patch).__name__ == "Circle" for patch in ax.patches) == 5
     assert "3 c builds on 1 and 2" in ax.get_label()
+    assert "7 e builds on 3 and 4" in ax.get_label()
 
 
 def test_two_lines_in_one_lane_do_not_meet():

@@ -1,5 +1,6 @@
 // Searches the book on its search page, over a network as well as from a folder.
-// `sections.js` brings PAGES: [address, title, [[anchor, heading, terms, prose, words], ...]], in reading order.
+// `sections.js` brings PAGES: [address, title, [[anchor, heading, terms, prose, words], ...]], in reading order;
+// an entry of the glossary has in the end the addresses that teach its term.
 "use strict";
 (() => {
   const MOST = 40; // results
@@ -39,16 +40,31 @@
       found += 1;
       score += named + written + Math.log1p(spoken);
     }
-    if (terms.some((term) => term.toLowerCase() === phrase)) score += 16;
+    if (names(terms, phrase)) score += 16;
     if (has(heading, phrase)) score += 6;
     if (prose.toLowerCase().includes(phrase)) score += 3 * patterns.length;
     return { score, found };
+  }
+
+  const place = ({ address, title, section: [anchor, heading] }) =>
+    heading === title || !anchor ? address : `${address}#${anchor}`;
+  const names = (terms, phrase) => terms.some((term) => term.toLowerCase() === phrase);
+
+  // The section that teaches a term comes before the entry that explains it.
+  function bringForward(results, { phrase, patterns }) {
+    const places = new Map(results.map((result) => [place(result), result]));
+    for (const { section: [, , terms, , , links = []], score } of results) {
+      const section = places.get(links.find((link) => places.has(link)));
+      if (section && names(terms, phrase))
+        Object.assign(section, { score: Math.max(section.score, score + 1), found: patterns.length });
+    }
   }
 
   function search(asked) {
     const results = [];
     for (const [address, title, sections] of PAGES)
       for (const section of sections) results.push({ address, title, section, ...rate(section, title, asked) });
+    bringForward(results, asked);
     const most = Math.max(...results.map((result) => result.found));
     const best = most ? results.filter((result) => result.found === most) : [];
     return { best: best.sort((a, b) => b.score - a.score), complete: most === asked.patterns.length };
@@ -82,10 +98,11 @@
     return paragraph;
   }
 
-  function item({ address, title, section: [anchor, heading, , prose] }, asked) {
+  function item(result, asked) {
+    const { title, section: [, heading, , prose] } = result;
     const entry = document.createElement("li");
     const link = document.createElement("a");
-    link.href = heading === title || !anchor ? address : `${address}#${anchor}`;
+    link.href = place(result);
     link.textContent = heading;
     entry.append(link);
     if (heading !== title) entry.append(" ", Object.assign(document.createElement("span"), { textContent: title }));

@@ -17,6 +17,7 @@ WAYS = {
     "oracle": "against an independent implementation",
     "property": "as a property, on random inputs",
     "seeds": "over many seeds",
+    "run": "in one training run",
 }
 ID = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*")
 MARK = (

@@ -15,7 +15,7 @@ from sphinx.util.nodes import make_refnode
 from ..html.places import entry, reading_order, table
 from .binding import WAYS, Check, Page, Target, pages
 
-DRAWS = {"property", "seeds"}
+DRAWS = {"property", "run", "seeds"}
 
 
 class Ledger(SphinxDirective):

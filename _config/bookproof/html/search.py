@@ -9,6 +9,7 @@ import json
 import keyword
 import re
 from collections.abc import Iterator
+from posixpath import dirname, join, normpath
 from typing import Any
 
 from docutils import nodes
@@ -90,22 +91,42 @@ def words(node: nodes.Element, text: str) -> str:
 
 
 def defined(node: nodes.Element) -> list[str]:
-    """Return the terms that a section defines: those in bold, and that of a glossary."""
+    """Return the terms that a section defines: those in bold, and the names of a term."""
     bold = [prose(part) for part in within(node) if isinstance(part, nodes.strong)]
     terms = [text for text in bold if text[-1:].isalnum()]  # and no beginning of a paragraph
-    return [*terms, heading(node)] if isinstance(node, nodes.definition_list_item) else terms
+    names = [prose(part) for part in node.children if isinstance(part, nodes.term)]
+    return [*terms, *names]
 
 
-def section(node: nodes.Element) -> list[Any]:
-    """Return what is known of a section: anchor, heading, terms, prose, words."""
+def taught(node: nodes.Element, page: str) -> list[str]:
+    """Return the addresses that the last paragraph of a term's entry links to."""
+    if not isinstance(node, nodes.definition_list_item):
+        return []
+    links = [x["refuri"] for x in node[-1][-1].findall(nodes.reference) if "refuri" in x]
+    return [normpath(join(dirname(page), link)) for link in links]
+
+
+def section(node: nodes.Element, page: str) -> list[Any]:
+    """Return what is known of a section: anchor, heading, terms, prose, words, links of a term."""
     text = prose(node, unspoken)
-    return [anchor(node), heading(node), defined(node), text, words(node, text)]
+    links = taught(node, page)
+    return [
+        anchor(node),
+        heading(node),
+        defined(node),
+        text,
+        words(node, text),
+        *[links] * bool(links),
+    ]
 
 
 def keep_sections(app: Sphinx, docname: str, template: str, context: Any, tree: Any) -> None:
     if tree is not None:
+        page = app.builder.get_target_uri(docname)
         found = [
-            section(node) for node in tree.findall(begins) if not any(map(hidden, around(node)))
+            section(node, page)
+            for node in tree.findall(begins)
+            if not any(map(hidden, around(node)))
         ]
         text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
         (app.doctreedir / f"{docname}.sections").write_text(text, "utf-8")

@@ -36,7 +36,7 @@ def counts(book: Book) -> dict[str, int]:
         "checks": sum(cell.is_check for cell in cells),
         **{name: found[kind] for kind, name in DIRECTIVES.items()},
         "equations with a label": sum(len(re.findall(EQUATION, page.text)) for page in book.pages),
-        "glossary entries": sum(len(re.findall(r"^\w", text, re.M)) for text in entries),
+        "glossary entries": sum(len(re.findall(r"^\w.*\n(?=  )", text, re.M)) for text in entries),
         **{
             name: sum(len(re.findall(pattern, page.prose, re.M)) for page in book.pages)
             for name, pattern in PATTERNS.items()

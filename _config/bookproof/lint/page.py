@@ -154,17 +154,28 @@ class Book:
         return next((other for other in self.pages if other.name == page.name + DEEPER), None)
 
     @cached_property
+    def contents(self) -> list[Block]:
+        """The parts of the table of contents."""
+        [index] = (page for page in self.pages if page.name == "index")
+        return [block for block in index.blocks if block.kind == "toctree"]
+
+    @cached_property
     def parts(self) -> dict[str, list[str]]:
         """The chapters of each numbered part of the table of contents, in their order."""
-        [index] = (page for page in self.pages if page.name == "index")
         names = {page.name for page in self.chapters}
         found = {
             block.options.get("caption", ""): [Path(line).name for line in block.source]
-            for block in index.blocks
-            if block.kind == "toctree"
+            for block in self.contents
         }
         chapters = {part: [n for n in listed if n in names] for part, listed in found.items()}
         return {part: listed for part, listed in chapters.items() if listed}
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The numbers of pages, as the site counts them: through all numbered parts."""
+        numbered = (block for block in self.contents if "numbered" in block.options)
+        names = [Path(line).name for block in numbered for line in block.source]
+        return {name: number for number, name in enumerate(names, start=1)}
 
     @cached_property
     def in_order(self) -> list[Page]:

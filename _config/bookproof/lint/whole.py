@@ -8,24 +8,29 @@ from typing import Any
 from .chapter import TERM, minutes
 from .page import Book, Finding, Page
 
-ENTRY = r"^(\w.*)\n((?:  .*\n|\n)+)"
+ENTRY = r"^(\w.*)\n((?:\w.*\n)*)((?:  .*\n|\n)+)"
 
 
 def glossary(page: Page, book: Book) -> Iterator[Finding]:
-    """Explain each term once, in a sentence or two, and link it from a chapter and to one."""
+    """Explain each term once, with its other names, and link it from a chapter and to one."""
     [block] = (block for block in page.blocks if block.kind == "glossary")
     text = "\n" * (block.start - 1) + block.code + "\n"
     chapters = (p.text for p in book.pages if p.path.parent.name == "chapters")
     linked = {term for chapter in chapters for term in re.findall(TERM, chapter)}
     entries = list(page.find(ENTRY, text))
     terms = [entry[1] for _, entry in entries]
+    names = [*terms, *(name for _, entry in entries for name in entry[2].splitlines())]
+    for name in {name for name in names if names.count(name) > 1}:
+        yield block.line, f"a name belongs to one term; got {name}"
     if terms != sorted(set(terms), key=str.lower):
         yield block.line, "terms are sorted, and each is explained once"
     for line, entry in entries:
-        meaning, _, place = entry[2].strip().partition("\n\n")
+        meaning, _, place = entry[3].strip().partition("\n\n")
         sentences = meaning.splitlines()
         if len(sentences) > 2 or not all(sentence.endswith(".") for sentence in sentences):
             yield line, f"a term has a sentence or two; got {entry[1]}"
+        if not entry[2]:
+            yield line, f"a term says what else it is called, a line below it; got {entry[1]}"
         if "](../chapters/" not in place:
             yield line, f"a term names its chapter; got {entry[1]}"
         if entry[1] not in linked:
@@ -61,34 +66,38 @@ def reading_time(page: Page, book: Book) -> Iterator[Finding]:
 
 def prerequisites(page: Page, book: Book) -> Iterator[Finding]:
     """Draw what the chapters say that they need, and need no later chapter."""
-    names = [chapter.name for chapter in book.in_order]
-    needed = [_needs(chapter, names, book) for chapter in book.in_order]
+    numbers = book.numbers
+    needed = {numbers[chapter.name]: _needs(chapter, book) for chapter in book.in_order}
+    titles = {
+        numbers[chapter.name]: re.findall(r"^# (.*)$", chapter.prose, re.M)[0]
+        for chapter in book.in_order
+    }
     wanted = {
-        "chapters": [re.findall(r"^# (.*)$", c.prose, re.M)[0] for c in book.in_order],
-        "parts": {part: names.index(listed[0]) + 1 for part, listed in book.parts.items()},
+        "chapters": titles,
+        "parts": {part: numbers[listed[0]] for part, listed in book.parts.items()},
         "builds_on": needed,
     }
     for name, value in wanted.items():
         line, drawn = _literal(page, name)
         if drawn != value and not (name == "chapters" and _begin(value, drawn)):
             yield line, f"{name} is {value}; got {drawn}"
-    for number, (name, others) in enumerate(zip(names, needed, strict=True), start=1):
+    for number, others in needed.items():
         if any(other >= number for other in others):
-            yield 1, f"a chapter needs only earlier ones; got {name}"
+            yield 1, f"a chapter needs only earlier ones; got {titles[number]}"
     if [b.argument for b in page.blocks if b.kind == "objectives"] != list(book.parts):
         yield 1, "the objectives of each part are listed"
 
 
 def _begin(titles: Any, drawn: Any) -> bool:
     """Return whether short titles begin the titles."""
-    return len(titles) == len(drawn) and all(map(str.startswith, titles, drawn))
+    return list(titles) == list(drawn) and all(titles[n].startswith(drawn[n]) for n in titles)
 
 
-def _needs(chapter: Page, names: list[str], book: Book) -> list[int]:
+def _needs(chapter: Page, book: Book) -> list[int]:
     label = book.settings["chapter"]["needs"]
     said = re.search(rf"^\*\*{label}\*\* (.*?)\n\n", chapter.text, re.DOTALL | re.M)
-    links = re.findall(r"\]\(([\w-]+)\.md", said[1] if said else "")
-    return sorted({names.index(name) + 1 for name in links if name in names})
+    links = set(re.findall(r"\]\(([\w-]+)\.md", said[1] if said else ""))
+    return sorted(book.numbers[other.name] for other in book.in_order if other.name in links)
 
 
 def _literal(page: Page, name: str) -> tuple[int, Any]:

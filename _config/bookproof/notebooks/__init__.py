@@ -7,6 +7,7 @@ Binder, which find it under the tag `notebooks-v1.0` of its version.
 """
 
 import json
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,17 @@ def links(app: Sphinx, pagename: str, context: dict[str, Any]) -> str:
         colab = f"https://colab.research.google.com/github/{project}/blob/{where}/{file}"
         binder = f"https://mybinder.org/v2/gh/{project}/{where}?labpath={file}"
         offered += [f'<a href="{colab}">open it in Colab</a>', f'<a href="{binder}">in Binder</a>']
-    return f'\n<p class="notebook">{", ".join(offered)}</p>\n'
+    return f'\n<p class="notebook">{", ".join(offered)}.{command(app, name, context)}</p>\n'
+
+
+def command(app: Sphinx, name: str, context: dict[str, Any]) -> str:
+    """Say how to check the page on one's own machine, where `bookproof_run` knows it."""
+    if not app.config.bookproof_run:
+        return ""
+    line, page, anchor = app.config.bookproof_run
+    run_it = f"<code>{escape(line.format(page=Path(name).stem))}</code>"
+    how = f'<a href="{context["pathto"](page)}#{anchor}">how to install it</a>'
+    return f" On your machine, {run_it} runs its checks ({how})."
 
 
 def write(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
@@ -90,4 +101,6 @@ def write(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any)
 
 def setup(app: Sphinx) -> None:
     app.setup_extension(f"{__name__}.quiz")
+    # A command with {page} in it, and the page and the anchor that say how to install it.
+    app.add_config_value("bookproof_run", [], "html", list)
     app.connect("html-page-context", write, priority=400)

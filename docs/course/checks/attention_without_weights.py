@@ -94,7 +94,7 @@ def word_by_word(keep: float) -> Program:
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    equation = "attention-without-weights.html#the-equation"
+    equation = "attention-without-weights.html#self-attention-in-one-equation"
     by_hand = "attention-without-weights.html#four-words-by-hand"
     cases = {
         "two words attend to each other alone": (by_hand, 2, [words(1, 2, 3)]),

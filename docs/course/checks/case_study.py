@@ -16,8 +16,8 @@ from selfattn_book.experiments.words import case_study, xor_sentences
 
 Parts = Callable[[list[int]], list[Hashable]]
 PARTS: dict[str, Parts] = {"placed words": lambda s: list(enumerate(s)), "words": lambda s: [*s]}
-CERTIFICATE = "case-study.html#a-proof-that-fits-in-a-list"
-PLACES = "case-study.html#words-and-words-at-their-places"
+CERTIFICATE = "case-study.html#proof-by-tangents"
+PLACES = "case-study.html#words-and-words-at-positions"
 
 
 def counter(
@@ -173,9 +173,7 @@ def on_paper(k: int) -> Exercise:
             - (1 - share) * math.log(1 - share),
         },
     }
-    return by_hand(
-        "copied", "case-study.html#words-and-words-at-their-places", parts, points={"t": 2}
-    )
+    return by_hand("copied", "case-study.html#words-and-words-at-positions", parts, points={"t": 2})
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

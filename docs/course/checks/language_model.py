@@ -12,7 +12,7 @@ from selfattn_book.exercises.checking.results import Case, Program
 
 ONES = torch.ones(7, dtype=torch.int64)
 CHARACTERS = torch.tensor([1, 2, 3, 5, 4, 2, 1])
-SECTION = "language-model.html#how-surprised-is-it"
+SECTION = "language-model.html#cross-entropy-perplexity-bits-per-character"
 
 
 def case(*tokens: int, seed: int, characters: Tensor = CHARACTERS) -> Case:
@@ -148,7 +148,10 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
         },
     }
     return by_hand(
-        "next_word", "language-model.html#it-writes", parts, points={"cold": 2, "counted": 2}
+        "next_word",
+        "language-model.html#sampling-temperature-top-k-top-p",
+        parts,
+        points={"cold": 2, "counted": 2},
     )
 
 

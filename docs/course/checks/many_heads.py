@@ -116,8 +116,8 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
     near = numbers["sharing"] == "neighbours"
     share, other = (neighbours, in_turn) if near else (in_turn, neighbours)
-    equation = "many-heads.html#the-equation"
-    merge = "many-heads.html#cut-and-move-or-scramble"
+    equation = "many-heads.html#the-multi-head-attention-layer"
+    merge = "many-heads.html#splitting-heads-transpose-do-not-only-reshape"
     query, key, value = case(5, 2, 4, 2)
     as_many = "with as many keys as queries it is multi-head attention"
     cases = {

@@ -94,7 +94,7 @@ def packed_mask(prompt: int) -> Exercise:
 
         return Question(message, f"masks.html#{section}", points, view)
 
-    padding = "sentences-of-different-lengths-the-padding-mask"
+    padding = "the-padding-mask"
     return Exercise(
         "packed_mask",
         "def packed_mask(sentence): ...",
@@ -104,19 +104,19 @@ def packed_mask(prompt: int) -> Exercise:
             ),
             asked(
                 "no position attends to a later one",
-                "not-before-your-time-the-causal-mask",
+                "the-causal-mask",
                 2,
                 lambda s: ~past(s),
             ),
             asked(
                 "a position attends to its own sentence, and to no other",
-                "three-words-by-hand",
+                "masking-scores-by-hand",
                 2,
                 lambda s: past(s) & ~read(s) & real(s),
             ),
             asked(
                 "later positions attend to the prompt",
-                "the-equation",
+                "the-masked-softmax",
                 1,
                 lambda s: past(s) & read(s) & real(s),
             ),
@@ -175,7 +175,7 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
             "Reaches add; they do not multiply.": width**layers,
         },
     }
-    return by_hand("masked_row", "masks.html#the-equation", parts, points={"weights": 2})
+    return by_hand("masked_row", "masks.html#the-masked-softmax", parts, points={"weights": 2})
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

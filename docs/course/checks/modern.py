@@ -14,7 +14,7 @@ from selfattn_book.exercises.checking.exercise import Exercise, questions_of
 from selfattn_book.exercises.checking.results import Case, Program
 
 Order = Literal["little", "big"]
-FILE = "modern.html#what-is-in-a-file-of-weights"
+FILE = "modern-deeper.html#weight-files-safetensors"
 DTYPES = {"little": "<f4", "big": ">f4"}
 
 
@@ -154,7 +154,9 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
             ),
         },
     }
-    return by_hand("on_paper", "modern.html#heads-that-share-their-keys", parts, tolerance=0.002)
+    return by_hand(
+        "on_paper", "modern.html#grouped-query-and-multi-query-attention", parts, tolerance=0.002
+    )
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

@@ -149,20 +149,20 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     chance = torch.Generator().manual_seed(3)
     many = [torch.randperm(7, generator=chance) for _ in range(15)]
 
-    blind = "order.html#which-bugs-does-a-shuffle-find"
+    blind = "order-deeper.html#which-bugs-the-test-finds"
     names = {
         "models that keep the law pass": (
-            "order.html#the-theorem-and-its-proof",
+            "order.html#equivariance-the-theorem-and-its-proof",
             2,
             ("a network for each word", "a model that forgets its input", "positions"),
         ),
         "rounding is no violation": (
-            "order.html#a-law-is-a-test",
+            "order.html#testing-equivariance",
             1,
             ("attention in 32 bits", "large numbers in 32 bits", "positions"),
         ),
         "positions and masks are found": (
-            "order.html#two-ways-to-let-the-order-in",
+            "order.html#breaking-the-symmetry-positions-and-causal-masks",
             2,
             ("positions", "a causal mask"),
         ),

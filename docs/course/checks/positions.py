@@ -11,7 +11,10 @@ from selfattn_book.exercises.checking.exercise import Exercise, questions_of
 from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Case, Program
 
-FORMULA, AFTER = "positions.html#the-formula", "positions.html#what-came-after"
+FORMULA, AFTER = (
+    "positions.html#the-sinusoidal-positional-encoding",
+    "positions-deeper.html#rotary-and-relative-positions",
+)
 
 
 def case(seed: int, start: int, *shape: int) -> Case:
@@ -116,7 +119,7 @@ def by_swapped_copy(base: float, pairs: str) -> Program:
 
 def rotate(base: float, pairs: str) -> Exercise:
     """Return the exercise on rotated queries and keys."""
-    hand = "positions.html#a-shift-is-a-rotation"
+    hand = "positions.html#the-rotation-property"
     cases = {
         "one pair of columns rotates like the hand of a clock": (hand, 2, [case(1, 0, 5, 2)]),
         "each pair has its own speed": (FORMULA, 3, [case(2, 0, 4, 6)]),

@@ -145,12 +145,12 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
     steps = numbers["steps"]
-    bright = "reading-maps.html#does-the-bright-letter-matter"
+    bright = "reading-maps.html#attention-knockout"
     questions = [
         Question("they are maps, as many as before", bright, view=form, cases=drawn),
         Question(
             "the cells are 0, and the rest of each row is normalized",
-            "reading-maps.html#letters-that-come-again",
+            "reading-maps.html#induction-heads",
             4,
             cases=drawn,
         ),

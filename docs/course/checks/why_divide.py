@@ -80,7 +80,7 @@ def by_listing(p: float) -> Program:
 def right_divisor(p: float) -> Exercise:
     """Return the exercise on the divisor that is right."""
     section = "why-divide.html#the-variance-of-a-score"
-    conditions = "why-divide.html#which-conditions-does-the-root-rest-on"
+    conditions = "why-divide-deeper.html#the-conditions-of-the-square-root"
     cases = {
         "it is right for coins, which are dropped sometimes": (section, 2, CASES["coins"]),
         "for values with other chances": (section, 2, CASES["uneven"]),

@@ -31,7 +31,7 @@ class Question:
 
     Args:
         message: the requirement, as in ``"each row sums to one"``.
-        section: the section that explains it, as in ``"masks.html#the-equation"``.
+        section: the section that explains it, as in ``"masks.html#the-causal-mask"``.
         points: the points for it.
         view: the part of a result that is compared, from the result and the case; all by default.
         cases: cases of its own, instead of the exercise's.
