@@ -12,7 +12,7 @@ TEXT = PAGE.read_text("utf-8")
 NUMBER = doctest.register_optionflag("NUMBER")  # as pytest does
 LOOSE = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 EXAMPLES = doctest.DocTestParser().get_examples(TEXT)
-# What the sources print, in the order in which it stands on the page.
+# Printed results of the sources, in the order of the page.
 PRINTED = {
     "A: states of the encoder": "-0.0498 0.2193 -0.0642 0.2258",
     "A: weights of three heads": "1 0 .4011 .5989 1 0 .4264 .5736 1 0 .6304 .3696",
@@ -22,7 +22,7 @@ PRINTED = {
     "A: with a mask and without": "3e-8",
     "A: the first square, from its book": "1.0349 .9661 .8055 -.9169 -.8251 -.9499 -.8670 .9342",
     "B: reversal": "0 1 2 2 1 0 1 3 4 4 3 1 1 0 1 0",
-    "B: relative words": "0 1 2 0 3 2 4 3 2 4 1 2 1 0 1 0",
+    "B: XOR sentences": "0 1 2 0 3 2 4 3 2 4 1 2 1 0 1 0",
     "B: scores": ".85 .84 -.7 -.69 .84 .85 -.6 -.61 -.7 -.6 1 .9 -.69 -.61 .9 .82",
     "B: weights": ".3554 .3533 .1452 .1461 .3479 .3499 .1515 .1506"
     " .1380 .1462 .3682 .3476 .1440 .1508 .3607 .3444",
@@ -49,7 +49,7 @@ def numbers(text: str) -> list[float]:
 
 
 def holds(want: str, printed: str) -> bool:
-    """Tell whether the printed numbers stand in a row in what an example expects."""
+    """Tell whether the printed numbers occur in sequence in the expected output of an example."""
     found, given = numbers(want), numbers(printed)
     starts = range(len(found) - len(given) + 1)
     return any(found[i : i + len(given)] == given for i in starts)
