@@ -159,7 +159,7 @@ def requirement(message: str, view: Program, points: int = 1, cases: Any = plain
     return Question(message, SECTION, points, view, cases)
 
 
-SECTION = "cost.html#a-softmax-that-never-sees-its-whole-row"
+SECTION = "cost.html#online-softmax-flashattention"
 EXERCISES = [
     Exercise(
         "merge",

@@ -59,7 +59,7 @@ def busy_ranks(gradients: Tensor, counts: list[int]) -> Tensor:
     return n[n > 0] @ gradients[n > 0] / n.sum()
 
 
-HALVES = "scaling-out.html#two-halves-of-a-batch-by-hand"
+HALVES = "scaling-out.html#data-parallelism-by-hand"
 EXERCISES = [
     Exercise(
         "whole_gradient",

@@ -107,7 +107,7 @@ def changes(other: Callable[[Tensor, Tensor], Case]) -> Callable[[Program], Prog
 
 EXERCISE = "squares.html#exercises"
 PLATEAU = "squares.html#what-the-height-of-a-plateau-says"
-BEST = "squares.html#how-well-can-anything-do"
+BEST = "squares.html#the-best-achievable-loss"
 EXERCISES = [
     Exercise(
         "next_corner",

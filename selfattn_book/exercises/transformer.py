@@ -115,7 +115,7 @@ def calls(program: Program) -> Program:
     return count
 
 
-WRITES = "transformer.html#it-writes"
+WRITES = "transformer.html#inference-greedy-decoding-until-the-end-token"
 EXERCISES = [
     Exercise(
         "write",

@@ -1,4 +1,4 @@
-"""The multiply-adds of self-attention as areas: strips for projections, squares for scores."""
+"""The multiply-adds of self-attention as areas: linear in the length, and quadratic."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -21,7 +21,7 @@ def cost_areas(lengths: Sequence[int], d_model: int) -> Axes:
     """Draw the multiply-adds of a layer at two or three sequence lengths, all to one scale.
 
     Four projections take ``T D²``, the scores and the weighted sums ``T² D``. Divided by ``D``,
-    these are areas: four strips of ``T`` by ``D``, and two squares of ``T`` by ``T``.
+    these are areas: four rectangles of ``T`` by ``D``, and two squares of ``T`` by ``T``.
 
     Example:
         >>> ax = cost_areas([100, 200], 100)
@@ -41,13 +41,17 @@ def cost_areas(lengths: Sequence[int], d_model: int) -> Axes:
         nodes = []
         for length, ratio, across in zip(lengths, ratios, wide, strict=True):
             parts = 4 * length * d_model**2, 2 * length**2 * d_model
-            strips, squares = (f"{part / 1e6:,.0f}" for part in parts)
+            linear, quadratic = (f"{part / 1e6:,.0f}" for part in parts)
             times = f"{ratio:g} D" if ratio != 1 else "D"
-            texts = [f"T = {length:,} = {times}", f"strips: {strips} M", f"squares: {squares} M"]
+            texts = [
+                f"T = {length:,} = {times}",
+                f"linear: {linear} M",
+                f"quadratic: {quadratic} M",
+            ]
             roles = zip(texts, ("ink", "muted", "weights"), strict=True)
             alt = (
-                f"Length {length}: {strips} million in the projections, "
-                f"{squares} million in scores and weighted sums"
+                f"Length {length}: {linear} million in the projections, "
+                f"{quadratic} million in scores and weighted sums"
             )
             area = space(across * unit, ratio * unit, partial(_layer, ratio, unit))
             lines = [
@@ -63,7 +67,7 @@ def cost_areas(lengths: Sequence[int], d_model: int) -> Axes:
 
 
 def _layer(ratio: float, unit: float, ax: Canvas, middle: Point) -> None:
-    """Draw the strips and the squares of one length."""
+    """Draw the rectangles and the squares of one length."""
     high = ratio * unit
     left, y = middle[0] - (2 + ratio) * unit, middle[1]
     for i, (letter, role) in enumerate(PARTS):

@@ -12,6 +12,7 @@ from selfattn_book.draw.scene import Node, column, frame, note, part, row, show,
 from selfattn_book.transformer import Transformer
 
 GAP = 20  # pixels between parts
+STEP = 13  # pixels between a norm, its part, and their sum
 
 
 def transformer_figure(
@@ -28,14 +29,18 @@ def transformer_figure(
         a final norm: the memory, (4, 6). The decoder's input is the tokens start ten past. Their
         embedding, (3, 6), and positions are added, and pass through 2 blocks of causal
         self-attention, cross-attention, whose keys and values come from the memory, and feed-forward
-        network, and a final norm. The unembedding turns the states into logits, (3, 11), and the
-        softmax turns these into probabilities. The target: ten past seven.
+        network, and a final norm. Each part of a block has a norm before it and a residual connection
+        around both. The unembedding turns the states into logits, (3, 11), and the softmax turns these
+        into probabilities. The target: ten past seven.
     """
     shapes = _shapes(model, len(source), len(decoder_input))
     texts = [" ".join(tokens) for tokens in (source, decoder_input, target)]
     counts = [len(side.blocks) for side in (model.encoder, model.decoder)]
     has_norm = not isinstance(model.decoder.norm, nn.Identity)
     norm = ", and a final norm" if has_norm else ""
+    residual = "a residual connection around it, and a norm after the sum"
+    if has_norm:
+        residual = "a norm before it and a residual connection around both"
     blocks = [f"{n} block{'s' if n > 1 else ''}" for n in counts]
     read, memory, x, _, logits = shapes
     return show(
@@ -48,6 +53,7 @@ def transformer_figure(
         f"Their embedding, {x}, and positions are added, and pass through "
         f"{blocks[1]} of causal self-attention, cross-attention, whose keys and values come "
         f"from the memory, and feed-forward network{norm}",
+        f"Each part of a block has {residual}",
         f"The unembedding turns the states into logits, {logits}, and the softmax "
         "turns these into probabilities",
         f"The target: {texts[2]}",
@@ -75,7 +81,7 @@ def _build(
     *,
     narrow: bool,
 ) -> Node:
-    wide, size = (126, 12) if narrow else (190, 14)
+    wide, size, pad = (126, 12, 9) if narrow else (190, 14, 18)
     read, memory_, x, states, logits = shapes
     memory = part("memory", "residual", width=wide, bold=True)
     last = (
@@ -93,16 +99,18 @@ def _build(
     above += [[lengths[1], x, "", *([""] * has_norm), states, logits, ""]]
     sides = []
     for i, ends in enumerate(((memory,), last)):
-        inner = column(*parts[i], gap=GAP)
-        block = frame(inner, pad=9, filled=False)
+        sublayers = [_sublayer(box, wide, pad, norm_first=has_norm) for box in parts[i]]
+        inner = column(space(wide), *sublayers, gap=GAP)
+        block = frame(inner, pad=pad, filled=False)
         _count(block, counts[i], i, narrow=narrow)
         first = part(texts[i], "word-0", width=wide), part("token embedding", width=wide)
         norms = [part("final norm", width=wide)] * has_norm
         top = [*first, _plus(wide)]
         stack = column(*top, block, *norms, *ends, gap=GAP)
-        for start, end in pairwise(parts[i]):
-            inner.link(start, end, width=2)
-        before, after = pairwise([*top, parts[i][0]]), pairwise([parts[i][-1], *norms, *ends])
+        for one, other in pairwise(sublayers):
+            inner.link(one.nodes[-1], other.nodes[0], width=2)
+        before = pairwise([*top, sublayers[0].nodes[0]])
+        after = pairwise([sublayers[-1].nodes[-1], *norms, *ends])
         for (start, end), text in zip([*before, *after], above[i], strict=False):
             stack.link(start, end, text=text, width=2)
         stack.nodes.insert(0, title(("encoder", "decoder")[i]))
@@ -110,6 +118,24 @@ def _build(
     sides[1].nodes.append(note("target", "muted"))
     wires = space(0, 0, lambda ax, _: _keys_and_values(ax, memory, parts[1][1]))
     return column(row(*sides, gap=14 if narrow else 100, align=0), wires, gap=0)
+
+
+def _sublayer(box: Node, wide: float, pad: float, *, norm_first: bool) -> Node:
+    """Surround a part of a block by its norm and its residual connection."""
+    norm = part("norm", "muted", width=wide, height=20, text_size=12)
+    plus = space(wide, 16, lambda ax, at: ax.node(at, "+"))
+    nodes = [norm, box, plus] if norm_first else [box, plus, norm]
+    sublayer = column(*nodes, gap=STEP)
+    for start, end in pairwise(nodes):
+        sublayer.link(start, end, width=2)
+
+    def paint(ax: Canvas, _: Point) -> None:
+        (x, top), right = sublayer.at(0.5, 0), sublayer.at(1, 0)[0] + pad / 2
+        low = plus.at(0.5, 0.5)[1]
+        ax.wire([(x, top - 11), (right, top - 11), (right, low), (x + 8, low)], width=2)
+
+    sublayer.paint = paint
+    return sublayer
 
 
 def _plus(wide: float) -> Node:

@@ -17,7 +17,7 @@ from selfattn_book.properties.calls import call
 Piece = tuple[Tensor, Tensor, Tensor]
 Result = tuple[Tensor, Tensor]
 LENGTHS = (4, 1, 6, 3)
-SECTION = "cost.html#a-softmax-that-never-sees-its-whole-row"
+SECTION = "cost.html#online-softmax-flashattention"
 COLLECTED = "All pieces are collected first."
 
 
@@ -270,7 +270,7 @@ def of_bill(numbers: dict[str, Any]) -> Exercise:
             "These are exponentials already.": math.exp(first - most),
         },
     }
-    return by_hand("bill", "cost.html#count-before-you-time", parts, points={"totals": 2})
+    return by_hand("bill", "cost.html#counting-flops", parts, points={"totals": 2})
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

@@ -95,7 +95,7 @@ def asked(message: str, sizes: list[tuple[int, int]], epochs: range, points: int
         for (count, ranks), epoch in product(sizes, epochs)
         for rank in range(ranks)
     ]
-    section = "scaling-out.html#does-every-example-have-its-turn"
+    section = "scaling-out-deeper.html#which-rank-reads-which-examples"
     return Question(message, section, points, cases=lambda: cases)
 
 
@@ -136,7 +136,11 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
             "This is what all ranks hold together.": 16 * billions,
         },
     }
-    return by_hand("on_paper", "scaling-out.html#who-waits-in-a-pipeline", parts)
+    return by_hand(
+        "on_paper",
+        "scaling-out-deeper.html#pipeline-parallelism-micro-batches-and-the-bubble",
+        parts,
+    )
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

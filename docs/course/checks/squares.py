@@ -136,7 +136,7 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
         "with noise, the nearest square counts": (3, (3, 2 * all_left, 0.1)),
         "with noise, in both directions": (1, (4, 2 * both, 0.1)),
     }
-    section = "squares.html#how-well-can-anything-do"
+    section = "squares.html#the-best-achievable-loss"
     return [
         Exercise(
             "complete",

@@ -173,7 +173,7 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
         cases = [(*rows, part) for rows in TEXTS]
         return Question(message, f"transformer.html#{section}", points, cases=lambda: cases)
 
-    vectors, clock = "from-tokens-to-vectors-and-back", "two-ways-to-tell-the-time"
+    vectors, clock = "token-embedding-and-unembedding", "the-task-two-ways-to-tell-the-time"
     return [
         Exercise(
             "batch",
