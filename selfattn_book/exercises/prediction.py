@@ -161,7 +161,7 @@ def masked(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches)
     return newest
 
 
-CACHE, WRONG = "prediction.html#the-cache", "prediction.html#when-is-a-cache-wrong"
+CACHE, WRONG = "prediction.html#the-kv-cache", "prediction-deeper.html#when-a-cache-is-wrong"
 EXERCISES = [
     Exercise(
         "step",

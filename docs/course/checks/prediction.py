@@ -13,7 +13,8 @@ from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.properties.answer import RefusedError, wrong_shape
 
 Keep = Callable[[list[Any]], list[Any]]
-CACHE, WRONG_CACHE = "prediction.html#the-cache", "prediction.html#when-is-a-cache-wrong"
+CACHE = "prediction.html#the-kv-cache"
+WRONG_CACHE = "prediction-deeper.html#when-a-cache-is-wrong"
 
 
 def sequence(seed: int, length: int) -> tuple[Tensor, ...]:
