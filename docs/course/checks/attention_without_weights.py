@@ -34,46 +34,44 @@ def others(s: Tensor) -> Tensor:
     return s.masked_fill(own(s), -torch.inf).softmax(-1)
 
 
-def listening(
+def keeping(
     kept: float, weigh: Weigh = others, score: Weigh = scores, given: float | None = None
 ) -> Weigh:
     """Return the program that keeps a part of each word and adds the others with these weights."""
     rest = 1 - kept if given is None else given
 
-    def listen(x: Tensor) -> Tensor:
+    def program(x: Tensor) -> Tensor:
         return x if len(x) == 1 else kept * x + rest * weigh(score(x)) @ x
 
-    return listen
+    return program
 
 
 def wrong(keep: float) -> dict[str, Program]:
     """Return wrong programs by their misconceptions."""
     return {
-        "Each word still attends to itself.": listening(keep, lambda s: s.softmax(-1)),
+        "Each word still attends to itself.": keeping(keep, lambda s: s.softmax(-1)),
         "A score of 0 hides nothing: its exponential is 1.": (
-            listening(keep, lambda s: s.masked_fill(own(s), 0).softmax(-1))
+            keeping(keep, lambda s: s.masked_fill(own(s), 0).softmax(-1))
         ),
         "The weights of the others do not sum to one.": (
-            listening(keep, lambda s: s.softmax(-1).masked_fill(own(s), 0))
+            keeping(keep, lambda s: s.softmax(-1).masked_fill(own(s), 0))
         ),
-        "The two weights, of the word itself and of the others, are exchanged.": listening(
-            1 - keep
-        ),
-        "The part that a word keeps is missing.": listening(0.0),
+        "The two weights, of the word itself and of the others, are exchanged.": keeping(1 - keep),
+        "The part that a word keeps is missing.": keeping(0.0),
         "The weight of the others is not 1 minus the weight that is kept.": (
             lambda x: keep * x + others(scores(x)) @ x
         ),
-        "The divisor is missing.": listening(keep, score=lambda x: x @ x.T),
+        "The divisor is missing.": keeping(keep, score=lambda x: x @ x.T),
         "The divisor is the root of the dimension.": (
-            listening(keep, score=lambda x: x @ x.T / x.size(1))
+            keeping(keep, score=lambda x: x @ x.T / x.size(1))
         ),
         "The divisor counts words, not the dimension.": (
-            listening(keep, score=lambda x: x @ x.T / len(x) ** 0.5)
+            keeping(keep, score=lambda x: x @ x.T / len(x) ** 0.5)
         ),
         "The weights sum to one along the columns; a row belongs to a query.": (
-            listening(keep, lambda s: s.masked_fill(own(s), -torch.inf).softmax(0))
+            keeping(keep, lambda s: s.masked_fill(own(s), -torch.inf).softmax(0))
         ),
-        "This is the plain mean of the others.": listening(keep, lambda s: others(0 * s)),
+        "This is the plain mean of the others.": keeping(keep, lambda s: others(0 * s)),
         "A word alone has no others: a softmax of nothing is not a number.": (
             lambda x: keep * x + (1 - keep) * others(scores(x)) @ x
         ),
@@ -104,10 +102,10 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     }
     return [
         Exercise(
-            "listen",
-            "def listen(X): ...",
+            "attend_to_others",
+            "def attend_to_others(X): ...",
             questions_of(cases),
-            right=listening(numbers["keep"]),
+            right=keeping(numbers["keep"]),
             wrong=wrong(numbers["keep"]),
             unusual={"word by word": word_by_word(numbers["keep"])},
             returns="the words",

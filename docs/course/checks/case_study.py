@@ -15,7 +15,10 @@ from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.experiments.words import case_study, xor_sentences
 
 Parts = Callable[[list[int]], list[Hashable]]
-PARTS: dict[str, Parts] = {"placed words": lambda s: list(enumerate(s)), "words": lambda s: [*s]}
+PARTS: dict[str, Parts] = {
+    "words at positions": lambda s: list(enumerate(s)),
+    "words": lambda s: [*s],
+}
 CERTIFICATE = "case-study.html#proof-by-tangents"
 PLACES = "case-study.html#words-and-words-at-positions"
 
@@ -61,7 +64,7 @@ def mistakes(name: str) -> dict[str, Program | tuple[Program, ...]]:
     # At one position, two words are known by their set.
     sets = {"How often a word occurs matters.": counter(parts, join=lambda a, b: frozenset(a + b))}
     return (sets if name == "words" else {}) | {
-        "This is the other sum: placed words, or words.": counter(other),
+        "This is the other sum: words at positions, or words.": counter(other),
         "Pairs have no order.": (ordered, half(ordered)),
         "The four rows must be different.": (counter(parts, with_itself), counter(parts, twice)),
         "Each row counts by itself, copies too.": (
@@ -77,7 +80,7 @@ def by_matrix(name: str) -> Program:
 
     def count(tokens: Tensor, labels: Tensor) -> Tensor:
         hot = torch.nn.functional.one_hot(tokens, 5)
-        x = hot.flatten(1) if name == "placed words" else hot.sum(1)
+        x = hot.flatten(1) if name == "words at positions" else hot.sum(1)
         sums = []
         for rows in (x[labels == 1], x[labels == 0]):
             i, j = torch.triu_indices(len(rows), len(rows), 1)

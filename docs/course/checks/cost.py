@@ -41,7 +41,7 @@ def case(size: float = 1.0, hidden: bool = False) -> list[Case]:
         mask = torch.ones(3, n, dtype=torch.bool)
         if hidden:
             mask = draw(3, n) > 0
-            mask[0] = False  # this query attends to the silent key alone
+            mask[0] = False  # this query attends to the null key alone
             mask[1] &= i > 0  # and this one to nothing in the first piece
         # Later keys are longer, so that later scores are higher.
         pieces.append((1.5**i * draw(n, 5), draw(n, 2), mask))
@@ -61,10 +61,10 @@ def normalized(highest: Tensor, total: Tensor, mixture: Tensor) -> Result:
 
 
 def online(
-    silence: float,
+    null_score: float,
     *,
     root: float = 0.5,
-    silent: float = 1,
+    null: float = 1,
     keep: tuple[float, float] = (1, 1),
     rise: Program = torch.maximum,
     base: Program = lambda own, higher: higher,
@@ -73,9 +73,9 @@ def online(
     """Return attention in one pass, or with some wrong parts.
 
     Args:
-        silence: the score of the silent key.
+        null_score: the score of the null key.
         root: the power of the dimension that scores are divided by.
-        silent: the number of silent keys.
+        null: the number of null keys.
         keep: the powers of the factors by which total and mixture shrink.
         rise: the new highest score, from the old one and the highest of a piece.
         base: the score that is subtracted, from the highest of a piece and the new highest.
@@ -84,8 +84,8 @@ def online(
 
     def stream(query: Tensor, pieces: Iterable[Piece]) -> Any:
         query = query / query.size(-1) ** root
-        highest = torch.full_like(query[:, :1], silence if silent else -1e30)
-        total, mixture = silent * torch.ones_like(highest), torch.zeros(1)
+        highest = torch.full_like(query[:, :1], null_score if null else -1e30)
+        total, mixture = null * torch.ones_like(highest), torch.zeros(1)
         for key, value, mask in pieces:
             scores = (query @ key.mT).masked_fill(~mask, -math.inf)
             own = scores.amax(-1, keepdim=True)
@@ -101,11 +101,11 @@ def online(
     return stream
 
 
-def by_logarithms(silence: float) -> Program:
+def by_logarithms(null_score: float) -> Program:
     """Return the right program, which keeps means and logarithms."""
 
     def stream(query: Tensor, pieces: Iterable[Piece]) -> Result:
-        mean, log_total = torch.zeros(1), torch.full_like(query[:, 0], silence)
+        mean, log_total = torch.zeros(1), torch.full_like(query[:, 0], null_score)
         for key, value, mask in pieces:
             scores = (query @ key.mT / query.size(-1) ** 0.5).masked_fill(~mask, -math.inf)
             new = torch.logaddexp(log_total, scores.logsumexp(1))
@@ -117,41 +117,42 @@ def by_logarithms(silence: float) -> Program:
     return stream
 
 
-def in_32_bits(silence: float) -> Program:
+def in_32_bits(null_score: float) -> Program:
     """Return the right program in another precision."""
-    return lambda query, pieces: online(silence)(
+    return lambda query, pieces: online(null_score)(
         query.float(), ((key.float(), value.float(), mask) for key, value, mask in pieces)
     )
 
 
-def mistakes(silence: float) -> dict[str, Program | tuple[Program, ...]]:
+def mistakes(null_score: float) -> dict[str, Program | tuple[Program, ...]]:
     """Return wrong programs by their misconceptions."""
-    late = lambda top, total, mixture: normalized(top, total + math.exp(silence), mixture)  # noqa: E731
+    late = lambda top, total, mixture: normalized(top, total + math.exp(null_score), mixture)  # noqa: E731
     return {
-        "The silent key was forgotten.": online(silence, silent=0),
-        "The silent key counts once, not once a piece.": online(silence, silent=len(LENGTHS)),
-        "The silent key's score is not divided.": online(silence / 5**0.5),
-        "Scores are divided by the root of the dimension.": online(silence, root=0),
-        "By the end the total is relative to the highest score; so must be the silent key.": (
-            online(silence, silent=0, finish=late)
+        "The null key was forgotten.": online(null_score, null=0),
+        "The null key counts once, not once a piece.": online(null_score, null=len(LENGTHS)),
+        "The null key's score is not divided.": online(null_score / 5**0.5),
+        "Scores are divided by the root of the dimension.": online(null_score, root=0),
+        "By the end the total is relative to the highest score; so must be the null key.": (
+            online(null_score, null=0, finish=late)
         ),
-        "Only the total has to shrink? The mixture must, too.": online(silence, keep=(1, 0)),
-        "Only the mixture has to shrink? The total must, too.": online(silence, keep=(0, 1)),
-        "Earlier sums must shrink when a higher score comes.": (online(silence, keep=(0, 0))),
+        "Only the total has to shrink? The mixture must, too.": online(null_score, keep=(1, 0)),
+        "Only the mixture has to shrink? The total must, too.": online(null_score, keep=(0, 1)),
+        "Earlier sums must shrink when a higher score comes.": (online(null_score, keep=(0, 0))),
         "This is the last piece alone.": (
-            lambda query, pieces: online(silence, silent=0)(query, [*pieces][-1:])
+            lambda query, pieces: online(null_score, null=0)(query, [*pieces][-1:])
         ),
         "The logarithm is missing.": online(
-            silence, finish=lambda top, total, mixture: (mixture / total, (top.exp() * total)[:, 0])
+            null_score,
+            finish=lambda top, total, mixture: (mixture / total, (top.exp() * total)[:, 0]),
         ),
         "The highest score is missing in the logarithm.": online(
-            silence, finish=lambda top, total, mixture: (mixture / total, total.log()[:, 0])
+            null_score, finish=lambda top, total, mixture: (mixture / total, total.log()[:, 0])
         ),
         "Infinity minus infinity is nan.": (
-            online(0, silent=math.exp(silence), rise=lambda highest, own: highest),
-            online(silence, base=lambda own, higher: own),
+            online(0, null=math.exp(null_score), rise=lambda highest, own: highest),
+            online(null_score, base=lambda own, higher: own),
         ),
-        COLLECTED: lambda query, pieces: online(silence)(query, [*pieces]),
+        COLLECTED: lambda query, pieces: online(null_score)(query, [*pieces]),
     }
 
 
@@ -180,7 +181,7 @@ def letting_go(stream: Program) -> Program:
     return watched
 
 
-def stream_of(silence: float) -> Exercise:
+def stream_of(null_score: float) -> Exercise:
     """Return the exercise on attention in one pass."""
 
     def context(result: Result, *case: Any) -> Tensor:
@@ -199,9 +200,9 @@ def stream_of(silence: float) -> Exercise:
             Question("large scores are handled", SECTION, cases=lambda: case(1e3)),
             Question("it frees each piece", SECTION, via=letting_go, cases=case),
         ],
-        right=online(silence),
-        wrong=mistakes(silence),
-        unusual={"logarithms": by_logarithms(silence), "in 32 bits": in_32_bits(silence)},
+        right=online(null_score),
+        wrong=mistakes(null_score),
+        unusual={"logarithms": by_logarithms(null_score), "in 32 bits": in_32_bits(null_score)},
         returns=("the context", "the logarithms"),
         via=passing,
     )
@@ -211,7 +212,7 @@ def of_bill(numbers: dict[str, Any]) -> Exercise:
     """Return the exercise on the bill of a layer."""
     width, heads = numbers["d_model"], numbers["heads"]
     length, cached = numbers["length"], numbers["cached"]
-    a, b, c, d = numbers["likes"]
+    a, b, c, d = numbers["exponentials"]
     first, most = max(a, b), max(a, b, c, d)
     strip, square = 4 * length * width**2, 2 * length**2 * width
     after = (a + b + c + d) / most
@@ -258,7 +259,7 @@ def of_bill(numbers: dict[str, Any]) -> Exercise:
             RIGHT: [(a + b) / first, after],
             "These are not relative to the highest score.": [a + b, a + b + c + d],
             "The first total did not shrink.": [(a + b) / first, (a + b) / first + (c + d) / most],
-            "The likes are exponentials already.": [
+            "These are exponentials already.": [
                 one,
                 one * math.exp(first - most) + math.exp(c - most) + math.exp(d - most),
             ],
@@ -266,7 +267,7 @@ def of_bill(numbers: dict[str, Any]) -> Exercise:
         "shrink": {
             RIGHT: first / most,
             "It grows this way; the old scale was the smaller one.": most / first,
-            "The likes are exponentials already.": math.exp(first - most),
+            "These are exponentials already.": math.exp(first - most),
         },
     }
     return by_hand("bill", "cost.html#counting-flops", parts, points={"totals": 2})
@@ -274,4 +275,4 @@ def of_bill(numbers: dict[str, Any]) -> Exercise:
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [stream_of(numbers["silence"]), of_bill(numbers)]
+    return [stream_of(numbers["null_score"]), of_bill(numbers)]

@@ -110,7 +110,7 @@ def bits_of_answer(prompt: int) -> Exercise:
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
     """Return the exercise on the next word on paper."""
-    a, b, c, d = numbers["likes"]
+    a, b, c, d = numbers["weights"]
     seen, kinds = numbers["seen"], numbers["kinds"]
     hits, shorter = numbers["hits"], 1 / numbers["shorter"]
     total, squares = a + b + c + d, a**2 + b**2 + c**2 + d**2
@@ -122,7 +122,7 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
         },
         "cold": {
             RIGHT: a**2 / squares,
-            "The likes were taken to the power 1/2: this is hot, and not cold.": a**0.5 / roots,
+            "The weights were taken to the power 1/2: this is hot, and not cold.": a**0.5 / roots,
             "The temperature makes no difference.": a / total,
             "The probability itself was squared, and not divided by the sum of the squares.": (
                 a / total

@@ -15,7 +15,7 @@ def case(seed: int, batch: int, heads: int, groups: int) -> Case:
     return normal(seed, (batch, heads, 3, 7), (batch, groups, 5, 7), (batch, groups, 5, 2))
 
 
-def neighbours(x: Tensor, times: int) -> Tensor:
+def neighbors(x: Tensor, times: int) -> Tensor:
     """Give each head to so many heads that follow each other."""
     return x.repeat_interleave(times, dim=1)
 
@@ -102,7 +102,7 @@ def by_einsum(sharing: str) -> Program:
     """Return the right program, by products over groups."""
 
     def grouped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        near = sharing == "neighbours"
+        near = sharing == "neighbors"
         q = q.unflatten(1, (k.size(1), -1) if near else (-1, k.size(1)))
         q = q if near else q.transpose(1, 2)
         w = torch.einsum("bgntd,bgsd->bgnts", q, k).div(q.size(-1) ** 0.5).softmax(-1)
@@ -114,8 +114,8 @@ def by_einsum(sharing: str) -> Program:
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    near = numbers["sharing"] == "neighbours"
-    share, other = (neighbours, in_turn) if near else (in_turn, neighbours)
+    near = numbers["sharing"] == "neighbors"
+    share, other = (neighbors, in_turn) if near else (in_turn, neighbors)
     equation = "many-heads.html#the-multi-head-attention-layer"
     merge = "many-heads.html#splitting-heads-transpose-do-not-only-reshape"
     query, key, value = case(5, 2, 4, 2)

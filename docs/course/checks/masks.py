@@ -137,7 +137,7 @@ def packed_mask(prompt: int) -> Exercise:
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
     """Return the exercise on a row on paper."""
-    a, b, c, d = numbers["likes"]
+    a, b, c, d = numbers["exponentials"]
     u, v, w, x = numbers["values"]
     layers, width = numbers["layers"], numbers["width"]
     three, four = a + b + c, a + b + c + d
@@ -148,7 +148,7 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
             RIGHT: [a / three, b / three, c / three, 0],
             "The hidden key is still in the denominator.": late,
             "The future was not hidden.": [a / four, b / four, c / four, d / four],
-            "The likes are the exponentials already.": [*scores.tolist(), 0],
+            "These are the exponentials already.": [*scores.tolist(), 0],
         },
         "context": {
             RIGHT: (a * u + b * v + c * w) / three,

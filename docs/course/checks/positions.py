@@ -24,7 +24,7 @@ def case(seed: int, start: int, *shape: int) -> Case:
 
 def take(x: Tensor, pairs: str) -> tuple[Tensor, Tensor]:
     """Return both entries of all pairs."""
-    if pairs == "neighbours":
+    if pairs == "neighbors":
         return x[..., 0::2], x[..., 1::2]
     a, c = x.chunk(2, -1)
     return a, c
@@ -32,7 +32,7 @@ def take(x: Tensor, pairs: str) -> tuple[Tensor, Tensor]:
 
 def put(a: Tensor, c: Tensor, pairs: str) -> Tensor:
     """Put pairs back at their columns."""
-    return torch.stack([a, c], -1).flatten(-2) if pairs == "neighbours" else torch.cat([a, c], -1)
+    return torch.stack([a, c], -1).flatten(-2) if pairs == "neighbors" else torch.cat([a, c], -1)
 
 
 def angles(x: Tensor, start: int, base: float, exponent: float = 2.0) -> Tensor:
@@ -58,7 +58,7 @@ def turn(
 
 def wrong_rotations(base: float, pairs: str) -> dict[str, Program]:
     """Return wrong programs by their misconceptions."""
-    other = "halves" if pairs == "neighbours" else "neighbours"
+    other = "halves" if pairs == "neighbors" else "neighbors"
     right = turn(base, pairs)
 
     def in_place(x: Tensor, start: int) -> Tensor:
@@ -71,7 +71,7 @@ def wrong_rotations(base: float, pairs: str) -> dict[str, Program]:
 
     def added(x: Tensor, start: int) -> Tensor:
         by = angles(x, start, base)
-        return x + put(by.sin(), by.cos(), "neighbours")
+        return x + put(by.sin(), by.cos(), "neighbors")
 
     return {
         "The pairs are formed the other way: neighbors, or halves.": turn(base, other),
@@ -145,17 +145,17 @@ def rotate(base: float, pairs: str) -> Exercise:
     )
 
 
-def width_for(places: int, turn: float = 2 * math.pi, last: int = 2) -> int:
+def width_for(length: int, turn: float = 2 * math.pi, last: int = 2) -> int:
     """Return the least even width whose slowest clock goes round in so many steps."""
     width = 2
-    while turn * 10000 ** (1 - last / width) < places:
+    while turn * 10000 ** (1 - last / width) < length:
         width += 2
     return width
 
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
     """Return the exercise on two clocks."""
-    k, places = numbers["steps"], numbers["places"]
+    k, length = numbers["steps"], numbers["positions"]
     degree, slower = math.radians(k), math.cos(k) + math.cos(k / 100)
     product = math.cos(k) + math.cos(k / 10)
     parts: dict[str, dict[str, Any]] = {
@@ -183,8 +183,8 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
             "A turn is 2π, not 1.": 1000,
         },
         "width": {
-            RIGHT: width_for(places),
-            "A clock takes two columns; the width must be even.": width_for(places) - 1,
+            RIGHT: width_for(length),
+            "A clock takes two columns; the width must be even.": width_for(length) - 1,
         },
     }
     return by_hand("two_clocks", FORMULA, parts, points={"width": 2})

@@ -1,4 +1,4 @@
-"""Query, key, value: attention that can keep silent."""
+"""Query, key, value: attention with a null key."""
 
 from typing import Any
 
@@ -26,13 +26,13 @@ def same_sign(sign: float) -> Case:
     return query, key, torch.randn(5, 2, generator=chance, dtype=torch.float64)
 
 
-def with_silence(score: float) -> Program:
-    """Return attention with a silent key of this score."""
+def with_null_key(score: float) -> Program:
+    """Return attention with a null key of this score."""
 
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         scores = query @ key.mT / query.size(-1) ** 0.5
-        silent = torch.full_like(scores[..., :1], score)
-        weights = torch.cat([scores, silent], -1).softmax(-1)
+        null = torch.full_like(scores[..., :1], score)
+        weights = torch.cat([scores, null], -1).softmax(-1)
         return weights[..., :-1] @ value
 
     return attend
@@ -66,42 +66,42 @@ def wrong(score: float) -> dict[str, Program]:
         return e / (e.sum(-1, keepdim=True) + torch.tensor(score).exp()) @ v
 
     def undivided(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        return with_silence(score)(q * q.size(-1) ** 0.5, k, v)
+        return with_null_key(score)(q * q.size(-1) ** 0.5, k, v)
 
     def divided(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        return with_silence(score / q.size(-1) ** 0.5)(q, k, v)
+        return with_null_key(score / q.size(-1) ** 0.5)(q, k, v)
 
     def added(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         e = scores(q, k).softmax(-1)
         return e / (1 + score) @ v
 
     def averaged(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        silent = 1 - with_silence(score)(q, k, torch.ones_like(v[..., :1]))
-        return with_silence(score)(q, k, v) + silent * v.mean(-2, keepdim=True)
+        null = 1 - with_null_key(score)(q, k, torch.ones_like(v[..., :1]))
+        return with_null_key(score)(q, k, v) + null * v.mean(-2, keepdim=True)
 
     return {
-        "There is no silent key.": lambda q, k, v: scores(q, k).softmax(-1) @ v,
-        "The silent score is a score already; it is not divided.": divided,
+        "There is no null key.": lambda q, k, v: scores(q, k).softmax(-1) @ v,
+        "The null score is a score already; it is not divided.": divided,
         "The scores of the keys must be divided, too.": undivided,
-        "The silent score is 0 here.": with_silence(0.0),
-        "The silent score has the other sign.": with_silence(-score),
-        "The largest score was subtracted from the keys, but not from the silent one.": moved,
+        "The null score is 0 here.": with_null_key(0.0),
+        "The null score has the other sign.": with_null_key(-score),
+        "The largest score was subtracted from the keys, but not from the null score.": moved,
         "The score itself was added to the denominator, not its exponential.": added,
-        "The value of the silent key is zero.": averaged,
+        "The value of the null key is zero.": averaged,
         "Exponentials of large scores are infinite: subtract the largest score.": naive,
     }
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    score = numbers["silence"]
+    score = numbers["null_score"]
     equation = "query-key-value.html#the-attention-layer-equation-and-code"
     search = "query-key-value.html#attention-as-a-soft-search"
     cases = {
-        "the silent key has its weight": (search, 2, [case(1, 2, 3, 4, 2)]),
+        "the null key has its weight": (search, 2, [case(1, 2, 3, 4, 2)]),
         "also for other sizes": (equation, 2, [case(2, 5, 2, 7, 3), case(3, 1, 1, 3, 3)]),
         "and for batches": (equation, 1, [case(4, 4, 3, 5, 2, lead=(2, 3))]),
-        "large scores leave no weight for the silent key": (search, 2, [same_sign(1.0)]),
+        "large scores leave no weight for the null key": (search, 2, [same_sign(1.0)]),
         "where nothing fits, the context is zero": (search, 1, [same_sign(-1.0)]),
     }
     return [
@@ -109,9 +109,9 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
             "attend_or_not",
             "def attend_or_not(query, key, value): ...",
             questions_of(cases),
-            right=with_silence(score),
+            right=with_null_key(score),
             wrong=wrong(score),
-            unusual={"a zero value for the silent key": with_zero_value(score)},
+            unusual={"a zero value for the null key": with_zero_value(score)},
             returns="the context",
             tolerance=1e-5,
         )

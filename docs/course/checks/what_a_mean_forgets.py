@@ -189,4 +189,4 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     """Return the exercises of one student."""
-    return [least_loss(numbers["place"]), on_paper(numbers)]
+    return [least_loss(numbers["position"]), on_paper(numbers)]
