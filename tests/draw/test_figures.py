@@ -109,14 +109,14 @@ def test_parts_are_read_from_the_modules():
             "Llama": (llama.blocks[0], llama.positions),
         }
     )
-    first = "network, relu; heads, 4 of queries, 4 of keys; biases, yes. "
+    first = "feed-forward, relu; heads, 4 query, 4 key-value; biases, yes. "
     assert ax.get_label() == (
         f"2017: positions, added, sines; norm, LayerNorm; norm position, after the sum; {first}"
         f"pre: positions, added, sines; norm, LayerNorm; norm position, before the part; {first}"
         "GPT-2: positions, added, learned; norm, LayerNorm; norm position, before the part; "
-        "network, gelu; heads, 4 of queries, 4 of keys; biases, yes. "
+        "feed-forward, gelu; heads, 4 query, 4 key-value; biases, yes. "
         "Llama: positions, queries and keys rotated; norm, RMSNorm; norm position, before "
-        "the part; network, silu, gated; heads, 4 of queries, 2 of keys; biases, none."
+        "the part; feed-forward, SwiGLU; heads, 4 query, 2 key-value; biases, none."
     )
     assert ax.figure.to_svg().count(">RMSNorm<") == 2  # for the desk and for the phone
 
@@ -124,9 +124,9 @@ def test_parts_are_read_from_the_modules():
 def test_shared_heads_are_drawn_once():
     ax = grouped_heads([MultiHeadAttention(16, 4, num_kv_heads=g) for g in (4, 2, 1)])
     label = ax.get_label()
-    assert "4 heads of queries, 1 of keys and values: queries 0, 1, 2, 3 look" in label
-    assert "32 numbers are kept for each word" in label  # 2 * 4 * 4
-    assert "8 numbers are kept for each word" in label
+    assert "4 query heads, 1 key-value heads: query heads 0, 1, 2, 3 use key-value head 0" in label
+    assert "The cache stores 32 numbers per token" in label  # 2 * 4 * 4
+    assert "The cache stores 8 numbers per token" in label
     svg = ax.figure.to_svg()
     assert [svg.count(f">{letter}<") for letter in "qkv"] == [24, 14, 14]
 
