@@ -21,8 +21,9 @@
     const begun = `(?<![\\p{L}\\p{N}_])${stem.length > 2 ? stem : exact}`;
     return new RegExp(word in SIGNS ? `${begun}|(?<!\\p{L})${SIGNS[word]}` : begun, "giu");
   };
+  const parts = (text) => text.toLowerCase().match(/[\p{L}\p{N}_^]+|[\p{S}]/gu) || [];
   const read = (query) => {
-    const all = query.toLowerCase().match(/[\p{L}\p{N}_^]+|[\p{S}]/gu) || [];
+    const all = parts(query);
     const words = all.filter((word) => !SMALL.has(word));
     return { phrase: all.join(" "), patterns: (words.length ? words : all).map(pattern) };
   };
@@ -48,7 +49,7 @@
 
   const addresses = ({ address, title, section: [anchors, heading] }) =>
     heading === title || !anchors ? [address] : anchors.split(" ").map((anchor) => `${address}#${anchor}`);
-  const names = (terms, phrase) => terms.some((term) => term.toLowerCase() === phrase);
+  const names = (terms, phrase) => terms.some((term) => parts(term).join(" ") === phrase);
 
   // The section that teaches a term comes before the entry that explains it.
   function bringForward(results, { phrase, patterns }) {
@@ -56,7 +57,7 @@
     for (const { section: [, , terms, , , links = []], score } of results) {
       const section = places.get(links.find((link) => places.has(link)));
       if (section && names(terms, phrase))
-        Object.assign(section, { score: Math.max(section.score, score + 1), found: patterns.length });
+        Object.assign(section, { score: 100 + score, found: patterns.length });
     }
   }
 
