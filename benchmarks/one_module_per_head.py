@@ -1,11 +1,12 @@
-"""The yardstick of the training benchmark, not the book's code: every head is a module of its own.
+"""Multi-head attention with a module for each head, to compare the book's code with.
 
-This is how attention with many heads is often written first: a head has three maps, the heads are
-called one after the other in a loop, and their contexts are concatenated.
+Attention is often first written like this: a head has three projections, the heads are called one
+after the other in a loop, and their contexts are concatenated.
 It computes what :class:`selfattn_book.encoder_decoder.EncoderDecoder` computes without positions.
 """
 
 import math
+from copy import deepcopy
 
 import torch
 from torch import Tensor, nn
@@ -76,34 +77,26 @@ def _network(d_in: int, d_ff: int, d_out: int) -> nn.Sequential:
 
 
 def with_weights_of(model: EncoderDecoder) -> OneModulePerHead:
-    """Return the yardstick with a copy of the weights of the book's model."""
-    encoder, decoder = model.encoder, model.decoder
-    attention, network = encoder.attention, encoder.feed_forward
-    d_ff = len(network.get_parameter("0.bias"))
-    d_input = attention.project_query.in_features
-    yardstick = OneModulePerHead(attention.d_head, attention.num_heads, d_ff, d_input).to(
-        attention.project_query.weight.dtype
-    )
-    copy_heads(attention, yardstick.source_heads)
-    copy_heads(decoder.self_attention, yardstick.target_heads)
-    copy_heads(decoder.cross_attention, yardstick.memory_heads)
-    yardstick.source_network.load_state_dict(network.state_dict())
-    yardstick.target_network.load_state_dict(decoder.feed_forward.state_dict())
-    return yardstick
+    """Return this model with a copy of the weights of the book's model."""
+    encoder, decoder, copy = model.encoder, model.decoder, OneModulePerHead()
+    copy.source_heads = heads_of(encoder.attention)
+    copy.source_network = deepcopy(encoder.feed_forward)
+    copy.target_heads = heads_of(decoder.self_attention)
+    copy.memory_heads = heads_of(decoder.cross_attention)
+    copy.target_network = deepcopy(decoder.feed_forward)
+    return copy
 
 
 @torch.no_grad()
-def copy_heads(attention: MultiHeadAttention, heads: Heads) -> None:
-    """Give the heads, which have biases, a copy of the weights of the book's module."""
-    heads.output_map.load_state_dict(attention.project_output.state_dict())
-    maps = {
-        "query_map": attention.project_query,
-        "key_map": attention.project_key,
-        "value_map": attention.project_value,
-    }
-    for name, whole in maps.items():
-        weights = whole.weight.split(attention.d_head)
-        biases = whole.bias.split(attention.d_head)
-        for head, weight, bias in zip(heads.heads, weights, biases, strict=True):
-            part = head.get_submodule(name)
-            part.load_state_dict({"weight": weight, "bias": bias})
+def heads_of(attention: MultiHeadAttention) -> Heads:
+    """Return separate heads with a copy of the weights of the book's module, which has biases."""
+    output = attention.project_output
+    d_input, width = attention.project_query.in_features, attention.d_head
+    heads = Heads(d_input, output.out_features, attention.num_heads, width).to(output.weight)
+    heads.output_map.load_state_dict(output.state_dict())
+    for name in ("query", "key", "value"):
+        whole = attention.get_submodule(f"project_{name}").state_dict()
+        parts = [whole[kind].split(width) for kind in ("weight", "bias")]
+        for head, weight, bias in zip(heads.heads, *parts, strict=True):
+            head.get_submodule(f"{name}_map").load_state_dict({"weight": weight, "bias": bias})
+    return heads
