@@ -21,16 +21,15 @@ from selfattn_book.experiments.recorded_times import RECORDED
         {"d_model": 5, "num_heads": 2, "d_ff": 7, "d_input": 3},
     ],
 )
-def test_the_yardstick_computes_what_the_book_computes(seeded, draw, sizes):
+def test_separate_heads_compute_the_same_as_the_book(seeded, draw, sizes):
     with seeded(0):
         model = EncoderDecoder(**sizes).double()
-    yardstick = with_weights_of(model)
+    copy = with_weights_of(model)
     source, target = draw(11, 4, sizes["d_input"]), draw(11, 6, sizes["d_input"])
     expected = model(source, target)
-    torch.testing.assert_close(yardstick(source, target), expected)
+    torch.testing.assert_close(copy(source, target), expected)
     counts = [
-        sum(p.numel() for p in m.parameters())
-        for m in (model, yardstick, OneModulePerHead(**sizes))
+        sum(p.numel() for p in m.parameters()) for m in (model, copy, OneModulePerHead(**sizes))
     ]
     assert counts[0] == counts[1] == counts[2]
 
@@ -83,9 +82,7 @@ def two(monkeypatch):
         peaks = {"fused": {1: 100.0, 2: 200.0, 4: last}}
         monkeypatch.setattr(memory, "peaks", lambda: peaks)
 
-    before = torch.get_num_threads()
-    yield _two
-    torch.set_num_threads(before)
+    return _two
 
 
 @pytest.mark.parametrize(
@@ -178,10 +175,8 @@ def test_without_a_gpu_nothing_is_recorded(monkeypatch, tmp_path, capsys):
 
 @pytest.mark.weekly
 def test_a_short_recording_has_all_ways(monkeypatch, capsys):
-    threads = torch.get_num_threads()
     monkeypatch.setattr(memory, "peaks", lambda lengths: {"fused": {8: 1.0}})
     run = cost.record("cpu", 2, (8,))
-    torch.set_num_threads(threads)
     assert len(capsys.readouterr().out.splitlines()) == 2
     assert len(run["layers"]) == 5
     assert all(len(own["8"]) == 2 for own in run["layers"].values())

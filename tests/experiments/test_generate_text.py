@@ -18,13 +18,6 @@ GPT2, LLAMA = str(tiny_model("tiny-gpt2")), str(tiny_model("tiny-llama"))
 COMMAND = [sys.executable, "-m", "selfattn_book", "generate"]
 
 
-@pytest.fixture(autouse=True)
-def restored_threads():
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
-
-
 def generated(capsys, *options, prompt="And God said"):
     assert main(["--length", "12", "--prompt", prompt, *options]) == 0
     return capsys.readouterr().out

@@ -16,13 +16,6 @@ from selfattn_book.experiments.recorded_ranks import FILE, RECORDED
 RUNS = RECORDED["runs"]
 
 
-@pytest.fixture(autouse=True)
-def restored_threads():
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
-
-
 def assert_as_recorded(run, name):
     assert (run.code, run.root_cause) == (RUNS[name]["code"], RUNS[name]["root_cause"])
 
