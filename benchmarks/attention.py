@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks.contenders import Contenders, assert_agreement
-from benchmarks.one_module_per_head import heads_of
+from benchmarks.one_module_per_head import Heads
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.pytorch import to_torch
 
@@ -27,11 +27,11 @@ def contenders(
     """Return the ways to attend, with or without each head's weights; PyTorch's comes first."""
     torch.manual_seed(23)
     ours = MultiHeadAttention(d_model, num_heads)
-    theirs, loop = to_torch(ours), heads_of(ours)
+    theirs, loop = to_torch(ours), Heads(ours)
     ways: dict[str, Attend] = {
         "nn.MultiheadAttention": lambda x: theirs(x, x, x, need_weights=False)[0],
         "raw kernel": lambda x: with_kernel(ours, x, F.scaled_dot_product_attention),
-        "one module per head": lambda x: loop(x, x),
+        "one module per head": lambda x: loop(x, x, x)[0],
         "the book": lambda x: ours(x, x, x, need_weights=False)[0],
     }
     if weights:

@@ -22,7 +22,7 @@ from benchmarks import memory
 from benchmarks.attention import with_kernel
 from benchmarks.contenders import Contenders, assert_agreement
 from benchmarks.memory import D_MODEL, HEADS
-from benchmarks.one_module_per_head import heads_of
+from benchmarks.one_module_per_head import Heads
 from benchmarks.provenance import as_json, provenance, with_digest
 from benchmarks.timing import Times, alternate
 from selfattn_book.blockwise import blockwise_attention
@@ -38,9 +38,9 @@ PEAKS = dict.fromkeys(("with weights", "blocks, in Python", "fused"), LENGTHS[4:
 def layers(length: int, device: str) -> Contenders:
     """Return five ways to let a text attend to itself, with the same weights, without gradients."""
     ours, x = _drawn(device, length)
-    theirs, loop = to_torch(ours).eval(), heads_of(ours)
+    theirs, loop = to_torch(ours).eval(), Heads(ours)
     ways: dict[str, Callable[[], Tensor]] = {
-        "heads in a loop": lambda: loop(x, x),
+        "heads in a loop": lambda: loop(x, x, x)[0],
         "all heads at once": lambda: ours(x, x, x)[0],
         "nn.MultiheadAttention": lambda: theirs(x, x, x, need_weights=False)[0],
         "blocks, in Python": lambda: with_kernel(ours, x, blockwise_attention),

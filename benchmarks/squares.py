@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.contenders import Contenders, assert_agreement
-from benchmarks.one_module_per_head import OneModulePerHead, with_weights_of
+from benchmarks.one_module_per_head import with_separate_heads
 from selfattn_book.encoder_decoder import COURSE_SIZES, EncoderDecoder
 from selfattn_book.experiments.squares import square_sequences
 from selfattn_book.experiments.train_squares import adam, loader
@@ -19,10 +19,11 @@ def training_contenders() -> Contenders:
     """Return trainings of two models with two optimizers; separate heads come first."""
     source, shifted, _ = next(iter(loader(128, seed=13)))
     model = book()
-    torch.testing.assert_close(with_weights_of(model)(source, shifted), model(source, shifted))
+    expected = model(source, shifted)
+    torch.testing.assert_close(with_separate_heads(model)(source, shifted), expected)
     return {
-        "one module per head": lambda: train(OneModulePerHead, plain_adam),
-        "... with a fused Adam": lambda: train(OneModulePerHead, adam),
+        "one module per head": lambda: train(separate, plain_adam),
+        "... with a fused Adam": lambda: train(separate, adam),
         "the book, plain Adam": lambda: train(book, plain_adam),
         "the book": lambda: train(book, adam),
     }
@@ -48,6 +49,11 @@ def prediction_contenders() -> Contenders:
 def book() -> EncoderDecoder:
     """Return the model of the book, in the sizes of the sources."""
     return EncoderDecoder(**COURSE_SIZES, positions=False)
+
+
+def separate() -> EncoderDecoder:
+    """Return the same model with a module for each head."""
+    return with_separate_heads(book())
 
 
 def plain_adam(model: nn.Module) -> torch.optim.Optimizer:

@@ -7,7 +7,7 @@ import torch
 
 from benchmarks import __main__ as bench
 from benchmarks import cost, memory
-from benchmarks.one_module_per_head import OneModulePerHead, with_weights_of
+from benchmarks.one_module_per_head import with_separate_heads
 from benchmarks.provenance import as_json, with_digest
 from benchmarks.timing import Times, alternate, ratio, spread
 from selfattn_book.encoder_decoder import EncoderDecoder
@@ -24,14 +24,10 @@ from selfattn_book.experiments.recorded_times import RECORDED
 def test_separate_heads_compute_the_same_as_the_book(seeded, draw, sizes):
     with seeded(0):
         model = EncoderDecoder(**sizes).double()
-    copy = with_weights_of(model)
     source, target = draw(11, 4, sizes["d_input"]), draw(11, 6, sizes["d_input"])
-    expected = model(source, target)
-    torch.testing.assert_close(copy(source, target), expected)
-    counts = [
-        sum(p.numel() for p in m.parameters()) for m in (model, copy, OneModulePerHead(**sizes))
-    ]
-    assert counts[0] == counts[1] == counts[2]
+    expected, count = model(source, target), sum(p.numel() for p in model.parameters())
+    torch.testing.assert_close(with_separate_heads(model)(source, target), expected)
+    assert sum(p.numel() for p in model.parameters()) == count
 
 
 def test_contenders_take_turns_and_the_first_run_is_not_timed():
