@@ -1,5 +1,7 @@
 """Training many seeds in parallel equals training each alone, for every kind of model of the book."""
 
+from unittest.mock import Mock
+
 import pytest
 import torch
 from torch import nn
@@ -168,17 +170,12 @@ def test_in_parallel_equals_each_alone(train, recipe, seeded, kind, batch_size):
 @pytest.mark.parametrize("kind", EVERY)
 def test_replaying_changes_no_bit(recipe, monkeypatch, kind, dtype, batch_size):
     make, inputs, targets, loss = recipe(kind, dtype)
-    calls = []
-
-    def counted_loss(*arguments):
-        calls.append(arguments)
-        return loss(*arguments)
 
     def train():
-        calls.clear()
+        counted = Mock(side_effect=loss)
         options = {"seeds": SEEDS, "epochs": EPOCHS, "lr": LR, "batch_size": batch_size}
-        losses, models = fit_seeds(make, inputs, targets, counted_loss, progress=False, **options)
-        return losses, [model.state_dict() for model in models], len(calls)
+        losses, models = fit_seeds(make, inputs, targets, counted, progress=False, **options)
+        return losses, [model.state_dict() for model in models], counted.call_count
 
     *replayed, count = train()
     # Each size of batch once to record it and once to compare; and the last losses.

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -241,10 +242,7 @@ def test_a_full_disk_is_reported(capsys, which):
 
 
 def test_an_early_interruption_writes_nothing(monkeypatch, capsys):
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(train_squares, "fit", interrupted)
+    monkeypatch.setattr(train_squares, "fit", Mock(side_effect=KeyboardInterrupt))
     code, message = SQUARES.refusal(capsys)
     assert (code, files()) == (130, {})
     assert message.endswith("resumes from squares.pt, or begins again if it holds no epoch yet.")
