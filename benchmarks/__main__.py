@@ -1,123 +1,115 @@
-"""Run the comparisons, print who took how long, and keep it: ``python -m benchmarks``."""
+"""Run the comparisons, and print and write their times: ``python -m benchmarks``."""
 
 import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from benchmarks import attention, blocks, cost, language, memory, predict, train
-from benchmarks.plot import draw
+from benchmarks import attention, blocks, cost, language, memory, squares
+from benchmarks.contenders import Contenders
 from benchmarks.provenance import provenance
 from benchmarks.timing import Times, alternate, ratio, spread
 
-
-@dataclass(frozen=True)
-class Target:
-    """How long a contender may take, in times of another."""
-
-    contender: str
-    yardstick: str
-    at_most: float
+Pair = tuple[str, str]  # a contender, and the one that it is compared with
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is compared, and what it should come to.
+    """Contenders, and the ratios of time that the book promises.
 
     Attributes:
-        title: what all contenders do.
-        contenders: makes them, by name, after it has checked that they agree;
+        title: task of all contenders.
+        contenders: function that makes the contenders, after it has checked that they agree;
             ratios in the table are to the first.
-        targets: what is promised.
-        threads: with one, processor time is compared; with more, time on the wall.
+        targets: largest ratio of time of each pair.
+        threads: with one, processor time is compared; with more, wall time.
     """
 
     title: str
-    contenders: Callable[[], Mapping[str, Callable[[], object]]]
-    targets: tuple[Target, ...]
+    contenders: Callable[[], Contenders]
+    targets: Mapping[Pair, float]
     threads: int = 1
 
 
 def attention_comparison(
     sizes: tuple[int, int, int, int],
     of_layer: float,
-    *others: Target,
-    weights: bool = False,
-    repeat: int = 1,
+    others: Mapping[Pair, float] | None = None,
+    **options: Any,
 ) -> Comparison:
     """Compare one attention of these sizes ``(B, T, D, H)``, forward and backward."""
-    make = attention.contenders_with_weights if weights else attention.contenders
-    kind = "with weights" if weights else "no weights"
-    return Comparison(
-        f"attention {sizes}, {kind}",
-        lambda: make(*sizes, repeat=repeat),
-        (Target("the book", "nn.MultiheadAttention", of_layer), *others),
-        threads=2,
-    )
-
-
-def block_comparison(kind: str) -> Comparison:
-    """Compare one training step of a block with that of PyTorch's layer."""
-    targets = (Target("the book", "PyTorch's layer", 1.0),)
-    make = getattr(blocks, f"{kind}_contenders")
-    title = f"a training step of one {kind} block (8, 128, 256, 8)"
-    return Comparison(title, lambda: make(8, 128, 256, 8), targets, threads=2)
+    kind = "with weights" if options.get("weights") else "no weights"
+    make = partial(attention.contenders, *sizes, **options)
+    targets = {("the book", "nn.MultiheadAttention"): of_layer, **(others or {})}
+    return Comparison(f"attention {sizes}, {kind}", make, targets, threads=2)
 
 
 SHORT, LONG, TINY = (8, 128, 256, 8), (2, 1024, 256, 8), (16, 4, 6, 3)
-# At the tiny size nothing is computed and all is calls: four linear layers and PyTorch's own kernel,
-# with no check around them, take 0.85 to 0.90 of nn.MultiheadAttention already.
-RAW = Target("the book", "raw kernel", 1.05)
-LOOP = Target("the book", "one module per head", 0.5)
+# At the tiny size nearly all time is that of calls: four linear layers and PyTorch's own kernel,
+# without any check, already take 0.85 to 0.90 of the time of nn.MultiheadAttention.
+RAW = {("the book", "raw kernel"): 1.05}
+LOOP = {("the book", "one module per head"): 0.5}
+LAYER = {("the book", "PyTorch's layer"): 1.0}
 COMPARISONS = {
     # These models are tiny, and more threads would only wait for each other.
     "train": Comparison(
         "100 epochs of training on squares",
-        train.contenders,
-        (Target("the book", "one module per head", 0.4),),
+        squares.training_contenders,
+        {("the book", "one module per head"): 0.4},
     ),
     "predict": Comparison(
         "prediction of 256 points",
-        predict.contenders,
-        (Target("cached", "all anew at every step", 1 / 5),),
+        squares.prediction_contenders,
+        {("cached", "without a cache"): 1 / 5},
     ),
     "short": attention_comparison(SHORT, 1.0, RAW, repeat=4),
     "long": attention_comparison(LONG, 1.0, RAW),
     "tiny": attention_comparison(TINY, 0.95, LOOP, repeat=100),
     "short-weights": attention_comparison(SHORT, 1.0, weights=True, repeat=4),
     "long-weights": attention_comparison(LONG, 1.0, weights=True),
-    "encoder": block_comparison("encoder"),
-    "decoder": block_comparison("decoder"),
+    "encoder": Comparison(
+        f"a training step of one encoder block {SHORT}",
+        partial(blocks.encoder_contenders, *SHORT),
+        LAYER,
+        threads=2,
+    ),
+    "decoder": Comparison(
+        f"a training step of one decoder block {SHORT}",
+        partial(blocks.decoder_contenders, *SHORT),
+        LAYER,
+        threads=2,
+    ),
     "transformer": Comparison(
-        "a training step of 3 encoder and 3 decoder blocks (8, 128, 256, 8)",
-        lambda: blocks.transformer_contenders(8, 128, 256, 8),
-        (Target("the book", "nn.Transformer", 1.0),),
+        f"a training step of 3 encoder and 3 decoder blocks {SHORT}",
+        partial(blocks.transformer_contenders, *SHORT),
+        {("the book", "nn.Transformer"): 1.0},
     ),
     "one-pass": Comparison(
         "attention of one head at T = 8192, forward",
-        lambda: cost.one_pass_contenders(8192),
-        (Target("blocks, in Python", "fused", 4.0),),
+        partial(cost.one_pass_contenders, 8192),
+        {("blocks, in Python", "fused"): 4.0},
     ),
-    # What a token costs beside its walk along the cache does not depend on the cache.
+    # Only the attention to the cache depends on the cache's length.
     "token": Comparison(
         "one more token beside a cache (1, 1, 256, 4), 21 times",
-        lambda: cost.token_contenders(64, 1024),
-        (Target("projections, 1024 keys", "projections, 64 keys", 1.2),),
+        partial(cost.token_contenders, 64, 1024),
+        {("projections, 1024 keys", "projections, 64 keys"): 1.2},
     ),
     "language-model": Comparison(
         "a training step of a decoder-only model (8, 128, 256, 8), 4 blocks",
         language.training_contenders,
-        (Target("the book", "transformers' GPT-2", 1.0),),
+        {("the book", "transformers' GPT-2"): 1.0},
     ),
     "writing": Comparison(
-        "256 tokens written with a cache, 4 blocks",
+        "256 tokens generated with a cache, 4 blocks",
         language.writing_contenders,
-        (Target("the book", "transformers' generate", 0.8),),
+        {("the book", "transformers' generate"): 0.8},
     ),
 }
 
@@ -138,16 +130,14 @@ def main(arguments: list[str] | None = None) -> int:
     options.json.parent.mkdir(parents=True, exist_ok=True)
     content = {**provenance(options.runs), "comparisons": results, "peaks": peaks}
     options.json.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
-    picture = options.json.with_suffix(".svg")
-    draw(results, picture)
-    print(f"All times are in {options.json}, and a picture of them in {picture}.")
+    print(f"All times are in {options.json}.")
     missed = misses(results, peaks)
     print("\n".join(["MISSED:", *missed] if missed else ["All targets are met."]))
     return int(bool(missed))
 
 
 def judge(comparison: Comparison, times: Mapping[str, Times]) -> dict[str, Any]:
-    """Return each contender's times and ratio, and of each target whether it is met."""
+    """Return the times and ratios of the contenders, and whether each target is met."""
     clock = "processor" if comparison.threads == 1 else "wall"
     compared = {name: getattr(own, clock) for name, own in times.items()}
     first = next(iter(compared.values()))
@@ -156,10 +146,10 @@ def judge(comparison: Comparison, times: Mapping[str, Times]) -> dict[str, Any]:
         for name, own in times.items()
     ]
     targets = []
-    for target in comparison.targets:
-        factor = ratio(compared[target.contender], compared[target.yardstick])
-        verdict = {"ratio": factor, "met": factor <= target.at_most}
-        targets.append({**asdict(target), **verdict})
+    for (contender, other), at_most in comparison.targets.items():
+        found = ratio(compared[contender], compared[other])
+        target = {"contender": contender, "other": other, "at_most": at_most}
+        targets.append({**target, "ratio": found, "met": found <= at_most})
     return {
         "title": comparison.title,
         "threads": comparison.threads,
@@ -170,7 +160,7 @@ def judge(comparison: Comparison, times: Mapping[str, Times]) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> str:
-    """Return a result as a reader wants it."""
+    """Return a result as text."""
     clock = f"{result['clock']} seconds"
     lines = [f"{result['title']}:", f"  {'':24}{clock:>20} {'least to most':>20} {'ratio':>7}"]
     for row in result["contenders"]:
@@ -185,12 +175,12 @@ def table(result: dict[str, Any]) -> str:
 
 
 def outcome(target: dict[str, Any]) -> str:
-    """Return what a target came to, beside what it should."""
-    pair = f"{target['contender']} / {target['yardstick']}"
+    """Return the ratio of a target, and its largest value."""
+    pair = f"{target['contender']} / {target['other']}"
     return f"{pair}: {target['ratio']:.3f}, at most {target['at_most']:.2f}"
 
 
-def misses(results: Mapping[str, dict[str, Any]], peaks: dict[str, dict[int, float]]) -> list[str]:
+def misses(results: Mapping[str, dict[str, Any]], peaks: memory.Peaks) -> list[str]:
     """Return a line for each target that was missed."""
     lines = [
         f"  {result['title']}: {outcome(target)}"
@@ -198,14 +188,14 @@ def misses(results: Mapping[str, dict[str, Any]], peaks: dict[str, dict[int, flo
         for target in result["targets"]
         if not target["met"]
     ]
-    return lines if memory.is_linear(peaks) else [*lines, "  memory, linear in T"]
+    return lines + [f"  memory of {way}, linear in T" for way in memory.nonlinear(peaks)]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Time the book's code beside other code, in turns."
-        " With one thread, processor time is compared, with two, time on the wall, run by run;"
+        " With one thread, processor time is compared, with two, wall time, run by run;"
         " a ratio is the median over the runs. The exit code is 1 if a target is missed.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )

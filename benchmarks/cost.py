@@ -1,9 +1,9 @@
-"""What attention costs against length, as the chapter *What attention costs* shows it.
+"""Cost of attention against length, as the chapter *What attention costs* shows it.
 
 ``python -m benchmarks.cost`` times five ways to attend, and one token beside a cache, and writes all
 times with machine, versions and date into ``selfattn_book/data/recorded_times.json``;
-``--device cuda`` does so on a GPU, and leaves what was recorded of a CPU as it is. On a CPU one thread
-works and processor time is taken, so that a neighbour does not count; on a GPU, time on the wall.
+``--device cuda`` does so on a GPU, and leaves the record of a CPU as it is. On a CPU one thread is
+used, and processor time is measured, which other programs do not change; on a GPU, wall time.
 """
 
 import argparse
@@ -19,40 +19,35 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks import memory
-from benchmarks.one_module_per_head import Heads, copy_heads
+from benchmarks.attention import with_kernel
+from benchmarks.contenders import Contenders, assert_agreement
+from benchmarks.memory import D_MODEL, HEADS
+from benchmarks.one_module_per_head import Heads
 from benchmarks.provenance import as_json, provenance, with_digest
 from benchmarks.timing import Times, alternate
-from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.blockwise import blockwise_attention
 from selfattn_book.cache import KeyValueCache
 from selfattn_book.experiments.recorded_times import FILE, RECORDED
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.pytorch import to_torch
 
-D_MODEL, HEADS = 256, 4
 LENGTHS = tuple(2**k for k in range(6, 14))  # 64 to 8192
-PEAKS = (1024, 2048, 4096, 8192)
-Contenders = dict[str, Callable[[], object]]
+PEAKS = dict.fromkeys(("with weights", "blocks, in Python", "fused"), LENGTHS[4:])
 
 
 def layers(length: int, device: str) -> Contenders:
     """Return five ways to let a text attend to itself, with the same weights, without gradients."""
     ours, x = _drawn(device, length)
-    theirs, loop = (to_torch(ours).eval(), Heads(D_MODEL, D_MODEL, HEADS, ours.d_head))
-    copy_heads(ours, loop)
-    loop.to(device, x.dtype)
+    theirs, loop = to_torch(ours).eval(), Heads(ours)
     ways: dict[str, Callable[[], Tensor]] = {
-        "heads in a loop": lambda: loop(x, x),
+        "heads in a loop": lambda: loop(x, x, x)[0],
         "all heads at once": lambda: ours(x, x, x)[0],
         "nn.MultiheadAttention": lambda: theirs(x, x, x, need_weights=False)[0],
-        "blocks, in Python": lambda: _blocks(ours, x),
+        "blocks, in Python": lambda: with_kernel(ours, x, blockwise_attention),
         "fused": lambda: ours(x, x, x, need_weights=False)[0],
     }
-    atol = 1e-4 if device == "cpu" else 3e-2
     with torch.no_grad():
-        expected = ways["fused"]()
-        for way in ways.values():
-            torch.testing.assert_close(way(), expected, rtol=0, atol=atol)
+        assert_agreement(ways, atol=1e-4 if device == "cpu" else 3e-2)
     return {name: partial(_run, way, device) for name, way in ways.items()}
 
 
@@ -92,8 +87,9 @@ def record(device: str, runs: int, lengths: tuple[int, ...] = LENGTHS) -> dict[s
                 found[kind].setdefault(name, {})[str(length)] = own
             print(kind, length, {n: min(s) for n, s in _milliseconds(times, device).items()})
     if device == "cpu":
+        peaks = memory.peaks(PEAKS)
         found["peaks"] = {
-            way: {str(length): peak_of(way, length) for length in PEAKS} for way in PEAK_WAYS
+            way: {str(n): peak for n, peak in own.items()} for way, own in peaks.items()
         }
     sizes = {"batch": 1, "d_model": D_MODEL, "num_heads": HEADS}
     about = {"device": device, "processor": processor(device), **provenance(runs)}
@@ -101,37 +97,15 @@ def record(device: str, runs: int, lengths: tuple[int, ...] = LENGTHS) -> dict[s
     return with_digest({**about, "sizes": sizes, **found})
 
 
-def peak_of(way: str, length: int) -> float:
-    """Return the peak memory in MiB of a process of its own, above that of one position."""
-    command = [sys.executable, "-m", "benchmarks.cost", "--peak", way]
-    peaks = [memory.peak_of([*command, str(size)]) for size in (1, length)]
-    return round(peaks[1] - peaks[0], 2)
-
-
-PEAK_WAYS: dict[str, Callable[[Tensor], object]] = {
-    "with weights": lambda x: scaled_dot_product_attention(x, x, x)[0],
-    "blocks, in Python": lambda x: blockwise_attention(x, x, x),
-    "fused": lambda x: F.scaled_dot_product_attention(x, x, x),
-}
-
-
-def _peak(way: str, length: int) -> float:
-    torch.set_num_threads(1)
-    with torch.no_grad():
-        x = torch.randn(1, 1, length, D_MODEL // HEADS)
-        PEAK_WAYS[way](x)
-    return memory.peak()
-
-
 def one_pass_contenders(length: int) -> Contenders:
-    """Return one head's attention, fused and by blocks; the yardstick comes first."""
+    """Return one head's attention, fused and by blocks; fused comes first."""
     torch.manual_seed(23)
     query, key, value = torch.randn(3, 1, 1, length, D_MODEL // HEADS)
     ways: dict[str, Callable[[], Tensor]] = {
         "fused": lambda: F.scaled_dot_product_attention(query, key, value),
         "blocks, in Python": lambda: blockwise_attention(query, key, value),
     }
-    torch.testing.assert_close(*(way() for way in ways.values()), rtol=0, atol=1e-5)
+    assert_agreement(ways, atol=1e-5)
     return {name: partial(_run, way, "cpu") for name, way in ways.items()}
 
 
@@ -152,15 +126,6 @@ def _drawn(device: str, length: int) -> tuple[MultiHeadAttention, Tensor]:
     return attention, torch.randn(1, length, D_MODEL).to(device, dtype)
 
 
-def _blocks(ours: MultiHeadAttention, x: Tensor) -> Tensor:
-    """Attend as the book's module does, with the softmax in one pass."""
-    maps = ours.project_query, ours.project_key, ours.project_value
-    shape = ours.num_heads, ours.d_head
-    query, key, value = (m(x).unflatten(-1, shape).transpose(1, 2) for m in maps)
-    context = blockwise_attention(query, key, value)
-    return ours.project_output(context.transpose(1, 2).flatten(2))
-
-
 @torch.no_grad()
 def _run(way: Callable[[], Tensor], device: str) -> None:
     way()
@@ -177,7 +142,7 @@ def _milliseconds(times: Mapping[str, Times], device: str) -> dict[str, list[flo
 
 
 def processor(device: str) -> str:
-    """Return what the processor calls itself."""
+    """Return the name of the processor."""
     if device != "cpu":
         return torch.cuda.get_device_name()
     message = Path("/proc/cpuinfo")
@@ -192,11 +157,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--runs", type=int, default=7, help="timed runs of each")
     parser.add_argument("--file", type=Path, default=FILE)
-    parser.add_argument("--peak", nargs=2, metavar=("WAY", "LENGTH"), help="of this process")
     options = parser.parse_args(arguments)
-    if options.peak:
-        print(_peak(options.peak[0], int(options.peak[1])))
-        return 0
     if options.device == "cuda" and not torch.cuda.is_available():
         parser.error("there is no GPU that PyTorch can use")
     recorded = {**RECORDED, options.device: record(options.device, options.runs)}

@@ -1,14 +1,14 @@
 """Language models: training and generation, beside the same model of ``transformers``."""
 
-from collections.abc import Callable
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
+from benchmarks.contenders import Contenders, training_steps
+from selfattn_book.experiments.text import next_token_loss
 from selfattn_book.generation import generate
 from selfattn_book.language import LanguageModel
 from selfattn_book.pretrained.models import load
@@ -20,40 +20,27 @@ SIZES: dict[str, Any] = {
     "n_embd": 256,
     "n_layer": 4,
     "n_head": 8,
+    "activation_function": "gelu_pytorch_tanh",
 }
-SIZES |= {"activation_function": "gelu_pytorch_tanh"}
 BATCH, LENGTH = 8, 128
 PROMPT, WRITTEN = 16, 256
-Contenders = dict[str, Callable[[], object]]
 
 
 def training_contenders() -> Contenders:
-    """Return a training step of both models; the yardstick comes first."""
+    """Return a training step of both models; the library's comes first."""
     ours, theirs = _both()
     tokens = _tokens(BATCH, LENGTH + 1)
-    read, wanted = tokens[:, :-1], tokens[:, 1:]
-    ways: dict[str, tuple[nn.Module, Callable[[], Tensor]]] = {
-        "transformers' GPT-2": (theirs, lambda: theirs(read, use_cache=False).logits),
-        "the book": (ours, lambda: ours(read)),
+    inputs, targets = tokens[:, :-1], tokens[:, 1:]
+    ways = {
+        "transformers' GPT-2": (theirs, lambda: theirs(inputs, use_cache=False).logits),
+        "the book": (ours, lambda: ours(inputs)),
     }
-
-    def step(forward: Callable[[], Tensor], optimizer: torch.optim.Optimizer) -> None:
-        optimizer.zero_grad()
-        F.cross_entropy(forward().flatten(0, 1), wanted.flatten()).backward()
-        optimizer.step()
-
-    expected, *others = [forward().detach() for _, forward in ways.values()]
-    for logits in others:
-        torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-4)
-    contenders: Contenders = {}
-    for name, (module, forward) in ways.items():
-        adam = torch.optim.AdamW(module.parameters(), lr=1e-4, fused=True)
-        contenders[name] = partial(step, forward, adam)
-    return contenders
+    loss = partial(next_token_loss, following=targets)
+    return training_steps(ways, loss, torch.optim.AdamW)
 
 
 def writing_contenders() -> Contenders:
-    """Return both models writing with their caches; the yardstick comes first."""
+    """Return both models generating with their caches; the library's comes first."""
     ours, theirs = _both()
     tokens = _tokens(1, PROMPT)
     greedy: dict[str, Any] = {"do_sample": False, "pad_token_id": 0}

@@ -1,7 +1,7 @@
-"""Start ranks as true processes, and record what they and their launcher said.
+"""Start ranks as processes, and record their output and that of their launcher.
 
 ``python -m benchmarks.launched`` writes ``selfattn_book/data/recorded_ranks.json``, which the
-chapter *More than one machine* shows: a page starts no programs.
+chapter *More than one machine* shows, since a page starts no programs.
 """
 
 import json
@@ -30,13 +30,12 @@ PATIENCE = 300  # seconds until everything that was started is ended
 
 @dataclass(frozen=True)
 class Launched:
-    """How a command ended.
+    """Result of a command.
 
     Attributes:
-        code: its exit code.
-        said: what its ranks printed, line by line.
-        root_cause: the rank that the launcher names, and that rank's exit code; nothing if all
-            went well.
+        code: exit code.
+        said: output of the ranks, line by line.
+        root_cause: rank that the launcher names after a failure, and that rank's exit code.
     """
 
     code: int
@@ -45,7 +44,7 @@ class Launched:
 
 
 def launch(module: str, *options: str, ranks: int) -> Launched:
-    """Run a module as so many ranks, or without a launcher as one, and leave nothing behind."""
+    """Run a module on several ranks, or on one without a launcher, and end all processes."""
     launcher = [*LAUNCHER, str(ranks), "-m"] if ranks > 1 else []
     process = subprocess.Popen(
         [sys.executable, "-m", *launcher, module, *options],
@@ -58,17 +57,13 @@ def launch(module: str, *options: str, ranks: int) -> Launched:
     try:
         said, _ = process.communicate(timeout=PATIENCE)
     finally:
-        _end(process)
+        with suppress(ProcessLookupError):  # all have ended, as they should
+            os.killpg(process.pid, signal.SIGKILL)
     return Launched(process.returncode, _of_ranks(said), _root_cause(said))
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    with suppress(ProcessLookupError):  # all are gone, as they should be
-        os.killpg(process.pid, signal.SIGKILL)
-
-
 def _of_ranks(said: str) -> list[str]:
-    """Keep what the ranks printed, without places in files, ports, and gloo's advice."""
+    """Return the output of the ranks, without paths, ports, and gloo's advice."""
     kept = re.findall(r"^(?:The training failed|\d+ ranks?,|\{).*", said, re.MULTILINE)
     kept = [re.sub(r"\[/\S+\] | \[[\d.:]+\]:\d+", "", line) for line in kept]
     return [line.partition(" This is typically")[0] for line in kept]
@@ -81,7 +76,7 @@ def _root_cause(said: str) -> list[int]:
 
 
 def record() -> dict[str, Any]:
-    """Run what the chapter tells of, and return what came."""
+    """Run the commands of the chapter, and return their results."""
     with TemporaryDirectory() as folder:
         file = f"--checkpoint={folder}/ranks.pt"
         runs = {
@@ -108,10 +103,5 @@ def record() -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Record, and write the file."""
-    FILE.write_text(as_json(with_digest(record())), "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    FILE.write_text(as_json(with_digest(record())), "utf-8")

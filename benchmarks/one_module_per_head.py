@@ -1,109 +1,71 @@
-"""The yardstick of the training benchmark, not the book's code: every head is a module of its own.
+"""Multi-head attention with a module for each head, to compare the book's code with.
 
-This is how attention with many heads is often written first: a head has three maps, the heads are
-called one after the other in a loop, and their contexts are concatenated.
-It computes what :class:`selfattn_book.encoder_decoder.EncoderDecoder` computes without positions.
+Attention is often first written like this: a head has three projections, the heads are called one
+after the other in a loop, and their contexts are concatenated.
 """
 
 import math
+from copy import deepcopy
 
 import torch
 from torch import Tensor, nn
 
 from selfattn_book.encoder_decoder import EncoderDecoder
+from selfattn_book.experiments.ablated_attention import with_parts
 from selfattn_book.multi_head import MultiHeadAttention
 
 
 class Head(nn.Module):
-    """One head, with three maps."""
+    """One head, with three projections."""
 
     def __init__(self, d_input: int, d_head: int) -> None:
         super().__init__()
-        self.query_map = nn.Linear(d_input, d_head)
-        self.key_map = nn.Linear(d_input, d_head)
-        self.value_map = nn.Linear(d_input, d_head)
+        self.project_query = nn.Linear(d_input, d_head)
+        self.project_key = nn.Linear(d_input, d_head)
+        self.project_value = nn.Linear(d_input, d_head)
 
-    def forward(self, asking: Tensor, asked: Tensor, mask: Tensor | None) -> Tensor:
-        """Return the context of ``asking`` in ``asked``."""
-        query, key = self.query_map(asking), self.key_map(asked)
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        """Return the context of one head."""
+        query, key = self.project_query(query), self.project_key(key)
         scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
         if mask is not None:
             scores = scores.masked_fill(~mask, -math.inf)
-        return scores.softmax(dim=-1) @ self.value_map(asked)
+        return scores.softmax(dim=-1) @ self.project_value(value)
 
 
 class Heads(nn.Module):
-    """Heads in a loop, and the map of their contexts."""
+    """Heads in a loop, with a copy of the weights of the book's module, which has biases."""
 
-    def __init__(
-        self, d_input: int, d_model: int, num_heads: int, d_head: int | None = None
-    ) -> None:
+    def __init__(self, attention: MultiHeadAttention) -> None:
         super().__init__()
-        d_head = d_model if d_head is None else d_head
-        self.output_map = nn.Linear(num_heads * d_head, d_model)
-        self.heads = nn.ModuleList(Head(d_input, d_head) for _ in range(num_heads))
+        d_input, d_head = attention.project_query.in_features, attention.d_head
+        self.heads = nn.ModuleList(Head(d_input, d_head) for _ in range(attention.num_heads))
+        self.project_output = deepcopy(attention.project_output)
+        for name, _ in Head(1, 1).named_children():
+            whole = attention.get_submodule(name).state_dict()
+            parts = [whole[kind].split(d_head) for kind in ("weight", "bias")]
+            for head, weight, bias in zip(self.heads, *parts, strict=True):
+                head.get_submodule(name).load_state_dict({"weight": weight, "bias": bias})
+        self.to(self.project_output.weight)
 
-    def forward(self, asking: Tensor, asked: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return what the heads have found together."""
-        contexts = [head(asking, asked, mask) for head in self.heads]
-        return self.output_map(torch.cat(contexts, dim=-1))
-
-
-class OneModulePerHead(nn.Module):
-    """The encoder and decoder of Part III, built from such heads."""
-
-    def __init__(
-        self, d_model: int = 2, num_heads: int = 3, d_ff: int = 10, d_input: int = 2
-    ) -> None:
-        super().__init__()
-        self.source_heads = Heads(d_input, d_model, num_heads)
-        self.source_network = _network(d_model, d_ff, d_model)
-        self.target_heads = Heads(d_input, d_model, num_heads)
-        self.memory_heads = Heads(d_model, d_model, num_heads)
-        self.target_network = _network(d_model, d_ff, d_input)
-
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Return for each target position what the model says of the next."""
-        memory = self.source_network(self.source_heads(source, source))
-        length = target.size(1)
-        past = torch.ones(length, length, dtype=torch.bool).tril()
-        states = self.target_heads(target, target, past)
-        return self.target_network(self.memory_heads(states, memory))
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+        *,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, None]:
+        """Return the context, and no weights."""
+        contexts = [head(query, key, value, mask) for head in self.heads]
+        return self.project_output(torch.cat(contexts, dim=-1)), None
 
 
-def _network(d_in: int, d_ff: int, d_out: int) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(d_in, d_ff), nn.ReLU(), nn.Linear(d_ff, d_out))
-
-
-def with_weights_of(model: EncoderDecoder) -> OneModulePerHead:
-    """Return the yardstick with a copy of the weights of the book's model."""
-    encoder, decoder = model.encoder, model.decoder
-    attention, network = encoder.attention, encoder.feed_forward
-    d_ff = len(network.get_parameter("0.bias"))
-    d_input = attention.project_query.in_features
-    yardstick = OneModulePerHead(attention.d_head, attention.num_heads, d_ff, d_input).to(
-        attention.project_query.weight.dtype
-    )
-    copy_heads(attention, yardstick.source_heads)
-    copy_heads(decoder.self_attention, yardstick.target_heads)
-    copy_heads(decoder.cross_attention, yardstick.memory_heads)
-    yardstick.source_network.load_state_dict(network.state_dict())
-    yardstick.target_network.load_state_dict(decoder.feed_forward.state_dict())
-    return yardstick
-
-
-@torch.no_grad()
-def copy_heads(attention: MultiHeadAttention, heads: Heads) -> None:
-    """Give the heads, which have biases, a copy of the weights of the book's module."""
-    heads.output_map.load_state_dict(attention.project_output.state_dict())
-    maps = {
-        "query_map": attention.project_query,
-        "key_map": attention.project_key,
-        "value_map": attention.project_value,
-    }
-    for name, whole in maps.items():
-        weights = whole.weight.split(attention.d_head)
-        biases = whole.bias.split(attention.d_head)
-        for head, weight, bias in zip(heads.heads, weights, biases, strict=True):
-            part = head.get_submodule(name)
-            part.load_state_dict({"weight": weight, "bias": bias})
+def with_separate_heads(model: EncoderDecoder) -> EncoderDecoder:
+    """Replace each attention of a model by separate heads with the same weights, in place."""
+    decoder = model.decoder
+    with_parts(model.encoder, attention=Heads(model.encoder.attention))
+    with_parts(decoder, self_attention=Heads(decoder.self_attention))
+    with_parts(decoder, cross_attention=Heads(decoder.cross_attention))
+    return model

@@ -1,7 +1,7 @@
 """Time several ways of doing one thing, in turns.
 
-``torch.utils.benchmark`` measures one way after the other, so that a neighbour who comes to the
-machine in between counts against one of them only. Here all ways meet the same neighbours.
+``torch.utils.benchmark`` measures one way after the other, so that a program that starts in between
+slows down only one of them. In turns, all are slowed down alike.
 """
 
 import gc
@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Times:
-    """How long the runs of one contender took, in seconds.
+    """Times of the runs of one contender, in seconds.
 
     Attributes:
-        processor: time that the process spent computing. With one thread this is what a quiet
-            machine would take; that it is busy with something else as well is not counted.
-        wall: time that went by.
+        processor: processor time of the process, which other programs do not change.
+        wall: wall time.
     """
 
     processor: list[float] = field(default_factory=list)
@@ -26,21 +25,13 @@ class Times:
 
 
 def alternate(contenders: Mapping[str, Callable[[], object]], runs: int) -> dict[str, Times]:
-    """Run all contenders in turns, one way round and then the other.
-
-    Args:
-        contenders: what to time, by name. Each runs once before anything is timed.
-        runs: how often each is timed.
-
-    Returns:
-        The times of each, run by run.
-    """
+    """Run all contenders in turns, in alternating order, each once before it is timed."""
     times = {name: Times() for name in contenders}
     for contender in contenders.values():
         contender()
     for turn in range(runs):
         for name in list(contenders)[:: 1 if turn % 2 == 0 else -1]:
-            gc.collect()  # of what others have left
+            gc.collect()  # garbage of the others
             processor, wall = time.process_time(), time.perf_counter()
             contenders[name]()
             times[name].processor.append(time.process_time() - processor)
@@ -48,12 +39,12 @@ def alternate(contenders: Mapping[str, Callable[[], object]], runs: int) -> dict
     return times
 
 
-def ratio(times: list[float], yardstick: list[float]) -> float:
-    """Return the median over the runs of a contender's time in times of the yardstick's."""
-    pairs = zip(times, yardstick, strict=True)
-    return statistics.median(time / unit for time, unit in pairs)
+def ratio(times: list[float], others: list[float]) -> float:
+    """Return the median over the runs of the ratio of two contenders' times."""
+    pairs = zip(times, others, strict=True)
+    return statistics.median(time / other for time, other in pairs)
 
 
 def spread(times: list[float]) -> tuple[float, float, float]:
-    """Return the least, the median and the largest time."""
+    """Return the smallest, the median and the largest time."""
     return min(times), statistics.median(times), max(times)

@@ -31,8 +31,9 @@ def pytest_collection_finish():
 @pytest.fixture(autouse=True)
 def leaves_the_default_dtype():
     """What is set for all is put back: a process runs many tests, in an order of its own."""
-    before = torch.get_default_dtype()
+    before, threads = torch.get_default_dtype(), torch.get_num_threads()
     yield
+    torch.set_num_threads(threads)
     after = torch.get_default_dtype()
     torch.set_default_dtype(before)
     assert after == before

@@ -4,7 +4,7 @@ Each changed module, a *mutant*, is run through the docs first: doctests and the
 Mutants that survive are run through the tests. Each one runs in a forked process, in which the
 libraries are already loaded. The unchanged package is run first, to measure how long each file takes.
 
-Run as: python tests/mutate.py [MODULE ...] [--part 1/12] [--docs-only] [--processes N], with modules
+Run as: python tests/mutate.py [MODULE ...] [--part 1/12] [--processes N], with modules
 such as masks or measure.floors. ``--part 1/12`` takes every twelfth module.
 """
 
@@ -178,7 +178,7 @@ def path_of(module: str) -> str:
     return f"{module.replace('.', '/')}.py"
 
 
-def checks_of(module: str, docs_only: bool) -> Iterator[Path]:
+def checks_of(module: str) -> Iterator[Path]:
     """Yield the doctests, the pages whose cells reach a module, and the tests."""
     yield Path("selfattn_book", path_of(module))
     yield Path("selfattn_book")  # all doctests, those of the pages included
@@ -188,7 +188,7 @@ def checks_of(module: str, docs_only: bool) -> Iterator[Path]:
         if PACKAGE / path_of(module) in modules_reached((PACKAGE,), names):
             yield Path("selfattn_book", "_book", page.relative_to(ROOT / "docs"))
     for test in sorted((ROOT / "tests").rglob("test_*.py")):
-        if not docs_only and test.parent.name not in OTHERS:
+        if test.parent.name not in OTHERS:
             yield test
 
 
@@ -201,9 +201,9 @@ def measure(path: Path) -> Check:
         return Check(path, time.process_time() - start)
 
 
-def survey(pool: Pool, modules: list[str], docs_only: bool) -> dict[str, list[Check]]:
+def survey(pool: Pool, modules: list[str]) -> dict[str, list[Check]]:
     """Return the checks of each module: docs before tests, its own first, then by time."""
-    paths = {name: list(checks_of(name, docs_only)) for name in modules}
+    paths = {name: list(checks_of(name)) for name in modules}
     every = dict.fromkeys(path for found in paths.values() for path in found)
     known = {check.path: check for check in pool.imap_unordered(measure, every)}
 
@@ -282,7 +282,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", default=MODULES)
     parser.add_argument("--part", type=part, default=slice(None), metavar="N/OF")
-    parser.add_argument("--docs-only", action="store_true")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     options = parser.parse_args()
     modules = options.modules[options.part]
@@ -296,7 +295,7 @@ def main() -> None:
     todo = [mutant for mutant in every if mutant.name not in same]
     killed: dict[str, Counter[str]] = defaultdict(Counter)
     with multiprocessing.get_context("fork").Pool(options.processes, maxtasksperchild=1) as pool:
-        checks = survey(pool, modules, options.docs_only)
+        checks = survey(pool, modules)
         tasks = ((mutant, checks[mutant.module]) for mutant in todo)
         for number, (mutant, by) in enumerate(zip(todo, pool.imap(verdict, tasks), strict=True), 1):
             killed[mutant.module][by] += 1
@@ -305,8 +304,8 @@ def main() -> None:
                 print(f"{place}: killed by {by}: {mutant.change}", flush=True)
             print(f"{number}/{len(todo)}", end="\r", file=sys.stderr)
     for name in modules:
-        print(f"{name}: {rates(killed[name], options.docs_only)}")
-    print(f"all: {rates(sum(killed.values(), Counter()), options.docs_only)}")
+        print(f"{name}: {rates(killed[name])}")
+    print(f"all: {rates(sum(killed.values(), Counter()))}")
 
 
 def equivalent() -> set[str]:
@@ -315,11 +314,11 @@ def equivalent() -> set[str]:
     return {line for line in lines[1:] if line and not line.startswith("# ")}
 
 
-def rates(killed: Counter[str], docs_only: bool) -> str:
+def rates(killed: Counter[str]) -> str:
     """Return the number of mutants, and the rates at which they are killed."""
     count = killed.total()
     text = f"{count} mutants: {killed['docs'] / count:.1%} killed by the docs alone"
-    return text if docs_only else f"{text}, {1 - killed['none'] / count:.1%} by docs and tests"
+    return f"{text}, {1 - killed['none'] / count:.1%} by docs and tests"
 
 
 if __name__ == "__main__":

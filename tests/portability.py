@@ -9,7 +9,6 @@ As a plugin of pytest, `-p portability`, it disturbs the rounding of each test.
 """
 
 import argparse
-import ast
 import json
 import os
 import re
@@ -24,6 +23,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from bookproof.fresh.keys import imports
 
 from selfattn_book.verify import DisturbedRounding, book_folder, book_pages
 
@@ -157,17 +157,10 @@ def thinnest(answers: dict[str, Answers]) -> list[tuple[float, str, str]]:
     return sorted((margin, check, name) for check, (margin, name) in least.items())
 
 
-def imported(file: Path) -> set[str]:
-    """Return the modules that a file imports."""
-    nodes = list(ast.walk(ast.parse(file.read_text("utf-8")))) if file.exists() else []
-    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    whole = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-    return plain | whole
-
-
 def is_numeric(file: Path) -> bool:
     """Return whether a test computes with the package, by what it and its folder import."""
-    names = imported(file) | imported(file.with_name("conftest.py"))
+    files = [f for f in (file, file.with_name("conftest.py")) if f.exists()]
+    names = frozenset[str]().union(*(imports(f.read_text("utf-8")) for f in files))
     return any(map(NUMBERS.match, names)) and not any(map(OTHERS.match, names))
 
 

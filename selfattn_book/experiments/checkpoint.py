@@ -77,20 +77,41 @@ def load(file: str | Path) -> dict[str, Any]:
     return content
 
 
-def resume(file: str | Path | None, recipe: list[str]) -> dict[str, Any] | None:
-    """Read the checkpoint of a training with the same recipe, if a file is given and exists.
+def save_training(
+    file: str | Path,
+    recipe: list[str],
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    **progress: Any,
+) -> None:
+    """Write the recipe and progress of a training, and the states of its model and optimizer."""
+    states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+    save(file, {"recipe": recipe, **progress, **states})
+
+
+def resume_training(
+    file: str | Path | None,
+    recipe: list[str],
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+) -> dict[str, Any]:
+    """Load the states of a training with the same recipe, if a file is given and exists.
+
+    Returns:
+        The content of the checkpoint, or an empty dictionary.
 
     Raises:
         FileNotFoundError: the folder of the file does not exist.
-        ValueError: the file is not a checkpoint of a training, or a line of its recipe differs.
+        ValueError: the file is not a checkpoint of a training, or a line of its recipe differs;
+            then model and optimizer are unchanged.
     """
     if file is None:
-        return None
+        return {}
     if not Path(file).parent.is_dir():
         rule = f"{file} must be in an existing folder"
         raise FileNotFoundError(f"{rule}; got no {Path(file).parent}")
     if not Path(file).exists():
-        return None
+        return {}
     content = load(file)
     if not isinstance(content.get("recipe"), list):
         rule = f"{file} must be a checkpoint of this training"
@@ -99,6 +120,8 @@ def resume(file: str | Path | None, recipe: list[str]) -> dict[str, Any] | None:
         if ours != theirs:
             rule = f"{file} must be of a training with '{ours}'"
             raise ValueError(f"{rule}; got one with '{theirs}'. {WAY_OUT}")
+    model.load_state_dict(content["model"])
+    optimizer.load_state_dict(content["optimizer"])
     return content
 
 

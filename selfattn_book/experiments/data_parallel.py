@@ -74,14 +74,16 @@ def train(
     rank, ranks = (group.rank(), group.size()) if group else (0, 1)
     batches, sampler = own_batches(recipe, rank, ranks)
     optimizer = torch.optim.Adam(model.parameters(), lr=recipe.lr)
-    losses = _resume(file, recipe, model, optimizer)
+    settings = _settings(recipe, model)
+    content = checkpoint.resume_training(file, settings, model, optimizer)
+    losses = list(content.get("losses", []))
     replica = DistributedDataParallel(model, process_group=group) if group else model
     for epoch in range(len(losses), epochs):
         sampler.set_epoch(epoch)  # a new order, the same on all ranks
         loss = _learn(replica, batches, optimizer, each_step)
         losses.append((mean_over_ranks(loss, group) if group else loss).item())
         if rank == 0 and file is not None:
-            _save(file, recipe, losses, model, optimizer)
+            checkpoint.save_training(file, settings, model, optimizer, losses=losses)
     return losses
 
 
@@ -137,30 +139,7 @@ def _learn(
     return total
 
 
-def _save(
-    file: str | Path,
-    recipe: Recipe,
-    losses: list[float],
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-) -> None:
-    states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-    checkpoint.save(file, {"recipe": _lines(recipe, model), "losses": losses, **states})
-
-
-def _resume(
-    file: str | Path | None, recipe: Recipe, model: nn.Module, optimizer: torch.optim.Optimizer
-) -> list[float]:
-    """Load the checkpoint, if it exists, written with any number of ranks."""
-    content = checkpoint.resume(file, _lines(recipe, model))
-    if content is None:
-        return []
-    model.load_state_dict(content["model"])
-    optimizer.load_state_dict(content["optimizer"])
-    return list(content["losses"])
-
-
-def _lines(recipe: Recipe, model: nn.Module) -> list[str]:
+def _settings(recipe: Recipe, model: nn.Module) -> list[str]:
     """Describe, in lines, the settings that a resumed training must have in common."""
     settings = [f"{name}: {value}" for name, value in asdict(recipe).items()]
     return settings + checkpoint.shapes(model)

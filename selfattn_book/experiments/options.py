@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from selfattn_book.experiments import checkpoint
-
 INTERRUPTED = 130
 
 
@@ -69,29 +67,13 @@ def parse_two_files(
 
 
 @contextmanager
-def exit_with_message(file: Path, unit: str = "epoch", size: int = 1) -> Iterator[None]:
-    """Exit with 130 if training is interrupted and with 1 if it fails, after a message.
-
-    Args:
-        file: checkpoint of the training.
-        unit: unit of progress in the message.
-        size: number of units in an epoch of the history.
-    """
+def exit_with_message(file: Path) -> Iterator[None]:
+    """Exit with 130 if training is interrupted and with 1 if it fails, after a message."""
     try:
         yield
     except KeyboardInterrupt:
-        print(f"\nInterrupted. {saved_progress(file, unit, size)}", file=sys.stderr)
+        begins = "or begins again if it holds no epoch yet"
+        print(f"\nInterrupted. The same command resumes from {file}, {begins}.", file=sys.stderr)
         sys.exit(INTERRUPTED)
     except (OSError, ValueError) as error:
         sys.exit(f"\nThe training failed: {error}")
-
-
-def saved_progress(file: Path, unit: str = "epoch", size: int = 1) -> str:
-    """Describe the progress that a checkpoint holds."""
-    try:
-        epochs = len(checkpoint.load(file)["history"]["train"])
-    except FileNotFoundError:
-        return f"No {unit} was completed, and no checkpoint was written."
-    except (KeyError, OSError, TypeError, ValueError):
-        return f"{file} is not a checkpoint, and was not changed."
-    return f"{file} holds {size * epochs} {unit}s; the same command resumes from there."

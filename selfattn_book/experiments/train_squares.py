@@ -11,6 +11,7 @@ from selfattn_book.draw.curves import lines
 from selfattn_book.draw.style import DescribedFigure
 from selfattn_book.encoder_decoder import COURSE_SIZES, EncoderDecoder
 from selfattn_book.experiments import options as cli
+from selfattn_book.experiments.checkpoint import write_whole
 from selfattn_book.experiments.squares import halves, square_sequences
 from selfattn_book.experiments.training import History, fit
 
@@ -73,11 +74,7 @@ def draw(history: History, file: Path) -> None:
     one = len(epochs) == 1  # a line through one point is invisible
     ax = lines(epochs, curves, log=True, markers=one, x_title="epoch", y_title="loss")
     assert isinstance(ax.figure, DescribedFigure)
-    try:
-        file.write_text(ax.figure.to_svg(), "utf-8")
-    except OSError as error:
-        rule = f"{file} must be a writable file; got '{error.strerror}'"
-        raise OSError(f"{rule}. Free disk space, or name another file.") from error
+    write_whole(file, ax.figure.to_svg().encode())
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from selfattn_book.experiments import model_file
 from selfattn_book.experiments import options as cli
-from selfattn_book.experiments.fit_text import LOG_EVERY, fit_text
+from selfattn_book.experiments.fit_text import fit_text
 from selfattn_book.experiments.seeding import begin_at
 from selfattn_book.experiments.text import load_text, split_text, surprisal
 from selfattn_book.language import LanguageModel, decoder_only
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
         'model': ...Path('text.safetensors')}
     """
     options = cli.parse_two_files(_parser(), arguments, "model", "checkpoint")
-    with cli.exit_with_message(options.checkpoint, "step", LOG_EVERY):
+    with cli.exit_with_message(options.checkpoint):
         record = train(options)
     loss = f"{record['held_out']:.3f} nats per character on the held-out text"
     print(f"After {options.steps} steps: {loss}.")

@@ -89,7 +89,8 @@ def fit(
     """
     patience = epochs if patience is None else patience
     recipe = _recipe(model, optimizer, seed, validation is not None)
-    history = _resume(file, model, optimizer, recipe)
+    content = checkpoint.resume_training(file, recipe, model, optimizer)
+    history = History(**content.get("history", {}))
     begin = len(history.train)
     bar = tqdm(range(begin, epochs), disable=not progress, initial=begin, total=epochs)
     for epoch in bar:
@@ -103,9 +104,7 @@ def fit(
         history.record(epoch, model)
         bar.set_postfix(loss=history.train[-1], best=history.best_epoch)
         if file is not None:
-            states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-            content = {"recipe": recipe, "history": vars(history), **states}
-            checkpoint.save(file, content)
+            checkpoint.save_training(file, recipe, model, optimizer, history=vars(history))
     return history
 
 
@@ -159,18 +158,6 @@ def _mean(losses: list[Tensor]) -> float:
     if not losses:
         raise ValueError("there must be at least one batch; got none")
     return check_finite(torch.stack(losses).mean(), "over the batches").item()
-
-
-def _resume(
-    file: str | Path | None, model: nn.Module, optimizer: torch.optim.Optimizer, recipe: list[str]
-) -> History:
-    """Load the checkpoint, if it exists, into the model and the optimizer."""
-    content = checkpoint.resume(file, recipe)
-    if content is None:
-        return History()
-    model.load_state_dict(content["model"])
-    optimizer.load_state_dict(content["optimizer"])
-    return History(**content["history"])
 
 
 def _recipe(

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -16,13 +17,6 @@ from selfattn_book.generation import generate, make_sampler
 
 GPT2, LLAMA = str(tiny_model("tiny-gpt2")), str(tiny_model("tiny-llama"))
 COMMAND = [sys.executable, "-m", "selfattn_book", "generate"]
-
-
-@pytest.fixture(autouse=True)
-def restored_threads():
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
 
 
 def generated(capsys, *options, prompt="And God said"):
@@ -116,10 +110,7 @@ def test_sampling_from_a_pretrained_model_has_a_seed(capsys):
 
 
 def test_an_interruption_ends_the_line(monkeypatch, capsys):
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(generate_text, "generate", interrupted)
+    monkeypatch.setattr(generate_text, "generate", Mock(side_effect=KeyboardInterrupt))
     assert main(["--prompt", "And"]) == 130
     assert capsys.readouterr().out == "And\n"
 

@@ -1,174 +1,56 @@
-"""Training many seeds side by side equals training them one by one."""
+"""Training many seeds in parallel equals training each alone, for every kind of model of the book."""
+
+from unittest.mock import Mock
 
 import pytest
 import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
+from torch.optim import SGD, Adam
 
-from selfattn_book.encoder_decoder import COURSE_SIZES, EncoderDecoder
+from selfattn_book.blocks import DecoderStack, EncoderStack
+from selfattn_book.encoder_decoder import COURSE_SIZES, Decoder, EncoderDecoder
+from selfattn_book.experiments import many_seeds
+from selfattn_book.experiments.ablation import without
+from selfattn_book.experiments.lookup import Lookup
 from selfattn_book.experiments.many_seeds import fit_seeds
-from selfattn_book.experiments.training import fit
 from selfattn_book.experiments.words import (
     AttentionClassifier,
     MeanClassifier,
     PositionClassifier,
     case_study,
 )
+from selfattn_book.masks import causal_mask
 from selfattn_book.positions import PositionalEncoding
 
-WIDTH, EPOCHS, SEEDS, LR = 3, 53, [5, 2, 11], 0.05
+SEEDS, LR, EPOCHS = [5, 2, 11], 0.05, 6
+B, T, D = 7, 3, 2
+MASK = causal_mask(T).expand(B, 1, T, T)
 
 
-@pytest.fixture
-def data():
-    tokens, labels = case_study()
-    return tokens, labels.double()
+class LastWord(AttentionClassifier):
+    """Make a mask in the forward pass, and use the last position."""
+
+    def forward(self, tokens):
+        x = self.embed(tokens)
+        context, _ = self.attention(x, x, x, causal_mask(tokens.size(1)))
+        return self.judge(self.block(x + context)[:, -1]).squeeze(-1)
 
 
-@pytest.fixture
-def train(data):
-    """Train a classifier from some seeds."""
+class Tied(nn.Module):
+    """Two layers with one weight."""
 
-    def _train(kind, *, epochs=EPOCHS, **options):
-        return fit_seeds(
-            lambda: kind(WIDTH).double(),
-            *data,
-            binary_cross_entropy_with_logits,
-            epochs=epochs,
-            **{"seeds": SEEDS, "lr": LR, "progress": False, **options},
-        )
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(D, D), nn.Linear(D, D)
+        self.second.weight = self.first.weight
 
-    return _train
-
-
-def train_alone(make, inputs, targets, loss, *, epochs=EPOCHS, lr=LR):
-    model, losses = make(), []
-    optimizer = torch.optim.Adam(model.parameters(), lr=lr)
-    for _ in range(epochs):
-        value = loss(model(inputs), targets)
-        losses.append(value.detach())
-        optimizer.zero_grad()
-        value.backward()
-        optimizer.step()
-    losses.append(loss(model(inputs), targets).detach())
-    return torch.stack(losses), model
-
-
-@pytest.mark.parametrize("kind", [MeanClassifier, PositionClassifier, AttentionClassifier])
-def test_side_by_side_equals_one_by_one(train, data, seeded, kind):
-    losses, models = train(kind)
-    assert losses.shape == (EPOCHS + 1, len(SEEDS))
-    assert not losses.requires_grad
-    assert len(models) == len(SEEDS)
-    for number, seed in enumerate(SEEDS):
-        with seeded(seed):
-            alone, model = train_alone(
-                lambda: kind(WIDTH).double(), *data, binary_cross_entropy_with_logits
-            )
-        torch.testing.assert_close(losses[:, number], alone, rtol=0, atol=1e-12)
-        for (name, ours), theirs in zip(
-            models[number].named_parameters(), model.parameters(), strict=True
-        ):
-            # A key's bias has a gradient of zero: Adam makes steps of its rounding.
-            atol = 1e-6 if name == "attention.project_key.bias" else 1e-12
-            torch.testing.assert_close(ours, theirs, rtol=0, atol=atol)
-            assert ours.requires_grad
-
-
-def test_encoder_decoders_train_side_by_side_as_they_do_alone(draw, seeded):
-    """vmap has no rule for the fused kernel of the CPU, and would warn that it is slow."""
-    source, shifted, target = draw(3, 5, 2, 2)
-    together, _ = fit_seeds(
-        lambda: EncoderDecoder(**COURSE_SIZES).double(),
-        (source, shifted),
-        target,
-        mse_loss,
-        seeds=[0, 1],
-        epochs=4,
-        progress=False,
-    )
-    for seed, losses in enumerate(together.T):
-        with seeded(seed):
-            model = EncoderDecoder(**COURSE_SIZES).double()
-        adam = torch.optim.Adam(model.parameters(), lr=0.01)
-        batches = [(source, shifted, target)]
-        history = fit(model, batches, mse_loss, adam, epochs=4, seed=0, progress=False)
-        torch.testing.assert_close(losses[:4].tolist(), history.train)
-
-
-def parameters(models):
-    return [p.tolist() for model in models for p in model.parameters()]
-
-
-@pytest.mark.parametrize("batch_size", [None, 3])
-def test_snapshots_are_the_models_of_a_shorter_training(train, batch_size):
-    snapshots = {0: [], 7: []}
-    losses, models = train(AttentionClassifier, batch_size=batch_size, snapshots=snapshots)
-    plain, same = train(AttentionClassifier, batch_size=batch_size)
-    assert losses.equal(plain)
-    assert parameters(models) == parameters(same)
-    for epochs in (7, 1):
-        _, short = train(AttentionClassifier, epochs=epochs, batch_size=batch_size)
-        assert (parameters(snapshots[7]) == parameters(short)) == (epochs == 7)
-    assert len(snapshots[0]) == len(SEEDS)
-    assert parameters(snapshots[0]) != parameters(models)
-
-
-def test_the_seeds_decide_and_the_global_generator_is_left_alone(train):
-    before = torch.get_rng_state()
-    first, _ = train(AttentionClassifier)
-    assert torch.equal(torch.get_rng_state(), before)
-    torch.rand(1)
-    assert torch.equal(first, train(AttentionClassifier)[0])
-
-
-def test_frozen_parameters_stay(draw, seeded):
-    def make():
-        model = nn.Linear(WIDTH, 1).double()
-        model.bias.requires_grad_(False)
-        return model
-
-    x = draw(7, WIDTH)
-    options = {"seeds": SEEDS, "epochs": 5, "progress": False}
-    _, (model, *_) = fit_seeds(make, x, x[:, :1], mse_loss, **options)
-    with seeded(SEEDS[0]):
-        untrained = make()
-    assert torch.equal(model.bias, untrained.bias)
-    assert not torch.equal(model.weight, untrained.weight)
-
-
-def test_buffers_are_used(draw, seeded):
-    def make():
-        return nn.Sequential(PositionalEncoding(WIDTH, 7), nn.Linear(WIDTH, 1)).double()
-
-    x, y = draw(2, 7, WIDTH), draw(2, 7, 1, seed=1)
-    options = {"epochs": 11, "lr": LR}
-    losses, _ = fit_seeds(make, x, y, mse_loss, seeds=SEEDS, progress=False, **options)
-    with seeded(SEEDS[1]):
-        alone, _ = train_alone(make, x, y, mse_loss, **options)
-    torch.testing.assert_close(losses[:, 1], alone, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("progress", [True, False])
-def test_progress_is_shown_on_request(train, capsys, progress):
-    train(MeanClassifier, epochs=2, progress=progress)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert ("2/2" in err or "0/2" in err) == progress
-
-
-@pytest.mark.parametrize("epochs", [1, 3])
-def test_a_loss_that_is_not_finite_ends_the_training(train, data, epochs):
-    message = r"losses must be finite; got \[.*(nan|inf).*\] in epoch 1"
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        train(AttentionClassifier, lr=1e200, epochs=epochs)
-    data[1][0] = torch.nan
-    with pytest.raises(ValueError, match=r"got \[nan, nan, nan\] in epoch 0$"):
-        train(MeanClassifier)
+    def forward(self, x):
+        return self.second(self.first(x).relu())
 
 
 class Line(nn.Module):
-    """A line through a point: two inputs, so that the order of arguments matters."""
+    """A line through each point: two inputs, so that the order of arguments matters."""
 
     def __init__(self):
         super().__init__()
@@ -178,27 +60,198 @@ class Line(nn.Module):
         return self.gradient * x + start
 
 
-def test_each_seed_shuffles_its_own_batches(seeded):
-    x = torch.linspace(-1, 1, 7)
-    start, target = x.square(), 3 * x + x.square()
-    losses, models = fit_seeds(
-        Line, (x, start), target, mse_loss,
-        seeds=SEEDS, epochs=4, batch_size=3, lr=LR, progress=False,
-    )  # fmt: skip
-    for number, seed in enumerate(SEEDS):
+def stack(*parts, norm_first=True):
+    return without(EncoderStack(2, D, 2, d_ff=5, norm_first=norm_first), *parts)
+
+
+# How to make each kind, the number of its inputs, and its masks.
+WORDS = {
+    "mean": MeanClassifier,
+    "position": PositionClassifier,
+    "attention": lambda: AttentionClassifier(3),
+    "two heads": lambda: AttentionClassifier(6, num_heads=2),
+    "last word": LastWord,
+}
+PAIR = {**COURSE_SIZES, "positions": True}
+SEQUENCES = {
+    "line": (Line, 2, []),
+    "lookup": (lambda: Lookup(D - 1, 5, divisor=2), 1, []),
+    "table": (lambda: nn.Sequential(PositionalEncoding(D, T), nn.Linear(D, D)), 1, []),
+    "tied": (Tied, 1, []),
+    "decoder": (lambda: Decoder(**COURSE_SIZES), 2, [MASK]),
+    "pair": (lambda: EncoderDecoder(**COURSE_SIZES), 2, []),
+    "pair with positions": (lambda: EncoderDecoder(**PAIR), 2, []),
+    "pair with a mask": (lambda: EncoderDecoder(**COURSE_SIZES), 2, [MASK[..., :1, :]]),
+    "decoder stack": (lambda: DecoderStack(2, D, 2, d_ff=5), 2, [MASK, MASK]),
+    "stack": (stack, 1, [MASK]),
+    "post-norm stack": (lambda: stack(norm_first=False), 1, [MASK]),
+    "no attention": (lambda: stack("attention"), 1, [MASK]),
+    "no feed-forward": (lambda: stack("feed-forward"), 1, [MASK]),
+    "no norm": (lambda: stack("norm"), 1, [MASK]),
+}
+EVERY = [*WORDS, *SEQUENCES]
+
+
+def loss_of_states(output, targets):
+    return mse_loss(output[0] if isinstance(output, tuple) else output, targets)
+
+
+@pytest.fixture
+def recipe(draw):
+    """Return how to make a kind of model, its inputs, its targets and its loss."""
+
+    def _recipe(kind, dtype=torch.float64):
+        if kind in WORDS:
+            tokens, labels = case_study()
+            loss = binary_cross_entropy_with_logits
+            return lambda: WORDS[kind]().to(dtype), (tokens,), labels.to(dtype), loss
+        make, number, masks = SEQUENCES[kind]
+        inputs = [draw(B, T, D, seed=seed, dtype=dtype) for seed in range(number)]
+        targets = draw(B, T, D, seed=number, dtype=dtype)
+        targets = targets[:, 0, 0] if kind == "lookup" else targets
+        return lambda: make().to(dtype), (*inputs, *masks), targets, loss_of_states
+
+    return _recipe
+
+
+@pytest.fixture
+def train(recipe):
+    """Train a kind of model from some seeds."""
+
+    def _train(kind, **options):
+        given = {"seeds": SEEDS, "epochs": EPOCHS, "lr": LR, "progress": False, **options}
+        return fit_seeds(*recipe(kind), **given)
+
+    return _train
+
+
+def train_alone(model, inputs, targets, loss, *, seed, method, epochs, batch_size):
+    optimizer, losses = method(model.parameters(), lr=LR), []
+    generator, count = torch.Generator().manual_seed(seed), len(targets)
+    for _ in range(epochs):
+        order, steps = torch.arange(count), []
+        if batch_size is not None:
+            order = torch.randperm(count, generator=generator)
+        for chosen in order.split(batch_size or count):
+            optimizer.zero_grad()
+            steps.append(loss(model(*(x[chosen] for x in inputs)), targets[chosen]))
+            steps[-1].backward()
+            optimizer.step()
+        losses.append(torch.stack(steps).mean().detach())
+    return torch.stack([*losses, loss(model(*inputs), targets).detach()])
+
+
+# In deep models, Adam makes whole steps of the rounding of small gradients.
+METHODS = dict.fromkeys(WORDS, (Adam, 53, 1e-12)) | dict.fromkeys(SEQUENCES, (SGD, 6, 1e-10))
+
+
+@pytest.mark.parametrize("batch_size", [None, 3])
+@pytest.mark.parametrize("kind", EVERY)
+def test_in_parallel_equals_each_alone(train, recipe, seeded, kind, batch_size):
+    method, epochs, atol = METHODS[kind]
+    options = {"method": method, "epochs": epochs, "batch_size": batch_size}
+    losses, models = train(kind, **options)
+    assert losses.shape == (epochs + 1, len(SEEDS))
+    assert not losses.requires_grad
+    make, *task = recipe(kind)
+    for seed, found, ours in zip(SEEDS, losses.T, models, strict=True):
         with seeded(seed):
-            model = Line()
-        optimizer = torch.optim.Adam(model.parameters(), lr=LR)
-        generator = torch.Generator().manual_seed(seed)
-        for epoch in range(4):
-            steps = []
-            for chosen in torch.randperm(7, generator=generator).split(3):
-                optimizer.zero_grad()
-                steps.append(mse_loss(model(x[chosen], start[chosen]), target[chosen]))
-                steps[-1].backward()
-                optimizer.step()
-            mean = torch.stack(steps).mean()
-            torch.testing.assert_close(losses[epoch, number], mean.detach())
-        last = mse_loss(model(x, start), target).detach()
-        torch.testing.assert_close(losses[4, number], last)
-        torch.testing.assert_close(models[number].gradient, model.gradient)
+            model = make()
+        alone = train_alone(model, *task, seed=seed, **options)
+        torch.testing.assert_close(found, alone, rtol=0, atol=atol)
+        for (name, p), expected in zip(ours.named_parameters(), model.parameters(), strict=True):
+            # A key's bias has a gradient of zero, up to rounding.
+            largest = 1e-6 if name.endswith("project_key.bias") else atol
+            torch.testing.assert_close(p, expected, rtol=0, atol=largest)
+            assert p.requires_grad
+
+
+@pytest.mark.parametrize(("dtype", "batch_size"), [(torch.float64, None), (torch.float32, 3)])
+@pytest.mark.parametrize("kind", EVERY)
+def test_replaying_changes_no_bit(recipe, monkeypatch, kind, dtype, batch_size):
+    make, inputs, targets, loss = recipe(kind, dtype)
+
+    def train():
+        counted = Mock(side_effect=loss)
+        options = {"seeds": SEEDS, "epochs": EPOCHS, "lr": LR, "batch_size": batch_size}
+        losses, models = fit_seeds(make, inputs, targets, counted, progress=False, **options)
+        return losses, [model.state_dict() for model in models], counted.call_count
+
+    *replayed, count = train()
+    # Each size of batch once to record it and once to compare; and the last losses.
+    sizes = 1 if batch_size is None else len({len(x) for x in targets.split(3)})
+    assert count == 2 * sizes + 1
+    monkeypatch.setattr(many_seeds, "Recorded", lambda function: function)
+    *plain, count = train()
+    assert count == EPOCHS * (1 if batch_size is None else 3) + 1
+    torch.testing.assert_close(replayed, plain, rtol=0, atol=0)
+
+
+def parameters(models):
+    return [p.tolist() for model in models for p in model.parameters()]
+
+
+@pytest.mark.parametrize("batch_size", [None, 3])
+def test_snapshots_are_the_models_of_a_shorter_training(train, batch_size):
+    snapshots = {0: [], 4: []}
+    losses, models = train("attention", batch_size=batch_size, snapshots=snapshots)
+    plain, same = train("attention", batch_size=batch_size)
+    assert losses.equal(plain)
+    assert parameters(models) == parameters(same)
+    for epochs in (4, 1):
+        _, short = train("attention", epochs=epochs, batch_size=batch_size)
+        assert (parameters(snapshots[4]) == parameters(short)) == (epochs == 4)
+    assert len(snapshots[0]) == len(SEEDS)
+    assert parameters(snapshots[0]) != parameters(models)
+
+
+def test_the_seeds_decide_and_the_global_generator_is_left_alone(train):
+    before = torch.get_rng_state()
+    first, _ = train("attention")
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.rand(1)
+    assert torch.equal(first, train("attention")[0])
+
+
+def test_frozen_parameters_stay(draw, seeded):
+    def make():
+        model = nn.Linear(D, 1).double()
+        model.bias.requires_grad_(False)
+        return model
+
+    x = draw(B, D)
+    options = {"seeds": SEEDS, "epochs": 5, "progress": False}
+    _, (model, *_) = fit_seeds(make, x, x[:, :1], mse_loss, **options)
+    with seeded(SEEDS[0]):
+        untrained = make()
+    assert torch.equal(model.bias, untrained.bias)
+    assert not torch.equal(model.weight, untrained.weight)
+
+
+@pytest.mark.parametrize("progress", [True, False])
+def test_progress_is_shown_on_request(train, capsys, progress):
+    train("mean", epochs=2, progress=progress)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert ("2/2" in err or "0/2" in err) == progress
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_a_loss_that_is_not_finite_ends_the_training(train, recipe, epochs):
+    message = r"losses must be finite; got \[.*(nan|inf).*\] in epoch 1"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        train("attention", lr=1e200, epochs=epochs)
+    make, inputs, labels, loss = recipe("mean")
+    labels[0] = torch.nan
+    with pytest.raises(ValueError, match=r"got \[nan, nan, nan\] in epoch 0$"):
+        fit_seeds(make, inputs, labels, loss, seeds=SEEDS, epochs=1, progress=False)
+
+
+def test_dropout_is_refused(draw):
+    """vmap would have to draw for each model by itself; no draw is replayed silently."""
+    x = draw(B, D)
+    with pytest.raises(RuntimeError, match="random"):
+        fit_seeds(
+            lambda: nn.Sequential(nn.Dropout(0.5), nn.Linear(D, D).double()),
+            x, x, mse_loss, seeds=[0], epochs=3, progress=False,
+        )  # fmt: skip

@@ -1,6 +1,7 @@
 """Replayed operations give the function's results; what cannot be replayed is run."""
 
 from itertools import count
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -11,17 +12,6 @@ from selfattn_book.experiments.recording import Recorded
 from selfattn_book.verify import DisturbedRounding
 
 TIMES = 5  # once to record, once to compare, and then replayed
-
-
-class Counted:
-    """A function that counts its calls."""
-
-    def __init__(self, function):
-        self.function, self.calls = function, 0
-
-    def __call__(self, *arguments):
-        self.calls += 1
-        return self.function(*arguments)
 
 
 def softmax(x):
@@ -62,7 +52,7 @@ FUNCTIONS = [softmax, in_place, several, gradient, empty, reinterpreted]
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_operations_of_every_kind_are_replayed(draw, function):
-    counted = Counted(function)
+    counted = Mock(side_effect=function)
     recorded = Recorded(counted)
     for number in range(TIMES):
         x = draw(7, 3, seed=number)
@@ -70,7 +60,7 @@ def test_operations_of_every_kind_are_replayed(draw, function):
         for got, expected in zip(recorded(x), function(x), strict=True):
             torch.testing.assert_close(got, expected, rtol=0, atol=0)
         assert torch.equal(x, before)
-    assert counted.calls == 2
+    assert counted.call_count == 2
 
 
 @pytest.mark.parametrize(
@@ -84,19 +74,19 @@ def test_operations_of_every_kind_are_replayed(draw, function):
     ],
 )
 def test_another_shape_dtype_or_layout_is_another_record(draw, changed):
-    counted = Counted(lambda x: (x.sin().cumsum(0), x.flatten() * 2))
+    counted = Mock(side_effect=lambda x: (x.sin().cumsum(0), x.flatten() * 2))
     recorded = Recorded(counted)
     for number in range(TIMES):
         plain = draw(7, 7, seed=number)
         for x in (plain, changed(plain)):
-            for got, expected in zip(recorded(x), counted.function(x), strict=True):
+            for got, expected in zip(recorded(x), counted.side_effect(x), strict=True):
                 assert torch.equal(got, expected)
-    assert counted.calls == 4
+    assert counted.call_count == 4
 
 
 def test_parameters_have_their_present_values(draw):
     weight, bias = draw(3, 3), nn.Parameter(draw(3))
-    counted = Counted(lambda x: (x @ weight.mT + bias[1:].sum(),))
+    counted = Mock(side_effect=lambda x: (x @ weight.mT + bias[1:].sum(),))
     recorded = Recorded(counted)
     for number in range(TIMES):
         x = draw(7, 3, seed=number)
@@ -105,7 +95,7 @@ def test_parameters_have_their_present_values(draw):
         assert torch.equal(got, x @ weight.mT + bias[1:].sum())
         weight.mul_(2)
         bias.data.add_(1)
-    assert counted.calls == 2
+    assert counted.call_count == 2
 
 
 def test_results_may_be_written_into(draw):
@@ -146,12 +136,12 @@ NOT_REPLAYED = {
 def test_functions_that_cannot_be_replayed_are_run(draw, seeded, function):
     # First with sums above 0, then below.
     arguments = sorted((draw(3, seed=n) for n in range(TIMES)), key=lambda x: -x.sum())
-    counted = Counted(function)
+    counted = Mock(side_effect=function)
     with seeded(0):
         expected = [function(x.clone()) for x in arguments]
     with seeded(0):
         got = list(map(Recorded(counted), (x.clone() for x in arguments)))
-    assert counted.calls == TIMES
+    assert counted.call_count == TIMES
     torch.testing.assert_close(got, expected, rtol=0, atol=0)
 
 
@@ -185,11 +175,11 @@ def test_a_call_that_fails_leaves_nothing_behind(draw):
 
 
 def test_disturbed_rounding_reaches_replayed_operations(draw):
-    counted = Counted(lambda x: (x.exp(),))
+    counted = Mock(side_effect=lambda x: (x.exp(),))
     recorded, x = Recorded(counted), draw(7)
     plain = [recorded(x)[0] for _ in range(TIMES)]
     with DisturbedRounding(draw=1):
         replayed, expected = recorded(x)[0], x.exp()
-    assert counted.calls == 2
+    assert counted.call_count == 2
     assert torch.equal(replayed, expected)
     assert not torch.equal(replayed, plain[-1])
