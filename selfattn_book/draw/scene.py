@@ -19,7 +19,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from selfattn_book.draw.canvas import LINE, TEXT, Canvas, Point, canvas, for_desk_and_phone
+from selfattn_book.draw.canvas import LINE, TEXT, Canvas, Point, canvas, for_desk_and_phone, number
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.sheet import SMALL, text_width
 from selfattn_book.draw.style import as_vector
@@ -258,6 +258,27 @@ def cells(
         ax.vector((middle[0] - wide / 2, middle[1]), values, role, cell=cell, **look)
 
     return Node(wide, cell[1], paint, alt)
+
+
+def probability_bars(
+    pairs: Sequence[tuple[str, float]], role: str, *, start: float, long: float, pitch: float = 24
+) -> Node:
+    """Draw named probabilities as bars, one below the other, each with its number at its end.
+
+    A bar begins ``start`` pixels from the left, is ``long`` pixels long for a probability of 1, and
+    ``pitch`` pixels above the next one.
+    """
+    width, height = start + long + 40, pitch * len(pairs)
+
+    def paint(ax: Canvas, middle: Point) -> None:
+        x, y = middle[0] - width / 2 + start, middle[1] - (height - pitch) / 2
+        for i, (name, p) in enumerate(pairs):
+            ink, at = "ink" if p > 0 else "muted", y + pitch * i
+            ax.note((x - 8, at), name, ink, align="right")
+            ax.hbar((x, at), long * p, role, thick=14)
+            ax.note((x + long * p + 6, at), number(p) if p > 0 else "–", ink, align="left")
+
+    return Node(width, height, paint)
 
 
 def space(width: float, height: float = 0, paint: Paint | None = None, alt: str = "") -> Node:
