@@ -1,5 +1,7 @@
 """Figures draw what they are given, on a page and on a phone, and say it in words."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import torch
@@ -24,8 +26,6 @@ from selfattn_book.masks import causal_mask, padding_mask
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.positions import PositionalEncoding
 
-POINTS = square_sequences(7, seed=3).points
-
 
 # Masks.
 @pytest.mark.parametrize(("heads", "queries"), [(1, 1), (3, 2), (2, 4)])
@@ -42,21 +42,14 @@ def test_a_sequence_of_padding_shows_no_keys():
 
 
 # Attention weights.
-def test_a_bar_is_as_high_as_its_weight():
+def test_a_bar_is_as_high_as_its_weight_over_a_text_for_each_row():
     answer = torch.tensor([False, True, False, False])
-    weights = {"One": torch.tensor([0.0, 0.75, 0.25, 0.0])}
-    ax = attention_strips("abca", weights, answer)
-    high, low = (h for p in ax.patches if 1 < (h := p.get_height()) != 28)
+    rows = {"One": torch.tensor([0.0, 0.75, 0.25, 0.0]), "Two": torch.full((4,), 0.25)}
+    ax = attention_strips("abca", rows, answer)
+    high, low, *others = (h for p in ax.patches if 1 < (h := p.get_height()) != 28)
+    assert others == [low] * 4
     assert high == pytest.approx(3 * low)
-    assert "is at position 1. One: 0.00, 0.75, 0.25, 0.00; on the answer 0.75." in ax.get_label()
-
-
-def test_a_text_is_written_once_for_each_row():
-    rows = {name: torch.full((3,), 1 / 3) for name in ("One", "Two")}
-    ax = attention_strips("xyz", rows, torch.zeros(3, dtype=torch.bool))
-    written = [text.get_text() for text in ax.texts]
-    assert all(written.count(letter) == 2 for letter in "xyz")
-    assert written.count("0.33") == 6
+    assert [text.get_text() for text in ax.texts].count("b") == 2
 
 
 @pytest.mark.parametrize(
@@ -70,25 +63,22 @@ def test_two_steps_find_the_next_letter(text, position, answer):
 def test_attention_maps_are_in_the_order_of_their_scores():
     maps = np.stack([np.eye(3), np.zeros((3, 3)), np.ones((3, 3))])
     ax = map_grid(maps, np.array([0.2, 0.8, 0.5]), bright=0.5)
-    assert [text.get_text() for text in ax.texts] == ["0.80", "0.50", "0.20"]
-    assert [text.get_weight() for text in ax.texts] == ["bold"] * 2 + ["normal"]
+    looks = [(text.get_text(), text.get_weight()) for text in ax.texts]
+    assert looks == [("0.80", "bold"), ("0.50", "bold"), ("0.20", "normal")]
     assert ax.get_label().endswith("with a score of 0.50 or more: 2.")
     for mesh, i in zip(ax.collections, (1, 2, 0), strict=True):
         np.testing.assert_array_equal(mesh.get_array().reshape(3, 3), maps[i])
     assert ax.get_xlim() == (0, 640)
 
 
-def test_each_head_has_its_panel_and_the_rows_are_named_once():
-    weights = torch.rand(3, 2, 5, generator=torch.Generator().manual_seed(0))
-    names = {"row_title": "query", "column_title": "key"}
-    axes = attention_grid(weights, rows=["a", "b"], title="Weights", **names)
-    assert [ax.get_title() for ax in axes] == [f"Weights, head {h}" for h in (1, 2, 3)]
-    for ax, head in zip(axes, weights, strict=True):
-        np.testing.assert_allclose(ax.collections[0].get_array(), head)
+def test_each_head_has_its_panel_and_the_rows_are_named_once(draw):
+    weights = draw(3, 2, 5).softmax(-1)
+    axes = attention_grid(weights, title="Weights", row_title="query", column_title="key")
+    for h, ax in enumerate(axes):
+        assert ax.get_title() == f"Weights, head {h + 1}"
+        assert (ax.get_ylabel(), ax.get_xlabel()) == ("" if h else "query", "key")
         assert ax.collections[0].get_clim() == (0, 1)
-    assert axes[0].get_label().startswith("Weights, head 1. Heat map, 2 rows by 5 columns. a:")
-    assert [ax.get_ylabel() for ax in axes] == ["query", "", ""]
-    assert [ax.get_xlabel() for ax in axes] == ["key"] * 3
+        np.testing.assert_allclose(ax.collections[0].get_array(), weights[h])
     assert attention_grid(torch.ones(1, 1, 1))[0].get_title() == "Head 1"
 
 
@@ -109,24 +99,25 @@ def test_parts_are_read_from_the_modules():
             "Llama": (llama.blocks[0], llama.positions),
         }
     )
-    first = "network, relu; heads, 4 of queries, 4 of keys; biases, yes. "
-    assert ax.get_label() == (
-        f"2017: positions, added, sines; norm, LayerNorm; norm position, after the sum; {first}"
-        f"pre: positions, added, sines; norm, LayerNorm; norm position, before the part; {first}"
+    for line in (
+        "2017: positions, added, sines; norm, LayerNorm; norm position, after the sum; "
+        "feed-forward, relu; heads, 4 query, 4 key-value; biases, yes.",
+        "pre: positions, added, sines; norm, LayerNorm; norm position, before the part;",
         "GPT-2: positions, added, learned; norm, LayerNorm; norm position, before the part; "
-        "network, gelu; heads, 4 of queries, 4 of keys; biases, yes. "
-        "Llama: positions, queries and keys rotated; norm, RMSNorm; norm position, before "
-        "the part; network, silu, gated; heads, 4 of queries, 2 of keys; biases, none."
-    )
-    assert ax.figure.to_svg().count(">RMSNorm<") == 2  # for the desk and for the phone
+        "feed-forward, gelu;",
+        "Llama: positions, queries and keys rotated; norm, RMSNorm; norm position, before the part; "
+        "feed-forward, SwiGLU; heads, 4 query, 2 key-value; biases, none.",
+    ):
+        assert line in ax.get_label()
+    assert ax.figure.to_svg().count(">RMSNorm<") == 2  # on a desk, and on a phone
 
 
 def test_shared_heads_are_drawn_once():
     ax = grouped_heads([MultiHeadAttention(16, 4, num_kv_heads=g) for g in (4, 2, 1)])
-    label = ax.get_label()
-    assert "4 heads of queries, 1 of keys and values: queries 0, 1, 2, 3 look" in label
-    assert "32 numbers are kept for each word" in label  # 2 * 4 * 4
-    assert "8 numbers are kept for each word" in label
+    first, _, _, _, last, kept = ax.get_label()[:-1].split(". ")
+    assert "query heads 3 use key-value head 3" in first
+    assert last.endswith("query heads 0, 1, 2, 3 use key-value head 0")
+    assert kept == "The cache stores 8 numbers per token"  # 2 * 4
     svg = ax.figure.to_svg()
     assert [svg.count(f">{letter}<") for letter in "qkv"] == [24, 14, 14]
 
@@ -153,10 +144,8 @@ def test_each_direct_prerequisite_has_a_dot():
 def test_two_lines_in_one_lane_do_not_meet():
     needing = {1: [2, 4], 2: [3], 3: [5], 4: [5]}
     lanes = _lanes(needing)
-    for a in needing:
-        for b in needing:
-            if a != b and lanes[a] == lanes[b]:
-                assert needing[a][-1] <= b or needing[b][-1] <= a
+    for a, b in combinations(needing, 2):
+        assert lanes[a] != lanes[b] or needing[a][-1] <= b
 
 
 # The card of shapes.
@@ -189,14 +178,11 @@ def test_squares_fill_rows(count, rows):
 
 
 def test_predictions_are_crosses():
-    predicted = -POINTS[:, :2]
-    with_answers, without = tiny_squares(POINTS, predicted), tiny_squares(POINTS)
-    crosses = len(with_answers.lines) - len(without.lines)
-    assert crosses >= 2 * 2 * (len(POINTS) + 1 / 2)  # two strokes each, and one in the key
-    assert without.get_label().startswith("7 squares. Square 1: from (1.0, ")
+    points = square_sequences(7, seed=3).points
+    without, answered = tiny_squares(points), tiny_squares(points, -points[:, :2])
+    crosses = len(answered.lines) - len(without.lines)
+    assert crosses >= 2 * 2 * (len(points) + 1 / 2)  # two strokes each, and one in the key
     assert "predicts" not in without.get_label()
-    x, y = predicted[0, 0].tolist()
-    assert f"the model predicts ({x:.2f}, {y:.2f})" in with_answers.get_label()
 
 
 # The square of four sentences.
