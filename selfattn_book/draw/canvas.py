@@ -11,7 +11,7 @@ Example:
     ...     ax = canvas(width, 60)
     ...     ax.vector((20, 30), [0.5, -0.25], "query")
     ...     return ax.describe("A query")
-    >>> ax = for_desk_and_phone(draw)
+    >>> ax = both_widths(draw)
     >>> ax.get_label(), ax.figure.to_svg().count("−0.25")   # once for each width
     ('A query.', 2)
 """
@@ -223,11 +223,11 @@ class Canvas(Axes):
         return self
 
 
-def for_desk_and_phone(draw: Callable[[float], Canvas]) -> Canvas:
+def both_widths(draw: Callable[[float], Canvas]) -> Canvas:
     """Draw for a page and for a phone, given the width of a canvas, and return the page's drawing.
 
     Example:
-        >>> ax = for_desk_and_phone(lambda width: canvas(width, 20).describe(f"{width} pixels"))
+        >>> ax = both_widths(lambda width: canvas(width, 20).describe(f"{width} pixels"))
         >>> ax.get_label(), ax.figure.phone.axes[0].get_label()
         ('640 pixels.', '312 pixels.')
     """

@@ -19,7 +19,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from selfattn_book.draw.canvas import LINE, TEXT, Canvas, Point, canvas, for_desk_and_phone, number
+from selfattn_book.draw.canvas import LINE, TEXT, Canvas, Point, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.sheet import SMALL, text_width
 from selfattn_book.draw.style import as_vector
@@ -399,4 +399,4 @@ def show(build: Callable[[bool], Node], *opening: str) -> Canvas:
         root.draw(ax)
         return ax.describe(*opening, *root.sentences())
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)

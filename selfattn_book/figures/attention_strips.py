@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import BOLD_LINE, Canvas, canvas, for_desk_and_phone, number
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.style import as_vector
 
@@ -43,7 +43,7 @@ def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> A
             _strip(ax, width, STEP * i + TOP + HIGH, text, row, marked)
         return ax.describe(*message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _strip(

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, number
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, listed
 from selfattn_book.draw.scene import Node, column, frame, part, row, show, space, title
 from selfattn_book.draw.style import as_matrix
 
@@ -86,10 +86,5 @@ def _plane(
 
 
 def _entries(point: np.ndarray) -> str:
-    """Write a point, without decimals if they are zero.
-
-    >>> _entries(np.array([6.0, -1.0])), _entries(np.array([0.5, 1.0]))
-    ('(6, -1)', '(0.50, 1.00)')
-    """
-    digits = 0 if (point == point.round()).all() else 2
-    return f"({', '.join(number(x, digits) for x in point)})"
+    """Write a point, without decimals if they are zero."""
+    return f"({listed(point, 0 if (point == point.round()).all() else 2)})"

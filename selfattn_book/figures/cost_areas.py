@@ -40,25 +40,21 @@ def cost_areas(lengths: Sequence[int], d_model: int) -> Axes:
             unit -= over / (2 * sum(wide))
         nodes = []
         for length, ratio, across in zip(lengths, ratios, wide, strict=True):
-            parts = 4 * length * d_model**2, 2 * length**2 * d_model
-            linear, quadratic = (f"{part / 1e6:,.0f}" for part in parts)
-            times = f"{ratio:g} D" if ratio != 1 else "D"
-            texts = [
-                f"T = {length:,} = {times}",
-                f"linear: {linear} M",
-                f"quadratic: {quadratic} M",
-            ]
-            roles = zip(texts, ("ink", "muted", "weights"), strict=True)
+            linear = f"{4 * length * d_model**2 / 1e6:,.0f}"
+            quadratic = f"{2 * length**2 * d_model / 1e6:,.0f}"
             alt = (
                 f"Length {length}: {linear} million in the projections, "
                 f"{quadratic} million in scores and weighted sums"
             )
+            look: Any = {"width": TEXT, "align": "left"}
+            texts = column(
+                label(f"T = {length:,} = {f'{ratio:g} ' * (ratio != 1)}D", bold=True, **look),
+                label(f"linear: {linear} M", "muted", **look),
+                label(f"quadratic: {quadratic} M", "weights", **look),
+                gap=2,
+            )
             area = space(across * unit, ratio * unit, partial(_layer, ratio, unit))
-            lines = [
-                label(text, role, width=TEXT, align="left", bold=role == "ink")
-                for text, role in roles
-            ]
-            nodes.append(column(area, column(*lines, gap=2), gap=8, align=0, alt=alt))
+            nodes.append(column(area, texts, gap=8, align=0, alt=alt))
         if narrow:
             return column(*nodes, gap=GAP, align=0)
         return row(*nodes, gap=GAP, align=1)

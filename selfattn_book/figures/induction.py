@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from matplotlib.axes import Axes
 
-from selfattn_book.draw.canvas import BOLD_LINE, Canvas, canvas, for_desk_and_phone
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, both_widths, canvas
 
 LETTER, NOTE, ANSWER = 48, 156, 262  # pixels: the middles of letters, notes and answer
 BOX, TALL = 30, 48  # pixels: the heights of a letter, and of a letter with its note
@@ -60,4 +60,4 @@ def induction_heads(text: str) -> Axes:
             f"{text[found]} at position {found}, and says that {text[found]} comes next",
         )
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)

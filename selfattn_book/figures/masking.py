@@ -140,13 +140,14 @@ def receptive_field(flows: Sequence[Tensor], names: Sequence[str], output: int =
     def build(narrow: bool) -> Node:
         size, left = (36 if narrow else 58, 28 if narrow else 30), 46 if narrow else 60
         levels, lines = [], []
+        used_look: Any = {"edge": BOLD_LINE, "bold": True}
+        unused: Any = {"role": "muted", "edge": 1, "filled": False, "dashed": True}
         for level, reached in enumerate(used):
-            role, look = "context" if level == depth else "value", {"edge": BOLD_LINE, "bold": True}
-            rest: Any = {"edge": 1, "filled": False, "dashed": True}
+            used_look["role"] = "context" if level == depth else "value"
+            looks = [used_look if i in reached else unused for i in range(len(names))]
             parts = [
-                part(name, width=size[0], height=size[1], **kind)
-                for i, name in enumerate(names)
-                for kind in [{"role": role} | look if i in reached else {"role": "muted"} | rest]
+                part(name, width=size[0], height=size[1], **look)
+                for name, look in zip(names, looks, strict=True)
             ]
             name = f"layer {level}" if level else "inputs"
             text = note(name, "muted", bold=True, width=left, align="left")

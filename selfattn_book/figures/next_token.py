@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import Canvas, canvas, for_desk_and_phone, number
+from selfattn_book.draw.canvas import Canvas, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.scene import Node, column, grid, label, probability_bars, show
 from selfattn_book.draw.style import as_array, as_vector
@@ -39,7 +39,7 @@ def shifted_targets(tokens: Sequence[str], probabilities: Tensor | np.ndarray) -
         ax = _down(steps) if width == NARROW else _across(steps)
         return ax.describe("Each position predicts the next token", *message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _across(steps: Sequence[Step]) -> Canvas:

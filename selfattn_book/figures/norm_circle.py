@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import Canvas, Point, canvas, for_desk_and_phone, number
+from selfattn_book.draw.canvas import Canvas, Point, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.style import as_array
 
@@ -55,7 +55,7 @@ def norm_circle(x: Tensor, normed: Tensor, names: Sequence[str]) -> Axes:
         opening = f"{seen}, and a circle of radius {number(RADIUS)} around the middle"
         return ax.describe(opening, *message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _radius(ax: Canvas, middle: np.ndarray, length: float, after: np.ndarray) -> None:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from selfattn_book.draw.canvas import BOLD_LINE, Canvas, canvas, for_desk_and_phone, listed, number
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, both_widths, canvas, listed, number
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.style import as_vector
 
@@ -67,7 +67,7 @@ def online_softmax(scores: ArrayLike | Tensor, values: ArrayLike | Tensor, block
         opening = f"The softmax in one pass over {len(s)} keys, in blocks of {block}"
         return ax.describe(opening, f"The values are {listed(v, 0)}", *message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _keys(

@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from matplotlib.axes import Axes
 
-from selfattn_book.draw.canvas import Canvas, canvas, for_desk_and_phone
+from selfattn_book.draw.canvas import Canvas, both_widths, canvas
 from selfattn_book.draw.layout import WIDE
 
 ROW, PART = 32, 28  # pixels from chapter to chapter, and more above a new part
@@ -69,7 +69,7 @@ def prerequisites(
                 ax.disc((x, y), 3, "ink")
         return ax.describe("Which chapter builds on which", *message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _listed(numbers: Collection[int]) -> str:

@@ -6,15 +6,7 @@ from functools import partial
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    Canvas,
-    Point,
-    canvas,
-    for_desk_and_phone,
-    listed,
-    number,
-)
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, both_widths, canvas, listed, number
 from selfattn_book.draw.layout import WIDE
 from selfattn_book.draw.scene import Node, grid, show, space
 
@@ -75,7 +67,7 @@ def shared_batch(parts: Sequence[Tensor]) -> Axes:
             f"the mean of all examples is {number(whole)}",
         )
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Axes:

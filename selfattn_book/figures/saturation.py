@@ -33,23 +33,20 @@ def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Axes:
     count, message = len(keys[0]), []
     named: dict[str, list[tuple[str, list[float]]]] = {}
     for query, given in zip(queries, keys, strict=True):
-        name, scores = f"D = {len(query)}", (given @ query).sort(descending=True).values
-        texts, named[name] = [], []
-        for row_ in (scores, scores / len(query) ** 0.5):
-            weights, ends = row_.softmax(dim=0), (number(float(row_[i]), 1) for i in (-1, 0))
-            texts.append(f"scores from {' to '.join(ends)}")
-            named[name].append((texts[-1], weights.tolist()))
-            texts[-1] += f" become weights {listed(weights)}"
-        divided = f"divided by √{len(query)}, {texts[1]}"
-        message.append(f"{name}: undivided, {texts[0]}; {divided}")
+        d, scores = len(query), (given @ query).sort(descending=True).values
+        pair = named[f"D = {d}"] = []
+        for row_ in (scores, scores / d**0.5):
+            ends = f"scores from {number(float(row_[-1]), 1)} to {number(float(row_[0]), 1)}"
+            pair.append((ends, row_.softmax(dim=0).tolist()))
+        texts = [f"{ends} become weights {listed(weights)}" for ends, weights in pair]
+        message.append(f"D = {d}: undivided, {texts[0]}; divided by √{d}, {texts[1]}")
 
     def build(narrow: bool) -> Node:
         size = (140, 62) if narrow else (164, 86)
 
         def panel(text: str, weights: Sequence[float]) -> Node:
-            return column(
-                note(text, "muted", width=size[0]), space(*size, partial(_bars, size, weights))
-            )
+            bars = space(*size, partial(_bars, size, weights))
+            return column(note(text, "muted", width=size[0]), bars)
 
         last = note(f"bars: the weights of {count} keys, the largest first", "muted")
         tops = "softmax of q · k", "softmax of q · k ÷ √D"

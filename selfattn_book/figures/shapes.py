@@ -70,13 +70,12 @@ def _steps(
     attention: MultiHeadAttention, x: Tensor, memory: Tensor, mask: Tensor
 ) -> dict[str, Tensor]:
     """Return the tensors of the module, from the inputs to the output."""
-    sizes = attention.num_heads, attention.d_head
     query, key, value = (
-        project(given).unflatten(-1, sizes).transpose(1, 2)
-        for project, given in (
-            (attention.project_query, x),
-            (attention.project_key, memory),
-            (attention.project_value, memory),
+        projected.unflatten(-1, (attention.num_heads, attention.d_head)).transpose(1, 2)
+        for projected in (
+            attention.project_query(x),
+            attention.project_key(memory),
+            attention.project_value(memory),
         )
     )
     scores = query @ key.mT / attention.d_head**0.5

@@ -48,6 +48,20 @@ def sum_square(
     plus = [bool(sign) for sign in labels.tolist()]
     wide = max(32, 16 + 7.4 * max(len(words[n]) for n in set(tokens.flatten().tolist())))
 
+    said = zip(plus, tokens.tolist(), texts, strict=True)
+    each = [f"of the {side} {words[n]}" for side, (_, n) in zip(SIDES, shared, strict=True)]
+    common = " and ".join(words[n] for at, n in sentences[0] if (at, n) not in shared)
+    message = [
+        "A square of four sentences",
+        *(
+            f"{'Plus' if sign else 'Minus'}: {' '.join(words[n] for n in s)}, {', '.join(text)}"
+            for sign, s, text in said
+        ),
+        f"The sentences {', '.join(each)}",
+        f"All four share {common}" if common else "",
+        "The two plus sentences together have the same words as the two minus sentences",
+    ]
+
     def word(term: Term) -> Node:
         role = f"word-{shared.index(term)}" if term in shared else "muted"
         return part(words[term[1]], grounds[term[1]] if grounds else role, width=wide, height=HIGH)
@@ -62,7 +76,10 @@ def sum_square(
             _sentence(stack(*map(word, terms), gap=4), i, plus=sign)
             for i, (terms, sign) in enumerate(zip(sentences, plus, strict=True))
         ]
-        sides, said = [word(term) for term in shared], [_lines(text) for text in texts]
+        sides, said = (
+            [word(term) for term in shared],
+            [column(*map(label, t), gap=0) for t in texts],
+        )
         parts = SHORT if narrow else LONG
         middle = column(*(note(t, bold=True, width=between) for t in parts), gap=1)
         lines = [
@@ -79,7 +96,7 @@ def sum_square(
             root.link(side, boxes[(i + 1) % 4], "residual", head=False)
         return root
 
-    return show(build, *_sentences(sentences, shared, plus, words, texts))
+    return show(build, *message)
 
 
 def _shared(sentences: Sequence[Sequence[Term]]) -> list[Term]:
@@ -99,26 +116,3 @@ def _sentence(words: Node, i: int, *, plus: bool) -> Node:
         drawn.at(across, float(i > 1)), "+" if plus else "−", role, radius=9
     )
     return drawn
-
-
-def _lines(texts: Sequence[str]) -> Node:
-    return column(*map(label, texts), gap=0)
-
-
-def _sentences(
-    sentences: Sequence[Sequence[Term]],
-    shared: Sequence[Term],
-    plus: Sequence[bool],
-    words: Sequence[str],
-    texts: Sequence[Sequence[str]],
-) -> list[str]:
-    message = ["A square of four sentences"]
-    for terms, sign, text in zip(sentences, plus, texts, strict=True):
-        said = " ".join(words[n] for _, n in terms)
-        message.append(f"{'Plus' if sign else 'Minus'}: {said}, {', '.join(text)}")
-    each = [f"of the {side} {words[n]}" for side, (_, n) in zip(SIDES, shared, strict=True)]
-    message.append(f"The sentences {', '.join(each)}")
-    if common := [words[term[1]] for term in sentences[0] if term not in shared]:
-        message.append(f"All four share {' and '.join(common)}")
-    same = "the same words as the two minus sentences"
-    return [*message, f"The two plus sentences together have {same}"]

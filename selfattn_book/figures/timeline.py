@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import Canvas, canvas, for_desk_and_phone
+from selfattn_book.draw.canvas import Canvas, both_widths, canvas
 from selfattn_book.draw.layout import WIDE
 
 ROW, TOP = 40, 36  # pixels: a rank, and above the first one
@@ -43,4 +43,4 @@ def timeline(work: Tensor) -> Axes:
                     ax.box(at, size, f"word-{rank}", str(batch))
         return ax.describe(*message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
