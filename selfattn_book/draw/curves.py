@@ -34,15 +34,8 @@ def lines(
 ) -> Axes:
     """Draw curves over one x axis, each with its own color and dash.
 
-    Args:
-        x: ``(N,)``.
-        curves: one to four names, and ``(N,)`` values each.
-        title: above the picture; also begins the text alternative.
-        x_title: name of the x axis.
-        y_title: name of the y axis.
-        log: draw the y axis in powers of ten.
-        markers: mark each value.
-        ax: axes; a new figure by default.
+    ``x`` and each of one to four named curves are ``(N,)``. With ``log`` the y axis has powers of ten,
+    and with ``markers`` each value has a mark. The title also begins the text alternative.
 
     Raises:
         ValueError: there are no curves or more than four.

@@ -40,9 +40,9 @@ def heatmap(
 
     Args:
         values: ``(T, S)``, numbers or booleans.
-        rows: one name a row.
+        rows: one name a row; numbers by default.
         columns: one name a column.
-        title: above the grid; also begins the text alternative.
+        title: title of the grid, which also begins the text alternative.
         digits: decimals of the numbers; ``None`` writes no numbers.
         limits: values of the palest and the deepest shade; the data's own by default.
         row_title: name of the rows.
@@ -93,13 +93,8 @@ def attention_grid(
 ) -> list[Axes]:
     """Draw the weights of each head as a heat map from 0 to 1, side by side.
 
-    Args:
-        weights: ``(H, T, S)``.
-        rows: one name a query.
-        columns: one name a key.
-        row_title: name of the queries.
-        column_title: name of the keys.
-        title: begins the title of each panel.
+    Weights are ``(H, T, S)``; queries and keys have names and titles as in ``heatmap``. The title begins
+    the title of each panel.
 
     Raises:
         ValueError: the weights have not three axes, or there are not as many names as lines.

@@ -36,15 +36,8 @@ def bands(
 ) -> Axes:
     """Draw the same experiment for many seeds: a band from least to greatest, with the median.
 
-    Args:
-        curves: one to four names, and ``(N, seeds)`` values each.
-        floors: a name and a height each, drawn as straight lines.
-        x: ``(N,)``; 0, 1, 2, ... by default.
-        title: above the picture; also begins the text alternative.
-        x_title: name of the x axis.
-        y_title: name of the y axis.
-        log: draw the y axis in powers of ten.
-        ax: axes; a new figure by default.
+    One to four named curves are ``(N, seeds)``, and ``x`` is ``(N,)``, by default 0, 1, 2, ...; floors
+    are named heights, drawn as straight lines. The other arguments are those of ``lines``.
 
     Raises:
         ValueError: there are no curves or more than four.
@@ -88,14 +81,8 @@ def ladder(
     A dotted line at each height continues the bars through the whole picture, as a rung.
     The points are spread sideways, in the order of the seeds, so that they do not hide each other.
 
-    Args:
-        ends: a model's name, which may have several lines, and ``(seeds,)`` values.
-        floors: the same names, and a height each.
-        rungs: names of heights, written with their numbers at the left end of their lines.
-        between: lowest and highest height that are shown; all by default.
-        title: above the picture; also begins the text alternative.
-        y_title: name of the heights.
-        ax: axes; a new figure by default.
+    Names of models may have several lines; ``ends`` are ``(seeds,)`` values each. Rungs are names of
+    heights, at the left end of their lines; only heights in ``between``, if given, are shown.
 
     Example:
         >>> ends = {"mean": [0.7, 0.7], "net\nbehind": [0.5, 0.42]}

@@ -117,13 +117,7 @@ class DescribedFigure(Figure):
 def panels(columns: int = 1, *, width: float = 4.0, height: float = 3.2) -> list[Axes]:
     """Open a figure with some axes side by side.
 
-    Args:
-        columns: number of axes.
-        width: inches of each; less where they would not fit on a page.
-        height: inches; less in proportion where the width is less.
-
-    Returns:
-        The axes, from left to right.
+    Each has a width and a height in inches, less in proportion where they would not fit on a page.
 
     Example:
         >>> left, right = panels(2, width=3, height=2)
@@ -184,10 +178,9 @@ def as_matrix(values: Tensor | np.ndarray) -> np.ndarray:
         array([[0.5]])
     """
     array = as_array(values)
-    if array.ndim != 2:
-        raise ValueError(f"values must be a matrix; got shape {array.shape}")
-    if array.size == 0:
-        raise ValueError(f"values must have a row and a column; got shape {array.shape}")
+    if array.ndim != 2 or array.size == 0:
+        rule = "values must be a matrix with a row and a column"
+        raise ValueError(f"{rule}; got shape {array.shape}")
     return array
 
 

@@ -22,8 +22,7 @@ def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Seque
     Example:
         >>> import torch
         >>> table = torch.tensor([[6.0, 0.0], [3.0, 6.0], [0.0, 3.0]])
-        >>> ax = bag_of_words([[0, 1, 2], [2, 1, 0]], table, ["dog", "bites", "man"])
-        >>> print(ax.get_label())
+        >>> print(bag_of_words([[0, 1, 2], [2, 1, 0]], table, ["dog", "bites", "man"]).get_label())
         Two sentences, dog bites man and man bites dog, have one bag: dog, bites, man.
         The vectors of the bag are dog (6, 0), bites (3, 6), man (0, 3).
         Their mean is one point for both sentences, (3, 3).

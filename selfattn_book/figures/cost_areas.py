@@ -24,8 +24,7 @@ def cost_areas(lengths: Sequence[int], d_model: int) -> Axes:
     these are areas: four rectangles of ``T`` by ``D``, and two squares of ``T`` by ``T``.
 
     Example:
-        >>> ax = cost_areas([100, 200], 100)
-        >>> print(ax.get_label())
+        >>> print(cost_areas([100, 200], 100).get_label())
         Multiply-adds of one layer of dimension 100, as areas.
         Length 100: 4 million in the projections, 2 million in scores and weighted sums.
         Length 200: 8 million in the projections, 8 million in scores and weighted sums.

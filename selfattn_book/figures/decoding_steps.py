@@ -23,8 +23,7 @@ def decoding_steps(
 
     Example:
         >>> points = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
-        >>> ax = decoding_steps(points, np.eye(3), given=2)
-        >>> print(ax.get_label())
+        >>> print(decoding_steps(points, np.eye(3), given=2).get_label())
         Autoregressive decoding; each output is the next input.
         Step 1: (-1.00, -1.00), (-1.00, 1.00) go in, the cache holds 2 keys with weights 0.00, 1.00,
         and (1.00, 1.00) comes out.

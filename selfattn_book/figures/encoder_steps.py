@@ -23,8 +23,7 @@ def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0",
     Example:
         >>> _ = torch.manual_seed(0)
         >>> encoder = Encoder(d_model=2, num_heads=1, d_ff=3)
-        >>> ax = encoder_steps(encoder, torch.eye(2), ["east", "north"])
-        >>> print(ax.get_label())
+        >>> print(encoder_steps(encoder, torch.eye(2), ["east", "north"]).get_label())
         Two points on their way through an encoder, row by row. The points: east 1.00, 0.00; ...
         The weights of head 1: east attends 0.55 to east, 0.45 to north; north attends ...
         The contexts side by side, (2, 2): east -0.30, 0.28; north -0.29, 0.29.

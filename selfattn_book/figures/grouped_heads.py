@@ -16,8 +16,7 @@ def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Axes:
     """Draw for each attention its query heads, above the key-value heads that they share.
 
     Example:
-        >>> ax = grouped_heads([MultiHeadAttention(8, 4, num_kv_heads=2)])
-        >>> print(ax.get_label())
+        >>> print(grouped_heads([MultiHeadAttention(8, 4, num_kv_heads=2)]).get_label())
         4 query heads, 2 key-value heads: query heads 0, 1 use key-value head 0; query heads 2, 3 use
         key-value head 1. The cache stores 8 numbers per token.
     """

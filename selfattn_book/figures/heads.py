@@ -9,19 +9,7 @@ from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.draw.canvas import BOLD_LINE, LINE, TEXT, Canvas, Point, listed, number, shape
-from selfattn_book.draw.scene import (
-    Node,
-    cells,
-    column,
-    frame,
-    label,
-    note,
-    show,
-    slot,
-    space,
-    table,
-    title,
-)
+from selfattn_book.draw.scene import Node, cells, column, frame, note, show, space, table, title
 from selfattn_book.draw.scene import row as in_row
 
 CELL = (34, 24)  # pixels
@@ -91,9 +79,8 @@ def _words(
     x: Tensor, value: Tensor, names: Sequence[str], columns: Sequence[str], row: int, high: float
 ) -> Node:
     """Draw the words with their two columns and their value; the query is bold."""
-    first, second, last = (
-        slot(note(n, "value" if n == columns[2] else "ink"), 60) for n in columns
-    )
+    roles = ("ink", "ink", "value")
+    first, second, last = (note(n, r, width=60) for n, r in zip(columns, roles, strict=True))
     lines: list[Node] = []
     for i, name in enumerate(names):
         role, width = ("query", BOLD_LINE) if i == row else ("key", 1)
@@ -161,7 +148,7 @@ def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequenc
         return table(size, CELL, entry, rows=rows, roles=("ink", "ink"), size=13)
 
     def heads(given: Tensor, role: str, words: Sequence[str], rows: Sequence[str]) -> Node:
-        parts = [label(words[0].lower(), role, bold=True), label(words[1]), note(shape(given))]
+        parts = [note(words[0].lower(), role, bold=True), note(words[1]), note(shape(given))]
         for h, head in enumerate(given.tolist(), 1):
             held = [[places[int(e)] for e in line] for line in head]
             of, columns = _held(held, names, total)

@@ -14,8 +14,7 @@ def induction_heads(text: str) -> Axes:
     """Draw the two steps by which the last letter of a text finds what followed its earlier copy.
 
     Example:
-        >>> ax = induction_heads("cabdc")
-        >>> print(ax.get_label())
+        >>> print(induction_heads("cabdc").get_label())
         Copying in two steps, after c a b d c. Layer 1: each letter attends to the one before it, and
         notes it: a notes c, b notes a, d notes b, c notes d. Layer 2: the last c looks for the letter
         that noted c, finds a at position 1, and says that a comes next.

@@ -24,8 +24,7 @@ def map_grid(
 
     Example:
         >>> maps = np.stack([np.full((3, 3), 1 / 3), np.eye(3)])
-        >>> ax = map_grid(maps, np.array([0.25, 0.75]))
-        >>> print(ax.get_label())
+        >>> print(map_grid(maps, np.array([0.25, 0.75])).get_label())
         2 maps, in order of their scores: 0.75, 0.25. Framed, with a score of 0.50 or more: 1.
     """
     tables, values = as_array(maps), as_vector("scores", scores)

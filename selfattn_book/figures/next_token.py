@@ -20,8 +20,7 @@ def shifted_targets(tokens: Sequence[str], probabilities: Tensor | np.ndarray) -
     """Draw what each position of a text predicts: the next token, with its probability ``(T,)``.
 
     Example:
-        >>> ax = shifted_targets(["And", " God", " said"], np.array([0.1, 0.5]))
-        >>> print(ax.get_label())
+        >>> print(shifted_targets(["And", " God", " said"], np.array([0.1, 0.5])).get_label())
         Each position predicts the next token. “And” is followed by “ God”, with probability 0.10,
         a surprisal of 2.30 nats. “ God” is followed by “ said”, with probability 0.50, a surprisal
         of 0.69 nats.

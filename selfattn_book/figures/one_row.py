@@ -21,8 +21,7 @@ def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Axes:
 
     Example:
         >>> import torch
-        >>> ax = one_row(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), ["east", "north"])
-        >>> print(ax.get_label())
+        >>> print(one_row(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), ["east", "north"]).get_label())
         One row of attention as a machine. The query east, (1.00, 0.00), is compared with each word.
         east scores 1.00 and weighs 0.67. north scores 0.00 and weighs 0.33.
         The weighted sum is the new vector of east, (0.67, 0.33).

@@ -26,8 +26,7 @@ def online_softmax(scores: ArrayLike | Tensor, values: ArrayLike | Tensor, block
     two, their mean. When a higher score comes, all earlier exponentials shrink.
 
     Example:
-        >>> ax = online_softmax([0.0, 1.0, 3.0], [10, 20, 30], block=2)
-        >>> print(ax.get_label())
+        >>> print(online_softmax([0.0, 1.0, 3.0], [10, 20, 30], block=2).get_label())
         The softmax in one pass over 3 keys, in blocks of 2. The values are 10, 20, 30.
         After 2 keys: exponentials 0.37, 1.00; highest 1.00, total 1.37, mixture 23.68, mean 17.31.
         After 3 keys: exponentials 0.05, 0.14, 1.00; highest 3.00, total 1.19, mixture 33.20,

@@ -28,8 +28,7 @@ def clocks(angles: Tensor, names: Sequence[str], *, row: int = 1) -> Axes:
     at T positions. The encoding of the marked position ``row`` is written below.
 
     Example:
-        >>> ax = clocks(torch.pi / 2 * torch.arange(3.0)[:, None], ["quarters"])
-        >>> print(ax.get_label())
+        >>> print(clocks(torch.pi / 2 * torch.arange(3.0)[:, None], ["quarters"]).get_label())
         Positions 0 to 2 on 1 clocks, one position below the other. The hand of quarters rotates by
         1.57 rad per step. Position 0 is (0.00, 1.00). Position 1 is (1.00, 0.00).
         Position 2 is (0.00, -1.00).

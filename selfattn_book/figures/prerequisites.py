@@ -23,8 +23,7 @@ def prerequisites(
 
     Example:
         >>> titles, builds_on = {1: "One", 2: "Two", 4: "Four"}, {1: [], 2: [1], 4: [1, 2]}
-        >>> ax = prerequisites(titles, builds_on, {"All": 1})
-        >>> print(ax.get_label())
+        >>> print(prerequisites(titles, builds_on, {"All": 1}).get_label())
         Which chapter builds on which. 1 One builds on none. 2 Two builds on 1.
         4 Four builds on 1 and 2.
     """

@@ -22,8 +22,7 @@ def shared_batch(parts: Sequence[Tensor]) -> Axes:
 
     Example:
         >>> import torch
-        >>> ax = shared_batch([torch.tensor([-4.0, 2.0]), torch.tensor([4.0, 6.0])])
-        >>> print(ax.get_label())
+        >>> print(shared_batch([torch.tensor([-4.0, 2.0]), torch.tensor([4.0, 6.0])]).get_label())
         A batch shared by 2 ranks.
         Rank 0 has examples with gradients -4.00, 2.00 and their mean -1.00.
         Rank 1 has examples with gradients 4.00, 6.00 and their mean 5.00.

@@ -60,14 +60,9 @@ class _Stream:
     normed: list[float]  # after each norm on the stream
 
     def sentence(self) -> str:
-        if self.is_pre_norm:
-            side, way = (
-                "off",
-                f"{listed(self.sums)}, after the final norm {number(self.normed[-1])}",
-            )
-        else:
-            pairs = zip(self.sums, self.normed, strict=True)
-            side = "on"
+        side, way = "off", f"{listed(self.sums)}, after the final norm {number(self.normed[-1])}"
+        if not self.is_pre_norm:
+            pairs, side = zip(self.sums, self.normed, strict=True), "on"
             way = ", ".join(f"{number(y)}, after the norm {number(z)}" for y, z in pairs)
         sizes = f"Sizes along it: {number(self.start)}, {way}"
         return f"{self.name}: each norm is {side} the residual stream. {sizes}"
@@ -84,10 +79,9 @@ def _measure(name: str, stack: EncoderStack, x: Tensor) -> _Stream:
             change = block.attention(read, read, read)[0] if is_first else block.feed_forward(read)
             stream.sums.append(_size(x + change))
             x = residual.after(x, change)
-            if not stream.is_pre_norm:
-                stream.normed.append(_size(x))
+            stream.normed.append(_size(x))
     if stream.is_pre_norm:
-        stream.normed.append(_size(stack.norm(x)))
+        stream.normed = [_size(stack.norm(x))]
     return stream
 
 

@@ -34,8 +34,7 @@ def sum_square(
         >>> import torch
         >>> tokens = torch.tensor([[0, 1, 2], [0, 3, 2], [4, 3, 2], [4, 1, 2]])
         >>> labels, words = torch.tensor([1, 0, 1, 0]), ["never", "fails", "here", "works", "always"]
-        >>> ax = sum_square(tokens, labels, words, ["good", "bad", "good", "bad"])
-        >>> print(ax.get_label())
+        >>> print(sum_square(tokens, labels, words, ["good", "bad", "good", "bad"]).get_label())
         A square of four sentences. Plus: never fails here, good. Minus: never works here, bad.
         Plus: always works here, good. Minus: always fails here, bad. The sentences of the upper side
         share never, of the right side works, of the lower side always, of the left side fails.

@@ -58,8 +58,7 @@ def tokenized(cut: Mapping[str, Sequence[str]]) -> Axes:
     A space is drawn as a middle dot, and the end of a line as an arrow.
 
     Example:
-        >>> ax = tokenized({"bytes": ["a", " ", "b"], "pairs": ["a", " b"]})
-        >>> print(ax.get_label())
+        >>> print(tokenized({"bytes": ["a", " ", "b"], "pairs": ["a", " b"]}).get_label())
         A text cut into tokens. bytes, 3 tokens: “a”, “ ”, “b”. pairs, 2 tokens: “a”, “ b”.
     """
 
@@ -85,8 +84,7 @@ def token_attention(tokens: Sequence[str], weights: Mapping[str, Tensor | np.nda
     number.
 
     Example:
-        >>> ax = token_attention(["And", " Saul", " said"], {"one": [0.0, 0.9, 0.1]})
-        >>> print(ax.get_label())
+        >>> print(token_attention(["And", " Saul", " said"], {"one": [0.0, 0.9, 0.1]}).get_label())
         What “ said” attends to, from the largest weight. one: “ Saul” 0.90, “ said” 0.10, “And” 0.00.
     """
     rows = {name: as_vector(name, values) for name, values in weights.items()}

@@ -38,8 +38,7 @@ def vectors(
 
     Example:
         >>> points = np.array([[1, 2], [5, 2]])
-        >>> ax = vectors(points, ["a", "b"], moved=points + 1, title="Two words")
-        >>> print(ax.get_label())
+        >>> print(vectors(points, ["a", "b"], moved=points + 1, title="Two words").get_label())
         Two words. Points in the plane. a at (1.00, 2.00) moves to (2.00, 3.00).
         b at (5.00, 2.00) moves to (6.00, 3.00).
     """

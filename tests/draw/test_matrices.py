@@ -115,9 +115,9 @@ def test_pictures_are_drawn_into_given_axes():
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda: heatmap(np.zeros(3)), r"must be a matrix; got shape \(3,\)"),
-        (lambda: heatmap(np.ones((0, 3))), r"must have a row and a column; got shape \(0, 3\)"),
-        (lambda: heatmap(np.ones((3, 0))), r"must have a row and a column; got shape \(3, 0\)"),
+        (lambda: heatmap(np.zeros(3)), r"must be a matrix .*; got shape \(3,\)"),
+        (lambda: heatmap(np.ones((0, 3))), r"with a row and a column; got shape \(0, 3\)"),
+        (lambda: heatmap(np.ones((3, 0))), r"with a row and a column; got shape \(3, 0\)"),
         (lambda: heatmap(np.eye(2), rows=["a"]), "one name for each of 2; got 1"),
         (lambda: vectors(np.zeros((2, 2)), ["a"]), "one name for each of 2; got 1"),
     ],

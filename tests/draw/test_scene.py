@@ -3,18 +3,7 @@
 import pytest
 
 from selfattn_book.draw.canvas import canvas
-from selfattn_book.draw.scene import (
-    between,
-    column,
-    frame,
-    grid,
-    label,
-    part,
-    row,
-    show,
-    slot,
-    space,
-)
+from selfattn_book.draw.scene import between, column, frame, grid, part, row, show, slot, space
 
 
 def laid_out(node, width):
@@ -83,7 +72,7 @@ def test_a_wire_runs_around_nodes_at_the_right_or_left(around, x):
 
 def test_the_text_alternative_is_the_sentences_in_reading_order():
     def build(narrow):
-        inner = column(label("b", alt="Second"), label("c", alt="Third"))
+        inner = column(part("b", alt="Second"), part("c", alt="Third"))
         return row(part("a", alt="First"), inner, alt="All")
 
     ax = show(build, "Opening")
