@@ -30,7 +30,7 @@ from torch import Tensor
 from selfattn_book.draw.colors import light
 from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.sheet import INCH, POINT, SMALL
-from selfattn_book.draw.style import DescribedFigure, as_vector, in_book_style, sentences
+from selfattn_book.draw.style import DescribedFigure, as_vector, book_style, sentences
 
 Point = tuple[float, float]
 
@@ -231,8 +231,8 @@ def both_widths(draw: Callable[[float], Canvas]) -> Canvas:
         >>> ax.get_label(), ax.figure.phone.axes[0].get_label()
         ('640 pixels.', '312 pixels.')
     """
-    desk = in_book_style(draw)(WIDE)
-    phone = in_book_style(draw)(NARROW).figure
+    desk = book_style(draw)(WIDE)
+    phone = book_style(draw)(NARROW).figure
     plt.close(cast("DescribedFigure", phone))
     cast("DescribedFigure", desk.figure).phone = cast("DescribedFigure", phone)
     return desk

@@ -14,13 +14,13 @@ from selfattn_book.draw.style import (
     MARKERS,
     as_array,
     as_vector,
-    in_book_style,
+    book_style,
     panels,
     sentences,
 )
 
 
-@in_book_style
+@book_style
 def lines(
     x: ArrayLike | Tensor,
     curves: Mapping[str, ArrayLike | Tensor],

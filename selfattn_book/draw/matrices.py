@@ -9,17 +9,10 @@ from torch import Tensor
 
 from selfattn_book.draw.canvas import number
 from selfattn_book.draw.colors import on_shade, shades
-from selfattn_book.draw.style import (
-    as_array,
-    as_matrix,
-    in_book_style,
-    line_names,
-    panels,
-    sentences,
-)
+from selfattn_book.draw.style import as_array, as_matrix, book_style, line_names, panels, sentences
 
 
-@in_book_style
+@book_style
 def heatmap(
     values: Tensor | np.ndarray,
     *,
@@ -81,7 +74,7 @@ def heatmap(
     return ax
 
 
-@in_book_style
+@book_style
 def attention_grid(
     weights: Tensor | np.ndarray,
     *,

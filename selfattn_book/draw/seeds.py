@@ -16,13 +16,13 @@ from selfattn_book.draw.style import (
     INK,
     as_array,
     as_vector,
-    in_book_style,
+    book_style,
     panels,
     sentences,
 )
 
 
-@in_book_style
+@book_style
 def bands(
     curves: Mapping[str, ArrayLike | Tensor],
     *,
@@ -65,7 +65,7 @@ def bands(
     return ax
 
 
-@in_book_style
+@book_style
 def ladder(
     ends: Mapping[str, ArrayLike | Tensor],
     floors: Mapping[str, float],

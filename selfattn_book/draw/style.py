@@ -56,7 +56,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def in_book_style(function: Callable[P, R]) -> Callable[P, R]:
+def book_style(function: Callable[P, R]) -> Callable[P, R]:
     """Draw in the book's style, and leave matplotlib's own settings as they were."""
 
     @wraps(function)
@@ -97,7 +97,7 @@ class DescribedFigure(Figure):
         """Join the labels of the axes, from left to right."""
         return " ".join(str(ax.get_label()) for ax in self.axes if ax.get_label())
 
-    @in_book_style
+    @book_style
     def to_svg(self) -> str:
         """Return the figure as SVG with its text alternative, in the page's colors."""
         text = self.text_alternative()
@@ -113,7 +113,7 @@ class DescribedFigure(Figure):
         display({"image/svg+xml": self.to_svg(), "text/plain": text}, raw=True)
 
 
-@in_book_style
+@book_style
 def panels(columns: int = 1, *, width: float = 4.0, height: float = 3.2) -> list[Axes]:
     """Open a figure with some axes side by side.
 

@@ -13,7 +13,7 @@ from selfattn_book.draw.style import (
     ORANGE,
     as_array,
     as_matrix,
-    in_book_style,
+    book_style,
     line_names,
     panels,
     sentences,
@@ -22,7 +22,7 @@ from selfattn_book.draw.style import (
 Pair = tuple[float, float]
 
 
-@in_book_style
+@book_style
 def vectors(
     points: Tensor | np.ndarray,
     names: Sequence[str],

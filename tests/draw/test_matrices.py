@@ -14,7 +14,7 @@ from matplotlib.colors import to_hex
 
 from selfattn_book.draw.colors import STEPS, light, shade
 from selfattn_book.draw.matrices import heatmap
-from selfattn_book.draw.style import DescribedFigure, in_book_style, panels
+from selfattn_book.draw.style import DescribedFigure, book_style, panels
 from selfattn_book.figures.vectors import vectors
 
 
@@ -147,7 +147,7 @@ def test_a_notebook_shows_the_described_picture(monkeypatch):
 @pytest.mark.parametrize("interactive", [True, False])
 def test_a_backend_that_turns_itself_on_stays_on(interactive, monkeypatch):
     monkeypatch.setitem(rcParams, "interactive", not interactive)
-    in_book_style(matplotlib.interactive)(interactive)
+    book_style(matplotlib.interactive)(interactive)
     assert matplotlib.is_interactive() == interactive
 
 
