@@ -24,13 +24,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
-from numpy.typing import ArrayLike
 from torch import Tensor
 
 from selfattn_book.draw.colors import light
 from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.sheet import INCH, POINT, SMALL
-from selfattn_book.draw.style import DescribedFigure, as_vector, book_style, sentences
+from selfattn_book.draw.style import DescribedFigure, Numbers, as_vector, book_style, sentences
 
 Point = tuple[float, float]
 
@@ -106,7 +105,7 @@ class Canvas(Axes):
     def vector(
         self,
         at: Point,
-        values: ArrayLike | Tensor,
+        values: Numbers,
         role: str,
         *,
         cell: Point = (42, 26),
@@ -266,7 +265,7 @@ def number(value: float, digits: int = 2) -> str:
     return text.lstrip("-") if float(text) == 0 else text
 
 
-def listed(values: ArrayLike | Tensor, digits: int = 2) -> str:
+def listed(values: Numbers, digits: int = 2) -> str:
     """Write the numbers of a vector as a list.
 
     Example:

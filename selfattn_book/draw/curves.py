@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
-from torch import Tensor
 
 from selfattn_book.draw.style import (
     COLORS,
     DASHES,
     MARKERS,
+    Numbers,
     as_array,
     as_vector,
     book_style,
@@ -22,8 +21,8 @@ from selfattn_book.draw.style import (
 
 @book_style
 def lines(
-    x: ArrayLike | Tensor,
-    curves: Mapping[str, ArrayLike | Tensor],
+    x: Numbers,
+    curves: Mapping[str, Numbers],
     *,
     title: str = "",
     x_title: str = "",

@@ -16,13 +16,10 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-from numpy.typing import ArrayLike
-from torch import Tensor
-
 from selfattn_book.draw.canvas import LINE, TEXT, Canvas, Point, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.sheet import SMALL, text_width
-from selfattn_book.draw.style import as_vector
+from selfattn_book.draw.style import Numbers, as_vector
 
 MARGIN = 4  # pixels around a scene
 Paint = Callable[[Canvas, Point], None]
@@ -249,7 +246,7 @@ def part(
 
 
 def cells(
-    values: ArrayLike | Tensor, role: str, *, cell: Point = (42, 26), alt: str = "", **look: Any
+    values: Numbers, role: str, *, cell: Point = (42, 26), alt: str = "", **look: Any
 ) -> Node:
     """Draw a vector as a row of cells; ``look`` is passed on to ``vector``."""
     wide = cell[0] * len(as_vector("values", values))

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
-from torch import Tensor
 
 from selfattn_book.draw.curves import extent, finish, looks
 from selfattn_book.draw.layout import BEHIND
@@ -14,6 +12,7 @@ from selfattn_book.draw.style import (
     BLUE,
     GREY,
     INK,
+    Numbers,
     as_array,
     as_vector,
     book_style,
@@ -24,10 +23,10 @@ from selfattn_book.draw.style import (
 
 @book_style
 def bands(
-    curves: Mapping[str, ArrayLike | Tensor],
+    curves: Mapping[str, Numbers],
     *,
     floors: Mapping[str, float] | None = None,
-    x: ArrayLike | Tensor | None = None,
+    x: Numbers | None = None,
     title: str = "",
     x_title: str = "step",
     y_title: str = "loss",
@@ -67,7 +66,7 @@ def bands(
 
 @book_style
 def ladder(
-    ends: Mapping[str, ArrayLike | Tensor],
+    ends: Mapping[str, Numbers],
     floors: Mapping[str, float],
     *,
     rungs: Mapping[str, float] | None = None,

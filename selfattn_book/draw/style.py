@@ -26,32 +26,26 @@ DASHES = ["-", "--", "-.", ":"]
 MARKERS = ["o", "s", "^", "D"]
 TEXT, NOTE = 14 / POINT, SMALL / POINT  # sizes in points, as matplotlib counts
 
+_INKED = ("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color")
+_SMALL = ("axes.labelsize", "font.size", "legend.fontsize", "xtick.labelsize", "ytick.labelsize")
+_CLEAR = ("axes.facecolor", "figure.facecolor", "savefig.facecolor")
 _STYLE: dict[Any, Any] = {
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.labelsize": NOTE,
+    **dict.fromkeys(_INKED, INK),
+    **dict.fromkeys(_SMALL, NOTE),
+    **dict.fromkeys(_CLEAR, "none"),
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": TEXT,
     "figure.constrained_layout.use": True,
     "figure.dpi": INCH,
-    "figure.facecolor": "none",
     "figure.titlesize": TEXT,
-    "axes.facecolor": "none",
-    "font.size": NOTE,
     "legend.borderaxespad": 0.3,
-    "legend.fontsize": NOTE,
     "legend.handlelength": 1.8,
     "legend.handletextpad": 0.5,
     "path.simplify_threshold": 0.3,  # pixels
-    "savefig.facecolor": "none",
-    "text.color": INK,
-    "xtick.color": INK,
-    "xtick.labelsize": NOTE,
-    "ytick.color": INK,
-    "ytick.labelsize": NOTE,
 }
 
+Numbers = ArrayLike | Tensor
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -130,7 +124,7 @@ def panels(columns: int = 1, *, width: float = 4.0, height: float = 3.2) -> list
     return list(figure.subplots(1, columns, squeeze=False).flat)
 
 
-def as_array(values: ArrayLike | Tensor) -> np.ndarray:
+def as_array(values: Numbers) -> np.ndarray:
     """Convert numbers to NumPy; a tensor may require a gradient, or have a dtype unknown to NumPy.
 
     Example:
@@ -146,7 +140,7 @@ def as_array(values: ArrayLike | Tensor) -> np.ndarray:
     return (values.double() if values.is_floating_point() else values).numpy()
 
 
-def as_vector(name: str, values: ArrayLike | Tensor) -> np.ndarray:
+def as_vector(name: str, values: Numbers) -> np.ndarray:
     """Convert numbers to a NumPy vector with at least one entry.
 
     Example:
@@ -170,7 +164,7 @@ def sentences(*parts: str) -> str:
     return " ".join(f"{part}." for part in parts if part)
 
 
-def as_matrix(values: Tensor | np.ndarray) -> np.ndarray:
+def as_matrix(values: Numbers) -> np.ndarray:
     """Convert numbers to a NumPy matrix with at least one entry.
 
     Example:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, both_widths, canvas, number
@@ -13,7 +12,7 @@ from selfattn_book.draw.style import as_vector
 HIGH, TOP, BOX, STEP = 64, 40, 28, 152  # pixels; of a weight of 1, and of the rest
 
 
-def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> Axes:
+def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> Canvas:
     """Draw rows of weights ``(T,)`` as bars over a text, whose last letter is the query.
 
     ``answer``, ``(T,)`` and boolean, marks the positions of the answer.

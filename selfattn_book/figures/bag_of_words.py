@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, listed
@@ -14,7 +13,7 @@ from selfattn_book.draw.style import as_matrix
 PLANE = 150  # pixels of the plane, across or up
 
 
-def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Sequence[str]) -> Axes:
+def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Sequence[str]) -> Canvas:
     """Draw two sentences that have the same words, their bag, and the mean of its vectors.
 
     Sentences are word numbers, 2 to 4 each; ``table`` has one vector per word, ``(N, 2)``.

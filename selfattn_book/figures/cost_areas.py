@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from selfattn_book.draw.canvas import Canvas, Point
@@ -17,7 +16,7 @@ GAP = 20  # pixels between lengths
 TEXT = 132  # pixels of the text below a drawing
 
 
-def cost_areas(lengths: Sequence[int], d_model: int) -> Axes:
+def cost_areas(lengths: Sequence[int], d_model: int) -> Canvas:
     """Draw the multiply-adds of a layer at two or three sequence lengths, all to one scale.
 
     Four projections take ``T D²``, the scores and the weighted sums ``T² D``. Divided by ``D``,

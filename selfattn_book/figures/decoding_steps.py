@@ -3,19 +3,15 @@
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, both_widths, canvas, listed, number
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.style import as_array
+from selfattn_book.draw.style import Numbers, as_array
 
 PITCH, TOP = 96, 74  # pixels from one step to the next, and to the middle of the first
 
 
-def decoding_steps(
-    points: Tensor | np.ndarray, weights: Tensor | np.ndarray, *, given: int = 1
-) -> Axes:
+def decoding_steps(points: Numbers, weights: Numbers, *, given: int = 1) -> Canvas:
     """Draw decoding step by step, with the KV cache; new keys and values are filled.
 
     The points ``(T + 1, 2)`` are the given ones, then the predicted ones; ``weights`` is ``(T,

@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any
 
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import LINE, Canvas, Point, listed, number, shape
@@ -17,7 +16,7 @@ from selfattn_book.figures.attention_map import attended, attention_map
 STEPS = ["points", "contexts of the heads", "output layer", "feed-forward", "states"]
 
 
-def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0", "1")) -> Axes:
+def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0", "1")) -> Canvas:
     """Draw two points, ``(2, 2)``, on their way through an encoder with ``d_model=2``.
 
     Example:

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from functools import partial
 
-from matplotlib.axes import Axes
-
 from selfattn_book.draw.canvas import Canvas, Point
 from selfattn_book.draw.scene import Node, row, show, space
 from selfattn_book.multi_head import MultiHeadAttention
@@ -12,7 +10,7 @@ from selfattn_book.multi_head import MultiHeadAttention
 HEAD, PANEL = 26, 184  # pixels: a head, and the height of a panel
 
 
-def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Axes:
+def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Canvas:
     """Draw for each attention its query heads, above the key-value heads that they share.
 
     Example:

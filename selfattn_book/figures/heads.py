@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
@@ -23,7 +22,7 @@ def compare_heads(
     questions: Mapping[str, str],
     *,
     row: int = 0,
-) -> Axes:
+) -> Canvas:
     """Draw a word that attends to all words with two heads, each of which compares one column.
 
     Each head uses its column of ``x``, ``(T, 2)``, as query and key; both average ``value``, ``(T,
@@ -118,7 +117,7 @@ def _bars(
 Head = list[list[tuple[int, int]]]  # for each entry of a head: its word, and its column
 
 
-def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequence[str]) -> Axes:
+def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequence[str]) -> Canvas:
     """Draw a matrix beside the heads into which it is split, rightly and wrongly.
 
     Each entry has the color of its word, and is named by the word's first letter and its column; so

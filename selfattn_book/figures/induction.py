@@ -2,15 +2,13 @@
 
 from itertools import pairwise
 
-from matplotlib.axes import Axes
-
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, both_widths, canvas
 
 LETTER, NOTE, ANSWER = 48, 156, 262  # pixels: the middles of letters, notes and answer
 BOX, TALL = 30, 48  # pixels: the heights of a letter, and of a letter with its note
 
 
-def induction_heads(text: str) -> Axes:
+def induction_heads(text: str) -> Canvas:
     """Draw the two steps by which the last letter of a text finds what followed its earlier copy.
 
     Example:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, LINE, Canvas, Point, both_widths, canvas
@@ -15,7 +14,7 @@ GROUNDS = ["word-0", "word-1", "word-2", "word-3", "muted"]
 Sentence = tuple[list[int], int]  # its words, and its label
 
 
-def into_bags(tokens: Tensor, labels: Tensor) -> Axes:
+def into_bags(tokens: Tensor, labels: Tensor) -> Canvas:
     """Draw each sentence and its bag of words; a bag of sentences with both labels has a bold edge.
 
     Tokens are ``(B, 3)``, integers from 0 to 4, and labels ``(B,)``, 0 or 1.

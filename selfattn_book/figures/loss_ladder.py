@@ -3,24 +3,21 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
-from torch import Tensor
 
 from selfattn_book.draw.canvas import Canvas, Point, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.style import as_vector
+from selfattn_book.draw.style import Numbers, as_vector
 
 HIGH = 400  # pixels from the highest loss to the lowest
 ROLES = ["query", "key", "value"]
 
 
 def loss_ladder(
-    ends: Mapping[str, ArrayLike | Tensor],
+    ends: Mapping[str, Numbers],
     heights: Mapping[str, float],
     *,
     below: tuple[str, float] | None = None,
-) -> Axes:
+) -> Canvas:
     """Draw the final losses of runs beside a ladder of named losses, in powers of ten.
 
     The runs of one model, ``(seeds,)``, are side by side, sorted, the best one first. ``below`` is

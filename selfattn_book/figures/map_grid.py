@@ -4,20 +4,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, number
 from selfattn_book.draw.colors import shades
 from selfattn_book.draw.scene import Node, column, grid, note, show, slot, space
-from selfattn_book.draw.style import as_array, as_vector
+from selfattn_book.draw.style import Numbers, as_array, as_vector
 
 DESK, PHONE = 8, 4  # maps in a row
 
 
-def map_grid(
-    maps: Tensor | np.ndarray, scores: Tensor | np.ndarray, *, bright: float = 0.5
-) -> Axes:
+def map_grid(maps: Numbers, scores: Numbers, *, bright: float = 0.5) -> Canvas:
     """Draw attention maps, ``(N, T, S)``, as small squares from the highest score to the lowest.
 
     A map with a score of at least ``bright`` has a bold frame.

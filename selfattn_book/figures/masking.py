@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import masked_softmax
@@ -14,7 +13,7 @@ HEIGHT = 38  # pixels of a row of numbers
 PAIR = (22, 22)  # pixels of a pair without a number
 
 
-def masked_weights(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
+def masked_weights(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Canvas:
     """Draw scores, the masked scores, and the weights with the sum of each row.
 
     Scores and mask are ``(T, T)``, with T 2 or 3; ``True`` = may attend.
@@ -62,7 +61,7 @@ def masked_weights(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Axes:
     return show(build, "A mask laid over scores", *message)
 
 
-def repeated_mask(mask: Tensor, heads: int, queries: int) -> Axes:
+def repeated_mask(mask: Tensor, heads: int, queries: int) -> Canvas:
     """Draw how broadcasting repeats a padding mask, ``(B, 1, 1, S)``, over heads and queries.
 
     Example:
@@ -116,7 +115,7 @@ def _pairs(mask: Tensor, *, named: bool = False) -> Node:
     return table((mask.size(0), mask.size(1)), PAIR, entry, axes=axes)
 
 
-def receptive_field(flows: Sequence[Tensor], names: Sequence[str], output: int = -1) -> Axes:
+def receptive_field(flows: Sequence[Tensor], names: Sequence[str], output: int = -1) -> Canvas:
     """Draw the inputs that one output depends on through several layers, from the inputs upwards.
 
     A flow is ``(T, T)``, not 0 where the row's word depends on the column's word.

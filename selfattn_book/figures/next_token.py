@@ -3,20 +3,18 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from torch import Tensor
 
 from selfattn_book.draw.canvas import Canvas, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.scene import Node, column, grid, label, probability_bars, show
-from selfattn_book.draw.style import as_array, as_vector
+from selfattn_book.draw.style import Numbers, as_array, as_vector
 from selfattn_book.figures.token_figures import visible
 
 HEADS = ("input", "target", "probability", "nats")
 Step = tuple[str, str, float, str]  # a token, the next one, its probability, and its surprisal
 
 
-def shifted_targets(tokens: Sequence[str], probabilities: Tensor | np.ndarray) -> Axes:
+def shifted_targets(tokens: Sequence[str], probabilities: Numbers) -> Canvas:
     """Draw what each position of a text predicts: the next token, with its probability ``(T,)``.
 
     Example:
@@ -78,7 +76,7 @@ def _down(steps: Sequence[Step]) -> Canvas:
     return ax
 
 
-def next_tokens(tokens: Sequence[str], distributions: Mapping[str, Tensor | np.ndarray]) -> Axes:
+def next_tokens(tokens: Sequence[str], distributions: Mapping[str, Numbers]) -> Canvas:
     """Draw distributions of the next token side by side, each as a column of bars.
 
     Args:

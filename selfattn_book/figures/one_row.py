@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
@@ -16,7 +15,7 @@ WEIGHT = 84  # pixels of a bar for a weight of 1
 PLANE = 92  # pixels of the weighted sum, across or up
 
 
-def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Axes:
+def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Canvas:
     """Draw what one row of attention without parameters computes on vectors ``(T, 2)``.
 
     Example:

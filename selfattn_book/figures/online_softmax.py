@@ -4,13 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
-from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, both_widths, canvas, listed, number
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.style import as_vector
+from selfattn_book.draw.style import Numbers, as_vector
 
 BAR = 46  # pixels, of an exponential of 1
 PITCH = 104  # pixels from one block to the next
@@ -18,7 +15,7 @@ KEPT = {"highest": "ink", "total": "weights", "mixture": "value", "quotient": "c
 SIGNS = ("highest m", "total ℓ", "mixture u", "u / ℓ")
 
 
-def online_softmax(scores: ArrayLike | Tensor, values: ArrayLike | Tensor, block: int) -> Axes:
+def online_softmax(scores: Numbers, values: Numbers, block: int) -> Canvas:
     """Draw how one query processes its keys block by block, given its scores and values ``(S,)``.
 
     After each block, with the highest score so far :math:`m`: the exponentials :math:`e^{s_j - m}`,

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
@@ -18,7 +17,7 @@ BAR, PITCH = 150, 72  # pixels: the height of an output, and from one position t
 
 def permuted_attention(
     x: Tensor, names: Sequence[str], order: Sequence[int], positions: Tensor | None = None
-) -> Axes:
+) -> Canvas:
     """Draw attention without parameters on words, ``(T, 2)``, and below it on the same words permuted.
 
     The dot product of the first word and the last one is framed in both orders. Positions ``(T,
@@ -116,7 +115,7 @@ def _rows(nodes: Sequence[Node]) -> Node:
     return column(*nodes, space(0, -4), gap=8)
 
 
-def causal_outputs(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
+def causal_outputs(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Canvas:
     """Draw the weights of one causal layer at each position, for words ``(T, D)`` in two orders.
 
     A bar is an output of the layer, divided by the weights of the words in it. The last one is

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import LINE, Canvas, Point, listed
@@ -21,7 +20,7 @@ WAVES = {
 }
 
 
-def clocks(angles: Tensor, names: Sequence[str], *, row: int = 1) -> Axes:
+def clocks(angles: Tensor, names: Sequence[str], *, row: int = 1) -> Canvas:
     """Draw each position as a row of clocks, and the sines and cosines of their hands as waves.
 
     A hand rotates counterclockwise and starts at the right; its angles are ``(T, C)``, for C clocks
@@ -109,7 +108,9 @@ def on_clock(at: Point, radius: float, angle: float) -> Point:
     return at[0] + radius * float(np.cos(angle)), at[1] - radius * float(np.sin(angle))
 
 
-def clock_rotations(codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: int) -> Axes:
+def clock_rotations(
+    codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: int
+) -> Canvas:
     """Draw the rotation of some clocks over a number of steps, from several positions.
 
     The codes ``(T, D)`` are sine and cosine of D/2 clocks side by side, for T positions.

@@ -3,8 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 
-from matplotlib.axes import Axes
-
 from selfattn_book.draw.canvas import Canvas, both_widths, canvas
 from selfattn_book.draw.layout import WIDE
 
@@ -15,7 +13,7 @@ HALF = 5  # pixels above the middle of a box where lines arrive; as far below, t
 
 def prerequisites(
     chapters: Mapping[int, str], builds_on: Mapping[int, Collection[int]], parts: Mapping[str, int]
-) -> Axes:
+) -> Canvas:
     """Draw which chapter builds on which; an indirect prerequisite has no line of its own.
 
     Chapters have their numbers in the book, which grow but may skip pages between chapters;

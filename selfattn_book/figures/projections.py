@@ -3,7 +3,6 @@
 from collections import namedtuple
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
@@ -25,7 +24,7 @@ PHONE = _Places(4, 16, 106, 70, 152, 176, 10, 190, 22, 224, 284, 56, 13)
 
 def projections(
     x: Tensor, projections: Sequence[Tensor], names: Sequence[str], row: int = 0
-) -> Axes:
+) -> Canvas:
     """Draw the query, key and value of each word, and the attention of one query.
 
     The words are ``(T, d_model)``, with T 2 to 4, and the three matrices ``(d_model, 1)``.

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, both_widths, canvas, listed, number
@@ -15,7 +14,7 @@ ROW, GAP, TOP = 32, 18, 62  # pixels: an example, between ranks, above the first
 TILE, PAD = 9, 5  # pixels: what is held is drawn in tiles, in a box
 
 
-def shared_batch(parts: Sequence[Tensor]) -> Axes:
+def shared_batch(parts: Sequence[Tensor]) -> Canvas:
     """Draw how ranks, each with its part of a batch, compute one gradient.
 
     A part is ``(N,)``, the gradient of each example; ranks are two or three, and N is 1 to 4.
@@ -69,7 +68,7 @@ def shared_batch(parts: Sequence[Tensor]) -> Axes:
     return both_widths(draw)
 
 
-def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Axes:
+def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Canvas:
     """Draw what each of two ranks holds of a batch and of a model, for several ways to split them.
 
     A way is two boolean tensors: of the batch, ``(2, examples, positions)``, and of the model,

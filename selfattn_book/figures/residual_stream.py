@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.blocks import EncoderBlock, EncoderStack
@@ -17,7 +16,7 @@ TOP, END = 52, 62  # pixels above the first block, and behind the last one
 PART, PLUS = 76, 45  # pixels of a part with its norm, and down to its sum
 
 
-def residual_stream(stacks: Mapping[str, EncoderStack], x: Tensor) -> Axes:
+def residual_stream(stacks: Mapping[str, EncoderStack], x: Tensor) -> Canvas:
     """Draw a pre-norm and a post-norm stack; a residual stream is as wide as its vectors are large.
 
     The size of the vectors ``(B, T, D)`` is their root mean square.

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, number
@@ -20,7 +19,7 @@ ROLES = ("query", "key")
 
 def rotation(
     query: Tensor, key: Tensor, positions: Sequence[tuple[int, int]], base: float = 10000.0
-) -> Axes:
+) -> Canvas:
     """Draw a query and a key of two numbers, rotated by their positions, on a clock for each pair.
 
     See :func:`~selfattn_book.rotary.rotate`; one pair rotates by one radian a step.

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from functools import partial
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import Canvas, Point, listed, number
 from selfattn_book.draw.scene import Node, column, note, row, show, slot, space, title
 
 
-def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Axes:
+def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Canvas:
     """Draw the attention weights of queries of several dimensions, undivided and divided by √D.
 
     Two or three queries ``(D,)`` have keys ``(S, D)`` each. A weight of 1 fills the height of its

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import attention_weights
@@ -18,7 +17,7 @@ Letters = Callable[[Tensor], str]
 
 def shapes(
     attention: MultiHeadAttention, x: Tensor, memory: Tensor, masks: Mapping[str, Tensor]
-) -> Axes:
+) -> Canvas:
     """Draw the tensors of multi-head attention, from the input to the output, each with its shape.
 
     Queries are made from ``x``, ``(B, T, d_model)``, and keys and values from ``memory``, ``(B, S,

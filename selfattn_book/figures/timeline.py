@@ -1,6 +1,5 @@
 """Which rank works on which micro-batch at each tick, and which rank waits."""
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import Canvas, both_widths, canvas
@@ -9,7 +8,7 @@ from selfattn_book.draw.layout import WIDE
 ROW, TOP = 40, 36  # pixels: a rank, and above the first one
 
 
-def timeline(work: Tensor) -> Axes:
+def timeline(work: Tensor) -> Canvas:
     """Draw the batch of each rank at each tick, ``(R, ticks)``; a rank that waits, -1, is hatched.
 
     Example:

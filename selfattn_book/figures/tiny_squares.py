@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import Canvas, Point, listed
@@ -17,7 +16,7 @@ CELL = 90  # pixels of a row
 
 def tiny_squares(
     walks: Tensor, predicted: Tensor | None = None, *, notes: Sequence[str] = ()
-) -> Axes:
+) -> Canvas:
     """Draw walks around small squares, with an arrow for the side of the input.
 
     The corners of the input are filled, and those of the target are open. Each prediction is a
@@ -100,7 +99,7 @@ def _mark(kind: str, ax: Canvas, at: Point) -> None:
             ax.line([(x - 5, y - way), (x + 5, y + way)], "context", width=2.4)
 
 
-def one_memory(walks: Tensor, memories: Tensor) -> Axes:
+def one_memory(walks: Tensor, memories: Tensor) -> Canvas:
     """Draw two walks that begin with the same two corners, in either order, and their memories.
 
     The second memory is the first one upside down, so both are the same bag of states, with two

@@ -6,20 +6,18 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from torch import Tensor
 
 from selfattn_book.draw.canvas import Canvas, Point, number
 from selfattn_book.draw.scene import Node, column, label, part, row, show, space
 from selfattn_book.draw.sheet import text_width
-from selfattn_book.draw.style import as_vector
+from selfattn_book.draw.style import Numbers, as_vector
 
 LETTER = 7.2  # pixels
 BAR = 9  # one width for all, because wide tokens have no more weight
 HIGH = 44  # pixels of the largest weight
 
 
-def continuations(prompt: str, written: Mapping[str, str]) -> Axes:
+def continuations(prompt: str, written: Mapping[str, str]) -> Canvas:
     r"""Draw the continuations of a prompt by several models.
 
     Example:
@@ -52,7 +50,7 @@ def _left(text: str, role: str = "ink", *, left: float = 0, width: float = 0, **
     return row(space(left), line, gap=0) if left else line
 
 
-def tokenized(cut: Mapping[str, Sequence[str]]) -> Axes:
+def tokenized(cut: Mapping[str, Sequence[str]]) -> Canvas:
     """Draw the tokens of a text, for one tokenizer or several.
 
     A space is drawn as a middle dot, and the end of a line as an arrow.
@@ -77,7 +75,7 @@ def tokenized(cut: Mapping[str, Sequence[str]]) -> Axes:
     return show(build, "A text cut into tokens")
 
 
-def token_attention(tokens: Sequence[str], weights: Mapping[str, Tensor | np.ndarray]) -> Axes:
+def token_attention(tokens: Sequence[str], weights: Mapping[str, Numbers]) -> Canvas:
     """Draw the attention weights ``(T,)`` of the last token in several heads, by name of the head.
 
     The bars of all heads have one scale. A bar of at least half of its head's largest has its

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor, nn
 
 from selfattn_book.draw.canvas import Canvas, Point, shape
@@ -17,7 +16,7 @@ STEP = 13  # pixels between a norm, its part, and their sum
 
 def transformer_figure(
     model: Transformer, source: Sequence[str], decoder_input: Sequence[str], target: Sequence[str]
-) -> Axes:
+) -> Canvas:
     """Draw a Transformer, from the tokens on both sides to the target tokens.
 
     Example:

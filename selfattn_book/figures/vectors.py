@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from torch import Tensor
 
 from selfattn_book.draw.style import (
     BLUE,
     GREY,
     ORANGE,
+    Numbers,
     as_array,
     as_matrix,
     book_style,
@@ -24,10 +24,10 @@ Pair = tuple[float, float]
 
 @book_style
 def vectors(
-    points: Tensor | np.ndarray,
+    points: Numbers,
     names: Sequence[str],
     *,
-    moved: Tensor | np.ndarray | None = None,
+    moved: Numbers | None = None,
     hull: bool = False,
     title: str = "",
     ax: Axes | None = None,
