@@ -57,7 +57,9 @@ def bands(
         low, median, high = values.min(1), np.median(values, axis=1), values.max(1)
         ax.fill_between(xs, low, high, color=look["color"], alpha=0.18, linewidth=0)
         ax.plot(xs, median, label=name, **look)
-        message.append(_describe_band(name, values, median))
+        course = f"median from {median[0]:.3g} to {median[-1]:.3g}"
+        ends = f"at the end between {low[-1]:.3g} and {high[-1]:.3g}"
+        message.append(f"{name}, {values.shape[1]} seeds: {course}, {ends}")
     message += [_draw_floor(ax, *floor) for floor in (floors or {}).items()]
     finish(ax, title, x_title, y_title, log=log, legend=len(ys) > 1)
     ax.set_label(sentences(title, f"Bands over {extent(xs)}", *message))
@@ -102,7 +104,8 @@ def ladder(
     for column, (name, values) in enumerate(ends.items()):
         heights, floor = as_vector(name, values), floors[name]
         _draw_model(ax, column, heights, floor)
-        message.append(_describe(name, heights, floor))
+        seeds = f"{' '.join(name.split())}, {len(heights)} seeds: floor {floor:.3g}"
+        message.append(f"{seeds}, ends from {heights.min():.3g} to {heights.max():.3g}")
     ax.set_ylim(between)
     _name_rungs(ax, rungs)
     ax.set_xticks(range(len(ends)), list(ends))
@@ -119,14 +122,6 @@ def _draw_floor(ax: Axes, name: str, height: float) -> str:
     end = ("axes fraction", "data")  # outside, since curves end on their floors
     ax.annotate(name, (1, height), xycoords=end, va="center", **style)
     return f"A line at {height:.3g}: {name}"
-
-
-def _describe_band(name: str, values: np.ndarray, median: np.ndarray) -> str:
-    seeds = f"{name}, {values.shape[1]} seeds"
-    course = f"median from {median[0]:.3g} to {median[-1]:.3g}"
-    return (
-        f"{seeds}: {course}, at the end between {values[-1].min():.3g} and {values[-1].max():.3g}"
-    )
 
 
 def _draw_model(ax: Axes, column: int, heights: np.ndarray, floor: float) -> None:
@@ -148,8 +143,3 @@ def _name_rungs(ax: Axes, rungs: Mapping[str, float]) -> None:
         style |= {"textcoords": "offset points", "va": "top" if below else "bottom"}
         text = f"{name} {height:.4f}"
         ax.annotate(text, (0, height), xycoords=("axes fraction", "data"), **style)
-
-
-def _describe(name: str, heights: np.ndarray, floor: float) -> str:
-    seeds = f"{' '.join(name.split())}, {len(heights)} seeds: floor {floor:.3g}"
-    return f"{seeds}, ends from {heights.min():.3g} to {heights.max():.3g}"

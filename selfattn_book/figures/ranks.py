@@ -88,13 +88,13 @@ def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Canvas:
         first = f"{name}: rank 0 holds {a} positions of the batch and {b} of the model"
         return f"{first}, rank 1 {c} and {d}"
 
-    def panels(narrow: bool) -> list[Node]:
-        wide = (304 if narrow else 632) / min(len(ways), 2 if narrow else 5)
-        return [space(wide, 178, partial(_way, *way), alt=alt(*way)) for way in ways.items()]
+    def build(narrow: bool) -> Node:
+        across = 2 if narrow else 5
+        wide = (304 if narrow else 632) / min(len(ways), across)
+        panels = [space(wide, 178, partial(_way, *way), alt=alt(*way)) for way in ways.items()]
+        return grid(panels, across)
 
-    return show(
-        lambda narrow: grid(panels(narrow), 2 if narrow else 5), "What each of two ranks holds"
-    )
+    return show(build, "What each of two ranks holds")
 
 
 def _way(name: str, pair: tuple[Tensor, Tensor], ax: Canvas, middle: Point) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 from torch import Tensor
 
@@ -148,7 +148,6 @@ def _lane(ax: Canvas, start: Point, length: float, size: float) -> None:
 
 def _norm(ax: Canvas, at: Point, size: float | None = None) -> None:
     """Draw a norm, with the size after it."""
-    look: Any = {"text_size": 13, "bold": True, "width": BOLD_LINE}
-    ax.box(at, (46, 18), text="norm", **look)
+    ax.box(at, (46, 18), text="norm", text_size=13, bold=True, width=BOLD_LINE)
     if size is not None:
         ax.note((at[0] + 30, at[1]), number(size), align="left")

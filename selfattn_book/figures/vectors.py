@@ -75,19 +75,18 @@ def _point(p: np.ndarray) -> str:
 
 
 def _hull(points: np.ndarray) -> np.ndarray:
-    """Walk around the points, and keep those at which the walk turns left (monotone chain)."""
+    """Return the corners of the convex hull, counterclockwise (monotone chain)."""
     ordered = sorted(map(tuple, points))
 
     def half(walk: list[Pair]) -> list[Pair]:
         kept: list[Pair] = []
-        for p in walk:
-            while len(kept) > 1 and _turn(kept[-2], kept[-1], p) <= 0:
+        for u, v in walk:
+            while len(kept) > 1:
+                (a, b), (c, d) = kept[-2:]
+                if (c - a) * (v - b) > (d - b) * (u - a):  # a turn to the left
+                    break
                 kept.pop()
-            kept.append(p)
+            kept.append((u, v))
         return kept[:-1]
 
     return np.array(half(ordered) + half(ordered[::-1]))
-
-
-def _turn(a: Pair, b: Pair, c: Pair) -> float:
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
