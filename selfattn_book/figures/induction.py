@@ -34,12 +34,10 @@ def induction_heads(text: str) -> Canvas:
                 kind, width_ = ("value", BOLD_LINE) if i + 1 == found else ("muted", 1)
                 ax.wire(way, kind, width=width_, dashed=i + 1 != found)
             role = "query" if i == last else "key" if i == found else "muted"
-            edge = BOLD_LINE if i == found else 1
-            size = (min(0.88 * pitch, 74), TALL)
+            size, edge = (min(0.88 * pitch, 74), TALL), BOLD_LINE if i == found else 1
             ax.box((x, NOTE), size, role, filled=role != "muted", width=edge)
             ax.say((x, NOTE - 10), letter, bold=True)
-            note = f"after {text[i - 1]}" if i else "the first"
-            ax.note((x, NOTE + 11), note, bold=i == found)
+            ax.note((x, NOTE + 11), f"after {text[i - 1]}" if i else "the first", bold=i == found)
         x, start = xs[found], xs[-1] - 12
         way = [(start, foot), (start, foot + 26), (x, foot + 26), (x, foot)]
         ax.wire(way, "query", width=BOLD_LINE)

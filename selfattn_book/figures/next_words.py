@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import number
+from selfattn_book.draw.canvas import Canvas, number
 from selfattn_book.draw.scene import Node, column, label, probability_bars, row, show
 
 
 def next_words(
     decoder_input: Sequence[str], probabilities: Tensor, words: Sequence[str], most: int = 3
-) -> Axes:
+) -> Canvas:
     """Draw for each step the decoder input so far, and bars of the most likely next words.
 
     Probabilities are ``(T, V)``; ``most`` is the number of bars at each step.

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import BOLD_LINE, LINE
+from selfattn_book.draw.canvas import BOLD_LINE, LINE, Canvas
 from selfattn_book.draw.scene import Node, column, frame, label, note, part, row, show, slot, space
 
 HIGH = 26  # pixels of a word
@@ -23,7 +22,7 @@ def sum_square(
     notes: Sequence[str] | None = None,
     *,
     grounds: Sequence[str] | None = None,
-) -> Axes:
+) -> Canvas:
     """Draw four sentences at the corners of a square, and between two of them the word they share.
 
     Tokens are ``(4, T)``, clockwise from the upper left corner, and labels alternate. Both pairs of

@@ -20,9 +20,11 @@ from selfattn_book.figures.map_grid import map_grid
 from selfattn_book.figures.masking import repeated_mask
 from selfattn_book.figures.prerequisites import _lanes, prerequisites
 from selfattn_book.figures.rotation import rotation
+from selfattn_book.figures.saturation import saturation
 from selfattn_book.figures.shapes import _steps, shapes
 from selfattn_book.figures.sum_square import sum_square
 from selfattn_book.figures.tiny_squares import tiny_squares
+from selfattn_book.figures.token_figures import continuations
 from selfattn_book.masks import causal_mask, padding_mask
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.positions import PositionalEncoding
@@ -111,6 +113,12 @@ def test_parts_are_read_from_the_modules():
     ):
         assert line in ax.get_label()
     assert ax.figure.to_svg().count(">RMSNorm<") == 2  # on a desk, and on a phone
+
+
+def test_a_text_is_drawn_for_a_desk_and_for_a_phone():
+    ax = saturation([torch.ones(4)], [torch.tensor([[0.0] * 4, [1.0] * 4])])
+    assert [ax.figure.to_svg().count(f"{text}</text>") for text in ("0.98", "D = 4")] == [2, 2]
+    assert continuations("In the", {"random": "q"}).figure.to_svg().count("In the</text>") == 2
 
 
 def test_shared_heads_are_drawn_once():
