@@ -62,7 +62,7 @@ def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0",
             if i == 0 and narrow:
                 parts[1] = row(column(*map(note, names), gap=13), rows)
             if i == 1:
-                parts.insert(1, _maps(weights, pair[0].width))
+                parts.insert(1, _maps(weights, x.size(1) * cell))
             if far[i] or not narrow:
                 parts.append(note(far[i], bold=True))
             groups.append(column(*parts, gap=4, alt=alt))
