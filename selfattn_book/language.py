@@ -20,7 +20,7 @@ from selfattn_book.multi_head import MultiHeadAttention
 class LanguageModel(nn.Module):
     r"""Compute the logits of the next token at every position.
 
-    Token embedding, a learned position embedding unless the blocks use rotary positions, causal
+    Token embedding, a learned position embedding unless the blocks rotate queries and keys, causal
     blocks, a final norm, and the unembedding.
 
     Args:

@@ -1,4 +1,4 @@
-"""Multi-head attention, with grouped key-value heads and rotary positions as options.
+"""Multi-head attention, with grouped key-value heads and a rotary position embedding as options.
 
 Shape letters: ``B`` batch, ``T`` query length, ``S`` key length, ``H`` query heads, ``G`` key-value
 heads, ``D`` dimension of the model, ``d`` dimension of one head.

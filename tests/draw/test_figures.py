@@ -102,17 +102,16 @@ def test_parts_are_read_from_the_modules():
             "Llama": (llama.blocks[0], llama.positions),
         }
     )
-    for line in (
-        "2017: positions, added, sines; norm, LayerNorm; norm position, after the sum; "
-        "feed-forward, relu; heads, 4 query, 4 key-value; biases, yes.",
-        "pre: positions, added, sines; norm, LayerNorm; norm position, before the part;",
+    first = "feed-forward, relu; heads, 4 query, 4 key-value; biases, yes. "
+    assert ax.get_label() == (
+        f"2017: positions, added, sines; norm, LayerNorm; norm position, after the sum; {first}"
+        f"pre: positions, added, sines; norm, LayerNorm; norm position, before the part; {first}"
         "GPT-2: positions, added, learned; norm, LayerNorm; norm position, before the part; "
-        "feed-forward, gelu;",
-        "Llama: positions, queries and keys rotated; norm, RMSNorm; norm position, before the part; "
-        "feed-forward, SwiGLU; heads, 4 query, 2 key-value; biases, none.",
-    ):
-        assert line in ax.get_label()
-    assert ax.figure.to_svg().count(">RMSNorm<") == 2  # on a desk, and on a phone
+        "feed-forward, gelu; heads, 4 query, 4 key-value; biases, yes. "
+        "Llama: positions, queries and keys rotated; norm, RMSNorm; norm position, before "
+        "the part; feed-forward, SwiGLU; heads, 4 query, 2 key-value; biases, none."
+    )
+    assert ax.figure.to_svg().count(">RMSNorm<") == 2  # for the desk and for the phone
 
 
 def test_a_text_is_drawn_for_a_desk_and_for_a_phone():
@@ -123,10 +122,10 @@ def test_a_text_is_drawn_for_a_desk_and_for_a_phone():
 
 def test_shared_heads_are_drawn_once():
     ax = grouped_heads([MultiHeadAttention(16, 4, num_kv_heads=g) for g in (4, 2, 1)])
-    first, _, _, _, last, kept = ax.get_label()[:-1].split(". ")
-    assert "query heads 3 use key-value head 3" in first
-    assert last.endswith("query heads 0, 1, 2, 3 use key-value head 0")
-    assert kept == "The cache stores 8 numbers per token"  # 2 * 4
+    label = ax.get_label()
+    assert "4 query heads, 1 key-value heads: query heads 0, 1, 2, 3 use key-value head 0" in label
+    assert "The cache stores 32 numbers per token" in label  # 2 * 4 * 4
+    assert "The cache stores 8 numbers per token" in label
     svg = ax.figure.to_svg()
     assert [svg.count(f">{letter}<") for letter in "qkv"] == [24, 14, 14]
 

@@ -86,7 +86,8 @@ def command(app: Sphinx, name: str, context: dict[str, Any]) -> str:
         return ""
     line, page, anchor = app.config.bookproof_run
     run_it = f"<code>{escape(line.format(page=Path(name).stem))}</code>"
-    how = f'<a href="{context["pathto"](page)}#{anchor}">how to install it</a>'
+    where = context["pathto"](page).rstrip("#")  # a page's path to itself
+    how = f'<a href="{where}#{anchor}">how to install it</a>'
     return f" On your machine, {run_it} runs its checks ({how})."
 
 
