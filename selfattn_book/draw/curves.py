@@ -6,17 +6,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from selfattn_book.draw.style import (
-    COLORS,
-    DASHES,
-    MARKERS,
-    Numbers,
-    as_array,
-    as_vector,
-    book_style,
-    panels,
-    sentences,
-)
+from selfattn_book.draw.colors import light
+from selfattn_book.draw.style import Numbers, as_array, as_vector, book_style, panels, sentences
+
+COLORS = [light(role) for role in ("query", "key", "value", "weights")]
+DASHES = ["-", "--", "-.", ":"]
+MARKERS = ["o", "s", "^", "D"]
 
 
 @book_style

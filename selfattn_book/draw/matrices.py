@@ -70,7 +70,7 @@ def heatmap(
     for i, row in enumerate(texts):
         for j, text in enumerate(row):
             ax.text(j, i, text, ha="center", va="center", color=on_shade(to_hex(grounds[i, j])))
-    ax.set_label(_describe_matrix(title, array, (rows, columns), texts, verb))
+    ax.set_label(sentences(title, *_describe_matrix(array, (rows, columns), texts, verb)))
     return ax
 
 
@@ -149,12 +149,8 @@ def _extent(array: np.ndarray) -> tuple[float, float]:
 
 
 def _describe_matrix(
-    title: str,
-    array: np.ndarray,
-    names: tuple[list[str], list[str]],
-    texts: list[list[str]],
-    verb: str,
-) -> str:
+    array: np.ndarray, names: tuple[list[str], list[str]], texts: list[list[str]], verb: str
+) -> list[str]:
     rows, columns = names
     kind = "Heat map"
     if array.dtype == bool:
@@ -168,4 +164,4 @@ def _describe_matrix(
         message = [f"{name}: {line}" for name, line in zip(rows, lines_read, strict=True)]
     else:
         message = [f"Values from {np.nanmin(array):.2f} to {np.nanmax(array):.2f}"]
-    return sentences(title, size, *message)
+    return [size, *message]

@@ -20,10 +20,7 @@ from selfattn_book.draw.layout import WIDE, picture, sheets
 from selfattn_book.draw.sheet import INCH, POINT, SMALL
 
 INK, GREY = light("ink"), light("residual")
-BLUE, ORANGE, GREEN, PURPLE = map(light, ("query", "key", "value", "weights"))
-COLORS = [BLUE, ORANGE, GREEN, PURPLE]
-DASHES = ["-", "--", "-.", ":"]
-MARKERS = ["o", "s", "^", "D"]
+BLUE, ORANGE = light("query"), light("key")
 TEXT, NOTE = 14 / POINT, SMALL / POINT  # sizes in points, as matplotlib counts
 
 _INKED = ("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color")

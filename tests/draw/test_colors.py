@@ -3,8 +3,8 @@
 import pytest
 
 from selfattn_book.draw.colors import STEPS, light, linear, mix, on_page, on_shade, shade, shades
+from selfattn_book.draw.curves import COLORS as SERIES
 from selfattn_book.draw.palette import COLORS, DARK, LIGHT
-from selfattn_book.draw.style import COLORS as SERIES
 from selfattn_book.draw.style import GREY, INK
 
 TINTS = [name for name in COLORS if name.endswith("-tint")]

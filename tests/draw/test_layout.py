@@ -31,10 +31,6 @@ def size(part):
     return int(part.get("width")), int(part.get("height"))
 
 
-def dotted(path):
-    return (path.get("stroke-dasharray") or "").startswith("1.33")
-
-
 DRAWN = {
     "heatmap": lambda: heatmap(np.eye(3), title="A matrix", row_title="row"),
     "mask": lambda: heatmap(np.eye(3, dtype=bool)),
@@ -115,7 +111,8 @@ def test_such_a_name_is_toward_the_middle_unless_a_curve_ends_there(curve, floor
     ax = bands({"a": np.full((4, 3), curve)}, floors=floors, log=limits[0] > 0)
     ax.set_ylim(limits)
     _, narrow = parts(ax)
-    (lines_,) = (path.get("d") for path in narrow.iter(f"{SVG}path") if dotted(path))
+    dotted = narrow.iterfind(f"{SVG}path[@stroke-dasharray]")
+    (lines_,) = (path.get("d") for path in dotted if path.get("stroke-dasharray")[:4] == "1.33")
     heights = map(float, re.findall(r"M[\d.]+ ([\d.]+)h", lines_))
     names = [float(text.get("y")) for name in floors for text in texts(narrow) if text.text == name]
     assert [name > height for name, height in zip(names, heights, strict=True)] == below
