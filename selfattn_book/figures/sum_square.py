@@ -19,7 +19,6 @@ def sum_square(
     labels: Tensor,
     words: Sequence[str],
     corners: Sequence[str],
-    notes: Sequence[str] | None = None,
     *,
     grounds: Sequence[str] | None = None,
 ) -> Canvas:
@@ -27,7 +26,7 @@ def sum_square(
 
     Tokens are ``(4, T)``, clockwise from the upper left corner, and labels alternate. Both pairs of
     opposite corners have the same words at the same positions, so a sum over single words is the
-    same for both pairs. Each corner has a text, or two.
+    same for both pairs. Each corner has a text.
 
     Example:
         >>> import torch
@@ -42,19 +41,15 @@ def sum_square(
     """
     sentences = [list(enumerate(tokens_)) for tokens_ in tokens.tolist()]
     shared = _shared(sentences)
-    texts = [list(at) for at in zip(*filter(None, (corners, notes)), strict=True)]
-    plus = [bool(sign) for sign in labels.tolist()]
+    signs = ["Plus" if sign else "Minus" for sign in labels.tolist()]
     wide = max(32, 16 + 7.4 * max(len(words[n]) for n in set(tokens.flatten().tolist())))
 
-    said = zip(plus, tokens.tolist(), texts, strict=True)
+    said = [" ".join(words[n] for n in sentence) for sentence in tokens.tolist()]
     each = [f"of the {side} {words[n]}" for side, (_, n) in zip(SIDES, shared, strict=True)]
     common = " and ".join(words[n] for at, n in sentences[0] if (at, n) not in shared)
     message = [
         "A square of four sentences",
-        *(
-            f"{'Plus' if sign else 'Minus'}: {' '.join(words[n] for n in s)}, {', '.join(text)}"
-            for sign, s, text in said
-        ),
+        *(f"{sign}: {s}, {corner}" for sign, s, corner in zip(signs, said, corners, strict=True)),
         f"The sentences {', '.join(each)}",
         f"All four share {common}" if common else "",
         "The two plus sentences together have the same words as the two minus sentences",
@@ -71,21 +66,18 @@ def sum_square(
             stack, across = column, wide + 14
         between = min(width - 2 * across, 160)
         boxes = [
-            _sentence(stack(*map(word, terms), gap=4), i, plus=sign)
-            for i, (terms, sign) in enumerate(zip(sentences, plus, strict=True))
+            _sentence(stack(*map(word, terms), gap=4), i, plus=signs[i] == "Plus")
+            for i, terms in enumerate(sentences)
         ]
-        sides, said = (
-            [word(term) for term in shared],
-            [column(*map(label, t), gap=0) for t in texts],
-        )
+        sides, names = [word(term) for term in shared], [label(corner) for corner in corners]
         parts = SHORT if narrow else LONG
         middle = column(*(note(t, bold=True, width=between) for t in parts), gap=1)
         lines = [
-            (said[0], space(0), said[1]),
+            (names[0], space(0), names[1]),
             (boxes[0], sides[0], boxes[1]),
             (sides[3], middle, sides[1]),
             (boxes[3], sides[2], boxes[2]),
-            (said[3], space(0), said[2]),
+            (names[3], space(0), names[2]),
         ]
         rows = [row(slot(a, across), slot(b, between), slot(c, across), gap=0) for a, b, c in lines]
         root = column(rows[0], column(*rows[1:4], gap=16), rows[4], gap=4)

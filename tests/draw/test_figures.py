@@ -194,11 +194,10 @@ def test_predictions_are_crosses():
 def test_opposite_corners_have_the_same_sum(draw):
     tokens, labels = xor_sentences()
     words, corners = ["never", "fails", "here", "works", "always"], ["good", "bad", "good", "bad"]
-    notes = ["first", "", "", "last"]
-    long, short = (sum_square(tokens, labels, w, corners, notes) for w in (words, "01234"))
-    assert "Plus: never fails here, good, first" in long.get_label()
+    long, short = (sum_square(tokens, labels, w, corners) for w in (words, "01234"))
+    assert "Plus: never fails here, good. Minus:" in long.get_label()
     z = draw(5, 3)[tokens, torch.arange(3)].sum(dim=1)
     torch.testing.assert_close(z[0] + z[2], z[1] + z[3])
-    assert long.figure.to_svg().count("first</text>") == 2  # on a desk, and on a phone
+    assert long.figure.to_svg().count("bad</text>") == 4  # two on a desk, and two on a phone
     heights = [ax.figure.phone.get_size_inches()[1] for ax in (long, short)]
     assert heights[0] > heights[1]  # long words are one below the other
