@@ -99,7 +99,7 @@ def next_tokens(tokens: Sequence[str], distributions: Mapping[str, Numbers]) -> 
     def build(narrow: bool) -> Node:
         panels = []
         for name, (pairs, alt) in settings.items():
-            head, long = label(name, bold=True), 192 if narrow else 82
+            head, long = label(name, bold=True, align="left"), 192 if narrow else 82
             bars = probability_bars(pairs, "context", start=72, long=long)
             panels.append(column(head, bars, gap=6, align=0, alt=alt))
         return grid(panels, 1 if narrow else 3, gap=16)
