@@ -1,5 +1,5 @@
 // Searches the book on its search page, over a network as well as from a folder.
-// `sections.js` brings PAGES: [address, title, [[anchor, heading, terms, prose, words], ...]], in reading order;
+// `sections.js` brings PAGES: [address, title, [[anchors, heading, terms, prose, words], ...]], in reading order;
 // an entry of the glossary has in the end the addresses that teach its term.
 "use strict";
 (() => {
@@ -46,13 +46,13 @@
     return { score, found };
   }
 
-  const place = ({ address, title, section: [anchor, heading] }) =>
-    heading === title || !anchor ? address : `${address}#${anchor}`;
+  const addresses = ({ address, title, section: [anchors, heading] }) =>
+    heading === title || !anchors ? [address] : anchors.split(" ").map((anchor) => `${address}#${anchor}`);
   const names = (terms, phrase) => terms.some((term) => term.toLowerCase() === phrase);
 
   // The section that teaches a term comes before the entry that explains it.
   function bringForward(results, { phrase, patterns }) {
-    const places = new Map(results.map((result) => [place(result), result]));
+    const places = new Map(results.flatMap((result) => addresses(result).map((one) => [one, result])));
     for (const { section: [, , terms, , , links = []], score } of results) {
       const section = places.get(links.find((link) => places.has(link)));
       if (section && names(terms, phrase))
@@ -102,7 +102,7 @@
     const { title, section: [, heading, , prose] } = result;
     const entry = document.createElement("li");
     const link = document.createElement("a");
-    link.href = place(result);
+    [link.href] = addresses(result);
     link.textContent = heading;
     entry.append(link);
     if (heading !== title) entry.append(" ", Object.assign(document.createElement("span"), { textContent: title }));

@@ -41,13 +41,14 @@ FRAMES = {"literal-block-wrapper", "toctree-wrapper"}
 def begins(node: nodes.Node) -> bool:
     """Tell whether a node is a place of its own: a section, an object, a term of a glossary."""
     if isinstance(node, addnodes.desc | nodes.definition_list_item):
-        return bool(anchor(node))
+        return bool(anchors(node))
     return isinstance(node, nodes.section) and bool(node["ids"])
 
 
-def anchor(node: nodes.Element) -> str:
+def anchors(node: nodes.Element) -> str:
+    """Return the ids of a place, separated by spaces; links lead to the first."""
     owner = node if isinstance(node, nodes.section) else node[0]
-    return owner["ids"][0] if isinstance(owner, nodes.Element) and owner["ids"] else ""
+    return " ".join(owner["ids"]) if isinstance(owner, nodes.Element) else ""
 
 
 def hidden(node: nodes.Node) -> bool:
@@ -107,17 +108,11 @@ def taught(node: nodes.Element, page: str) -> list[str]:
 
 
 def section(node: nodes.Element, page: str) -> list[Any]:
-    """Return what is known of a section: anchor, heading, terms, prose, words, links of a term."""
+    """Return what is known of a section: anchors, heading, terms, prose, words, links of a term."""
     text = prose(node, unspoken)
     links = taught(node, page)
-    return [
-        anchor(node),
-        heading(node),
-        defined(node),
-        text,
-        words(node, text),
-        *[links] * bool(links),
-    ]
+    known = [anchors(node), heading(node), defined(node), text, words(node, text)]
+    return [*known, links] if links else known
 
 
 def keep_sections(app: Sphinx, docname: str, template: str, context: Any, tree: Any) -> None:
