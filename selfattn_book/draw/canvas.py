@@ -11,7 +11,7 @@ Example:
     ...     ax = canvas(width, 60)
     ...     ax.vector((20, 30), [0.5, -0.25], "query")
     ...     return ax.describe("A query")
-    >>> ax = for_desk_and_phone(draw)
+    >>> ax = both_widths(draw)
     >>> ax.get_label(), ax.figure.to_svg().count("−0.25")   # once for each width
     ('A query.', 2)
 """
@@ -24,13 +24,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
-from numpy.typing import ArrayLike
 from torch import Tensor
 
 from selfattn_book.draw.colors import light
 from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.sheet import INCH, POINT, SMALL
-from selfattn_book.draw.style import DescribedFigure, as_vector, in_book_style, sentences
+from selfattn_book.draw.style import DescribedFigure, Numbers, as_vector, book_style, sentences
 
 Point = tuple[float, float]
 
@@ -106,7 +105,7 @@ class Canvas(Axes):
     def vector(
         self,
         at: Point,
-        values: ArrayLike | Tensor,
+        values: Numbers,
         role: str,
         *,
         cell: Point = (42, 26),
@@ -223,16 +222,16 @@ class Canvas(Axes):
         return self
 
 
-def for_desk_and_phone(draw: Callable[[float], Canvas]) -> Canvas:
+def both_widths(draw: Callable[[float], Canvas]) -> Canvas:
     """Draw for a page and for a phone, given the width of a canvas, and return the page's drawing.
 
     Example:
-        >>> ax = for_desk_and_phone(lambda width: canvas(width, 20).describe(f"{width} pixels"))
+        >>> ax = both_widths(lambda width: canvas(width, 20).describe(f"{width} pixels"))
         >>> ax.get_label(), ax.figure.phone.axes[0].get_label()
         ('640 pixels.', '312 pixels.')
     """
-    desk = in_book_style(draw)(WIDE)
-    phone = in_book_style(draw)(NARROW).figure
+    desk = book_style(draw)(WIDE)
+    phone = book_style(draw)(NARROW).figure
     plt.close(cast("DescribedFigure", phone))
     cast("DescribedFigure", desk.figure).phone = cast("DescribedFigure", phone)
     return desk
@@ -266,7 +265,7 @@ def number(value: float, digits: int = 2) -> str:
     return text.lstrip("-") if float(text) == 0 else text
 
 
-def listed(values: ArrayLike | Tensor, digits: int = 2) -> str:
+def listed(values: Numbers, digits: int = 2) -> str:
     """Write the numbers of a vector as a list.
 
     Example:

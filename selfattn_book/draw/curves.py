@@ -5,25 +5,19 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
-from torch import Tensor
 
-from selfattn_book.draw.style import (
-    COLORS,
-    DASHES,
-    MARKERS,
-    as_array,
-    as_vector,
-    in_book_style,
-    panels,
-    sentences,
-)
+from selfattn_book.draw.colors import light
+from selfattn_book.draw.style import Numbers, as_array, as_vector, book_style, panels, sentences
+
+COLORS = [light(role) for role in ("query", "key", "value", "weights")]
+DASHES = ["-", "--", "-.", ":"]
+MARKERS = ["o", "s", "^", "D"]
 
 
-@in_book_style
+@book_style
 def lines(
-    x: ArrayLike | Tensor,
-    curves: Mapping[str, ArrayLike | Tensor],
+    x: Numbers,
+    curves: Mapping[str, Numbers],
     *,
     title: str = "",
     x_title: str = "",
@@ -34,15 +28,8 @@ def lines(
 ) -> Axes:
     """Draw curves over one x axis, each with its own color and dash.
 
-    Args:
-        x: ``(N,)``.
-        curves: one to four names, and ``(N,)`` values each.
-        title: above the picture; also begins the text alternative.
-        x_title: name of the x axis.
-        y_title: name of the y axis.
-        log: draw the y axis in powers of ten.
-        markers: mark each value.
-        ax: axes; a new figure by default.
+    ``x`` and each of one to four named curves are ``(N,)``. With ``log`` the y axis has powers of ten,
+    and with ``markers`` each value has a mark. The title also begins the text alternative.
 
     Raises:
         ValueError: there are no curves or more than four.

@@ -9,17 +9,10 @@ from torch import Tensor
 
 from selfattn_book.draw.canvas import number
 from selfattn_book.draw.colors import on_shade, shades
-from selfattn_book.draw.style import (
-    as_array,
-    as_matrix,
-    in_book_style,
-    line_names,
-    panels,
-    sentences,
-)
+from selfattn_book.draw.style import as_array, as_matrix, book_style, line_names, panels, sentences
 
 
-@in_book_style
+@book_style
 def heatmap(
     values: Tensor | np.ndarray,
     *,
@@ -40,9 +33,9 @@ def heatmap(
 
     Args:
         values: ``(T, S)``, numbers or booleans.
-        rows: one name a row.
+        rows: one name a row; numbers by default.
         columns: one name a column.
-        title: above the grid; also begins the text alternative.
+        title: title of the grid, which also begins the text alternative.
         digits: decimals of the numbers; ``None`` writes no numbers.
         limits: values of the palest and the deepest shade; the data's own by default.
         row_title: name of the rows.
@@ -77,11 +70,11 @@ def heatmap(
     for i, row in enumerate(texts):
         for j, text in enumerate(row):
             ax.text(j, i, text, ha="center", va="center", color=on_shade(to_hex(grounds[i, j])))
-    ax.set_label(_describe_matrix(title, array, (rows, columns), texts, verb))
+    ax.set_label(sentences(title, *_describe_matrix(array, (rows, columns), texts, verb)))
     return ax
 
 
-@in_book_style
+@book_style
 def attention_grid(
     weights: Tensor | np.ndarray,
     *,
@@ -93,13 +86,8 @@ def attention_grid(
 ) -> list[Axes]:
     """Draw the weights of each head as a heat map from 0 to 1, side by side.
 
-    Args:
-        weights: ``(H, T, S)``.
-        rows: one name a query.
-        columns: one name a key.
-        row_title: name of the queries.
-        column_title: name of the keys.
-        title: begins the title of each panel.
+    Weights are ``(H, T, S)``; queries and keys have names and titles as in ``heatmap``. The title begins
+    the title of each panel.
 
     Raises:
         ValueError: the weights have not three axes, or there are not as many names as lines.
@@ -161,12 +149,8 @@ def _extent(array: np.ndarray) -> tuple[float, float]:
 
 
 def _describe_matrix(
-    title: str,
-    array: np.ndarray,
-    names: tuple[list[str], list[str]],
-    texts: list[list[str]],
-    verb: str,
-) -> str:
+    array: np.ndarray, names: tuple[list[str], list[str]], texts: list[list[str]], verb: str
+) -> list[str]:
     rows, columns = names
     kind = "Heat map"
     if array.dtype == bool:
@@ -180,4 +164,4 @@ def _describe_matrix(
         message = [f"{name}: {line}" for name, line in zip(rows, lines_read, strict=True)]
     else:
         message = [f"Values from {np.nanmin(array):.2f} to {np.nanmax(array):.2f}"]
-    return sentences(title, size, *message)
+    return [size, *message]

@@ -16,13 +16,10 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-from numpy.typing import ArrayLike
-from torch import Tensor
-
-from selfattn_book.draw.canvas import LINE, TEXT, Canvas, Point, canvas, for_desk_and_phone
+from selfattn_book.draw.canvas import LINE, TEXT, Canvas, Point, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.sheet import SMALL, text_width
-from selfattn_book.draw.style import as_vector
+from selfattn_book.draw.style import Numbers, as_vector
 
 MARGIN = 4  # pixels around a scene
 Paint = Callable[[Canvas, Point], None]
@@ -249,7 +246,7 @@ def part(
 
 
 def cells(
-    values: ArrayLike | Tensor, role: str, *, cell: Point = (42, 26), alt: str = "", **look: Any
+    values: Numbers, role: str, *, cell: Point = (42, 26), alt: str = "", **look: Any
 ) -> Node:
     """Draw a vector as a row of cells; ``look`` is passed on to ``vector``."""
     wide = cell[0] * len(as_vector("values", values))
@@ -258,6 +255,27 @@ def cells(
         ax.vector((middle[0] - wide / 2, middle[1]), values, role, cell=cell, **look)
 
     return Node(wide, cell[1], paint, alt)
+
+
+def probability_bars(
+    pairs: Sequence[tuple[str, float]], role: str, *, start: float, long: float, pitch: float = 24
+) -> Node:
+    """Draw named probabilities as bars, one below the other, each with its number at its end.
+
+    A bar begins ``start`` pixels from the left, is ``long`` pixels long for a probability of 1, and
+    ``pitch`` pixels above the next one.
+    """
+    width, height = start + long + 40, pitch * len(pairs)
+
+    def paint(ax: Canvas, middle: Point) -> None:
+        x, y = middle[0] - width / 2 + start, middle[1] - (height - pitch) / 2
+        for i, (name, p) in enumerate(pairs):
+            ink, at = "ink" if p > 0 else "muted", y + pitch * i
+            ax.note((x - 8, at), name, ink, align="right")
+            ax.hbar((x, at), long * p, role, thick=14)
+            ax.note((x + long * p + 6, at), number(p) if p > 0 else "–", ink, align="left")
+
+    return Node(width, height, paint)
 
 
 def space(width: float, height: float = 0, paint: Paint | None = None, alt: str = "") -> Node:
@@ -378,4 +396,4 @@ def show(build: Callable[[bool], Node], *opening: str) -> Canvas:
         root.draw(ax)
         return ax.describe(*opening, *root.sentences())
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)

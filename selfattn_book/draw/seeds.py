@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
-from torch import Tensor
 
 from selfattn_book.draw.curves import extent, finish, looks
 from selfattn_book.draw.layout import BEHIND
@@ -14,20 +12,21 @@ from selfattn_book.draw.style import (
     BLUE,
     GREY,
     INK,
+    Numbers,
     as_array,
     as_vector,
-    in_book_style,
+    book_style,
     panels,
     sentences,
 )
 
 
-@in_book_style
+@book_style
 def bands(
-    curves: Mapping[str, ArrayLike | Tensor],
+    curves: Mapping[str, Numbers],
     *,
     floors: Mapping[str, float] | None = None,
-    x: ArrayLike | Tensor | None = None,
+    x: Numbers | None = None,
     title: str = "",
     x_title: str = "step",
     y_title: str = "loss",
@@ -36,15 +35,8 @@ def bands(
 ) -> Axes:
     """Draw the same experiment for many seeds: a band from least to greatest, with the median.
 
-    Args:
-        curves: one to four names, and ``(N, seeds)`` values each.
-        floors: a name and a height each, drawn as straight lines.
-        x: ``(N,)``; 0, 1, 2, ... by default.
-        title: above the picture; also begins the text alternative.
-        x_title: name of the x axis.
-        y_title: name of the y axis.
-        log: draw the y axis in powers of ten.
-        ax: axes; a new figure by default.
+    One to four named curves are ``(N, seeds)``, and ``x`` is ``(N,)``, by default 0, 1, 2, ...; floors
+    are named heights, drawn as straight lines. The other arguments are those of ``lines``.
 
     Raises:
         ValueError: there are no curves or more than four.
@@ -65,16 +57,18 @@ def bands(
         low, median, high = values.min(1), np.median(values, axis=1), values.max(1)
         ax.fill_between(xs, low, high, color=look["color"], alpha=0.18, linewidth=0)
         ax.plot(xs, median, label=name, **look)
-        message.append(_describe_band(name, values, median))
+        course = f"median from {median[0]:.3g} to {median[-1]:.3g}"
+        ends = f"at the end between {low[-1]:.3g} and {high[-1]:.3g}"
+        message.append(f"{name}, {values.shape[1]} seeds: {course}, {ends}")
     message += [_draw_floor(ax, *floor) for floor in (floors or {}).items()]
     finish(ax, title, x_title, y_title, log=log, legend=len(ys) > 1)
     ax.set_label(sentences(title, f"Bands over {extent(xs)}", *message))
     return ax
 
 
-@in_book_style
+@book_style
 def ladder(
-    ends: Mapping[str, ArrayLike | Tensor],
+    ends: Mapping[str, Numbers],
     floors: Mapping[str, float],
     *,
     rungs: Mapping[str, float] | None = None,
@@ -88,14 +82,8 @@ def ladder(
     A dotted line at each height continues the bars through the whole picture, as a rung.
     The points are spread sideways, in the order of the seeds, so that they do not hide each other.
 
-    Args:
-        ends: a model's name, which may have several lines, and ``(seeds,)`` values.
-        floors: the same names, and a height each.
-        rungs: names of heights, written with their numbers at the left end of their lines.
-        between: lowest and highest height that are shown; all by default.
-        title: above the picture; also begins the text alternative.
-        y_title: name of the heights.
-        ax: axes; a new figure by default.
+    Names of models may have several lines; ``ends`` are ``(seeds,)`` values each. Rungs are names of
+    heights, at the left end of their lines; only heights in ``between``, if given, are shown.
 
     Example:
         >>> ends = {"mean": [0.7, 0.7], "net\nbehind": [0.5, 0.42]}
@@ -116,7 +104,8 @@ def ladder(
     for column, (name, values) in enumerate(ends.items()):
         heights, floor = as_vector(name, values), floors[name]
         _draw_model(ax, column, heights, floor)
-        message.append(_describe(name, heights, floor))
+        seeds = f"{' '.join(name.split())}, {len(heights)} seeds: floor {floor:.3g}"
+        message.append(f"{seeds}, ends from {heights.min():.3g} to {heights.max():.3g}")
     ax.set_ylim(between)
     _name_rungs(ax, rungs)
     ax.set_xticks(range(len(ends)), list(ends))
@@ -133,14 +122,6 @@ def _draw_floor(ax: Axes, name: str, height: float) -> str:
     end = ("axes fraction", "data")  # outside, since curves end on their floors
     ax.annotate(name, (1, height), xycoords=end, va="center", **style)
     return f"A line at {height:.3g}: {name}"
-
-
-def _describe_band(name: str, values: np.ndarray, median: np.ndarray) -> str:
-    seeds = f"{name}, {values.shape[1]} seeds"
-    course = f"median from {median[0]:.3g} to {median[-1]:.3g}"
-    return (
-        f"{seeds}: {course}, at the end between {values[-1].min():.3g} and {values[-1].max():.3g}"
-    )
 
 
 def _draw_model(ax: Axes, column: int, heights: np.ndarray, floor: float) -> None:
@@ -162,8 +143,3 @@ def _name_rungs(ax: Axes, rungs: Mapping[str, float]) -> None:
         style |= {"textcoords": "offset points", "va": "top" if below else "bottom"}
         text = f"{name} {height:.4f}"
         ax.annotate(text, (0, height), xycoords=("axes fraction", "data"), **style)
-
-
-def _describe(name: str, heights: np.ndarray, floor: float) -> str:
-    seeds = f"{' '.join(name.split())}, {len(heights)} seeds: floor {floor:.3g}"
-    return f"{seeds}, ends from {heights.min():.3g} to {heights.max():.3g}"

@@ -104,29 +104,18 @@ class Sheet(RendererBase):
         drawn = [f"M{join(*point)}{mark}" for point in tenths(points)]
         return self._draw("".join(drawn), _look(gc, rgbFace))
 
-    def draw_quad_mesh(
-        self,
-        gc: GraphicsContextBase,
-        master_transform: Transform,
-        meshWidth: int,  # noqa: N803
-        meshHeight: int,  # noqa: N803
-        coordinates: Any,
-        offsets: Any,
-        offsetTrans: Any,  # noqa: N803
-        facecolors: Any,
-        antialiased: Any,
-        edgecolors: Any,
-    ) -> None:
+    def draw_quad_mesh(self, gc: GraphicsContextBase, *mesh: Any, **_: Any) -> None:
         """Draw the cells of a heat map, with one path for each shade.
 
         Coordinates count cells, and a transform scales them, which is short. Lines are one cell wide
         and run through the middle of a row.
         """
-        place = master_transform + self._upright
+        transform, columns, rows, coordinates, _offsets, _offset_transform, faces, *_looks = mesh
+        place = transform + self._upright
         left, width = _even(place.transform(coordinates[0])[:, 0])
         top, height = _even(place.transform(coordinates[:, 0])[:, 1])
         size = (width, 0, 0, height, left, top + height / 2)
-        colors = np.reshape(facecolors, (meshHeight, meshWidth, 4))
+        colors = np.reshape(faces, (rows, columns, 4))
         for color, d in cells(colors).items():
             look = f' stroke="{on_page(color)}" shape-rendering="crispEdges"'
             numbers = " ".join(f"{n:.5g}" for n in size)

@@ -20,43 +20,34 @@ from selfattn_book.draw.layout import WIDE, picture, sheets
 from selfattn_book.draw.sheet import INCH, POINT, SMALL
 
 INK, GREY = light("ink"), light("residual")
-BLUE, ORANGE, GREEN, PURPLE = map(light, ("query", "key", "value", "weights"))
-COLORS = [BLUE, ORANGE, GREEN, PURPLE]
-DASHES = ["-", "--", "-.", ":"]
-MARKERS = ["o", "s", "^", "D"]
+BLUE, ORANGE = light("query"), light("key")
 TEXT, NOTE = 14 / POINT, SMALL / POINT  # sizes in points, as matplotlib counts
 
+_INKED = ("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color")
+_SMALL = ("axes.labelsize", "font.size", "legend.fontsize", "xtick.labelsize", "ytick.labelsize")
+_CLEAR = ("axes.facecolor", "figure.facecolor", "savefig.facecolor")
 _STYLE: dict[Any, Any] = {
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.labelsize": NOTE,
+    **dict.fromkeys(_INKED, INK),
+    **dict.fromkeys(_SMALL, NOTE),
+    **dict.fromkeys(_CLEAR, "none"),
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": TEXT,
     "figure.constrained_layout.use": True,
     "figure.dpi": INCH,
-    "figure.facecolor": "none",
     "figure.titlesize": TEXT,
-    "axes.facecolor": "none",
-    "font.size": NOTE,
     "legend.borderaxespad": 0.3,
-    "legend.fontsize": NOTE,
     "legend.handlelength": 1.8,
     "legend.handletextpad": 0.5,
     "path.simplify_threshold": 0.3,  # pixels
-    "savefig.facecolor": "none",
-    "text.color": INK,
-    "xtick.color": INK,
-    "xtick.labelsize": NOTE,
-    "ytick.color": INK,
-    "ytick.labelsize": NOTE,
 }
 
+Numbers = ArrayLike | Tensor
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def in_book_style(function: Callable[P, R]) -> Callable[P, R]:
+def book_style(function: Callable[P, R]) -> Callable[P, R]:
     """Draw in the book's style, and leave matplotlib's own settings as they were."""
 
     @wraps(function)
@@ -97,7 +88,7 @@ class DescribedFigure(Figure):
         """Join the labels of the axes, from left to right."""
         return " ".join(str(ax.get_label()) for ax in self.axes if ax.get_label())
 
-    @in_book_style
+    @book_style
     def to_svg(self) -> str:
         """Return the figure as SVG with its text alternative, in the page's colors."""
         text = self.text_alternative()
@@ -113,17 +104,11 @@ class DescribedFigure(Figure):
         display({"image/svg+xml": self.to_svg(), "text/plain": text}, raw=True)
 
 
-@in_book_style
+@book_style
 def panels(columns: int = 1, *, width: float = 4.0, height: float = 3.2) -> list[Axes]:
     """Open a figure with some axes side by side.
 
-    Args:
-        columns: number of axes.
-        width: inches of each; less where they would not fit on a page.
-        height: inches; less in proportion where the width is less.
-
-    Returns:
-        The axes, from left to right.
+    Each has a width and a height in inches, less in proportion where they would not fit on a page.
 
     Example:
         >>> left, right = panels(2, width=3, height=2)
@@ -136,7 +121,7 @@ def panels(columns: int = 1, *, width: float = 4.0, height: float = 3.2) -> list
     return list(figure.subplots(1, columns, squeeze=False).flat)
 
 
-def as_array(values: ArrayLike | Tensor) -> np.ndarray:
+def as_array(values: Numbers) -> np.ndarray:
     """Convert numbers to NumPy; a tensor may require a gradient, or have a dtype unknown to NumPy.
 
     Example:
@@ -152,7 +137,7 @@ def as_array(values: ArrayLike | Tensor) -> np.ndarray:
     return (values.double() if values.is_floating_point() else values).numpy()
 
 
-def as_vector(name: str, values: ArrayLike | Tensor) -> np.ndarray:
+def as_vector(name: str, values: Numbers) -> np.ndarray:
     """Convert numbers to a NumPy vector with at least one entry.
 
     Example:
@@ -176,7 +161,7 @@ def sentences(*parts: str) -> str:
     return " ".join(f"{part}." for part in parts if part)
 
 
-def as_matrix(values: Tensor | np.ndarray) -> np.ndarray:
+def as_matrix(values: Numbers) -> np.ndarray:
     """Convert numbers to a NumPy matrix with at least one entry.
 
     Example:
@@ -184,10 +169,9 @@ def as_matrix(values: Tensor | np.ndarray) -> np.ndarray:
         array([[0.5]])
     """
     array = as_array(values)
-    if array.ndim != 2:
-        raise ValueError(f"values must be a matrix; got shape {array.shape}")
-    if array.size == 0:
-        raise ValueError(f"values must have a row and a column; got shape {array.shape}")
+    if array.ndim != 2 or array.size == 0:
+        rule = "values must be a matrix with a row and a column"
+        raise ValueError(f"{rule}; got shape {array.shape}")
     return array
 
 

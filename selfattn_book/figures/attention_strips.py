@@ -3,17 +3,16 @@
 from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import BOLD_LINE, Canvas, canvas, for_desk_and_phone, number
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.style import as_vector
 
 HIGH, TOP, BOX, STEP = 64, 40, 28, 152  # pixels; of a weight of 1, and of the rest
 
 
-def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> Axes:
+def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> Canvas:
     """Draw rows of weights ``(T,)`` as bars over a text, whose last letter is the query.
 
     ``answer``, ``(T,)`` and boolean, marks the positions of the answer.
@@ -43,7 +42,7 @@ def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> A
             _strip(ax, width, STEP * i + TOP + HIGH, text, row, marked)
         return ax.describe(*message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _strip(

@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, number
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, listed
 from selfattn_book.draw.scene import Node, column, frame, part, row, show, space, title
 from selfattn_book.draw.style import as_matrix
 
 PLANE = 150  # pixels of the plane, across or up
 
 
-def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Sequence[str]) -> Axes:
+def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Sequence[str]) -> Canvas:
     """Draw two sentences that have the same words, their bag, and the mean of its vectors.
 
     Sentences are word numbers, 2 to 4 each; ``table`` has one vector per word, ``(N, 2)``.
@@ -22,8 +21,7 @@ def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Seque
     Example:
         >>> import torch
         >>> table = torch.tensor([[6.0, 0.0], [3.0, 6.0], [0.0, 3.0]])
-        >>> ax = bag_of_words([[0, 1, 2], [2, 1, 0]], table, ["dog", "bites", "man"])
-        >>> print(ax.get_label())
+        >>> print(bag_of_words([[0, 1, 2], [2, 1, 0]], table, ["dog", "bites", "man"]).get_label())
         Two sentences, dog bites man and man bites dog, have one bag: dog, bites, man.
         The vectors of the bag are dog (6, 0), bites (3, 6), man (0, 3).
         Their mean is one point for both sentences, (3, 3).
@@ -86,10 +84,5 @@ def _plane(
 
 
 def _entries(point: np.ndarray) -> str:
-    """Write a point, without decimals if they are zero.
-
-    >>> _entries(np.array([6.0, -1.0])), _entries(np.array([0.5, 1.0]))
-    ('(6, -1)', '(0.50, 1.00)')
-    """
-    digits = 0 if (point == point.round()).all() else 2
-    return f"({', '.join(number(x, digits) for x in point)})"
+    """Write a point, without decimals if they are zero."""
+    return f"({listed(point, 0 if (point == point.round()).all() else 2)})"

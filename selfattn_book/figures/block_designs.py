@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from matplotlib.axes import Axes
 from torch import nn
 
 from selfattn_book.blocks import EncoderBlock
@@ -21,7 +20,7 @@ NETWORKS = {
 }
 
 
-def block_designs(named: Named) -> Axes:
+def block_designs(named: Named) -> Canvas:
     """Draw a column of parts for each block; a part that is new in a column is filled.
 
     Each block comes with the module that adds positions to its input, if any.

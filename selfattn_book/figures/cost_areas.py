@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from selfattn_book.draw.canvas import Canvas, Point
@@ -17,15 +16,14 @@ GAP = 20  # pixels between lengths
 TEXT = 132  # pixels of the text below a drawing
 
 
-def cost_areas(lengths: Sequence[int], d_model: int) -> Axes:
+def cost_areas(lengths: Sequence[int], d_model: int) -> Canvas:
     """Draw the multiply-adds of a layer at two or three sequence lengths, all to one scale.
 
     Four projections take ``T D²``, the scores and the weighted sums ``T² D``. Divided by ``D``,
     these are areas: four rectangles of ``T`` by ``D``, and two squares of ``T`` by ``T``.
 
     Example:
-        >>> ax = cost_areas([100, 200], 100)
-        >>> print(ax.get_label())
+        >>> print(cost_areas([100, 200], 100).get_label())
         Multiply-adds of one layer of dimension 100, as areas.
         Length 100: 4 million in the projections, 2 million in scores and weighted sums.
         Length 200: 8 million in the projections, 8 million in scores and weighted sums.
@@ -40,25 +38,21 @@ def cost_areas(lengths: Sequence[int], d_model: int) -> Axes:
             unit -= over / (2 * sum(wide))
         nodes = []
         for length, ratio, across in zip(lengths, ratios, wide, strict=True):
-            parts = 4 * length * d_model**2, 2 * length**2 * d_model
-            linear, quadratic = (f"{part / 1e6:,.0f}" for part in parts)
-            times = f"{ratio:g} D" if ratio != 1 else "D"
-            texts = [
-                f"T = {length:,} = {times}",
-                f"linear: {linear} M",
-                f"quadratic: {quadratic} M",
-            ]
-            roles = zip(texts, ("ink", "muted", "weights"), strict=True)
+            linear = f"{4 * length * d_model**2 / 1e6:,.0f}"
+            quadratic = f"{2 * length**2 * d_model / 1e6:,.0f}"
             alt = (
                 f"Length {length}: {linear} million in the projections, "
                 f"{quadratic} million in scores and weighted sums"
             )
+            look: Any = {"width": TEXT, "align": "left"}
+            texts = column(
+                label(f"T = {length:,} = {f'{ratio:g} ' * (ratio != 1)}D", bold=True, **look),
+                label(f"linear: {linear} M", "muted", **look),
+                label(f"quadratic: {quadratic} M", "weights", **look),
+                gap=2,
+            )
             area = space(across * unit, ratio * unit, partial(_layer, ratio, unit))
-            lines = [
-                label(text, role, width=TEXT, align="left", bold=role == "ink")
-                for text, role in roles
-            ]
-            nodes.append(column(area, column(*lines, gap=2), gap=8, align=0, alt=alt))
+            nodes.append(column(area, texts, gap=8, align=0, alt=alt))
         if narrow:
             return column(*nodes, gap=GAP, align=0)
         return row(*nodes, gap=GAP, align=1)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import Canvas, Point, listed, number
@@ -14,7 +13,7 @@ PEEK = (300, 286)  # pixels of one way to attend to two points
 HIGH, LOW, SIDE = 76, 206, 66  # pixels down to both inputs and the output, and aside to the inputs
 
 
-def shift_by_one(source: Tensor, target: Tensor) -> Axes:
+def shift_by_one(source: Tensor, target: Tensor) -> Canvas:
     """Draw the decoder's input in training, and below it its target.
 
     Both are corners, ``(T, 2)``, of a square with side 2 around the origin.
@@ -56,7 +55,7 @@ def shift_by_one(source: Tensor, target: Tensor) -> Axes:
 
 def leaked_target(
     decoder_input: Tensor, tables: Mapping[str, Tensor], names: Sequence[str] = ("b", "c")
-) -> Axes:
+) -> Canvas:
     """Draw what position 1 receives of two decoder inputs, the second of which is its target.
 
     The inputs are corners, ``(2, 2)``, as in ``shift_by_one``; one or two tables of attention

@@ -1,27 +1,17 @@
 """Autoregressive decoding step by step: each output is the next input, and the KV cache grows."""
 
-import numpy as np
-from matplotlib.axes import Axes
-from torch import Tensor
+from typing import Any
 
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    Canvas,
-    Point,
-    canvas,
-    for_desk_and_phone,
-    listed,
-    number,
-)
+import numpy as np
+
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, both_widths, canvas, listed, number
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.style import as_array
+from selfattn_book.draw.style import Numbers, as_array
 
 PITCH, TOP = 96, 74  # pixels from one step to the next, and to the middle of the first
 
 
-def decoding_steps(
-    points: Tensor | np.ndarray, weights: Tensor | np.ndarray, *, given: int = 1
-) -> Axes:
+def decoding_steps(points: Numbers, weights: Numbers, *, given: int = 1) -> Canvas:
     """Draw decoding step by step, with the KV cache; new keys and values are filled.
 
     The points ``(T + 1, 2)`` are the given ones, then the predicted ones; ``weights`` is ``(T,
@@ -29,8 +19,7 @@ def decoding_steps(
 
     Example:
         >>> points = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
-        >>> ax = decoding_steps(points, np.eye(3), given=2)
-        >>> print(ax.get_label())
+        >>> print(decoding_steps(points, np.eye(3), given=2).get_label())
         Autoregressive decoding; each output is the next input.
         Step 1: (-1.00, -1.00), (-1.00, 1.00) go in, the cache holds 2 keys with weights 0.00, 1.00,
         and (1.00, 1.00) comes out.
@@ -64,9 +53,14 @@ def decoding_steps(
             ax.wire([(left + half, y), (first, y)], "query", width=2)
             ax.wire([(end - 6, y), (right - half, y)], "context", width=2)
             for s in range(len(table)):
-                fresh = None if s > t else s > t - new
-                corner = (first + s * wide, y)
-                _column(ax, corner, wide - 6, s + 1, float(table[t, s]), fresh, narrow=narrow)
+                corner, weight = (first + s * wide, y), float(table[t, s])
+                if s <= t:
+                    _column(ax, corner, wide - 6, s + 1, weight, s > t - new, narrow=narrow)
+                    continue
+                for down in (-8, 16):
+                    empty: Any = {"filled": False, "dashed": True, "width": 1}
+                    middle = (corner[0] + wide / 2 - 3, y + down)
+                    ax.box(middle, (wide - 6, 20), "residual", **empty)
             _paper(ax, (right, y), half, chain[: t + 2] / unit, t + 2, "context")
             if t + 1 < len(table):
                 back = [(right, y + half), (right, y + 44), (left, y + 44)]
@@ -75,33 +69,22 @@ def decoding_steps(
             ax.note((first + given * wide, TOP - 26), "weights", "weights", align="left")
         return ax.describe("Autoregressive decoding; each output is the next input", *message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _column(
-    ax: Canvas,
-    corner: Point,
-    wide: float,
-    s: int,
-    weight: float,
-    fresh: bool | None,
-    *,
-    narrow: bool,
+    ax: Canvas, corner: Point, wide: float, s: int, weight: float, fresh: bool, *, narrow: bool
 ) -> None:
-    """Draw a key and a value, fresh or kept or not there yet, and the weight on them."""
+    """Draw a key and a value, new or kept, and the weight on them."""
     left, y = corner
     for down, role in ((-8, "key"), (16, "value")):
-        at = (left + wide / 2, y + down)
-        if fresh is None:
-            ax.box(at, (wide, 20), "residual", filled=False, dashed=True, width=1)
-            continue
-        text, edge = f"{role[0] if narrow else role + ' '}{s}", BOLD_LINE if fresh else 1
-        ax.box(at, (wide, 20), role, text, filled=fresh, bold=fresh, text_size=13, width=edge)
-    if fresh is not None:
-        length = (wide if narrow else wide - 34) * weight
-        ax.hbar((left, y - 26), length, "weights", thick=7)
-        at = (left, y - 38) if narrow else (left + length + 4, y - 26)
-        ax.note(at, number(weight), "weights", align="left")
+        text = f"{role[0] if narrow else role + ' '}{s}"
+        look: Any = {"filled": fresh, "bold": fresh, "width": BOLD_LINE if fresh else 1}
+        ax.box((left + wide / 2, y + down), (wide, 20), role, text, text_size=13, **look)
+    length = (wide if narrow else wide - 34) * weight
+    ax.hbar((left, y - 26), length, "weights", thick=7)
+    at = (left, y - 38) if narrow else (left + length + 4, y - 26)
+    ax.note(at, number(weight), "weights", align="left")
 
 
 def _paper(ax: Canvas, at: Point, half: float, points: np.ndarray, new: int, role: str) -> None:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import shape
+from selfattn_book.draw.canvas import Canvas, shape
 from selfattn_book.draw.scene import Node, column, label, part, row, show, slot, space, title
 from selfattn_book.encoder_decoder import EncoderDecoder
 from selfattn_book.figures.attention_map import attended, attention_map, numbered
@@ -18,7 +17,7 @@ KINDS = ["self-attention", "causal self-attention", "cross-attention"]
 
 def encoder_decoder(
     model: EncoderDecoder, source: Tensor, shifted: Tensor, head: int | None = None
-) -> Axes:
+) -> Canvas:
     """Draw encoder and decoder with all shapes, and the attention weights of one head if wanted.
 
     Source and shifted target are ``(T, d_input)``, with T at most 3.
@@ -80,8 +79,8 @@ def _whole(
     source, inputs = (part(text, **size) for text in texts)
     kinds = KINDS[0], "causal attention" if narrow else KINDS[1], KINDS[2]
     reads, looks, asks = (part(text, bold=True, **size) for text in kinds)
-    letters = 13 if narrow else 14
-    first, last = (part("feed-forward network", text_size=letters, **size) for _ in range(2))
+    network: Any = {"text": "feed-forward network", "text_size": 13 if narrow else 14}
+    first, last = part(**network, **size), part(**network, **size)
     memory = part("memory", "residual", bold=True, **size)
     result = label(f"next points {shapes[-1]}", bold=True, width=size["width"])
     drawn = [attention_map(*given) for given in maps] or [space(0)] * 3

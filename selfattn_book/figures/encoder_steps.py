@@ -3,27 +3,26 @@
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import BOLD_LINE, LINE, Canvas, Point, listed, number, shape
-from selfattn_book.draw.scene import Node, column, note, row, show, space, step, title
+from selfattn_book.draw.canvas import LINE, Canvas, Point, listed, number, shape
+from selfattn_book.draw.scene import Node, cells, column, note, row, show, space, step, title
 from selfattn_book.encoder_decoder import Encoder
 from selfattn_book.figures.attention_map import attended, attention_map
 
 STEPS = ["points", "contexts of the heads", "output layer", "feed-forward", "states"]
 
 
-def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0", "1")) -> Axes:
+def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0", "1")) -> Canvas:
     """Draw two points, ``(2, 2)``, on their way through an encoder with ``d_model=2``.
 
     Example:
         >>> _ = torch.manual_seed(0)
         >>> encoder = Encoder(d_model=2, num_heads=1, d_ff=3)
-        >>> ax = encoder_steps(encoder, torch.eye(2), ["east", "north"])
-        >>> print(ax.get_label())
+        >>> print(encoder_steps(encoder, torch.eye(2), ["east", "north"]).get_label())
         Two points on their way through an encoder, row by row. The points: east 1.00, 0.00; ...
         The weights of head 1: east attends 0.55 to east, 0.45 to north; north attends ...
         The contexts side by side, (2, 2): east -0.30, 0.28; north -0.29, 0.29.
@@ -63,7 +62,7 @@ def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0",
             if i == 0 and narrow:
                 parts[1] = row(column(*map(note, names), gap=13), rows)
             if i == 1:
-                parts.insert(1, _maps(weights, pair[0].width))
+                parts.insert(1, _maps(weights, x.size(1) * cell))
             if far[i] or not narrow:
                 parts.append(note(far[i], bold=True))
             groups.append(column(*parts, gap=4, alt=alt))
@@ -92,20 +91,13 @@ def _connect(root: Node, pairs: Sequence[Sequence[Node]], weights: Tensor) -> No
 
 def _pair(x: Tensor, i: int, cell: float, unit: float) -> list[Node]:
     """Draw one step of both points: numbers, or bars for the units of the feed-forward network."""
-    wide = x.size(1) * (unit if i == 3 else cell)
-    draw = partial(_units, float(x.max().clamp(min=1e-9)), unit)
-    if i != 3:
-        draw = partial(_numbers, i, cell)
-    return [space(wide, 26, partial(draw, entries)) for entries in x]
-
-
-def _numbers(i: int, cell: float, entries: Tensor, ax: Canvas, middle: Point) -> None:
-    left, y = middle[0] - len(entries) * cell / 2, middle[1]
-    role, width = "context" if i == 1 else "ink", LINE + (i == 4)
-    ax.vector((left, y), entries, role, cell=(cell, 26), text_size=13, width=width)
-    for head in range(1, len(entries) // 2 if i == 1 else 0):
-        cut = left + 2 * cell * head
-        ax.line([(cut, y - 13), (cut, y + 13)], role, width=BOLD_LINE)
+    if i == 3:
+        bars = partial(_units, float(x.max().clamp(min=1e-9)), unit)
+        return [space(x.size(1) * unit, 26, partial(bars, entries)) for entries in x]
+    heads = x.split(2, dim=1) if i == 1 else [x]
+    look: Any = {"cell": (cell, 26), "text_size": 13, "width": LINE + (i == 4)}
+    role = "context" if i == 1 else "ink"
+    return [row(*(cells(h[p], role, **look) for h in heads), gap=0) for p in range(len(x))]
 
 
 def _units(largest: float, unit: float, entries: Tensor, ax: Canvas, middle: Point) -> None:

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from functools import partial
 
-from matplotlib.axes import Axes
-
 from selfattn_book.draw.canvas import Canvas, Point
 from selfattn_book.draw.scene import Node, row, show, space
 from selfattn_book.multi_head import MultiHeadAttention
@@ -12,12 +10,11 @@ from selfattn_book.multi_head import MultiHeadAttention
 HEAD, PANEL = 26, 184  # pixels: a head, and the height of a panel
 
 
-def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Axes:
+def grouped_heads(attentions: Sequence[MultiHeadAttention]) -> Canvas:
     """Draw for each attention its query heads, above the key-value heads that they share.
 
     Example:
-        >>> ax = grouped_heads([MultiHeadAttention(8, 4, num_kv_heads=2)])
-        >>> print(ax.get_label())
+        >>> print(grouped_heads([MultiHeadAttention(8, 4, num_kv_heads=2)]).get_label())
         4 query heads, 2 key-value heads: query heads 0, 1 use key-value head 0; query heads 2, 3 use
         key-value head 1. The cache stores 8 numbers per token.
     """

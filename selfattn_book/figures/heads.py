@@ -1,26 +1,14 @@
 """Two heads of one word, and a matrix split into heads, rightly and wrongly."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.draw.canvas import BOLD_LINE, LINE, TEXT, Canvas, Point, listed, number, shape
-from selfattn_book.draw.scene import (
-    Node,
-    cells,
-    column,
-    frame,
-    label,
-    note,
-    show,
-    space,
-    table,
-    title,
-)
+from selfattn_book.draw.scene import Node, cells, column, frame, note, show, space, table, title
 from selfattn_book.draw.scene import row as in_row
 
 CELL = (34, 24)  # pixels
@@ -34,7 +22,7 @@ def compare_heads(
     questions: Mapping[str, str],
     *,
     row: int = 0,
-) -> Axes:
+) -> Canvas:
     """Draw a word that attends to all words with two heads, each of which compares one column.
 
     Each head uses its column of ``x``, ``(T, 2)``, as query and key; both average ``value``, ``(T,
@@ -52,10 +40,10 @@ def compare_heads(
         rock 0.12; average 0.76. Concatenated: 0.00, 0.76.
     """
     heads = [scaled_dot_product_attention(c, c, value) for c in x.split(1, dim=1)]
-    weights = [table_[row].tolist() for _, table_ in heads]
-    averages, values = [float(c[row]) for c, _ in heads], value.flatten().tolist()
+    weights = [table_[row] for _, table_ in heads]
+    averages = [float(c[row]) for c, _ in heads]
 
-    def named(numbers: Sequence[float], digits: int = 2) -> str:
+    def named(numbers: Iterable[float], digits: int = 2) -> str:
         pairs = zip(names, numbers, strict=True)
         return ", ".join(f"{name} {number(n, digits)}" for name, n in pairs)
 
@@ -66,11 +54,12 @@ def compare_heads(
                 f"Head {h + 1}, by {by}, {question.lower()}, compares the column {columns[h]}: "
                 f"weights {named(weights[h])}; average {number(averages[h])}"
             )
-            draw = partial(_bars, weights[h], values, names if narrow else (), high)
+            texts = [number(v, 0) for v in value[:, 0]]
+            draw = partial(_bars, weights[h], texts, names if narrow else (), high)
             bars = space(140 if narrow else 176, len(names) * high, draw)
             sides.append(column(title(f"head {h + 1}: by {by}"), note(question), bars, alt=alt))
         both = in_row(*sides, gap=8 if narrow else 24)
-        words = space(236, len(names) * high + 51, partial(_words, x, values, names, columns, row))
+        words = _words(x, value, names, columns, row, high)
         alt = f"Concatenated: {listed(averages)}"
         result = cells(averages, "context", width=BOLD_LINE, alt=alt)
         caption = note("two averages", "context", bold=True)
@@ -82,59 +71,53 @@ def compare_heads(
     opening = (
         f"The word {names[row]} attends with two heads, each of which returns an average of the"
     )
-    return show(build, f"{opening} column {columns[2]}: {named(values, 0)}")
+    return show(build, f"{opening} column {columns[2]}: {named(value[:, 0], 0)}")
 
 
 def _words(
-    x: Tensor,
-    values: Sequence[float],
-    names: Sequence[str],
-    columns: Sequence[str],
-    row: int,
-    ax: Canvas,
-    middle: Point,
-) -> None:
+    x: Tensor, value: Tensor, names: Sequence[str], columns: Sequence[str], row: int, high: float
+) -> Node:
     """Draw the words with their two columns and their value; the query is bold."""
-    wide, high = 60, 26 if ax.get_xlim()[1] < 400 else 32
-    left, top = middle[0] - 1.5 * wide + 24, middle[1] - len(names) * high / 2 + 25
-    for c, name in enumerate(columns):
-        at = (left + (c + 0.5) * wide + 8 * (c == 2), top - 12)
-        ax.note(at, name, "value" if c == 2 else "ink")
+    roles = ("ink", "ink", "value")
+    first, second, last = (note(n, r, width=60) for n, r in zip(columns, roles, strict=True))
+    lines: list[Node] = []
     for i, name in enumerate(names):
-        y, role = top + (i + 0.5) * high, "query" if i == row else "key"
-        look: Any = {"cell": (wide, 24), "digits": 0}
-        ax.note((left - 8, y), name, role, align="right", bold=i == row)
-        ax.vector((left, y), x[i], role, width=BOLD_LINE if i == row else 1, **look)
-        ax.vector((left + 2 * wide + 8, y), [values[i]], "value", width=1, **look)
+        role, width = ("query", BOLD_LINE) if i == row else ("key", 1)
+        text = note(name, role, align="right", bold=i == row, width=40)
+        look: Any = {"cell": (60, 24), "digits": 0}
+        own, other = (
+            cells(x[i], role, width=width, **look),
+            cells(value[i], "value", width=1, **look),
+        )
+        lines.append(in_row(text, own, other))
+    head = in_row(space(40), in_row(first, second, gap=0), last)
+    body = column(*lines, gap=high - 24)  # beside the bars of the heads
+    return column(space(0, 38 - high / 2), head, body, gap=high / 2 - 8)
 
 
 def _bars(
-    weights: Sequence[float],
-    values: Sequence[float],
-    names: Sequence[str],
-    high: float,
-    ax: Canvas,
-    middle: Point,
+    weights: Tensor, values: Sequence[str], names: Sequence[str], high: float, ax: Canvas, at: Point
 ) -> None:
     """Draw the weights of a head as bars, and the value that each weight multiplies."""
     long, left, right, size = (48, -24, 70, 13) if names else (108, -86, 88, TEXT)
-    zero, top = middle[0] + left, middle[1] - len(weights) * high / 2
-    for i, (weight, value) in enumerate(zip(weights, values, strict=True)):
-        y, end, factor = top + (i + 0.5) * high, zero + long * weight, number(value, 0)
+    zero, top = at[0] + left, at[1] - len(weights) * high / 2
+    bottom = top + len(weights) * high
+    for i, (weight, value) in enumerate(zip(weights.tolist(), values, strict=True)):
+        y = top + (i + 0.5) * high
         ax.hbar((zero, y), long * weight, "weights")
-        text = f"{number(weight)} × {f'(−{factor[1:]})' if value < 0 else factor}"
-        ax.say((end + 6, y), text, "weights", align="left", size=size)
+        factor = f"({value})" if value.startswith("-") else value
+        end = (zero + long * weight + 6, y)
+        ax.say(end, f"{number(weight)} × {factor}", "weights", align="left", size=size)
         if names:
             ax.note((zero - 6, y), names[i], align="right")
-    bottom = top + len(weights) * high
     ax.line([(zero, top + 2), (zero, bottom - 2)])
-    ax.line([(zero, bottom), (middle[0] + right, bottom)], "context", width=LINE)
+    ax.line([(zero, bottom), (at[0] + right, bottom)], "context", width=LINE)
 
 
 Head = list[list[tuple[int, int]]]  # for each entry of a head: its word, and its column
 
 
-def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequence[str]) -> Axes:
+def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequence[str]) -> Canvas:
     """Draw a matrix beside the heads into which it is split, rightly and wrongly.
 
     Each entry has the color of its word, and is named by the word's first letter and its column; so
@@ -164,13 +147,12 @@ def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequenc
         return table(size, CELL, entry, rows=rows, roles=("ink", "ink"), size=13)
 
     def heads(given: Tensor, role: str, words: Sequence[str], rows: Sequence[str]) -> Node:
-        parts = [label(words[0], role, bold=True), label(words[1]), note(shape(given))]
+        parts = [note(words[0].lower(), role, bold=True), note(words[1]), note(shape(given))]
         for h, head in enumerate(given.tolist(), 1):
             held = [[places[int(e)] for e in line] for line in head]
             of, columns = _held(held, names, total)
-            text = note(f"head {h}: {of}")
-            alt = f"{words[2]}: head {h} holds {columns} of {of}"
-            parts.append(column(text, entries(held, rows), gap=4, alt=alt))
+            alt = f"{', '.join(words[::2])}: head {h} holds {columns} of {of}"
+            parts.append(column(note(f"head {h}: {of}"), entries(held, rows), gap=4, alt=alt))
         return column(*parts, gap=6)
 
     def build(narrow: bool) -> Node:
@@ -178,9 +160,9 @@ def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequenc
         whole = entries([[(t, c) for c in range(total)] for t in range(count)], names)
         matrix = column(title(f"matrix {shape(strip)}"), cuts, whole)
         rows = [f"row {t + 1}" for t in range(count)]
-        words = "right", "split, transpose", "Right, split and then transposed"
+        words = "Right", "split, transpose", "split and then transposed"
         good = frame(heads(right, "ink", words, names), "paper", width=0)
-        words = "wrong on purpose", "view at once", "Wrong on purpose, by view at once"
+        words = "Wrong on purpose", "view at once", "by view at once"
         bad = frame(heads(wrong, "wrong", words, rows), "wrong", dashed=True)
         root = in_row(matrix, in_row(good, bad, gap=4 if narrow else 40), gap=40)
         root.link(matrix, good, width=BOLD_LINE)
@@ -210,9 +192,8 @@ def _held(head: Head, names: Sequence[str], total: int) -> tuple[str, str]:
     (('a, b only', 'columns 1'), ('every word', 'every column'))
     """
     words, columns = (sorted({pair[i] for line in head for pair in line}) for i in (0, 1))
-    of = f"{', '.join(names[word] for word in words)} only"
-    named = f"columns {', '.join(str(c + 1) for c in columns)}"
+    of, named = ", ".join(names[word] for word in words), ", ".join(str(c + 1) for c in columns)
     return (
-        of if len(words) < len(names) else "every word",
-        named if len(columns) < total else "every column",
+        f"{of} only" if len(words) < len(names) else "every word",
+        f"columns {named}" if len(columns) < total else "every column",
     )

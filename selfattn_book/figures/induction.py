@@ -2,20 +2,17 @@
 
 from itertools import pairwise
 
-from matplotlib.axes import Axes
-
-from selfattn_book.draw.canvas import BOLD_LINE, Canvas, canvas, for_desk_and_phone
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, both_widths, canvas
 
 LETTER, NOTE, ANSWER = 48, 156, 262  # pixels: the middles of letters, notes and answer
 BOX, TALL = 30, 48  # pixels: the heights of a letter, and of a letter with its note
 
 
-def induction_heads(text: str) -> Axes:
+def induction_heads(text: str) -> Canvas:
     """Draw the two steps by which the last letter of a text finds what followed its earlier copy.
 
     Example:
-        >>> ax = induction_heads("cabdc")
-        >>> print(ax.get_label())
+        >>> print(induction_heads("cabdc").get_label())
         Copying in two steps, after c a b d c. Layer 1: each letter attends to the one before it, and
         notes it: a notes c, b notes a, d notes b, c notes d. Layer 2: the last c looks for the letter
         that noted c, finds a at position 1, and says that a comes next.
@@ -37,12 +34,10 @@ def induction_heads(text: str) -> Axes:
                 kind, width_ = ("value", BOLD_LINE) if i + 1 == found else ("muted", 1)
                 ax.wire(way, kind, width=width_, dashed=i + 1 != found)
             role = "query" if i == last else "key" if i == found else "muted"
-            edge = BOLD_LINE if i == found else 1
-            size = (min(0.88 * pitch, 74), TALL)
+            size, edge = (min(0.88 * pitch, 74), TALL), BOLD_LINE if i == found else 1
             ax.box((x, NOTE), size, role, filled=role != "muted", width=edge)
             ax.say((x, NOTE - 10), letter, bold=True)
-            note = f"after {text[i - 1]}" if i else "the first"
-            ax.note((x, NOTE + 11), note, bold=i == found)
+            ax.note((x, NOTE + 11), f"after {text[i - 1]}" if i else "the first", bold=i == found)
         x, start = xs[found], xs[-1] - 12
         way = [(start, foot), (start, foot + 26), (x, foot + 26), (x, foot)]
         ax.wire(way, "query", width=BOLD_LINE)
@@ -60,4 +55,4 @@ def induction_heads(text: str) -> Axes:
             f"{text[found]} at position {found}, and says that {text[found]} comes next",
         )
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)

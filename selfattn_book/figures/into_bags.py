@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import BOLD_LINE, LINE, Canvas, Point, canvas, for_desk_and_phone
+from selfattn_book.draw.canvas import BOLD_LINE, LINE, Canvas, Point, both_widths, canvas
 from selfattn_book.draw.layout import WIDE
 
 TILE = 26  # pixels of a word
@@ -15,7 +14,7 @@ GROUNDS = ["word-0", "word-1", "word-2", "word-3", "muted"]
 Sentence = tuple[list[int], int]  # its words, and its label
 
 
-def into_bags(tokens: Tensor, labels: Tensor) -> Axes:
+def into_bags(tokens: Tensor, labels: Tensor) -> Canvas:
     """Draw each sentence and its bag of words; a bag of sentences with both labels has a bold edge.
 
     Tokens are ``(B, 3)``, integers from 0 to 4, and labels ``(B,)``, 0 or 1.
@@ -55,7 +54,7 @@ def into_bags(tokens: Tensor, labels: Tensor) -> Axes:
         opening = f"{len(tokens)} sentences and their bags of words"
         return ax.describe(opening, *(_sentence(*bag) for bag in bags.items()))
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _has_both(fallen: Sequence[Sentence]) -> bool:
@@ -63,14 +62,13 @@ def _has_both(fallen: Sequence[Sentence]) -> bool:
 
 
 def _sentence(bag: Sequence[int], fallen: Sequence[Sentence]) -> str:
-    each = " and ".join(f"{_spaced(words)} with label {label}" for words, label in fallen)
+    def spaced(words: Sequence[int]) -> str:
+        return " ".join(map(str, words))
+
+    each = " and ".join(f"{spaced(words)} with label {label}" for words, label in fallen)
     verb = "falls" if len(fallen) == 1 else "fall"
     both = ": both labels in one bag" if _has_both(fallen) else ""
-    return f"Into the bag {_spaced(bag)} {verb} {each}{both}"
-
-
-def _spaced(words: Sequence[int]) -> str:
-    return " ".join(map(str, words))
+    return f"Into the bag {spaced(bag)} {verb} {each}{both}"
 
 
 def _tiles(ax: Canvas, at: Point, words: Sequence[int]) -> None:

@@ -1,26 +1,23 @@
 """Where training runs end, on a ladder: each rung is the least loss of a model that knows less."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
-from torch import Tensor
 
-from selfattn_book.draw.canvas import Canvas, canvas, for_desk_and_phone, number
+from selfattn_book.draw.canvas import Canvas, Point, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.style import as_vector
+from selfattn_book.draw.style import Numbers, as_vector
 
 HIGH = 400  # pixels from the highest loss to the lowest
 ROLES = ["query", "key", "value"]
 
 
 def loss_ladder(
-    ends: Mapping[str, ArrayLike | Tensor],
+    ends: Mapping[str, Numbers],
     heights: Mapping[str, float],
     *,
     below: tuple[str, float] | None = None,
-) -> Axes:
+) -> Canvas:
     """Draw the final losses of runs beside a ladder of named losses, in powers of ten.
 
     The runs of one model, ``(seeds,)``, are side by side, sorted, the best one first. ``below`` is
@@ -34,10 +31,17 @@ def loss_ladder(
     """
     losses = {name: np.sort(as_vector(name, values)) for name, values in ends.items()}
     seen = np.log(np.concatenate([*losses.values(), list(heights.values())]))
-    least, most = seen.min(), seen.max()
+    unit = (HIGH - 24) / max(float(np.ptp(seen)), 1e-9)
+    rungs = ", ".join(f"{name} at {number(y)}" for name, y in heights.items())
+    message = ["A ladder, in powers of ten", f"Rungs: {rungs}"]
+    if below:
+        counts = [f"{n} {int((v < below[1]).sum())} of {len(v)}" for n, v in losses.items()]
+        line = f"Dashed line: {below[0]} below {number(below[1])}"
+        message.append(f"{line}; of the runs, {', '.join(counts)}")
+    message += [f"{n}, {len(v)} runs: {', '.join(map(number, v))}" for n, v in losses.items()]
 
-    def y(loss: float) -> float:
-        return 44 + (HIGH - 24) * float((most - np.log(loss)) / max(most - least, 1e-9))
+    def down(loss: float) -> float:
+        return 44 + unit * float(seen.max() - np.log(loss))
 
     def draw(width: float) -> Canvas:
         narrow = width == NARROW
@@ -45,54 +49,39 @@ def loss_ladder(
         names = [name.split() if narrow else [name] for name in losses]
         ax = canvas(width, HIGH + 56 + 16 * max(map(len, names)))
 
-        def rung(loss: float, text: str) -> None:
-            at = (left + 8, y(loss) - 10) if narrow else (left - 12, y(loss))
+        def rung(loss: float, text: str) -> list[Point]:
+            at = (left + 8, down(loss) - 10) if narrow else (left - 12, down(loss))
             ax.note(at, text, align="left" if narrow else "right")
+            return [(left, down(loss)), (right, down(loss))]
 
         for x in (left, right):
             ax.wire([(x, 26), (x, HIGH + 38)], "residual", width=4, head=False)
         for name, loss in heights.items():
-            ax.wire([(left, y(loss)), (right, y(loss))], "residual", width=3, head=False)
-            rung(loss, f"{name}, {number(loss)}")
+            points = rung(loss, f"{name}, {number(loss)}")
+            ax.wire(points, "residual", width=3, head=False)
         ax.note((left, 10), "loss", "muted", align="left")
-        spots = {name: [y(loss) for loss in values] for name, values in losses.items()}
-        _runs(ax, 136 if narrow else 200, right - 12, names, spots.values())
+        start = 136 if narrow else 200
+        wide = (right - 12 - start) / len(losses)
+        for i, (words, values) in enumerate(zip(names, losses.values(), strict=True)):
+            ys = [down(loss) for loss in values]
+            _runs(ax, (start + i * wide, start + (i + 1) * wide), ROLES[i], words, ys)
         if below:
-            ax.line([(left, y(below[1])), (right, y(below[1]))], "ink", width=1.4, dashed=True)
-            rung(below[1], f"{below[0]} below {number(below[1])}")
-        return ax.describe(*_sentences(losses, heights, below))
+            points = rung(below[1], f"{below[0]} below {number(below[1])}")
+            ax.line(points, "ink", width=1.4, dashed=True)
+        return ax.describe(*message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _runs(
-    ax: Canvas,
-    left: float,
-    right: float,
-    names: Sequence[Sequence[str]],
-    heights: Iterable[Sequence[float]],
+    ax: Canvas, ends: Point, role: str, words: Sequence[str], heights: Sequence[float]
 ) -> None:
-    """Draw the runs of each model as dots, over its name."""
-    wide = (right - left) / len(names)
-    for i, (words, ys, role) in enumerate(zip(names, heights, ROLES, strict=False)):
-        x = left + i * wide
-        for j, word in enumerate(words):
-            ax.note((x + wide / 2, HIGH + 54 + 16 * j), word, role, bold=True)
-        for across, y in zip(np.linspace(0.08, 0.92, len(ys)) * wide, ys, strict=True):
-            ax.disc((x + float(across), y), 5, role)
-        if i:
-            ax.line([(x, 30), (x, HIGH + 38)], "muted", width=0.8, dashed=True)
-
-
-def _sentences(
-    losses: Mapping[str, np.ndarray], heights: Mapping[str, float], below: tuple[str, float] | None
-) -> list[str]:
-    rungs = ", ".join(f"{name} at {number(y)}" for name, y in heights.items())
-    message = ["A ladder, in powers of ten", f"Rungs: {rungs}"]
-    if below:
-        counts = [f"{n} {int((v < below[1]).sum())} of {len(v)}" for n, v in losses.items()]
-        line = f"Dashed line: {below[0]} below {number(below[1])}"
-        message.append(f"{line}; of the runs, {', '.join(counts)}")
-    for name, values in losses.items():
-        message.append(f"{name}, {len(values)} runs: {', '.join(map(number, values))}")
-    return message
+    """Draw the runs of a model as dots, over its name."""
+    left, right = ends
+    for j, word in enumerate(words):
+        ax.note(((left + right) / 2, HIGH + 54 + 16 * j), word, role, bold=True)
+    margin = 0.08 * (right - left)
+    for x, y in zip(np.linspace(left + margin, right - margin, len(heights)), heights, strict=True):
+        ax.disc((float(x), y), 5, role)
+    if role != ROLES[0]:
+        ax.line([(left, 30), (left, HIGH + 38)], "muted", width=0.8, dashed=True)

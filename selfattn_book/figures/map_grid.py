@@ -4,28 +4,23 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, number
 from selfattn_book.draw.colors import shades
 from selfattn_book.draw.scene import Node, column, grid, note, show, slot, space
-from selfattn_book.draw.style import as_array, as_vector
+from selfattn_book.draw.style import Numbers, as_array, as_vector
 
 DESK, PHONE = 8, 4  # maps in a row
 
 
-def map_grid(
-    maps: Tensor | np.ndarray, scores: Tensor | np.ndarray, *, bright: float = 0.5
-) -> Axes:
+def map_grid(maps: Numbers, scores: Numbers, *, bright: float = 0.5) -> Canvas:
     """Draw attention maps, ``(N, T, S)``, as small squares from the highest score to the lowest.
 
     A map with a score of at least ``bright`` has a bold frame.
 
     Example:
         >>> maps = np.stack([np.full((3, 3), 1 / 3), np.eye(3)])
-        >>> ax = map_grid(maps, np.array([0.25, 0.75]))
-        >>> print(ax.get_label())
+        >>> print(map_grid(maps, np.array([0.25, 0.75])).get_label())
         2 maps, in order of their scores: 0.75, 0.25. Framed, with a score of 0.50 or more: 1.
     """
     tables, values = as_array(maps), as_vector("scores", scores)

@@ -1,28 +1,24 @@
 """What each position of a text predicts: the next token, and how probable it was."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import numpy as np
-from matplotlib.axes import Axes
-from torch import Tensor
 
-from selfattn_book.draw.canvas import Canvas, Point, canvas, for_desk_and_phone, number
+from selfattn_book.draw.canvas import Canvas, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW, WIDE
-from selfattn_book.draw.scene import Node, grid, show, space
-from selfattn_book.draw.style import as_array, as_vector
+from selfattn_book.draw.scene import Node, column, grid, label, probability_bars, show
+from selfattn_book.draw.style import Numbers, as_array, as_vector
 from selfattn_book.figures.token_figures import visible
 
 HEADS = ("input", "target", "probability", "nats")
 Step = tuple[str, str, float, str]  # a token, the next one, its probability, and its surprisal
 
 
-def shifted_targets(tokens: Sequence[str], probabilities: Tensor | np.ndarray) -> Axes:
+def shifted_targets(tokens: Sequence[str], probabilities: Numbers) -> Canvas:
     """Draw what each position of a text predicts: the next token, with its probability ``(T,)``.
 
     Example:
-        >>> ax = shifted_targets(["And", " God", " said"], np.array([0.1, 0.5]))
-        >>> print(ax.get_label())
+        >>> print(shifted_targets(["And", " God", " said"], np.array([0.1, 0.5])).get_label())
         Each position predicts the next token. “And” is followed by “ God”, with probability 0.10,
         a surprisal of 2.30 nats. “ God” is followed by “ said”, with probability 0.50, a surprisal
         of 0.69 nats.
@@ -40,7 +36,7 @@ def shifted_targets(tokens: Sequence[str], probabilities: Tensor | np.ndarray) -
         ax = _down(steps) if width == NARROW else _across(steps)
         return ax.describe("Each position predicts the next token", *message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _across(steps: Sequence[Step]) -> Canvas:
@@ -80,7 +76,7 @@ def _down(steps: Sequence[Step]) -> Canvas:
     return ax
 
 
-def next_tokens(tokens: Sequence[str], distributions: Mapping[str, Tensor | np.ndarray]) -> Axes:
+def next_tokens(tokens: Sequence[str], distributions: Mapping[str, Numbers]) -> Canvas:
     """Draw distributions of the next token side by side, each as a column of bars.
 
     Args:
@@ -92,30 +88,20 @@ def next_tokens(tokens: Sequence[str], distributions: Mapping[str, Tensor | np.n
         >>> print(ax.get_label())
         The next token. plain: “a” 0.50, “b” 0.25, others 0.25. top-k 1: “a” 1.00, “b” none.
     """
-    bars = []
+    settings = {}
     for name, values in distributions.items():
         pairs = list(zip(tokens, as_vector(name, values).tolist(), strict=True))
         each = [f"“{token}” {number(p) if p > 0 else 'none'}" for token, p in pairs]
         rest = 1 - sum(p for _, p in pairs)
         each += [f"others {number(rest)}"] * (rest > 0.005)
-        bars.append((partial(_bars, name, pairs), f"{name}: {', '.join(each)}"))
+        settings[name] = [(visible(token), p) for token, p in pairs], f"{name}: {', '.join(each)}"
 
     def build(narrow: bool) -> Node:
-        size = (304 if narrow else 210, 24 * len(tokens) + 44)
-        panels = [space(*size, partial(draw, size), alt=alt) for draw, alt in bars]
-        return grid(panels, 1 if narrow else 3)
+        panels = []
+        for name, (pairs, alt) in settings.items():
+            head, long = label(name, bold=True, align="left"), 192 if narrow else 82
+            bars = probability_bars(pairs, "context", start=72, long=long)
+            panels.append(column(head, bars, gap=6, align=0, alt=alt))
+        return grid(panels, 1 if narrow else 3, gap=16)
 
     return show(build, "The next token")
-
-
-def _bars(
-    name: str, pairs: Sequence[tuple[str, float]], size: Point, ax: Canvas, middle: Point
-) -> None:
-    """Draw one distribution; a probability of zero has no bar."""
-    x, y = middle[0] - size[0] / 2, middle[1] - size[1] / 2 + 8
-    ax.say((x, y), name, align="left", bold=True)
-    for i, (token, p) in enumerate(pairs, 1):
-        role, end = "ink" if p > 0 else "muted", x + 72 + (size[0] - 128) * p
-        ax.note((x + 64, y + 4 + 24 * i), visible(token), role, align="right")
-        ax.hbar((x + 72, y + 4 + 24 * i), end - x - 72, "context", thick=14)
-        ax.note((end + 5, y + 4 + 24 * i), number(p) if p > 0 else "–", role, align="left")

@@ -1,20 +1,16 @@
 """The most likely next words of a model at each step of decoding."""
 
 from collections.abc import Sequence
-from functools import partial
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import Canvas, Point, number
-from selfattn_book.draw.scene import Node, column, label, row, show, space
-
-BAR = 20  # pixels from bar to bar
+from selfattn_book.draw.canvas import Canvas, number
+from selfattn_book.draw.scene import Node, column, label, probability_bars, row, show
 
 
 def next_words(
     decoder_input: Sequence[str], probabilities: Tensor, words: Sequence[str], most: int = 3
-) -> Axes:
+) -> Canvas:
     """Draw for each step the decoder input so far, and bars of the most likely next words.
 
     Probabilities are ``(T, V)``; ``most`` is the number of bars at each step.
@@ -37,7 +33,7 @@ def next_words(
             pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
             likely = [(words[i], p) for i, p in pairs][:most]
             so_far = " ".join(decoder_input[: step + 1])
-            bars = space(start + long + 40, BAR * most, partial(_bars, likely, start, long))
+            bars = probability_bars(likely, "weights", start=start, long=long, pitch=20)
             alt = f"After {so_far}: {', '.join(f'{word} {number(p)}' for word, p in likely)}"
             if narrow:
                 text = label(so_far, bold=True, align="left")
@@ -52,15 +48,3 @@ def next_words(
 def _beside(text: str, node: Node, *, muted: bool = False, alt: str = "") -> Node:
     role = "muted" if muted else "ink"
     return row(label(text, role, bold=muted, width=220, align="right"), node, gap=32, alt=alt)
-
-
-def _bars(
-    likely: Sequence[tuple[str, float]], start: float, long: float, ax: Canvas, middle: Point
-) -> None:
-    """Draw a bar for each word."""
-    x, top = middle[0] - (start + long + 40) / 2 + start, middle[1] - BAR * len(likely) / 2
-    for i, (word, p) in enumerate(likely):
-        y = top + (i + 0.5) * BAR
-        ax.say((x - 8, y), word, align="right")
-        ax.hbar((x, y), long * p, "weights", thick=BAR - 6)
-        ax.note((x + long * p + 6, y), number(p), align="left")

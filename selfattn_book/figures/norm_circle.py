@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import Canvas, Point, canvas, for_desk_and_phone, number
+from selfattn_book.draw.canvas import Canvas, Point, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.style import as_array
 
@@ -16,7 +15,7 @@ RADIUS = np.sqrt(3)  # of the circle of the outputs of a norm
 ROOM = 26  # pixels around the outermost point
 
 
-def norm_circle(x: Tensor, normed: Tensor, names: Sequence[str]) -> Axes:
+def norm_circle(x: Tensor, normed: Tensor, names: Sequence[str]) -> Canvas:
     """Draw where a norm moves points of three numbers, ``(N, 3)``, seen along (1, 1, 1).
 
     In this view two points that differ by one number, added to all entries, are one; and the norm's
@@ -55,7 +54,7 @@ def norm_circle(x: Tensor, normed: Tensor, names: Sequence[str]) -> Axes:
         opening = f"{seen}, and a circle of radius {number(RADIUS)} around the middle"
         return ax.describe(opening, *message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _radius(ax: Canvas, middle: np.ndarray, length: float, after: np.ndarray) -> None:

@@ -3,19 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    Canvas,
-    Point,
-    canvas,
-    for_desk_and_phone,
-    listed,
-    number,
-)
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, both_widths, canvas, listed, number
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.style import as_array
 
@@ -24,13 +15,12 @@ WEIGHT = 84  # pixels of a bar for a weight of 1
 PLANE = 92  # pixels of the weighted sum, across or up
 
 
-def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Axes:
+def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Canvas:
     """Draw what one row of attention without parameters computes on vectors ``(T, 2)``.
 
     Example:
         >>> import torch
-        >>> ax = one_row(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), ["east", "north"])
-        >>> print(ax.get_label())
+        >>> print(one_row(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), ["east", "north"]).get_label())
         One row of attention as a machine. The query east, (1.00, 0.00), is compared with each word.
         east scores 1.00 and weighs 0.67. north scores 0.00 and weighs 0.33.
         The weighted sum is the new vector of east, (0.67, 0.33).
@@ -53,18 +43,18 @@ def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Axes:
         ys = [top + step * i for i in range(count)]
         zs = [low + 136 + step * i for i in range(count)] if narrow else ys
         heads = ((112, 14), (252, 14), (100, low + 98), (226, low + 98))
-        titles = ("compare", "scores", "weights", "weighted sum")
         if not narrow:
             heads = ((112, 16), (262, 16), (424, 16), (548, 16))
+        titles = ("compare", "scores", "weights", "weighted sum")
         for at, text in zip(heads, titles, strict=True):
             ax.say(at, text, "muted", bold=True)
         _compare(ax, x, names, row, ys)
         zero = heads[1][0]
-        _bars(ax, (zero, ys), [UNIT * s for s in scores], scores, "ink")
-        _softmax(ax, (zero, ys), scores, low)
+        _bars(ax, zero, ys, scores, UNIT, "ink")
+        _softmax(ax, zero, ys, scores, low)
         for z, text in zip(zs, names if narrow else (), strict=False):
             ax.note((70, z), text, align="right")
-        _bars(ax, (78 if narrow else 398, zs), [WEIGHT * w for w in weights], weights, "weights")
+        _bars(ax, 78 if narrow else 398, zs, weights, WEIGHT, "weights")
         parts = [f"{number(w)} {n}" for n, w in zip(names, weights, strict=True)]
         _tip_to_tail(ax, (152, low + 150) if narrow else (478, 92), x * table[row, :, None], parts)
         end = (196, low + 274) if narrow else (528, ys[-1])
@@ -72,7 +62,7 @@ def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Axes:
         ax.vector(end, context[row], "context", cell=(48, 28), bold=True, width=BOLD_LINE)
         return ax.describe(*message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _compare(ax: Canvas, x: Tensor, names: Sequence[str], row: int, ys: Sequence[float]) -> None:
@@ -91,10 +81,9 @@ def _compare(ax: Canvas, x: Tensor, names: Sequence[str], row: int, ys: Sequence
 
 
 def _softmax(
-    ax: Canvas, at: tuple[float, Sequence[float]], scores: Sequence[float], low: float
+    ax: Canvas, zero: float, ys: Sequence[float], scores: Sequence[float], low: float
 ) -> None:
     """Draw the softmax: upright beside the scores, or level below them on a phone."""
-    zero, ys = at
     if low:
         ax.wire([(zero, ys[-1] + 20), (zero, low + 26)])
         ax.box((156, low + 44), (300, 34), text="softmax:  ÷ √2,  exp,  ÷ sum")
@@ -110,18 +99,13 @@ def _softmax(
 
 
 def _bars(
-    ax: Canvas,
-    at: tuple[float, Sequence[float]],
-    lengths: Sequence[float],
-    values: Sequence[float],
-    role: str,
+    ax: Canvas, zero: float, ys: Sequence[float], values: Sequence[float], unit: float, role: str
 ) -> None:
     """Draw numbers as bars from a zero line, each with its number at its end."""
-    zero, ys = at
-    for y, long, value in zip(ys, lengths, values, strict=True):
-        ax.hbar((zero, y), long, role)
+    for y, value in zip(ys, values, strict=True):
+        ax.hbar((zero, y), unit * value, role)
         side, align = (6, "left") if value >= 0 else (-6, "right")
-        ax.say((zero + long + side, y), number(value), role, align=align)
+        ax.say((zero + unit * value + side, y), number(value), role, align=align)
     ax.line([(zero, ys[0] - 16), (zero, ys[-1] + 16)])
 
 

@@ -4,13 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
-from torch import Tensor
 
-from selfattn_book.draw.canvas import BOLD_LINE, Canvas, canvas, for_desk_and_phone, listed, number
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, both_widths, canvas, listed, number
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.style import as_vector
+from selfattn_book.draw.style import Numbers, as_vector
 
 BAR = 46  # pixels, of an exponential of 1
 PITCH = 104  # pixels from one block to the next
@@ -18,7 +15,7 @@ KEPT = {"highest": "ink", "total": "weights", "mixture": "value", "quotient": "c
 SIGNS = ("highest m", "total ℓ", "mixture u", "u / ℓ")
 
 
-def online_softmax(scores: ArrayLike | Tensor, values: ArrayLike | Tensor, block: int) -> Axes:
+def online_softmax(scores: Numbers, values: Numbers, block: int) -> Canvas:
     """Draw how one query processes its keys block by block, given its scores and values ``(S,)``.
 
     After each block, with the highest score so far :math:`m`: the exponentials :math:`e^{s_j - m}`,
@@ -26,8 +23,7 @@ def online_softmax(scores: ArrayLike | Tensor, values: ArrayLike | Tensor, block
     two, their mean. When a higher score comes, all earlier exponentials shrink.
 
     Example:
-        >>> ax = online_softmax([0.0, 1.0, 3.0], [10, 20, 30], block=2)
-        >>> print(ax.get_label())
+        >>> print(online_softmax([0.0, 1.0, 3.0], [10, 20, 30], block=2).get_label())
         The softmax in one pass over 3 keys, in blocks of 2. The values are 10, 20, 30.
         After 2 keys: exponentials 0.37, 1.00; highest 1.00, total 1.37, mixture 23.68, mean 17.31.
         After 3 keys: exponentials 0.05, 0.14, 1.00; highest 3.00, total 1.19, mixture 33.20,
@@ -67,7 +63,7 @@ def online_softmax(scores: ArrayLike | Tensor, values: ArrayLike | Tensor, block
         opening = f"The softmax in one pass over {len(s)} keys, in blocks of {block}"
         return ax.describe(opening, f"The values are {listed(v, 0)}", *message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _keys(

@@ -4,25 +4,11 @@ from collections.abc import Sequence
 from functools import partial
 
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, listed, number
-from selfattn_book.draw.scene import (
-    Node,
-    cells,
-    column,
-    label,
-    note,
-    part,
-    row,
-    show,
-    slot,
-    space,
-    table,
-    title,
-)
+from selfattn_book.draw.scene import Node, cells, column, note, part, row, show, space, table, title
 from selfattn_book.masks import causal_mask
 
 ROW = 34  # pixels from word to word
@@ -31,7 +17,7 @@ BAR, PITCH = 150, 72  # pixels: the height of an output, and from one position t
 
 def permuted_attention(
     x: Tensor, names: Sequence[str], order: Sequence[int], positions: Tensor | None = None
-) -> Axes:
+) -> Canvas:
     """Draw attention without parameters on words, ``(T, 2)``, and below it on the same words permuted.
 
     The dot product of the first word and the last one is framed in both orders. Positions ``(T,
@@ -82,11 +68,7 @@ def _order(
     given = [cells(v, role, cell=(38, 26), digits=digits) for v, role in zip(x, roles, strict=True)]
     out = [cells(v, r, cell=(cell, 26), text_size=small) for v, r in zip(made, roles, strict=True)]
     matrix, step = _compare(scores, words, names, wide, digits)
-    nodes: list[Node] = [
-        _rows(boxes) if narrow else row(_rows(boxes), _rows(given)),
-        matrix,
-        _rows(out),
-    ]
+    nodes = [_rows(boxes) if narrow else row(_rows(boxes), _rows(given)), matrix, _rows(out)]
     if heads:
         tops = zip(nodes, heads, strict=True)
         nodes = [column(title(text), node, gap=8 if node is matrix else 32) for node, text in tops]
@@ -133,7 +115,7 @@ def _rows(nodes: Sequence[Node]) -> Node:
     return column(*nodes, space(0, -4), gap=8)
 
 
-def causal_outputs(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Axes:
+def causal_outputs(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Canvas:
     """Draw the weights of one causal layer at each position, for words ``(T, D)`` in two orders.
 
     A bar is an output of the layer, divided by the weights of the words in it. The last one is
@@ -163,8 +145,8 @@ def _bars(x: Tensor, words: Sequence[int], names: Sequence[str]) -> Node:
         held = [f"{number(w)} of {n}" for w, n in zip(row_, names, strict=True) if w]
         message.append(f"{names[word]} holds {', '.join(held)}")
         draw = partial(_stack, row_, names, len(bars) == len(words) - 1)
-        stack, name = space(PITCH - 5, BAR + 7, draw), label(f"new {names[word]}", size=12)
-        bars.append(column(stack, slot(name, PITCH - 5), gap=2))
+        stack, name = space(PITCH - 5, BAR + 7, draw), note(f"new {names[word]}", width=PITCH - 5)
+        bars.append(column(stack, name, gap=2))
     called = [names[word] for word in words]
     alt = f"In the order {', '.join(called)}: {'; '.join(message)}"
     return column(title(" ".join(called)), row(*bars, gap=4), alt=alt)

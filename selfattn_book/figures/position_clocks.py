@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import LINE, Canvas, Point, listed
@@ -21,15 +20,14 @@ WAVES = {
 }
 
 
-def clocks(angles: Tensor, names: Sequence[str], *, row: int = 1) -> Axes:
+def clocks(angles: Tensor, names: Sequence[str], *, row: int = 1) -> Canvas:
     """Draw each position as a row of clocks, and the sines and cosines of their hands as waves.
 
     A hand rotates counterclockwise and starts at the right; its angles are ``(T, C)``, for C clocks
     at T positions. The encoding of the marked position ``row`` is written below.
 
     Example:
-        >>> ax = clocks(torch.pi / 2 * torch.arange(3.0)[:, None], ["quarters"])
-        >>> print(ax.get_label())
+        >>> print(clocks(torch.pi / 2 * torch.arange(3.0)[:, None], ["quarters"]).get_label())
         Positions 0 to 2 on 1 clocks, one position below the other. The hand of quarters rotates by
         1.57 rad per step. Position 0 is (0.00, 1.00). Position 1 is (1.00, 0.00).
         Position 2 is (0.00, -1.00).
@@ -86,7 +84,7 @@ def _clock(angles: np.ndarray, wide: float, step: float, ax: Canvas, at: Point) 
     for p, angle in enumerate(angles):
         middle = (left + face + 4, top + p * step)
         ax.node(middle, "", "residual", radius=face)
-        _hand(ax, middle, face, angle, width=2, tip=2.5)
+        hand(ax, middle, on_clock(middle, face, angle), width=2, tip=2.5)
     zero = left + (2 * face + 8 + wide) / 2
     ax.line([(zero, top - step / 2), (zero, top + (count - 0.5) * step)], "residual")
     steps = np.linspace(0, count - 1, FINE * (count - 1) + 1)
@@ -99,19 +97,20 @@ def _clock(angles: np.ndarray, wide: float, step: float, ax: Canvas, at: Point) 
             ax.disc(point, 2.5, role)
 
 
-def _hand(
-    ax: Canvas, at: Point, face: float, angle: float, role: str = "ink", *, tip: float, **look: Any
-) -> None:
-    end = _tip(at, face, angle)
+def hand(ax: Canvas, at: Point, end: Point, role: str = "ink", *, tip: float, **look: Any) -> None:
+    """Draw the hand of a clock, with its tip as a disc."""
     ax.line([at, end], role, **look)
     ax.disc(end, tip, role)
 
 
-def _tip(at: Point, radius: float, angle: float) -> Point:
+def on_clock(at: Point, radius: float, angle: float) -> Point:
+    """Return the point at an angle, counterclockwise from the right, on a circle."""
     return at[0] + radius * float(np.cos(angle)), at[1] - radius * float(np.sin(angle))
 
 
-def clock_rotations(codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: int) -> Axes:
+def clock_rotations(
+    codes: Tensor, which: Sequence[int], starts: Sequence[int], steps: int
+) -> Canvas:
     """Draw the rotation of some clocks over a number of steps, from several positions.
 
     The codes ``(T, D)`` are sine and cosine of D/2 clocks side by side, for T positions.
@@ -152,8 +151,8 @@ def _rotate(face: float, start: float, angle: float, ax: Canvas, middle: Point) 
     """Draw a clock: a dashed hand before the steps, a solid one after them, and the arc between."""
     at = (middle[0], middle[1] - 8)
     ax.node(at, "", "residual", radius=face)
-    arc = [_tip(at, 0.5 * face, start + angle * part) for part in np.linspace(0, 1, 40)]
+    arc = [on_clock(at, 0.5 * face, start + angle * part) for part in np.linspace(0, 1, 40)]
     ax.line(arc, "query", width=3)
-    _hand(ax, at, face, start, "muted", tip=3, width=1.4, dashed=True)
-    _hand(ax, at, face, start + angle, tip=4.5, width=2.4)
+    hand(ax, at, on_clock(at, face, start), "muted", tip=3, width=1.4, dashed=True)
+    hand(ax, at, on_clock(at, face, start + angle), tip=4.5, width=2.4)
     ax.note((at[0], at[1] + face + 16), f"{angle:.2f} rad", "query")

@@ -3,9 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 
-from matplotlib.axes import Axes
-
-from selfattn_book.draw.canvas import Canvas, canvas, for_desk_and_phone
+from selfattn_book.draw.canvas import Canvas, both_widths, canvas
 from selfattn_book.draw.layout import WIDE
 
 ROW, PART = 32, 28  # pixels from chapter to chapter, and more above a new part
@@ -15,7 +13,7 @@ HALF = 5  # pixels above the middle of a box where lines arrive; as far below, t
 
 def prerequisites(
     chapters: Mapping[int, str], builds_on: Mapping[int, Collection[int]], parts: Mapping[str, int]
-) -> Axes:
+) -> Canvas:
     """Draw which chapter builds on which; an indirect prerequisite has no line of its own.
 
     Chapters have their numbers in the book, which grow but may skip pages between chapters;
@@ -23,8 +21,7 @@ def prerequisites(
 
     Example:
         >>> titles, builds_on = {1: "One", 2: "Two", 4: "Four"}, {1: [], 2: [1], 4: [1, 2]}
-        >>> ax = prerequisites(titles, builds_on, {"All": 1})
-        >>> print(ax.get_label())
+        >>> print(prerequisites(titles, builds_on, {"All": 1}).get_label())
         Which chapter builds on which. 1 One builds on none. 2 Two builds on 1.
         4 Four builds on 1 and 2.
     """
@@ -69,7 +66,7 @@ def prerequisites(
                 ax.disc((x, y), 3, "ink")
         return ax.describe("Which chapter builds on which", *message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
 def _listed(numbers: Collection[int]) -> str:

@@ -1,53 +1,30 @@
 """One word forks into query, key and value; its query meets all keys, and all values flow back."""
 
+from collections import namedtuple
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    Canvas,
-    canvas,
-    for_desk_and_phone,
-    listed,
-    number,
-    shape,
-)
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, both_widths, canvas, listed, number, shape
 from selfattn_book.draw.layout import WIDE
 
 STEP = 32  # pixels from a key up to its query, and down to its value
 ROW = 116  # pixels from word to word
 
 
-@dataclass
-class _Places:
-    """Positions of the columns in pixels from the left edge, and sizes of what is in them."""
-
-    word: float
-    cell: float
-    role: float
-    size: float
-    trunk: float
-    softmax: float
-    half: float  # of the softmax
-    weight: float
-    unit: float
-    times: float
-    context: float
-    result: float  # width of the context
-    text: float
-
-
+# Columns: pixels from the left edge to each, and sizes of what is in them; `half` is the softmax's.
+_Places = namedtuple(
+    "_Places", "word cell role size trunk softmax half weight unit times context result text"
+)
 DESK = _Places(14, 28, 212, 96, 280, 366, 13, 394, 90, 494, 586, 100, 14)
+ROLES = ("query", "key", "value")
 PHONE = _Places(4, 16, 106, 70, 152, 176, 10, 190, 22, 224, 284, 56, 13)
 
 
 def projections(
     x: Tensor, projections: Sequence[Tensor], names: Sequence[str], row: int = 0
-) -> Axes:
+) -> Canvas:
     """Draw the query, key and value of each word, and the attention of one query.
 
     The words are ``(T, d_model)``, with T 2 to 4, and the three matrices ``(d_model, 1)``.
@@ -89,9 +66,8 @@ def projections(
         for i, y in enumerate(ys):
             ax.say((at.word, y - 25), names[i], align="left", bold=i == row)
             ax.vector((at.word, y), x[i], "ink", cell=(at.cell, 26), digits=0)
-            texts = [
-                f"{role} {listed(e[i])}" for role, e in zip(ROLES, (query, key, value), strict=True)
-            ]
+            three = zip(ROLES, (query[i], key[i], value[i]), strict=True)
+            texts = [f"{role} {listed(entries)}" for role, entries in three]
             _three_roles(ax, at, y, x.size(1), texts, idle=i != row)
         for last in {ys[0], ys[-1]}:
             up = ys[row] - STEP
@@ -118,10 +94,7 @@ def projections(
             ax.note((left, 33), size, "muted")
         return ax.describe(*message)
 
-    return for_desk_and_phone(draw)
-
-
-ROLES = ("query", "key", "value")
+    return both_widths(draw)
 
 
 def _three_roles(

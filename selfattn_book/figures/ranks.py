@@ -3,18 +3,9 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import (
-    BOLD_LINE,
-    Canvas,
-    Point,
-    canvas,
-    for_desk_and_phone,
-    listed,
-    number,
-)
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, both_widths, canvas, listed, number
 from selfattn_book.draw.layout import WIDE
 from selfattn_book.draw.scene import Node, grid, show, space
 
@@ -23,15 +14,14 @@ ROW, GAP, TOP = 32, 18, 62  # pixels: an example, between ranks, above the first
 TILE, PAD = 9, 5  # pixels: what is held is drawn in tiles, in a box
 
 
-def shared_batch(parts: Sequence[Tensor]) -> Axes:
+def shared_batch(parts: Sequence[Tensor]) -> Canvas:
     """Draw how ranks, each with its part of a batch, compute one gradient.
 
     A part is ``(N,)``, the gradient of each example; ranks are two or three, and N is 1 to 4.
 
     Example:
         >>> import torch
-        >>> ax = shared_batch([torch.tensor([-4.0, 2.0]), torch.tensor([4.0, 6.0])])
-        >>> print(ax.get_label())
+        >>> print(shared_batch([torch.tensor([-4.0, 2.0]), torch.tensor([4.0, 6.0])]).get_label())
         A batch shared by 2 ranks.
         Rank 0 has examples with gradients -4.00, 2.00 and their mean -1.00.
         Rank 1 has examples with gradients 4.00, 6.00 and their mean 5.00.
@@ -75,10 +65,10 @@ def shared_batch(parts: Sequence[Tensor]) -> Axes:
             f"the mean of all examples is {number(whole)}",
         )
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)
 
 
-def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Axes:
+def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Canvas:
     """Draw what each of two ranks holds of a batch and of a model, for several ways to split them.
 
     A way is two boolean tensors: of the batch, ``(2, examples, positions)``, and of the model,
@@ -98,13 +88,13 @@ def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Axes:
         first = f"{name}: rank 0 holds {a} positions of the batch and {b} of the model"
         return f"{first}, rank 1 {c} and {d}"
 
-    def panels(narrow: bool) -> list[Node]:
-        wide = (304 if narrow else 632) / min(len(ways), 2 if narrow else 5)
-        return [space(wide, 178, partial(_way, *way), alt=alt(*way)) for way in ways.items()]
+    def build(narrow: bool) -> Node:
+        across = 2 if narrow else 5
+        wide = (304 if narrow else 632) / min(len(ways), across)
+        panels = [space(wide, 178, partial(_way, *way), alt=alt(*way)) for way in ways.items()]
+        return grid(panels, across)
 
-    return show(
-        lambda narrow: grid(panels(narrow), 2 if narrow else 5), "What each of two ranks holds"
-    )
+    return show(build, "What each of two ranks holds")
 
 
 def _way(name: str, pair: tuple[Tensor, Tensor], ax: Canvas, middle: Point) -> None:

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.blocks import EncoderBlock, EncoderStack
@@ -17,7 +16,7 @@ TOP, END = 52, 62  # pixels above the first block, and behind the last one
 PART, PLUS = 76, 45  # pixels of a part with its norm, and down to its sum
 
 
-def residual_stream(stacks: Mapping[str, EncoderStack], x: Tensor) -> Axes:
+def residual_stream(stacks: Mapping[str, EncoderStack], x: Tensor) -> Canvas:
     """Draw a pre-norm and a post-norm stack; a residual stream is as wide as its vectors are large.
 
     The size of the vectors ``(B, T, D)`` is their root mean square.
@@ -60,14 +59,9 @@ class _Stream:
     normed: list[float]  # after each norm on the stream
 
     def sentence(self) -> str:
-        if self.is_pre_norm:
-            side, way = (
-                "off",
-                f"{listed(self.sums)}, after the final norm {number(self.normed[-1])}",
-            )
-        else:
-            pairs = zip(self.sums, self.normed, strict=True)
-            side = "on"
+        side, way = "off", f"{listed(self.sums)}, after the final norm {number(self.normed[-1])}"
+        if not self.is_pre_norm:
+            pairs, side = zip(self.sums, self.normed, strict=True), "on"
             way = ", ".join(f"{number(y)}, after the norm {number(z)}" for y, z in pairs)
         sizes = f"Sizes along it: {number(self.start)}, {way}"
         return f"{self.name}: each norm is {side} the residual stream. {sizes}"
@@ -84,10 +78,9 @@ def _measure(name: str, stack: EncoderStack, x: Tensor) -> _Stream:
             change = block.attention(read, read, read)[0] if is_first else block.feed_forward(read)
             stream.sums.append(_size(x + change))
             x = residual.after(x, change)
-            if not stream.is_pre_norm:
-                stream.normed.append(_size(x))
+            stream.normed.append(_size(x))
     if stream.is_pre_norm:
-        stream.normed.append(_size(stack.norm(x)))
+        stream.normed = [_size(stack.norm(x))]
     return stream
 
 
@@ -155,7 +148,6 @@ def _lane(ax: Canvas, start: Point, length: float, size: float) -> None:
 
 def _norm(ax: Canvas, at: Point, size: float | None = None) -> None:
     """Draw a norm, with the size after it."""
-    look: Any = {"text_size": 13, "bold": True, "width": BOLD_LINE}
-    ax.box(at, (46, 18), text="norm", **look)
+    ax.box(at, (46, 18), text="norm", text_size=13, bold=True, width=BOLD_LINE)
     if size is not None:
         ax.note((at[0] + 30, at[1]), number(size), align="left")

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.attention import attention_weights
@@ -18,7 +17,7 @@ Letters = Callable[[Tensor], str]
 
 def shapes(
     attention: MultiHeadAttention, x: Tensor, memory: Tensor, masks: Mapping[str, Tensor]
-) -> Axes:
+) -> Canvas:
     """Draw the tensors of multi-head attention, from the input to the output, each with its shape.
 
     Queries are made from ``x``, ``(B, T, d_model)``, and keys and values from ``memory``, ``(B, S,
@@ -70,13 +69,12 @@ def _steps(
     attention: MultiHeadAttention, x: Tensor, memory: Tensor, mask: Tensor
 ) -> dict[str, Tensor]:
     """Return the tensors of the module, from the inputs to the output."""
-    sizes = attention.num_heads, attention.d_head
     query, key, value = (
-        project(given).unflatten(-1, sizes).transpose(1, 2)
-        for project, given in (
-            (attention.project_query, x),
-            (attention.project_key, memory),
-            (attention.project_value, memory),
+        projected.unflatten(-1, (attention.num_heads, attention.d_head)).transpose(1, 2)
+        for projected in (
+            attention.project_query(x),
+            attention.project_key(memory),
+            attention.project_value(memory),
         )
     )
     scores = query @ key.mT / attention.d_head**0.5

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import BOLD_LINE, LINE
+from selfattn_book.draw.canvas import BOLD_LINE, LINE, Canvas
 from selfattn_book.draw.scene import Node, column, frame, label, note, part, row, show, slot, space
 
 HIGH = 26  # pixels of a word
@@ -20,22 +19,20 @@ def sum_square(
     labels: Tensor,
     words: Sequence[str],
     corners: Sequence[str],
-    notes: Sequence[str] | None = None,
     *,
     grounds: Sequence[str] | None = None,
-) -> Axes:
+) -> Canvas:
     """Draw four sentences at the corners of a square, and between two of them the word they share.
 
     Tokens are ``(4, T)``, clockwise from the upper left corner, and labels alternate. Both pairs of
     opposite corners have the same words at the same positions, so a sum over single words is the
-    same for both pairs. Each corner has a text, or two.
+    same for both pairs. Each corner has a text.
 
     Example:
         >>> import torch
         >>> tokens = torch.tensor([[0, 1, 2], [0, 3, 2], [4, 3, 2], [4, 1, 2]])
         >>> labels, words = torch.tensor([1, 0, 1, 0]), ["never", "fails", "here", "works", "always"]
-        >>> ax = sum_square(tokens, labels, words, ["good", "bad", "good", "bad"])
-        >>> print(ax.get_label())
+        >>> print(sum_square(tokens, labels, words, ["good", "bad", "good", "bad"]).get_label())
         A square of four sentences. Plus: never fails here, good. Minus: never works here, bad.
         Plus: always works here, good. Minus: always fails here, bad. The sentences of the upper side
         share never, of the right side works, of the lower side always, of the left side fails.
@@ -44,9 +41,19 @@ def sum_square(
     """
     sentences = [list(enumerate(tokens_)) for tokens_ in tokens.tolist()]
     shared = _shared(sentences)
-    texts = [list(at) for at in zip(*filter(None, (corners, notes)), strict=True)]
-    plus = [bool(sign) for sign in labels.tolist()]
+    signs = ["Plus" if sign else "Minus" for sign in labels.tolist()]
     wide = max(32, 16 + 7.4 * max(len(words[n]) for n in set(tokens.flatten().tolist())))
+
+    said = [" ".join(words[n] for n in sentence) for sentence in tokens.tolist()]
+    each = [f"of the {side} {words[n]}" for side, (_, n) in zip(SIDES, shared, strict=True)]
+    common = " and ".join(words[n] for at, n in sentences[0] if (at, n) not in shared)
+    message = [
+        "A square of four sentences",
+        *(f"{sign}: {s}, {corner}" for sign, s, corner in zip(signs, said, corners, strict=True)),
+        f"The sentences {', '.join(each)}",
+        f"All four share {common}" if common else "",
+        "The two plus sentences together have the same words as the two minus sentences",
+    ]
 
     def word(term: Term) -> Node:
         role = f"word-{shared.index(term)}" if term in shared else "muted"
@@ -59,18 +66,18 @@ def sum_square(
             stack, across = column, wide + 14
         between = min(width - 2 * across, 160)
         boxes = [
-            _sentence(stack(*map(word, terms), gap=4), i, plus=sign)
-            for i, (terms, sign) in enumerate(zip(sentences, plus, strict=True))
+            _sentence(stack(*map(word, terms), gap=4), i, plus=signs[i] == "Plus")
+            for i, terms in enumerate(sentences)
         ]
-        sides, said = [word(term) for term in shared], [_lines(text) for text in texts]
+        sides, names = [word(term) for term in shared], [label(corner) for corner in corners]
         parts = SHORT if narrow else LONG
         middle = column(*(note(t, bold=True, width=between) for t in parts), gap=1)
         lines = [
-            (said[0], space(0), said[1]),
+            (names[0], space(0), names[1]),
             (boxes[0], sides[0], boxes[1]),
             (sides[3], middle, sides[1]),
             (boxes[3], sides[2], boxes[2]),
-            (said[3], space(0), said[2]),
+            (names[3], space(0), names[2]),
         ]
         rows = [row(slot(a, across), slot(b, between), slot(c, across), gap=0) for a, b, c in lines]
         root = column(rows[0], column(*rows[1:4], gap=16), rows[4], gap=4)
@@ -79,7 +86,7 @@ def sum_square(
             root.link(side, boxes[(i + 1) % 4], "residual", head=False)
         return root
 
-    return show(build, *_sentences(sentences, shared, plus, words, texts))
+    return show(build, *message)
 
 
 def _shared(sentences: Sequence[Sequence[Term]]) -> list[Term]:
@@ -99,26 +106,3 @@ def _sentence(words: Node, i: int, *, plus: bool) -> Node:
         drawn.at(across, float(i > 1)), "+" if plus else "−", role, radius=9
     )
     return drawn
-
-
-def _lines(texts: Sequence[str]) -> Node:
-    return column(*map(label, texts), gap=0)
-
-
-def _sentences(
-    sentences: Sequence[Sequence[Term]],
-    shared: Sequence[Term],
-    plus: Sequence[bool],
-    words: Sequence[str],
-    texts: Sequence[Sequence[str]],
-) -> list[str]:
-    message = ["A square of four sentences"]
-    for terms, sign, text in zip(sentences, plus, texts, strict=True):
-        said = " ".join(words[n] for _, n in terms)
-        message.append(f"{'Plus' if sign else 'Minus'}: {said}, {', '.join(text)}")
-    each = [f"of the {side} {words[n]}" for side, (_, n) in zip(SIDES, shared, strict=True)]
-    message.append(f"The sentences {', '.join(each)}")
-    if common := [words[term[1]] for term in sentences[0] if term not in shared]:
-        message.append(f"All four share {' and '.join(common)}")
-    same = "the same words as the two minus sentences"
-    return [*message, f"The two plus sentences together have {same}"]

@@ -1,15 +1,14 @@
 """Which rank works on which micro-batch at each tick, and which rank waits."""
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from selfattn_book.draw.canvas import Canvas, canvas, for_desk_and_phone
+from selfattn_book.draw.canvas import Canvas, both_widths, canvas
 from selfattn_book.draw.layout import WIDE
 
 ROW, TOP = 40, 36  # pixels: a rank, and above the first one
 
 
-def timeline(work: Tensor) -> Axes:
+def timeline(work: Tensor) -> Canvas:
     """Draw the batch of each rank at each tick, ``(R, ticks)``; a rank that waits, -1, is hatched.
 
     Example:
@@ -43,4 +42,4 @@ def timeline(work: Tensor) -> Axes:
                     ax.box(at, size, f"word-{rank}", str(batch))
         return ax.describe(*message)
 
-    return for_desk_and_phone(draw)
+    return both_widths(draw)

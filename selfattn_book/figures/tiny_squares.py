@@ -2,26 +2,13 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from selfattn_book.draw.canvas import Canvas, Point, listed
-from selfattn_book.draw.scene import (
-    Node,
-    cells,
-    column,
-    frame,
-    grid,
-    label,
-    note,
-    row,
-    show,
-    slot,
-    space,
-    title,
-)
+from selfattn_book.draw.scene import Node, cells, column, frame, grid, label, note, row, show, space
 from selfattn_book.draw.style import as_array
 
 CELL = 90  # pixels of a row
@@ -29,7 +16,7 @@ CELL = 90  # pixels of a row
 
 def tiny_squares(
     walks: Tensor, predicted: Tensor | None = None, *, notes: Sequence[str] = ()
-) -> Axes:
+) -> Canvas:
     """Draw walks around small squares, with an arrow for the side of the input.
 
     The corners of the input are filled, and those of the target are open. Each prediction is a
@@ -50,12 +37,12 @@ def tiny_squares(
     digits = 0 if (corners == corners.round()).all() else 1
     squares = []
     for i, (walk, answer) in enumerate(zip(corners, answers, strict=True)):
-        text, points = notes[i] if notes else "", [f"({listed(c, digits)})" for c in walk]
-        alt = f"Square {i + 1}{', ' * bool(text)}{text}: from {points[0]} to {points[1]}, "
-        alt += f"then {points[2]} and {points[3]}"
+        name = ", ".join([f"Square {i + 1}", *notes[i : i + 1]])
+        points = [f"({listed(corner, digits)})" for corner in walk]
+        alt = f"{name}: from {points[0]} to {points[1]}, then {points[2]} and {points[3]}"
         if len(answer):
             alt += f"; the model predicts {' and '.join(f'({listed(c)})' for c in answer)}"
-        squares.append((partial(_square, walk, answer), text, alt))
+        squares.append((partial(_square, walk, answer), notes[i] if notes else "", alt))
 
     def build(narrow: bool) -> Node:
         across = 4 if narrow else max(4, len(corners) if len(corners) < 9 else 5)
@@ -112,7 +99,7 @@ def _mark(kind: str, ax: Canvas, at: Point) -> None:
             ax.line([(x - 5, y - way), (x + 5, y + way)], "context", width=2.4)
 
 
-def one_memory(walks: Tensor, memories: Tensor) -> Axes:
+def one_memory(walks: Tensor, memories: Tensor) -> Canvas:
     """Draw two walks that begin with the same two corners, in either order, and their memories.
 
     The second memory is the first one upside down, so both are the same bag of states, with two
@@ -144,12 +131,13 @@ def one_memory(walks: Tensor, memories: Tensor) -> Axes:
             line_.link(square, pile)
             lines.append(line_)
             piles.append(pile)
-        heads = row(slot(title("walk"), 100), slot(title("memory"), 112), gap=20)
+        look: Any = {"role": "muted", "bold": True}
+        heads = row(label("walk", width=100, **look), label("memory", width=112, **look), gap=20)
         bag = frame(_states(states[0], swapped=False), filled=True, pad=14)
         same = "As a bag the two memories are the same"
         bag.alt = f"{same}, so nothing in it tells which corner comes next"
         asked = label(f"corner 3: {thirds[0]} or {thirds[1]}?", bold=True)
-        end = column(title("as a bag"), bag, space(0, 16), asked, gap=8)
+        end = column(label("as a bag", **look), bag, space(0, 16), asked, gap=8)
         root: Node = row(column(heads, *lines, gap=8), end, gap=30 if narrow else 70)
         for i, pile in enumerate(piles):
             if narrow:

@@ -6,28 +6,23 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from torch import Tensor
 
 from selfattn_book.draw.canvas import Canvas, Point, number
 from selfattn_book.draw.scene import Node, column, label, part, row, show, space
 from selfattn_book.draw.sheet import text_width
-from selfattn_book.draw.style import as_vector
+from selfattn_book.draw.style import Numbers, as_vector
 
 LETTER = 7.2  # pixels
 BAR = 9  # one width for all, because wide tokens have no more weight
 HIGH = 44  # pixels of the largest weight
 
 
-def continuations(prompt: str, written: Mapping[str, str]) -> Axes:
+def continuations(prompt: str, written: Mapping[str, str]) -> Canvas:
     r"""Draw the continuations of a prompt by several models.
 
     Example:
-        >>> ax = continuations("In the", {"random": "q;xZ", "counts": " land\nof"})
-        >>> print(ax.get_label())
+        >>> print(continuations("In the", {"random": "q;xZ", "counts": " land\nof"}).get_label())
         “In the” continued. random: “q;xZ”. counts: “ land ⏎ of”.
-        >>> ax.figure.to_svg().count("In the</text>")   # on a line of its own, for desk and phone
-        2
     """
     shown = {name: text.replace("\n", " ⏎ ") for name, text in written.items()}
 
@@ -36,10 +31,8 @@ def continuations(prompt: str, written: Mapping[str, str]) -> Axes:
         lines = [_left(prompt, "query", left=left, bold=True)]
         for name, text in shown.items():
             head = _left(name, "muted", bold=True, width=left)
-            body = column(
-                *map(_left, wrap(text, int(wide / LETTER), break_on_hyphens=False)), gap=4, align=0
-            )
-            both = column if narrow else row
+            texts = wrap(text, int(wide / LETTER), break_on_hyphens=False)
+            body, both = column(*map(_left, texts), gap=4, align=0), column if narrow else row
             lines.append(both(head, body, gap=4 * narrow, align=0, alt=f"{name}: “{text}”"))
         return column(*lines, gap=16, align=0)
 
@@ -52,14 +45,13 @@ def _left(text: str, role: str = "ink", *, left: float = 0, width: float = 0, **
     return row(space(left), line, gap=0) if left else line
 
 
-def tokenized(cut: Mapping[str, Sequence[str]]) -> Axes:
+def tokenized(cut: Mapping[str, Sequence[str]]) -> Canvas:
     """Draw the tokens of a text, for one tokenizer or several.
 
     A space is drawn as a middle dot, and the end of a line as an arrow.
 
     Example:
-        >>> ax = tokenized({"bytes": ["a", " ", "b"], "pairs": ["a", " b"]})
-        >>> print(ax.get_label())
+        >>> print(tokenized({"bytes": ["a", " ", "b"], "pairs": ["a", " b"]}).get_label())
         A text cut into tokens. bytes, 3 tokens: “a”, “ ”, “b”. pairs, 2 tokens: “a”, “ b”.
     """
 
@@ -78,15 +70,14 @@ def tokenized(cut: Mapping[str, Sequence[str]]) -> Axes:
     return show(build, "A text cut into tokens")
 
 
-def token_attention(tokens: Sequence[str], weights: Mapping[str, Tensor | np.ndarray]) -> Axes:
+def token_attention(tokens: Sequence[str], weights: Mapping[str, Numbers]) -> Canvas:
     """Draw the attention weights ``(T,)`` of the last token in several heads, by name of the head.
 
     The bars of all heads have one scale. A bar of at least half of its head's largest has its
     number.
 
     Example:
-        >>> ax = token_attention(["And", " Saul", " said"], {"one": [0.0, 0.9, 0.1]})
-        >>> print(ax.get_label())
+        >>> print(token_attention(["And", " Saul", " said"], {"one": [0.0, 0.9, 0.1]}).get_label())
         What “ said” attends to, from the largest weight. one: “ Saul” 0.90, “ said” 0.10, “And” 0.00.
     """
     rows = {name: as_vector(name, values) for name, values in weights.items()}

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor, nn
 
 from selfattn_book.draw.canvas import Canvas, Point, shape
@@ -17,7 +16,7 @@ STEP = 13  # pixels between a norm, its part, and their sum
 
 def transformer_figure(
     model: Transformer, source: Sequence[str], decoder_input: Sequence[str], target: Sequence[str]
-) -> Axes:
+) -> Canvas:
     """Draw a Transformer, from the tokens on both sides to the target tokens.
 
     Example:
@@ -44,7 +43,7 @@ def transformer_figure(
     blocks = [f"{n} block{'s' if n > 1 else ''}" for n in counts]
     read, memory, x, _, logits = shapes
     return show(
-        lambda narrow: _build(shapes, texts, counts, has_norm, narrow=narrow),
+        lambda narrow: _build(shapes, texts, counts, has_norm, narrow),
         "The full Transformer",
         f"The encoder reads the tokens {texts[0]}",
         f"Their embedding, {read}, and positions are added, and pass through "
@@ -74,12 +73,7 @@ def _shapes(model: Transformer, source: int, target: int) -> list[str]:
 
 
 def _build(
-    shapes: Sequence[str],
-    texts: Sequence[str],
-    counts: Sequence[int],
-    has_norm: bool,
-    *,
-    narrow: bool,
+    shapes: Sequence[str], texts: Sequence[str], counts: Sequence[int], has_norm: bool, narrow: bool
 ) -> Node:
     wide, size, pad = (126, 12, 9) if narrow else (190, 14, 18)
     read, memory_, x, states, logits = shapes
@@ -94,9 +88,9 @@ def _build(
         [part(name, width=wide, bold="att" in name, text_size=size) for name in side]
         for side in ((names[0], names[3]), names[1:])
     ]
-    lengths = [f"({text.partition(',')[0][1:]})" for text in (read, x)]
-    above = [[lengths[0], read, "", *([""] * has_norm), memory_]]
-    above += [[lengths[1], x, "", *([""] * has_norm), states, logits, ""]]
+    norms = [""] * has_norm
+    above = [[f"({shapes[0].partition(',')[0][1:]})", read, "", *norms, memory_]]
+    above += [[f"({x.partition(',')[0][1:]})", x, "", *norms, states, logits, ""]]
     sides = []
     for i, ends in enumerate(((memory,), last)):
         sublayers = [_sublayer(box, wide, pad, norm_first=has_norm) for box in parts[i]]
@@ -104,13 +98,13 @@ def _build(
         block = frame(inner, pad=pad, filled=False)
         _count(block, counts[i], i, narrow=narrow)
         first = part(texts[i], "word-0", width=wide), part("token embedding", width=wide)
-        norms = [part("final norm", width=wide)] * has_norm
+        last_norm = [part("final norm", width=wide)] * has_norm
         top = [*first, _plus(wide)]
-        stack = column(*top, block, *norms, *ends, gap=GAP)
+        stack = column(*top, block, *last_norm, *ends, gap=GAP)
         for one, other in pairwise(sublayers):
             inner.link(one.nodes[-1], other.nodes[0], width=2)
         before = pairwise([*top, sublayers[0].nodes[0]])
-        after = pairwise([sublayers[-1].nodes[-1], *norms, *ends])
+        after = pairwise([sublayers[-1].nodes[-1], *last_norm, *ends])
         for (start, end), text in zip([*before, *after], above[i], strict=False):
             stack.link(start, end, text=text, width=2)
         stack.nodes.insert(0, title(("encoder", "decoder")[i]))

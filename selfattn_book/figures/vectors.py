@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from torch import Tensor
 
 from selfattn_book.draw.style import (
     BLUE,
     GREY,
     ORANGE,
+    Numbers,
     as_array,
     as_matrix,
-    in_book_style,
+    book_style,
     line_names,
     panels,
     sentences,
@@ -22,12 +22,12 @@ from selfattn_book.draw.style import (
 Pair = tuple[float, float]
 
 
-@in_book_style
+@book_style
 def vectors(
-    points: Tensor | np.ndarray,
+    points: Numbers,
     names: Sequence[str],
     *,
-    moved: Tensor | np.ndarray | None = None,
+    moved: Numbers | None = None,
     hull: bool = False,
     title: str = "",
     ax: Axes | None = None,
@@ -38,8 +38,7 @@ def vectors(
 
     Example:
         >>> points = np.array([[1, 2], [5, 2]])
-        >>> ax = vectors(points, ["a", "b"], moved=points + 1, title="Two words")
-        >>> print(ax.get_label())
+        >>> print(vectors(points, ["a", "b"], moved=points + 1, title="Two words").get_label())
         Two words. Points in the plane. a at (1.00, 2.00) moves to (2.00, 3.00).
         b at (5.00, 2.00) moves to (6.00, 3.00).
     """
@@ -76,19 +75,18 @@ def _point(p: np.ndarray) -> str:
 
 
 def _hull(points: np.ndarray) -> np.ndarray:
-    """Walk around the points, and keep those at which the walk turns left (monotone chain)."""
+    """Return the corners of the convex hull, counterclockwise (monotone chain)."""
     ordered = sorted(map(tuple, points))
 
     def half(walk: list[Pair]) -> list[Pair]:
         kept: list[Pair] = []
-        for p in walk:
-            while len(kept) > 1 and _turn(kept[-2], kept[-1], p) <= 0:
+        for u, v in walk:
+            while len(kept) > 1:
+                (a, b), (c, d) = kept[-2:]
+                if (c - a) * (v - b) > (d - b) * (u - a):  # a turn to the left
+                    break
                 kept.pop()
-            kept.append(p)
+            kept.append((u, v))
         return kept[:-1]
 
     return np.array(half(ordered) + half(ordered[::-1]))
-
-
-def _turn(a: Pair, b: Pair, c: Pair) -> float:
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

@@ -1,5 +1,8 @@
 """Figures draw what they are given, on a page and on a phone, and say it in words."""
 
+import math
+from itertools import combinations
+
 import numpy as np
 import pytest
 import torch
@@ -17,14 +20,14 @@ from selfattn_book.figures.map_grid import map_grid
 from selfattn_book.figures.masking import repeated_mask
 from selfattn_book.figures.prerequisites import _lanes, prerequisites
 from selfattn_book.figures.rotation import rotation
+from selfattn_book.figures.saturation import saturation
 from selfattn_book.figures.shapes import _steps, shapes
 from selfattn_book.figures.sum_square import sum_square
 from selfattn_book.figures.tiny_squares import tiny_squares
+from selfattn_book.figures.token_figures import continuations
 from selfattn_book.masks import causal_mask, padding_mask
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.positions import PositionalEncoding
-
-POINTS = square_sequences(7, seed=3).points
 
 
 # Masks.
@@ -42,21 +45,14 @@ def test_a_sequence_of_padding_shows_no_keys():
 
 
 # Attention weights.
-def test_a_bar_is_as_high_as_its_weight():
+def test_a_bar_is_as_high_as_its_weight_over_a_text_for_each_row():
     answer = torch.tensor([False, True, False, False])
-    weights = {"One": torch.tensor([0.0, 0.75, 0.25, 0.0])}
-    ax = attention_strips("abca", weights, answer)
-    high, low = (h for p in ax.patches if 1 < (h := p.get_height()) != 28)
+    rows = {"One": torch.tensor([0.0, 0.75, 0.25, 0.0]), "Two": torch.full((4,), 0.25)}
+    ax = attention_strips("abca", rows, answer)
+    high, low, *others = (h for p in ax.patches if 1 < (h := p.get_height()) != 28)
+    assert others == [low] * 4
     assert high == pytest.approx(3 * low)
-    assert "is at position 1. One: 0.00, 0.75, 0.25, 0.00; on the answer 0.75." in ax.get_label()
-
-
-def test_a_text_is_written_once_for_each_row():
-    rows = {name: torch.full((3,), 1 / 3) for name in ("One", "Two")}
-    ax = attention_strips("xyz", rows, torch.zeros(3, dtype=torch.bool))
-    written = [text.get_text() for text in ax.texts]
-    assert all(written.count(letter) == 2 for letter in "xyz")
-    assert written.count("0.33") == 6
+    assert [text.get_text() for text in ax.texts].count("b") == 2
 
 
 @pytest.mark.parametrize(
@@ -70,25 +66,22 @@ def test_two_steps_find_the_next_letter(text, position, answer):
 def test_attention_maps_are_in_the_order_of_their_scores():
     maps = np.stack([np.eye(3), np.zeros((3, 3)), np.ones((3, 3))])
     ax = map_grid(maps, np.array([0.2, 0.8, 0.5]), bright=0.5)
-    assert [text.get_text() for text in ax.texts] == ["0.80", "0.50", "0.20"]
-    assert [text.get_weight() for text in ax.texts] == ["bold"] * 2 + ["normal"]
+    looks = [(text.get_text(), text.get_weight()) for text in ax.texts]
+    assert looks == [("0.80", "bold"), ("0.50", "bold"), ("0.20", "normal")]
     assert ax.get_label().endswith("with a score of 0.50 or more: 2.")
     for mesh, i in zip(ax.collections, (1, 2, 0), strict=True):
         np.testing.assert_array_equal(mesh.get_array().reshape(3, 3), maps[i])
     assert ax.get_xlim() == (0, 640)
 
 
-def test_each_head_has_its_panel_and_the_rows_are_named_once():
-    weights = torch.rand(3, 2, 5, generator=torch.Generator().manual_seed(0))
-    names = {"row_title": "query", "column_title": "key"}
-    axes = attention_grid(weights, rows=["a", "b"], title="Weights", **names)
-    assert [ax.get_title() for ax in axes] == [f"Weights, head {h}" for h in (1, 2, 3)]
-    for ax, head in zip(axes, weights, strict=True):
-        np.testing.assert_allclose(ax.collections[0].get_array(), head)
+def test_each_head_has_its_panel_and_the_rows_are_named_once(draw):
+    weights = draw(3, 2, 5).softmax(-1)
+    axes = attention_grid(weights, title="Weights", row_title="query", column_title="key")
+    for h, ax in enumerate(axes):
+        assert ax.get_title() == f"Weights, head {h + 1}"
+        assert (ax.get_ylabel(), ax.get_xlabel()) == ("" if h else "query", "key")
         assert ax.collections[0].get_clim() == (0, 1)
-    assert axes[0].get_label().startswith("Weights, head 1. Heat map, 2 rows by 5 columns. a:")
-    assert [ax.get_ylabel() for ax in axes] == ["query", "", ""]
-    assert [ax.get_xlabel() for ax in axes] == ["key"] * 3
+        np.testing.assert_allclose(ax.collections[0].get_array(), weights[h])
     assert attention_grid(torch.ones(1, 1, 1))[0].get_title() == "Head 1"
 
 
@@ -121,6 +114,12 @@ def test_parts_are_read_from_the_modules():
     assert ax.figure.to_svg().count(">RMSNorm<") == 2  # for the desk and for the phone
 
 
+def test_a_text_is_drawn_for_a_desk_and_for_a_phone():
+    ax = saturation([torch.ones(4)], [torch.tensor([[0.0] * 4, [1.0] * 4])])
+    assert [ax.figure.to_svg().count(f"{text}</text>") for text in ("0.98", "D = 4")] == [2, 2]
+    assert continuations("In the", {"random": "q"}).figure.to_svg().count("In the</text>") == 2
+
+
 def test_shared_heads_are_drawn_once():
     ax = grouped_heads([MultiHeadAttention(16, 4, num_kv_heads=g) for g in (4, 2, 1)])
     label = ax.get_label()
@@ -134,9 +133,8 @@ def test_shared_heads_are_drawn_once():
 def test_the_score_is_that_of_the_rotated_pair():
     query, key = torch.tensor([1.0, 0.0]), torch.tensor([0.8, 0.6])
     label = rotation(query, key, [(2, 0), (5, 3), (5, 0)]).get_label()
-    angle = torch.atan2(key[1], key[0])
     for apart, times in ((2, 2), (5, 1)):
-        score = float(torch.cos(apart - angle))
+        score = math.cos(apart - math.atan2(0.6, 0.8))
         assert label.count(f"their score is {score:.2f}") == times
     assert "The query at 5 and the key at 3 are 1.36 rad apart" in label
 
@@ -153,31 +151,27 @@ def test_each_direct_prerequisite_has_a_dot():
 def test_two_lines_in_one_lane_do_not_meet():
     needing = {1: [2, 4], 2: [3], 3: [5], 4: [5]}
     lanes = _lanes(needing)
-    for a in needing:
-        for b in needing:
-            if a != b and lanes[a] == lanes[b]:
-                assert needing[a][-1] <= b or needing[b][-1] <= a
+    for a, b in combinations(needing, 2):
+        assert lanes[a] != lanes[b] or needing[a][-1] <= b
 
 
 # The card of shapes.
-def test_shapes_are_those_of_the_module():
-    torch.manual_seed(0)
-    attention = MultiHeadAttention(6, 2, d_head=4)
-    x, memory = torch.randn(7, 3, 6), torch.randn(7, 5, 6)
-    mask = padding_mask([4] * 7, 5) & causal_mask(3, 5)
+def test_shapes_are_those_of_the_module(draw):
+    attention, mask = (
+        MultiHeadAttention(6, 2, d_head=4),
+        padding_mask([4] * 7, 5) & causal_mask(3, 5),
+    )
+    x, memory = draw(7, 3, 6, dtype=torch.float32), draw(7, 5, 6, dtype=torch.float32)
     steps = _steps(attention, x, memory, mask)
-    output, weights = attention(x, memory, memory, mask)
-    torch.testing.assert_close(steps["output"], output)
-    torch.testing.assert_close(steps["weights"], weights)
+    made = attention(x, memory, memory, mask)
+    torch.testing.assert_close((steps["output"], steps["weights"]), made)
     ax = shapes(attention, x, memory, {"mask": mask})
-    assert "scores: (B, H, T, S)" in ax.get_label()
     svg = ax.figure.to_svg()
     assert svg.count("(B, H, T, S)</text>") == svg.count("(B,H,T,S)</text>") == 2  # and phone
     free = shapes(attention, x, memory, {"mask": torch.ones(3, 5, dtype=torch.bool)})
     assert len(ax.lines) > len(free.lines)  # masked entries are hatched
-    wider = shapes(MultiHeadAttention(6, 4, d_head=2), x, memory, {"mask": mask}).get_label()
-    assert "H = 4" in wider
-    assert "side by side: (B, T, H·d_head)" in wider
+    wider = shapes(MultiHeadAttention(6, 4, d_head=2), x, memory, {"mask": mask})
+    assert "H = 4" in wider.get_label()
 
 
 # Squares.
@@ -189,26 +183,21 @@ def test_squares_fill_rows(count, rows):
 
 
 def test_predictions_are_crosses():
-    predicted = -POINTS[:, :2]
-    with_answers, without = tiny_squares(POINTS, predicted), tiny_squares(POINTS)
-    crosses = len(with_answers.lines) - len(without.lines)
-    assert crosses >= 2 * 2 * (len(POINTS) + 1 / 2)  # two strokes each, and one in the key
-    assert without.get_label().startswith("7 squares. Square 1: from (1.0, ")
+    points = square_sequences(7, seed=3).points
+    without, answered = tiny_squares(points), tiny_squares(points, -points[:, :2])
+    crosses = len(answered.lines) - len(without.lines)
+    assert crosses >= 2 * 2 * (len(points) + 1 / 2)  # two strokes each, and one in the key
     assert "predicts" not in without.get_label()
-    x, y = predicted[0, 0].tolist()
-    assert f"the model predicts ({x:.2f}, {y:.2f})" in with_answers.get_label()
 
 
 # The square of four sentences.
 def test_opposite_corners_have_the_same_sum(draw):
     tokens, labels = xor_sentences()
     words, corners = ["never", "fails", "here", "works", "always"], ["good", "bad", "good", "bad"]
-    ax = sum_square(tokens, labels, words, corners, ["first", "", "", "last"])
-    assert "The two plus sentences together have the same words" in ax.get_label()
-    assert "Plus: never fails here, good, first" in ax.get_label()
+    long, short = (sum_square(tokens, labels, w, corners) for w in (words, "01234"))
+    assert "Plus: never fails here, good. Minus:" in long.get_label()
     z = draw(5, 3)[tokens, torch.arange(3)].sum(dim=1)
     torch.testing.assert_close(z[0] + z[2], z[1] + z[3])
-    assert ax.figure.to_svg().count("first</text>") == 2  # on a desk, and on a phone
-    short = sum_square(tokens, labels, list("01234"), corners, ["first", "", "", "last"])
-    heights = [a.figure.phone.get_size_inches()[1] for a in (ax, short)]
+    assert long.figure.to_svg().count("bad</text>") == 4  # two on a desk, and two on a phone
+    heights = [ax.figure.phone.get_size_inches()[1] for ax in (long, short)]
     assert heights[0] > heights[1]  # long words are one below the other

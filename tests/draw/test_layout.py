@@ -23,12 +23,12 @@ def parts(ax):
     return list(ElementTree.fromstring(ax.figure.to_svg()))
 
 
+def texts(part):
+    return list(part.iter(f"{SVG}text"))
+
+
 def size(part):
     return int(part.get("width")), int(part.get("height"))
-
-
-def dotted(path):
-    return (path.get("stroke-dasharray") or "").startswith("1.33")
 
 
 DRAWN = {
@@ -81,61 +81,60 @@ def test_text_is_not_smaller_than_small(draw):
 
 
 def test_each_panel_says_what_it_shows_and_the_picture_says_all():
-    left, right = panels(2)
-    heatmap(np.eye(2), title='"Left" & <right>', ax=left)
-    lines([0, 1], {"a": [0, 1]}, title="Up", ax=right)
-    root = ElementTree.fromstring(left.figure.to_svg())
-    assert [part.get("aria-label") for part in root] == [left.get_label(), right.get_label()]
-    assert root.get("aria-label") == f"{left.get_label()} {right.get_label()}"
+    axes = panels(2)
+    labels = [
+        heatmap(np.eye(2), title=name, ax=ax).get_label()
+        for name, ax in zip('"<', axes, strict=True)
+    ]
+    root = ElementTree.fromstring(axes[0].figure.to_svg())
+    assert [part.get("aria-label") for part in (root, *root)] == [" ".join(labels), *labels]
     assert {part.get("role") for part in (root, *root)} == {"img"}
 
 
-def test_the_names_of_floors_stand_above_their_lines_on_a_phone():
+def test_the_names_of_floors_are_above_their_lines_on_a_phone():
     ax = bands({"a": np.eye(4)}, floors={"a floor": 0.7}, title="Two")
     before = ax.texts[0].get_position(), ax.texts[0].get_ha()
-    wide, narrow = parts(ax)
-    for part, anchor in ((wide, None), (narrow, "end")):
-        (name,) = (text for text in part.iter(f"{SVG}text") if text.text == "a floor")
-        assert name.get("text-anchor") == anchor
+    names = [text for part in parts(ax) for text in texts(part) if text.text == "a floor"]
+    assert [name.get("text-anchor") for name in names] == [None, "end"]
     assert (ax.texts[0].get_position(), ax.texts[0].get_ha()) == before
 
 
-def test_such_a_name_is_toward_the_middle_unless_a_curve_ends_there():
-    ax = bands({"a": np.full((4, 3), 0.36)}, floors={"high": 0.9, "low": 0.3})
-    ax.set_ylim(0, 1)
+@pytest.mark.parametrize(
+    ("curve", "floors", "limits", "below"),
+    [
+        (0.36, {"high": 0.9, "low": 0.3}, (0, 1), [True, True]),  # a curve ends above the low one
+        (0.90, {"low": 0.3}, (0, 1), [False]),
+        (0.25, {"low": 0.03}, (0.01, 1), [False]),
+    ],
+)
+def test_such_a_name_is_toward_the_middle_unless_a_curve_ends_there(curve, floors, limits, below):
+    ax = bands({"a": np.full((4, 3), curve)}, floors=floors, log=limits[0] > 0)
+    ax.set_ylim(limits)
     _, narrow = parts(ax)
-    heights = {text.text: float(text.get("y")) for text in narrow.iter(f"{SVG}text")}
-    (floors,) = (path.get("d") for path in narrow.iter(f"{SVG}path") if dotted(path))
-    high, low = map(float, re.findall(r"M[\d.]+ ([\d.]+)h", floors))
-    assert heights["high"] > high + 5
-    assert heights["low"] > low + 5
-    ax = bands({"a": np.eye(4)}, floors={"low": 0.03}, log=True)
-    ax.set_ylim(0.01, 1)
-    _, narrow = parts(ax)
-    (y,) = (float(text.get("y")) for text in narrow.iter(f"{SVG}text") if text.text == "low")
-    (floor,) = (path.get("d") for path in narrow.iter(f"{SVG}path") if dotted(path))
-    assert y < float(floor.split()[1].split("h")[0])
+    dotted = narrow.iterfind(f"{SVG}path[@stroke-dasharray]")
+    (lines_,) = (path.get("d") for path in dotted if path.get("stroke-dasharray")[:4] == "1.33")
+    heights = map(float, re.findall(r"M[\d.]+ ([\d.]+)h", lines_))
+    names = [float(text.get("y")) for name in floors for text in texts(narrow) if text.text == name]
+    assert [name > height for name, height in zip(names, heights, strict=True)] == below
 
 
 def test_names_below_a_ladder_are_turned_where_they_would_touch():
     names = [f"a model\nwith {k} blocks" for k in range(6)]
     ax = ladder({name: [1.0] for name in names}, dict.fromkeys(names, 0.5))
-    wide, narrow = parts(ax)
-    said = [[text.text for text in part.iter(f"{SVG}text")] for part in (wide, narrow)]
-    assert "with 3 blocks" in said[0]
-    assert "a model with 3 blocks" in said[1]
+    wide, narrow = ([text.text for text in texts(part)] for part in parts(ax))
+    assert "with 3 blocks" in wide
+    assert "a model with 3 blocks" in narrow
     assert [label.get_text() for label in ax.get_xticklabels()] == names
 
 
 def test_what_is_wide_is_drawn_again_for_a_phone():
     long = "A long title, so long that a phone has two lines of it"
-    wide, narrow = parts(lines([0, 1], {"a": [0, 1]}, title=long))
-    assert (wide.get("class"), narrow.get("class")) == ("wide", "narrow")
+    wide, narrow = both = parts(lines([0, 1], {"a": [0, 1]}, title=long))
+    assert [part.get("class") for part in both] == ["wide", "narrow"]
+    assert [part.get("display") for part in both] == [None, "none"]
     assert wide.get("aria-label") == narrow.get("aria-label")
-    assert (wide.get("display"), narrow.get("display")) == (None, "none")
-    titles = [[text.text for text in part.iter(f"{SVG}text")][-2:] for part in (wide, narrow)]
-    assert titles[0][1:] == [long]
-    assert titles[1] == ["A long title, so long that", "a phone has two lines of it"]
+    assert texts(wide)[-1].text == long
+    assert [text.text for text in texts(narrow)[-2:]] == [long[:26], long[27:]]
 
 
 def test_the_figure_is_as_it_was():

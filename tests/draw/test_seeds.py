@@ -2,23 +2,20 @@
 
 import numpy as np
 import pytest
-import torch
 
 from selfattn_book.draw.seeds import ladder
-from selfattn_book.draw.style import DescribedFigure, panels
 
 
 def test_points_and_bars_are_the_data(draw):
-    ends = {"a": draw(7).exp(), "b\nc": draw(5, seed=1).exp()}
-    ax = ladder(ends, {"a": 0.5, "b\nc": 0.1}, title="T", y_title="height")
-    rungs, parts = ax.lines[:2], ax.lines[2:]
-    assert [line.get_ydata()[0] for line in rungs] == [0.1, 0.5]
-    for column, (bar, points) in enumerate(zip(parts[::2], parts[1::2], strict=True)):
-        name = list(ends)[column]
-        np.testing.assert_array_equal(points.get_ydata(), ends[name])
+    ends, floors = {"a": draw(7).exp(), "b\nc": draw(5, seed=1).exp()}, [0.5, 0.1]
+    ax = ladder(ends, dict(zip(ends, floors, strict=True)), title="T", y_title="height")
+    assert [line.get_ydata()[0] for line in ax.lines[:2]] == sorted(floors)
+    drawn = zip(ends.values(), floors, ax.lines[2::2], ax.lines[3::2], strict=True)
+    for column, (heights, floor, bar, points) in enumerate(drawn):
+        np.testing.assert_array_equal(points.get_ydata(), heights)
         assert (np.abs(points.get_xdata() - column) < 0.3).all()
-        assert len(set(points.get_xdata())) == len(ends[name])
-        assert bar.get_ydata().tolist() == [[0.5, 0.5], [0.1, 0.1]][column]
+        assert len(set(points.get_xdata())) == len(heights)
+        assert bar.get_ydata().tolist() == [floor, floor]
         assert bar.get_xdata().mean() == pytest.approx(column)
     assert [tick.get_text() for tick in ax.get_xticklabels()] == list(ends)
     assert (ax.get_title(), ax.get_ylabel()) == ("T", "height")
@@ -27,12 +24,6 @@ def test_points_and_bars_are_the_data(draw):
 def test_models_of_one_floor_share_a_rung():
     ax = ladder({"a": [1.0], "b": [2.0]}, {"a": 0.5, "b": 0.5})
     assert len(ax.lines) == 1 + 2 * 2
-
-
-def test_it_describes_what_it_draws():
-    ax = ladder({"a\nb": torch.tensor([0.25, 0.5])}, {"a\nb": 0.125}, title="T")
-    assert ax.get_label() == ("T. a b, 2 seeds: floor 0.125, ends from 0.25 to 0.5.")
-    assert isinstance(ax.figure, DescribedFigure)
 
 
 def test_the_lower_of_two_near_rungs_is_named_below_its_line():
@@ -56,9 +47,3 @@ def test_a_lens_shows_what_lies_between_two_heights_and_names_it():
     assert [text.get_text() for text in ax.texts] == ["upper 0.4200", "lower 0.4100"]
     assert {text.get_va() for text in ax.texts} == {"bottom"}  # no longer near
     assert ax.get_label().startswith("Heights from 0.4 to 0.43. A rung at 0.42")
-
-
-def test_it_draws_into_given_axes():
-    left, right = panels(2)
-    assert ladder({"a": [1.0]}, {"a": 0.0}, ax=right) is right
-    assert len(left.lines) == 0
