@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
 from selfattn_book.exercises.checking.results import Case, Program, results_of
 from selfattn_book.properties.answer import Answer, RefusedError
@@ -34,43 +34,34 @@ def vectors(*shape: int) -> Tensor:
 
 
 def plain(eps: float, x: Tensor) -> Case:
-    """Return a case with a gain of 1 and a bias of 0."""
     return x, torch.ones(x.size(-1)), torch.zeros(x.size(-1)), eps
 
 
 def plain_cases() -> list[Case]:
-    """Return cases of two shapes, with a gain of 1 and a bias of 0."""
     return [plain(SMALL, vectors(2, 3, 5)), plain(SMALL, vectors(4, 1, 7))]
 
 
 def eps_cases() -> list[Case]:
-    """Return a case with a large eps, and one where all entries are equal."""
     return [plain(LARGE, vectors(2, 3, 5)), plain(LARGE, torch.full((2, 3, 5), 2.0))]
 
 
 def affine_cases() -> list[Case]:
-    """Return a case with a gain and a bias."""
     return [(vectors(2, 3, 5), *drawn(2, 5, seed=5), 0.1)]
 
 
 def affine(norm: Callable[[Tensor, float], Tensor]) -> Program:
-    """Return this norm, with a gain and a bias."""
     return lambda x, gain, bias, eps: gain * norm(x, eps) + bias
 
 
 def centered(x: Tensor, axes: Any = -1) -> Tensor:
-    """Subtract the mean over some axes."""
     return x - x.mean(axes, keepdim=True)
 
 
 def mean_square(x: Tensor, axes: Any = -1) -> Tensor:
-    """Return the mean square over some axes."""
     return x.square().mean(axes, keepdim=True)
 
 
 def over(axes: Any) -> Program:
-    """Return the norm over these axes."""
-
     def norm(x: Tensor, eps: float) -> Tensor:
         return centered(x, axes) / (mean_square(centered(x, axes), axes) + eps).sqrt()
 
@@ -78,7 +69,6 @@ def over(axes: Any) -> Program:
 
 
 def divided_by(divisor: Callable[[Tensor, float], Any]) -> Program:
-    """Return the norm with another divisor, from the variance and eps."""
     return affine(lambda x, eps: centered(x) / divisor(mean_square(centered(x)), eps))
 
 
@@ -113,7 +103,6 @@ class Watching(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        """Call a function of PyTorch's, and record its name if it is a norm."""
         name, _, _ = getattr(function, "__name__", "").partition(".")
         self.seen |= {name.removeprefix("native_")} & NORMS
         return function(*args, **(kwargs or {}))
@@ -134,7 +123,7 @@ def without_norms(layer_norm: Program) -> Program:
 
 
 PYTORCHS = "It must be written without PyTorch's norms."
-NORM = {
+NORM: dict[str, Program] = {
     UNBIASED: affine(lambda x, eps: centered(x) / (x.var(-1, keepdim=True) + eps).sqrt()),
     NOT_CENTRED: affine(lambda x, eps: x / (mean_square(x) + eps).sqrt()),
     "The mean is not subtracted, and the deviation is right.": (
@@ -163,7 +152,7 @@ NORM = {
         lambda x, eps: (x - x.sum(-1, keepdim=True) / 5) / (mean_square(centered(x)) + eps).sqrt()
     ),
 }
-EPS = {
+EPS: dict[str, Program] = {
     "eps is added outside of the root; it belongs to the variance, inside.": (
         divided_by(lambda variance, eps: variance.sqrt() + eps)
     ),
@@ -183,7 +172,7 @@ EPS = {
         divided_by(lambda variance, eps: variance.sqrt())
     ),
 }
-AFFINE = {
+AFFINE: dict[str, Program] = {
     "Gain and bias are exchanged.": lambda x, g, b, eps: layer_norm(x, b, g, eps),
     "One is added to the gain.": lambda x, g, b, eps: layer_norm(x, 1 + g, b, eps),
     "The bias comes before the gain, and is multiplied with it.": (
@@ -199,7 +188,6 @@ AFFINE = {
 
 
 def by_loop(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
-    """Return the right norm, vector by vector and in place."""
     for row in x.flatten(0, 1):
         mean = sum(row) / len(row)
         variance = sum((entry - mean) ** 2 for entry in row) / len(row)
@@ -207,48 +195,37 @@ def by_loop(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
     return x
 
 
-PLACE = "block.html#layer-normalization"
-EXERCISES = [
-    Exercise(
-        "layer_norm",
-        "def layer_norm(x, gain, bias, eps):\n    ...",
-        [
-            Question(
-                "it returns vectors of the input's shape", PLACE, view=form, cases=plain_cases
-            ),
-            Question(
-                "each vector has mean 0",
-                PLACE,
-                view=lambda rows, *case: rows.mean(-1),
-                cases=plain_cases,
-            ),
-            Question(
-                "each vector has variance 1",
-                PLACE,
-                view=lambda rows, *case: rows.var(-1, correction=0),
-                cases=plain_cases,
-            ),
-            Question("eps is added to the variance", PLACE, cases=eps_cases),
-            Question(
-                "the gain is applied first, and then the bias",
-                PLACE,
-                via=gain_and_bias,
-                cases=affine_cases,
-            ),
-            Question(
-                "it does without PyTorch's own norms",
-                "block.html#exercises",
-                via=without_norms,
-                cases=plain_cases,
-            ),
-        ],
-        right=layer_norm,
-        wrong=NORM | EPS | AFFINE,
-        unusual={
-            "vector by vector, in place": by_loop,
-            "16 bits": lambda *case: layer_norm(*case).bfloat16(),
-        },
-        returns="the output",
-    )
+SECTION = "block.html#layer-normalization"
+HERE = "block.html#exercises"
+QUESTIONS = [
+    Question("it returns vectors of the input's shape", SECTION, view=form, cases=plain_cases),
+    Question(
+        "each vector has mean 0", SECTION, view=lambda rows, *case: rows.mean(-1), cases=plain_cases
+    ),
+    Question(
+        "each vector has variance 1",
+        SECTION,
+        view=lambda rows, *case: rows.var(-1, correction=0),
+        cases=plain_cases,
+    ),
+    Question("eps is added to the variance", SECTION, cases=eps_cases),
+    Question(
+        "the gain is applied first, and then the bias",
+        SECTION,
+        via=gain_and_bias,
+        cases=affine_cases,
+    ),
+    Question("it does without PyTorch's own norms", HERE, via=without_norms, cases=plain_cases),
 ]
-check = checker(EXERCISES)
+EXERCISE = Exercise(
+    "def layer_norm(x, gain, bias, eps):\n    ...",
+    QUESTIONS,
+    right=layer_norm,
+    wrong=NORM | EPS | AFFINE,
+    unusual={
+        "vector by vector, in place": by_loop,
+        "16 bits": lambda *case: layer_norm(*case).bfloat16(),
+    },
+    returns="the output",
+)
+check = EXERCISE.check

@@ -6,18 +6,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, Wrong
 
 Select = Callable[[Tensor, Tensor], Tensor]
 
 
 class Part(list[Tensor]):
-    """The highest score, the total and the mixture of some keys, with a brief representation."""
-
     def __repr__(self) -> str:
-        """Return the number of queries and of entries."""
         return f"a part for {len(self[2])} queries"
 
 
@@ -39,7 +36,6 @@ def halves(queries: int, keys: int, left: int, width: int, size: float = 1) -> t
 
 
 def plain_cases() -> list[Case]:
-    """Return parts of two sizes."""
     return [halves(3, 7, 4, 2), halves(5, 6, 1, 3)]
 
 
@@ -60,8 +56,6 @@ def empty_cases() -> list[Case]:
 
 
 def merged(factors: Callable[[Part, Part, Tensor], tuple[Any, Any]], *only: int) -> Program:
-    """Return the merge with these factors, or with these in some of the sums only."""
-
     def merge(x: Part, y: Part) -> tuple[Tensor, ...]:
         higher = torch.maximum(x[0], y[0])
         sums = []
@@ -74,7 +68,6 @@ def merged(factors: Callable[[Part, Part, Tensor], tuple[Any, Any]], *only: int)
 
 
 def exponentials(x: Part, y: Part, higher: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the factors that are right."""
     return (x[0] - higher).exp(), (y[0] - higher).exp()
 
 
@@ -102,30 +95,25 @@ def kept(select: Select) -> tuple[Program, Program]:
 
 
 def in_proportion(x: Part, y: Part, higher: Tensor) -> tuple[Tensor, Tensor]:
-    """Return factors in proportion to the scores."""
     return x[0] / higher, y[0] / higher
 
 
 def with_mixture(mixture: Callable[[Part, Part], Tensor]) -> Program:
-    """Return the merge with another mixture."""
     return lambda x, y: [*merge(x, y)[:2], mixture(x, y)]
 
 
 def quotients(x: Part, y: Part) -> list[Tensor]:
-    """Divide the mixtures by the totals, and multiply again."""
     higher, total, _ = merge(x, y)
     (a, b), means = exponentials(x, y, higher), (x[2] / x[1], y[2] / y[1])
     return [higher, total, a * x[1] * means[0] + b * y[1] * means[1]]
 
 
 def bare(x: Part, y: Part) -> list[Tensor]:
-    """Return to the new scale at the end."""
     higher = torch.maximum(x[0], y[0])
     return [higher, *((x[0].exp() * x[i] + y[0].exp() * y[i]) * (-higher).exp() for i in (1, 2))]
 
 
 def in_place(x: Part, y: Part) -> list[Tensor]:
-    """Return the right merge, which changes its arguments."""
     higher = torch.maximum(x[0], y[0])
     for highest, total, mixture in (x, y):
         factor = highest.sub_(higher).exp_()
@@ -134,7 +122,6 @@ def in_place(x: Part, y: Part) -> list[Tensor]:
 
 
 def branching(x: Part, y: Part) -> list[Tensor]:
-    """Return the right merge, where the part with the lower score shrinks."""
     first = x[0] >= y[0]
     high = [torch.where(first, one, other) for one, other in zip(x, y, strict=True)]
     low = [torch.where(first, other, one) for one, other in zip(x, y, strict=True)]
@@ -143,81 +130,75 @@ def branching(x: Part, y: Part) -> list[Tensor]:
 
 
 def by_logarithms(x: Part, y: Part) -> list[Tensor]:
-    """Return the right merge, with the total by logarithms."""
     higher, _, mixture = merge(x, y)
     total = torch.logaddexp(*(part[0] + part[1].log() for part in (x, y)))
     return [higher, (total - higher).exp(), mixture]
 
 
 def sums(parts: tuple[Tensor, ...], *case: Any) -> Tensor:
-    """View the totals and the mixtures."""
     return torch.cat([parts[1], parts[2]], dim=-1)
 
 
 def requirement(message: str, view: Program, points: int = 1, cases: Any = plain_cases) -> Question:
-    """Return a question about a part of the result."""
     return Question(message, SECTION, points, view, cases)
 
 
 SECTION = "cost.html#online-softmax-flashattention"
-EXERCISES = [
-    Exercise(
-        "merge",
-        "def merge(left, right):\n    highest, total, mixture = left\n    ...",
-        [
-            requirement("it returns highest, total and mixture", form),
-            requirement("the higher score is kept", lambda parts, *case: parts[0]),
-            requirement("the totals are added to one scale", lambda parts, *case: parts[1]),
-            requirement("the mixtures are added to one scale", lambda parts, *case: parts[2], 2),
-            requirement("large scores are handled", sums, cases=large_cases),
-            requirement("a part without keys changes nothing", sums, cases=empty_cases),
-        ],
-        right=merge,
-        wrong={
-            "Both parts were added as they are: the one with the lower scores must shrink.": (
-                in_sums(lambda a, b: (1, 1))
-            ),
-            "Only the left part shrinks; the right one may have the lower scores, too.": (
-                in_sums(lambda a, b: (a, 1))
-            ),
-            "Only the right part shrinks; the left one may have the lower scores, too.": (
-                in_sums(lambda a, b: (1, b))
-            ),
-            "The exponents have the wrong sign: the parts grow instead of shrinking.": (
-                in_sums(lambda a, b: (1 / a, 1 / b))
-            ),
-            "The factors are exchanged: each part shrinks by the other's.": (
-                in_sums(lambda a, b: (b, a))
-            ),
-            "The parts shrink in proportion to their scores, not by an exponential.": (
-                merged(in_proportion),
-                merged(in_proportion, 1),
-                merged(in_proportion, 2),
-            ),
-            "The scores are not added; the higher one is kept.": kept(torch.add),
-            "This is the lower one.": kept(torch.minimum),
-            "One number was taken for all queries; each has its own.": (
-                kept(lambda m, n: torch.maximum(m, n).max().expand_as(m))
-            ),
-            "This is always the left part's.": kept(lambda m, n: m),
-            "This is always the right part's.": kept(lambda m, n: n),
-            "The mixture is a sum; it is divided by the total at the very end.": (
-                with_mixture(lambda x, y: merge(x, y)[2] / merge(x, y)[1])
-            ),
-            "These are the means of the two parts, added.": (
-                with_mixture(lambda x, y: x[2] / x[1] + y[2] / y[1])
-            ),
-            "This is the mean of two means: each part counts as much as its total.": (
-                with_mixture(lambda x, y: (x[2] / x[1] + y[2] / y[1]) / 2)
-            ),
-            "An exponential was taken of a bare score.": (
-                merged(lambda x, y, higher: (x[0].exp() / higher.exp(), y[0].exp() / higher.exp())),
-                bare,
-            ),
-            "A part without keys has the total 0, by which nothing can be divided.": (quotients),
-        },
-        unusual={"in place": in_place, "branches": branching, "by logarithms": by_logarithms},
-        returns=("highest", "total", "mixture"),
-    )
+QUESTIONS = [
+    requirement("it returns highest, total and mixture", form),
+    requirement("the higher score is kept", lambda parts, *case: parts[0]),
+    requirement("the totals are added to one scale", lambda parts, *case: parts[1]),
+    requirement("the mixtures are added to one scale", lambda parts, *case: parts[2], 2),
+    requirement("large scores are handled", sums, cases=large_cases),
+    requirement("a part without keys changes nothing", sums, cases=empty_cases),
 ]
-check = checker(EXERCISES)
+WRONG: Wrong = {
+    "Both parts were added as they are: the one with the lower scores must shrink.": (
+        in_sums(lambda a, b: (1, 1))
+    ),
+    "Only the left part shrinks; the right one may have the lower scores, too.": (
+        in_sums(lambda a, b: (a, 1))
+    ),
+    "Only the right part shrinks; the left one may have the lower scores, too.": (
+        in_sums(lambda a, b: (1, b))
+    ),
+    "The exponents have the wrong sign: the parts grow instead of shrinking.": (
+        in_sums(lambda a, b: (1 / a, 1 / b))
+    ),
+    "The factors are exchanged: each part shrinks by the other's.": in_sums(lambda a, b: (b, a)),
+    "The parts shrink in proportion to their scores, not by an exponential.": (
+        merged(in_proportion),
+        merged(in_proportion, 1),
+        merged(in_proportion, 2),
+    ),
+    "The scores are not added; the higher one is kept.": kept(torch.add),
+    "This is the lower one.": kept(torch.minimum),
+    "One number was taken for all queries; each has its own.": (
+        kept(lambda m, n: torch.maximum(m, n).max().expand_as(m))
+    ),
+    "This is always the left part's.": kept(lambda m, n: m),
+    "This is always the right part's.": kept(lambda m, n: n),
+    "The mixture is a sum; it is divided by the total at the very end.": (
+        with_mixture(lambda x, y: merge(x, y)[2] / merge(x, y)[1])
+    ),
+    "These are the means of the two parts, added.": (
+        with_mixture(lambda x, y: x[2] / x[1] + y[2] / y[1])
+    ),
+    "This is the mean of two means: each part counts as much as its total.": (
+        with_mixture(lambda x, y: (x[2] / x[1] + y[2] / y[1]) / 2)
+    ),
+    "An exponential was taken of a bare score.": (
+        merged(lambda x, y, higher: (x[0].exp() / higher.exp(), y[0].exp() / higher.exp())),
+        bare,
+    ),
+    "A part without keys has the total 0, by which nothing can be divided.": quotients,
+}
+EXERCISE = Exercise(
+    "def merge(left, right):\n    highest, total, mixture = left\n    ...",
+    QUESTIONS,
+    right=merge,
+    wrong=WRONG,
+    unusual={"in place": in_place, "branches": branching, "by logarithms": by_logarithms},
+    returns=("highest", "total", "mixture"),
+)
+check = EXERCISE.check

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from selfattn_book.encoder_decoder import Decoder
 from selfattn_book.exercises.checking import feed_forward, modules, probes
-from selfattn_book.exercises.checking.exercise import Exercise, checker
+from selfattn_book.exercises.checking.exercise import Exercise
 from selfattn_book.exercises.checking.modules import CUT_OFF, IGNORE, OwnModule, with_positions
 from selfattn_book.exercises.checking.numbers import drawn, tolerance
 from selfattn_book.exercises.checking.probes import (
@@ -27,21 +27,16 @@ from selfattn_book.masks import causal_mask, padding_mask
 
 
 class OwnDecoder(OwnModule):
-    """The reference module, in parts that a misconception replaces."""
-
     attentions = "self_attention", "attention"
     self_attention: Any
 
     def future(self, size: int) -> Tensor | None:
-        """Return the mask of later positions."""
         return torch.ones(size, size).triu(1).bool()
 
     def look(self, x: Tensor) -> Tensor:
-        """Apply self-attention."""
         return self.self_attention(x, x, x, attn_mask=self.future(x.size(1)))[0]
 
     def forward(self, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
-        """Return the outputs."""
         hidden = self.hidden(lengths, m.size(1))
         return self.feed_forward(self.attend(self.look(x), m, hidden))
 
@@ -50,17 +45,14 @@ own, calling = partial(variant, OwnDecoder), partial(modules.calling, OwnDecoder
 
 
 def masked(mask: Callable[[int], Tensor | None]) -> type:
-    """Return a module with a different mask of later positions."""
     return own(future=lambda self, size: mask(size))
 
 
 def looking(after: Callable[..., Tensor] = lambda z, x: z, before: Any = lambda x: x) -> type:
-    """Return a module with a change after its self-attention, or before it."""
     return own(look=lambda self, x: after(OwnDecoder.look(self, before(x)), x))
 
 
 def later(z: Tensor, m: Tensor) -> Tensor:
-    """Return a causal mask over the memory, as PyTorch takes it."""
     return torch.ones(z.size(1), m.size(1)).triu(1).bool()
 
 
@@ -75,69 +67,53 @@ def hidden_target(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Te
 
 
 def memory_first(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
-    """Apply cross-attention before self-attention."""
     contexts = self.attend(x, m, self.hidden(lengths, m.size(1)))
     return self.feed_forward(self.look(contexts))
 
 
 def network_first(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
-    """Apply the feed-forward network to the memory."""
     hidden = self.hidden(lengths, m.size(1))
     return self.attend(self.look(x), self.feed_forward(m), hidden)
 
 
 def one_attention(self: OwnDecoder, d_model: int, num_heads: int, d_ff: int) -> None:
-    """Use the self-attention as cross-attention."""
     OwnDecoder.__init__(self, d_model, num_heads, d_ff)
     self.attention = self.self_attention
 
 
 class Normed(OwnDecoder):
-    """Put a norm before the self-attention."""
-
     def __init__(self, d_model: int, num_heads: int, d_ff: int):
         super().__init__(d_model, num_heads, d_ff)
         self.norm = nn.LayerNorm(d_model)
 
     def look(self, x: Tensor) -> Tensor:
-        """Apply self-attention."""
         return super().look(self.norm(x))
 
 
 class OfTheBook(nn.Module):
-    """Use the book's decoder."""
-
     def __init__(self, d_model: int, num_heads: int, d_ff: int):
         super().__init__()
         self.decoder = Decoder(d_model=d_model, num_heads=num_heads, d_ff=d_ff, d_input=d_model)
 
     def forward(self, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
-        """Return the outputs."""
         return self.decoder(x, m, causal_mask(x.size(1)), padding_mask(lengths, m.size(1)))[0]
 
 
 class PointByPoint(OwnDecoder):
-    """Attend to each prefix separately."""
-
     def look(self, x: Tensor) -> Tensor:
-        """Apply self-attention."""
         ends = range(1, x.size(1) + 1)
         each = [self.self_attention(x[:, t - 1 : t], x[:, :t], x[:, :t])[0] for t in ends]
         return torch.cat(each, dim=1)
 
 
 class LengthFirst(OwnDecoder):
-    """Exchange the axes, as PyTorch's default wants them."""
-
     options: dict[str, Any] = {}  # noqa: RUF012
 
     def look(self, x: Tensor) -> Tensor:
-        """Apply self-attention."""
         x, mask = x.transpose(0, 1), self.future(x.size(1))
         return self.self_attention(x, x, x, attn_mask=mask)[0].transpose(0, 1)
 
     def attend(self, x: Tensor, m: Tensor, hidden: Tensor | None) -> Tensor:
-        """Apply cross-attention."""
         return super().attend(x.transpose(0, 1), m.transpose(0, 1), hidden).transpose(0, 1)
 
 
@@ -216,19 +192,16 @@ WRONG = modules.wrong(OwnDecoder) | {
 
 
 def target(shape: tuple[int, int] = (3, 4)) -> Tensor:
-    """Return targets, shifted."""
     return 3 * drawn(*shape, D_MODEL, seed=7)
 
 
 def memory(shape: tuple[int, int] = (3, 5)) -> Tensor:
-    """Return the states of sources."""
     return 3 * drawn(*shape, D_MODEL, seed=9)
 
 
 def outputs(
     modules: Modules, x: Tensor, m: Tensor, lengths: tuple[int, ...] = (), **build: Any
 ) -> Tensor:
-    """Return the outputs for targets and memories, without padding unless there are lengths."""
     return modules.run(x, m, torch.tensor(lengths or [m.size(1)] * len(m)), **build)
 
 
@@ -239,14 +212,12 @@ def reading(
     samples: slice = slice(None),
     **build: int,
 ) -> Tensor:
-    """Return the outputs of the same targets for memories."""
     return outputs(modules, target()[samples], m, lengths, **build)
 
 
 def writing(
     modules: Modules, x: Tensor, lengths: tuple[int, ...] = (), *others: Any, **build: Any
 ) -> Tensor:
-    """Return the outputs of targets for the same memories."""
     return outputs(modules, x, memory((8, 5))[: len(x)], lengths, **build)
 
 
@@ -268,30 +239,25 @@ def of_states(modules: Modules) -> Tensor:
 
 
 def prefixes(modules: Modules) -> Tensor:
-    """Return whether outputs stay when the later points are left out."""
     short, whole = (outputs(modules, target()[:, :length], memory()) for length in (2, 4))
     return close(short, whole[:, :2]).all()
 
 
 def of_equal_states(modules: Modules) -> Tensor:
-    """Return which outputs are equal where all states are."""
     found = reading(modules, memory()[:, :1].expand(-1, 5, -1))
     return close(found, found[:, :1])
 
 
 def order_of_states(modules: Modules) -> Tensor:
-    """Return which outputs stay when the states are permuted."""
     return close(reading(modules, memory()), reading(modules, memory().flip(1)))
 
 
 def target_of_equal_states(modules: Modules) -> bool:
-    """Return whether an output depends on the target where all states are equal."""
     m = memory((8, 1)).expand(-1, 5, -1)
     return bool(dependence(lambda x: outputs(modules, x, m), target((8, 4))).any())
 
 
 def equal_targets(modules: Modules) -> Tensor:
-    """Return which outputs of equal target points are equal."""
     found = outputs(modules, target()[:, :1].expand(-1, 4, -1), memory())
     return close(found, found[:, :1])
 
@@ -334,14 +300,76 @@ NETWORK = feed_forward.networks(
     )[:, 0],
     lambda modules, **build: outputs(modules, target(), memory(), **build),
 )
-PAGE = "decoder.html"
-DECODER, CHEATING = f"{PAGE}#the-decoder", f"{PAGE}#the-causal-mask-no-looking-ahead"
-DEPENDS = f"{PAGE}#dependencies-which-inputs-reach-an-output"
-LENGTHS_DIFFER = "decoder-deeper.html#padding-in-the-source"
-EXERCISES = [
-    Exercise(
-        "OwnDecoder",
-        """\
+DECODER = "decoder.html#the-decoder"
+CAUSAL = "decoder.html#the-causal-mask-no-looking-ahead"
+DEPENDENCIES = "decoder.html#dependencies-which-inputs-reach-an-output"
+PADDING = "decoder-deeper.html#padding-in-the-source"
+QUESTIONS = [
+    probed("it returns one output for each target point", DECODER, *probes.repeated(PADDED)),
+    probed("each output is finite", DECODER, probes.finite(PADDED, "the output of position")),
+    probed(
+        "the samples are independent",
+        DECODER,
+        *probes.apart(writing, target, "the output of position"),
+    ),
+    probed(
+        "no output depends on later points",
+        CAUSAL,
+        Probe(TARGETS, AHEAD, view=lambda found: found.triu(1)),
+        Probe(prefixes, "outputs change when the points after them are left out"),
+        points=2,
+    ),
+    probed(
+        "each output depends on its past",
+        DEPENDENCIES,
+        Probe(TARGETS, PAST, view=torch.tril),
+        Probe(of_targets(3), f"{PAST}, where the source has 3 points of 5", view=torch.tril),
+    ),
+    probed(
+        "each output depends on every state",
+        DEPENDENCIES,
+        Probe(of_states, "the output of position {0} does not depend on state {1}"),
+    ),
+    probed("the contents of padding have no effect", PADDING, *CONTENTS),
+    probed("padding has no attention weights", PADDING, *WEIGHTS),
+    probed(
+        "each output is made of an average over the memory",
+        DEPENDENCIES,
+        Probe(
+            of_equal_states,
+            "the output of position {1} is not that of position 0, where all states are equal",
+        ),
+        Probe(order_of_states, "outputs change when the states are permuted"),
+        Probe(target_of_equal_states, "the target changes outputs where all states are equal"),
+    ),
+    probed(
+        "each query is an average over the target",
+        DECODER,
+        Probe(
+            equal_targets,
+            "the output of position {1} is not that of position 0, "
+            "where all target points are equal",
+        ),
+        probes.outvoted(writing, "the output"),
+        *(
+            Probe(
+                chosen(position),
+                "where target points are very large, the output of position "
+                f"{position} depends on more states than there are heads",
+            )
+            for position in (0, 7)
+        ),
+        Probe(
+            opposites,
+            "where a target has one point, very large, some points choose the same states, "
+            "and their opposites choose others",
+        ),
+    ),
+    probed("it has the weights of the equation", DECODER, *probes.parameters(2, PADDED)),
+    probed("a ReLU is between the two linear layers", DECODER, *NETWORK, points=2),
+]
+EXERCISE = Exercise(
+    """\
 class OwnDecoder(torch.nn.Module):
     def __init__(self, d_model, num_heads, d_ff):
         super().__init__()
@@ -349,88 +377,16 @@ class OwnDecoder(torch.nn.Module):
 
     def forward(self, shifted, memory, lengths):
         ...""",
-        [
-            probed(
-                "it returns one output for each target point", DECODER, *probes.repeated(PADDED)
-            ),
-            probed(
-                "each output is finite", DECODER, probes.finite(PADDED, "the output of position")
-            ),
-            probed(
-                "the samples are independent",
-                DECODER,
-                *probes.apart(writing, target, "the output of position"),
-            ),
-            probed(
-                "no output depends on later points",
-                CHEATING,
-                Probe(TARGETS, AHEAD, view=lambda found: found.triu(1)),
-                Probe(prefixes, "outputs change when the points after them are left out"),
-                points=2,
-            ),
-            probed(
-                "each output depends on its past",
-                DEPENDS,
-                Probe(TARGETS, PAST, view=torch.tril),
-                Probe(
-                    of_targets(3), f"{PAST}, where the source has 3 points of 5", view=torch.tril
-                ),
-            ),
-            probed(
-                "each output depends on every state",
-                DEPENDS,
-                Probe(of_states, "the output of position {0} does not depend on state {1}"),
-            ),
-            probed("the contents of padding have no effect", LENGTHS_DIFFER, *CONTENTS),
-            probed("padding has no attention weights", LENGTHS_DIFFER, *WEIGHTS),
-            probed(
-                "each output is made of an average over the memory",
-                DEPENDS,
-                Probe(
-                    of_equal_states,
-                    "the output of position {1} is not that of position 0, where all states are equal",
-                ),
-                Probe(order_of_states, "outputs change when the states are permuted"),
-                Probe(
-                    target_of_equal_states, "the target changes outputs where all states are equal"
-                ),
-            ),
-            probed(
-                "each query is an average over the target",
-                DECODER,
-                Probe(
-                    equal_targets,
-                    "the output of position {1} is not that of position 0, "
-                    "where all target points are equal",
-                ),
-                probes.outvoted(writing, "the output"),
-                *(
-                    Probe(
-                        chosen(position),
-                        "where target points are very large, the output of position "
-                        f"{position} depends on more states than there are heads",
-                    )
-                    for position in (0, 7)
-                ),
-                Probe(
-                    opposites,
-                    "where a target has one point, very large, some points choose the same states, "
-                    "and their opposites choose others",
-                ),
-            ),
-            probed("it has the weights of the equation", DECODER, *probes.parameters(2, PADDED)),
-            probed("a ReLU is between the two linear layers", DECODER, *NETWORK, points=2),
-        ],
-        right=OwnDecoder,
-        wrong=WRONG,
-        unusual={
-            "the book's decoder": OfTheBook,
-            "each prefix separately": PointByPoint,
-            "the length first": LengthFirst,
-            **modules.unusual(OwnDecoder),
-        },
-        via=lambda answer: Modules(answer, "the outputs"),
-        returns="the outputs",
-    )
-]
-check = checker(EXERCISES)
+    QUESTIONS,
+    right=OwnDecoder,
+    wrong=WRONG,
+    unusual={
+        "the book's decoder": OfTheBook,
+        "each prefix separately": PointByPoint,
+        "the length first": LengthFirst,
+        **modules.unusual(OwnDecoder),
+    },
+    via=lambda answer: Modules(answer, "the outputs"),
+    returns="the outputs",
+)
+check = EXERCISE.check

@@ -1,37 +1,32 @@
 """Attention ignores order: one query to a bag of words."""
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, Wrong
 
 
 def bag(length: int = 7, width: int = 5) -> Case:
-    """Return words and a question."""
     return drawn(length, width, seed=length), drawn(width, seed=0)
 
 
 def equal_words() -> Case:
-    """Return words that are all the same, and a question."""
     words, question = bag()
     return words[1].expand_as(words).clone(), question
 
 
 def no_question() -> Case:
-    """Return words and a question of zeros."""
     words, question = bag()
     return words, 0 * question
 
 
 def attended(words: Tensor, question: Tensor) -> Tensor:
-    """Return the context of the question among the words."""
     return scaled_dot_product_attention(question[None], words, words)[0][0]
 
 
@@ -39,12 +34,10 @@ def pooled(
     weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(0),
     score: Callable[[Tensor, Tensor], Tensor] = lambda w, q: w @ q / len(q) ** 0.5,
 ) -> Program:
-    """Return a program with other weights or other scores."""
     return lambda words, question: weigh(score(words, question)) @ words
 
 
 def counted(words: Tensor, question: Tensor) -> Tensor:
-    """Count the question as one of the words."""
     return attended(torch.cat([words, question[None]]), question)
 
 
@@ -70,21 +63,18 @@ def opposed(pool: Program) -> Program:
 
 
 def vector(pool: Program, words: Tensor, question: Tensor) -> Tensor:
-    """Return one answer."""
     return tensor_of(pool(words.clone(), question.clone()), "the answer").double()
 
 
 def each_word(words: Tensor, question: Tensor) -> Tensor:
-    """Let each word attend to all words."""
     return scaled_dot_product_attention(words, words, words)[0]
 
 
 def pooled_weights(words: Tensor, question: Tensor) -> Tensor:
-    """Return the weights of the words."""
     return (words @ question / len(question) ** 0.5).softmax(0)
 
 
-WRONG: dict[str, Callable[..., Any]] = {
+WRONG: Wrong = {
     "One of the words is left out: the answer does not depend on it.": (
         lambda words, question: attended(words[1:], question)
     ),
@@ -136,44 +126,34 @@ WRONG: dict[str, Callable[..., Any]] = {
     "The dot products lost their signs.": pooled(lambda scores: scores.abs().softmax(0)),
     "The dot products were squared.": pooled(score=lambda w, q: (w @ q).square()),
     "There is an answer for each word, but the question must be the only query.": each_word,
-    "These are weights, and not the average of the words.": (pooled_weights),
+    "These are weights, and not the average of the words.": pooled_weights,
     "The axis of the one query must be removed.": lambda words, q: attended(words, q)[None],
 }
-WORDS = "order.html#keys-and-values-form-a-bag"
 HERE = "order.html#exercises"
-EXERCISES = [
-    Exercise(
-        "pool",
-        "def pool(words, question):\n    ...",
-        [
-            Question("it gives one vector", HERE, view=form, cases=lambda: [bag()]),
-            Question(
-                "the order of the words does not matter",
-                "order.html#testing-equivariance",
-                via=shuffled,
-                cases=lambda: [bag()],
-            ),
-            Question("the question does", WORDS, via=opposed, cases=lambda: [bag()]),
-            Question(
-                "if all words are the same, the answer is that word",
-                WORDS,
-                cases=lambda: [equal_words()],
-            ),
-            Question(
-                "a question of zeros attends to all words alike",
-                WORDS,
-                cases=lambda: [no_question()],
-            ),
-            Question("it is the usual attention", WORDS, cases=lambda: [bag(), bag(4, 8)]),
-        ],
-        right=attended,
-        wrong=WRONG,
-        unusual={
-            "PyTorch's own": lambda w, q: F.scaled_dot_product_attention(q[None], w, w)[0],
-            "in place": lambda w, q: w.mul_(pooled_weights(w, q)[:, None]).sum(0),
-            "a loop": lambda w, q: sum(a * x for a, x in zip(pooled_weights(w, q), w, strict=True)),
-        },
-        returns="the answer",
-    )
+TESTING = "order.html#testing-equivariance"
+BAG = "order.html#keys-and-values-form-a-bag"
+QUESTIONS = [
+    Question("it gives one vector", HERE, view=form, cases=lambda: [bag()]),
+    Question(
+        "the order of the words does not matter", TESTING, via=shuffled, cases=lambda: [bag()]
+    ),
+    Question("the question does", BAG, via=opposed, cases=lambda: [bag()]),
+    Question(
+        "if all words are the same, the answer is that word", BAG, cases=lambda: [equal_words()]
+    ),
+    Question("a question of zeros attends to all words alike", BAG, cases=lambda: [no_question()]),
+    Question("it is the usual attention", BAG, cases=lambda: [bag(), bag(4, 8)]),
 ]
-check = checker(EXERCISES)
+EXERCISE = Exercise(
+    "def pool(words, question):\n    ...",
+    QUESTIONS,
+    right=attended,
+    wrong=WRONG,
+    unusual={
+        "PyTorch's own": lambda w, q: F.scaled_dot_product_attention(q[None], w, w)[0],
+        "in place": lambda w, q: w.mul_(pooled_weights(w, q)[:, None]).sum(0),
+        "a loop": lambda w, q: sum(a * x for a, x in zip(pooled_weights(w, q), w, strict=True)),
+    },
+    returns="the answer",
+)
+check = EXERCISE.check

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import Program
+from selfattn_book.exercises.checking.results import Program, Wrong
 from selfattn_book.properties.answer import RefusedError
 from selfattn_book.properties.calls import missing
 
@@ -32,7 +32,6 @@ def table(entry: Entry) -> Program:
 
 
 def number(got: object) -> Tensor:
-    """Return an entry as a tensor, or refuse several numbers."""
     if isinstance(got, tuple | list):
         raise RefusedError(missing("return one number", got))
     return tensor_of(got, "an entry")
@@ -44,17 +43,14 @@ def hand(angle: float, which: int) -> float:
 
 
 def angle(p: int, column: int, d_model: int) -> float:
-    """Return the angle of a column at a position."""
     return p / 10000 ** (2 * (column // 2) / d_model)
 
 
 def entry(p: int, column: int, d_model: int) -> float:
-    """Return one entry of the table."""
     return hand(angle(p, column, d_model), column)
 
 
 def powered(power: Callable[[int, int], float], base: float = 10000) -> Entry:
-    """Return the entries with another exponent, from column and dimension, or another base."""
     return lambda p, column, d: hand(p / base ** power(column, d), column)
 
 
@@ -65,16 +61,14 @@ def halves(p: int, column: int, d_model: int) -> float:
 
 
 def usual(column: int, d_model: int) -> float:
-    """Return the right exponent."""
     return 2 * (column // 2) / d_model
 
 
 def fixed(d_model: int) -> Entry:
-    """Return the entries of one dimension, whatever is asked."""
     return lambda p, column, d: entry(p, column, d_model)
 
 
-WRONG: dict[str, Entry] = {
+WRONG: Wrong = {
     "Sines and cosines are exchanged.": lambda p, c, d: hand(angle(p, c, d), c + 1),
     "All sines come first, and then all cosines: halves instead of pairs.": halves,
     "The positions begin at 1, not at 0.": lambda p, c, d: entry(p + 1, c, d),
@@ -123,47 +117,43 @@ WRONG: dict[str, Entry] = {
     },
 }
 FORMULA = "positions.html#the-sinusoidal-positional-encoding"
-EXERCISES = [
-    Exercise(
-        "entry",
-        "def entry(p, column, d_model):\n    ...",
-        [
-            Question("each entry is one number", FORMULA, view=form),
-            Question(
-                "position 0 has sines of 0 and cosines of 1",
-                FORMULA,
-                view=lambda table, d_model: table[0],
-                cases=lambda: [(6,)],
-            ),
-            Question(
-                "the angle of the first clock is in radians",
-                FORMULA,
-                view=lambda table, d_model: table[:, :2],
-                cases=lambda: [(6,)],
-            ),
-            Question(
-                "sine and cosine of a clock have one angle",
-                "positions.html#clocks",
-                view=lambda table, d_model: table.double().square().unflatten(1, (-1, 2)).sum(-1),
-                cases=lambda: [(6,)],
-            ),
-            Question("each clock has its speed", FORMULA, cases=lambda: [(6,)]),
-            Question(
-                "each clock has its speed at an odd dimension, too",
-                "positions-deeper.html#odd-dimensions",
-                cases=lambda: [(7,)],
-            ),
-        ],
-        right=entry,
-        wrong=WRONG,
-        cases=lambda: [(4,), (6,), (7,)],
-        unusual={
-            "a shifted sine": lambda p, c, d: math.sin(angle(p, c, d) + c % 2 * math.pi / 2),
-            "logarithms": lambda p, c, d: hand(p * math.exp(-math.log(10000) * usual(c, d)), c),
-            "16 bits": lambda p, c, d: torch.tensor(entry(p, c, d)).half(),
-        },
-        returns="the table",
-        via=table,
-    )
+CLOCKS = "positions.html#clocks"
+ODD = "positions-deeper.html#odd-dimensions"
+QUESTIONS = [
+    Question("each entry is one number", FORMULA, view=form),
+    Question(
+        "position 0 has sines of 0 and cosines of 1",
+        FORMULA,
+        view=lambda table, d_model: table[0],
+        cases=lambda: [(6,)],
+    ),
+    Question(
+        "the angle of the first clock is in radians",
+        FORMULA,
+        view=lambda table, d_model: table[:, :2],
+        cases=lambda: [(6,)],
+    ),
+    Question(
+        "sine and cosine of a clock have one angle",
+        CLOCKS,
+        view=lambda table, d_model: table.double().square().unflatten(1, (-1, 2)).sum(-1),
+        cases=lambda: [(6,)],
+    ),
+    Question("each clock has its speed", FORMULA, cases=lambda: [(6,)]),
+    Question("each clock has its speed at an odd dimension, too", ODD, cases=lambda: [(7,)]),
 ]
-check = checker(EXERCISES)
+EXERCISE = Exercise(
+    "def entry(p, column, d_model):\n    ...",
+    QUESTIONS,
+    right=entry,
+    wrong=WRONG,
+    cases=lambda: [(4,), (6,), (7,)],
+    unusual={
+        "a shifted sine": lambda p, c, d: math.sin(angle(p, c, d) + c % 2 * math.pi / 2),
+        "logarithms": lambda p, c, d: hand(p * math.exp(-math.log(10000) * usual(c, d)), c),
+        "16 bits": lambda p, c, d: torch.tensor(entry(p, c, d)).half(),
+    },
+    returns="the table",
+    via=table,
+)
+check = EXERCISE.check

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from selfattn_book.cache import KeyValueCache
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, Wrong
 from selfattn_book.experiments.seeding import set_seed
 from selfattn_book.masks import causal_mask
 from selfattn_book.multi_head import MultiHeadAttention
@@ -27,23 +27,19 @@ class Stack(list[MultiHeadAttention]):
     """Layers of attention, with a brief representation."""
 
     def __repr__(self) -> str:
-        """Return the number of layers."""
         return f"a stack of {len(self)} {'layer' if len(self) == 1 else 'layers'}"
 
     def caches(self) -> Caches:
-        """Return an empty cache for each layer."""
         return [KeyValueCache() for _ in self]
 
 
 def case(layers: int) -> Case:
-    """Return a stack of layers, and points for it."""
     set_seed(5)
     stack = Stack(MultiHeadAttention(WIDTH, 2) for _ in range(layers))
     return stack, drawn(2, 5, WIDTH, seed=6)
 
 
 def newest(step: Program, layers: Stack, x: Tensor, caches: Caches) -> Tensor:
-    """Return the output of one step, or refuse several values."""
     returned = step(list(layers), x.clone(), caches)
     if isinstance(returned, tuple):
         raise RefusedError(missing("return the newest output alone", returned))
@@ -107,7 +103,6 @@ def of_layers(change: Callable[[Any], Any], caches: Callable[[Any], Any] | None 
 
 
 def alone(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
-    """Fill the caches, and attend to the newest point alone."""
     right(layers, newest, caches)
     return through(lambda caches, i: None)(layers, newest, caches)
 
@@ -126,20 +121,17 @@ def kept_elsewhere() -> Program:
 
 
 def first_output(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
-    """Return the output of the first layer, and fill all caches."""
     first = right(layers[:1], newest, caches)
     right(layers[1:], first, caches[1:])
     return first
 
 
 def twice(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
-    """Call each layer twice."""
     right(layers, newest, caches)
     return right(layers, newest, caches)
 
 
 def summed(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
-    """Add up the outputs of the layers."""
     outputs = [newest]
     for layer, cache in zip(layers, caches, strict=True):
         outputs.append(layer(*[outputs[-1]] * 3, cache=cache)[0])
@@ -147,113 +139,107 @@ def summed(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches)
 
 
 def recursive(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
-    """Return the output of the layers above the first."""
     if not layers:
         return newest
     return recursive(layers[1:], layers[0](*[newest] * 3, cache=caches[0])[0], caches[1:])
 
 
 def masked(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
-    """Apply the causal mask of one query, without weights."""
     for layer, cache in zip(layers, caches, strict=True):
         mask = causal_mask(1, len(cache) + 1)
         newest, _ = layer(newest, newest, newest, mask, cache=cache, need_weights=False)
     return newest
 
 
-CACHE, WRONG = "prediction.html#the-cache", "prediction.html#when-is-a-cache-wrong"
-EXERCISES = [
-    Exercise(
-        "step",
-        "def step(layers, newest, caches):\n    ...",
-        [
-            Question("it returns the newest output alone", "prediction.html#exercises", view=form),
-            Question(
-                "each layer's cache grows by one key per step",
-                CACHE,
-                view=lambda results, *case: results[1],
-                cases=lambda: [case(2)],
-            ),
-            Question(
-                "each output is that of one pass over all points",
-                CACHE,
-                2,
-                view=lambda results, *case: results[0],
-                cases=lambda: [case(2)],
-            ),
-            Question(
-                "a stack of one layer or of three works, too",
-                CACHE,
-                view=lambda results, *case: results[0],
-                cases=lambda: [case(3), case(1)],
-            ),
-            Question(
-                "a sequence with new caches begins anew",
-                WRONG,
-                via=in_turn,
-                cases=lambda: [case(2)],
-            ),
-        ],
-        right=right,
-        wrong={
-            "One cache serves all layers: each then attends to the keys of the others.": (
-                through(lambda caches, i: caches[0]),
-                through(lambda caches, i: caches[-1]),
-            ),
-            "Nothing is kept in these caches: a layer keeps keys only in a cache that it is given.": (
-                through(lambda caches, i: None)
-            ),
-            "Each layer is called twice in a step.": twice,
-            "Only one of the two caches is used.": (
-                through(lambda caches, i: caches[i] if i == 0 else None),
-                through(lambda caches, i: caches[i] if i == len(caches) - 1 else None),
-            ),
-            "Each point attends only to itself: earlier points have no effect.": alone,
-            "The layers are in the wrong order.": (
-                of_layers(lambda both: both[::-1]),
-                of_layers(lambda layers: layers[::-1], lambda caches: caches),
-            ),
-            "The input of each layer is the newest point, not the output of the layer below.": (
-                through(inputs=lambda below, point: (point, point, point))
-            ),
-            "The output is that of the first layer, not of the last.": first_output,
-            "The input is added to the output: these layers have no residual connection.": (
-                through(output=lambda below, out: below + out)
-            ),
-            "Queries come from the layer below, but keys and values from the newest point.": (
-                through(inputs=lambda below, point: (below, point, point))
-            ),
-            "Keys and values come from the layer below, but queries from the newest point.": (
-                through(inputs=lambda below, point: (point, below, below))
-            ),
-            "Queries and keys come from the layer below, but values from the newest point.": (
-                through(inputs=lambda below, point: (below, below, point))
-            ),
-            "One layer is used in place of all of them.": (
-                of_layers(lambda layers: layers[:1] * len(layers), lambda caches: caches)
-            ),
-            "The newest point is added to the last output: there is no residual connection.": (
-                lambda layers, x, caches: x + right(layers, x, caches)
-            ),
-            "The outputs of the layers are added up.": summed,
-            "The number of layers is fixed at two.": (
-                of_layers(lambda both: both[:2]),
-                of_layers(lambda both: [both[0], both[1]]),
-            ),
-            "Something is kept from call to call outside of the caches.": kept_elsewhere(),
-        },
-        cases=lambda: [case(2), case(3), case(1)],
-        unusual={
-            "recursion": recursive,
-            "a mask": masked,
-            "reduce": lambda layers, x, caches: reduce(
-                lambda x, pair: pair[0](x, x, x, cache=pair[1])[0],
-                zip(layers, caches, strict=True),
-                x,
-            ),
-        },
-        returns=("the outputs", "the lengths of the caches"),
-        via=in_steps,
-    )
+HERE = "prediction.html#exercises"
+CACHE = "prediction.html#the-cache"
+CACHE_ERRORS = "prediction.html#when-is-a-cache-wrong"
+QUESTIONS = [
+    Question("it returns the newest output alone", HERE, view=form),
+    Question(
+        "each layer's cache grows by one key per step",
+        CACHE,
+        view=lambda results, *case: results[1],
+        cases=lambda: [case(2)],
+    ),
+    Question(
+        "each output is that of one pass over all points",
+        CACHE,
+        2,
+        view=lambda results, *case: results[0],
+        cases=lambda: [case(2)],
+    ),
+    Question(
+        "a stack of one layer or of three works, too",
+        CACHE,
+        view=lambda results, *case: results[0],
+        cases=lambda: [case(3), case(1)],
+    ),
+    Question(
+        "a sequence with new caches begins anew", CACHE_ERRORS, via=in_turn, cases=lambda: [case(2)]
+    ),
 ]
-check = checker(EXERCISES)
+WRONG: Wrong = {
+    "One cache serves all layers: each then attends to the keys of the others.": (
+        through(lambda caches, i: caches[0]),
+        through(lambda caches, i: caches[-1]),
+    ),
+    "Nothing is kept in these caches: a layer keeps keys only in a cache that it is given.": (
+        through(lambda caches, i: None)
+    ),
+    "Each layer is called twice in a step.": twice,
+    "Only one of the two caches is used.": (
+        through(lambda caches, i: caches[i] if i == 0 else None),
+        through(lambda caches, i: caches[i] if i == len(caches) - 1 else None),
+    ),
+    "Each point attends only to itself: earlier points have no effect.": alone,
+    "The layers are in the wrong order.": (
+        of_layers(lambda both: both[::-1]),
+        of_layers(lambda layers: layers[::-1], lambda caches: caches),
+    ),
+    "The input of each layer is the newest point, not the output of the layer below.": (
+        through(inputs=lambda below, point: (point, point, point))
+    ),
+    "The output is that of the first layer, not of the last.": first_output,
+    "The input is added to the output: these layers have no residual connection.": (
+        through(output=lambda below, out: below + out)
+    ),
+    "Queries come from the layer below, but keys and values from the newest point.": (
+        through(inputs=lambda below, point: (below, point, point))
+    ),
+    "Keys and values come from the layer below, but queries from the newest point.": (
+        through(inputs=lambda below, point: (point, below, below))
+    ),
+    "Queries and keys come from the layer below, but values from the newest point.": (
+        through(inputs=lambda below, point: (below, below, point))
+    ),
+    "One layer is used in place of all of them.": (
+        of_layers(lambda layers: layers[:1] * len(layers), lambda caches: caches)
+    ),
+    "The newest point is added to the last output: there is no residual connection.": (
+        lambda layers, x, caches: x + right(layers, x, caches)
+    ),
+    "The outputs of the layers are added up.": summed,
+    "The number of layers is fixed at two.": (
+        of_layers(lambda both: both[:2]),
+        of_layers(lambda both: [both[0], both[1]]),
+    ),
+    "Something is kept from call to call outside of the caches.": kept_elsewhere(),
+}
+EXERCISE = Exercise(
+    "def step(layers, newest, caches):\n    ...",
+    QUESTIONS,
+    right=right,
+    wrong=WRONG,
+    cases=lambda: [case(2), case(3), case(1)],
+    unusual={
+        "recursion": recursive,
+        "a mask": masked,
+        "reduce": lambda layers, x, caches: reduce(
+            lambda x, pair: pair[0](x, x, x, cache=pair[1])[0], zip(layers, caches, strict=True), x
+        ),
+    },
+    returns=("the outputs", "the lengths of the caches"),
+    via=in_steps,
+)
+check = EXERCISE.check

@@ -8,9 +8,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case
+from selfattn_book.exercises.checking.results import Case, Wrong
 from selfattn_book.exercises.checking.views import Pair, compared, row_sums, weights
 
 WORD, VALUE = 7, 11  # dimensions of a word and of a value
@@ -24,7 +24,6 @@ def case(queries: int, keys: int, width: int) -> Case:
 
 
 def one_head(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Pair:
-    """Return the contexts and the weights of one head."""
     return scaled_dot_product_attention(x @ q, y @ k, y @ v)
 
 
@@ -32,8 +31,6 @@ def head(
     scores: Callable[..., Tensor] = lambda q, k: q @ k.mT / q.size(-1) ** 0.5,
     weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
 ) -> Callable[..., Pair]:
-    """Return a head with other scores, or other weights."""
-
     def other(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Pair:
         found = weigh(scores(x @ q, y @ k))
         return found @ (y @ v), found
@@ -42,24 +39,20 @@ def head(
 
 
 def divided_by(divisor: float) -> Callable[..., Pair]:
-    """Return a head with this divisor."""
     return head(lambda q, k: q @ k.mT / divisor)
 
 
 def as_they_are(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Pair:
-    """Compare the words themselves."""
     found = (x @ y.mT / x.size(-1) ** 0.5).softmax(-1)
     return found @ y @ v, found
 
 
 def average(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor, of: Any) -> Pair:
-    """Average something else than the values, with the right weights."""
     found = one_head(x, y, q, k, v)[1]
     return found @ of, found
 
 
 def cosines(q: Tensor, k: Tensor) -> Tensor:
-    """Return the cosines between queries and keys."""
     return F.normalize(q) @ F.normalize(k).mT
 
 
@@ -69,11 +62,10 @@ def off_average(pair: Pair, x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tenso
 
 
 def causal(scores: Tensor) -> Tensor:
-    """Return the weights under a causal mask."""
     return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(-1)
 
 
-WRONG: dict[str, Callable[..., Any]] = {
+WRONG: Wrong = {
     "W_Q and W_K are exchanged: W_Q is for the first words, which are the queries.": (
         lambda x, y, q, k, v: one_head(x, y, k, q, v)
     ),
@@ -128,48 +120,32 @@ WRONG: dict[str, Callable[..., Any]] = {
     ),
     "The contexts come first, then the weights.": lambda *case: one_head(*case)[::-1],
 }
-PAGE = "query-key-value.html"
-EXERCISES = [
-    Exercise(
-        "one_head",
-        "def one_head(asking, asked, W_Q, W_K, W_V):\n    ...",
-        [
-            Question(
-                "it returns contexts and weights, a row for each query",
-                f"{PAGE}#self-attention-and-cross-attention",
-                view=form,
-            ),
-            Question(
-                "each row of weights sums to one",
-                f"{PAGE}#the-attention-layer-equation-and-code",
-                view=row_sums,
-            ),
-            Question(
-                "queries are compared with keys", f"{PAGE}#three-projections-by-hand", view=compared
-            ),
-            Question(
-                "the weights are the softmax of the divided scores",
-                f"{PAGE}#the-attention-layer-equation-and-code",
-                view=weights,
-            ),
-            Question(
-                "the contexts are averages of the values, with these weights",
-                f"{PAGE}#the-attention-layer-equation-and-code",
-                view=off_average,
-            ),
-        ],
-        right=one_head,
-        wrong=WRONG,
-        cases=lambda: [case(3, 5, 6), case(3, 5, 2), case(5, 5, 6)],
-        unusual={
-            "einsum": lambda x, y, q, k, v: [
-                torch.einsum("ij,ja,ae->ie", w := head()(x, y, q, k, v)[1], y, v),
-                w,
-            ],
-            "divided before": head(lambda q, k: (q / q.size(-1) ** 0.5) @ k.mT),
-            "in place": lambda x, y, q, k, v: one_head(x.mul_(2), y, q.div_(2), k, v),
-        },
-        returns=("the contexts", "the weights"),
-    )
+CROSS = "query-key-value.html#self-attention-and-cross-attention"
+LAYER = "query-key-value.html#the-attention-layer-equation-and-code"
+PROJECTIONS = "query-key-value.html#three-projections-by-hand"
+QUESTIONS = [
+    Question("it returns contexts and weights, a row for each query", CROSS, view=form),
+    Question("each row of weights sums to one", LAYER, view=row_sums),
+    Question("queries are compared with keys", PROJECTIONS, view=compared),
+    Question("the weights are the softmax of the divided scores", LAYER, view=weights),
+    Question(
+        "the contexts are averages of the values, with these weights", LAYER, view=off_average
+    ),
 ]
-check = checker(EXERCISES)
+EXERCISE = Exercise(
+    "def one_head(asking, asked, W_Q, W_K, W_V):\n    ...",
+    QUESTIONS,
+    right=one_head,
+    wrong=WRONG,
+    cases=lambda: [case(3, 5, 6), case(3, 5, 2), case(5, 5, 6)],
+    unusual={
+        "einsum": lambda x, y, q, k, v: [
+            torch.einsum("ij,ja,ae->ie", w := head()(x, y, q, k, v)[1], y, v),
+            w,
+        ],
+        "divided before": head(lambda q, k: (q / q.size(-1) ** 0.5) @ k.mT),
+        "in place": lambda x, y, q, k, v: one_head(x.mul_(2), y, q.div_(2), k, v),
+    },
+    returns=("the contexts", "the weights"),
+)
+check = EXERCISE.check

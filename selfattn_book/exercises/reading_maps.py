@@ -5,8 +5,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
-from selfattn_book.exercises.checking.results import Case
+from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.results import Case, Wrong
 
 
 def case(texts: int, heads: int, length: int, vocabulary: int) -> Case:
@@ -19,7 +19,6 @@ def case(texts: int, heads: int, length: int, vocabulary: int) -> Case:
 
 
 def cases() -> list[Case]:
-    """Return maps of several sizes."""
     return [case(3, 2, 7, 3), case(2, 5, 11, 4), case(4, 1, 5, 2)]
 
 
@@ -47,7 +46,6 @@ def score(
     mean: bool = False,
     all_queries: bool = False,
 ) -> Tensor:
-    """Return the scores of the heads, or those of a misconception."""
     cells = copies = copies_of(tokens)
     queries = torch.ones_like(copies).any(-1) if all_queries else copies.any(-1)
     if itself:
@@ -63,7 +61,6 @@ def score(
 
 
 def loop(weights: Tensor, tokens: Tensor) -> list[float]:
-    """Add up the attention of each query."""
     total, count = [0.0] * weights.size(1), 0
     for text, row in zip(weights, tokens.tolist(), strict=True):
         for i, token in enumerate(row):
@@ -74,52 +71,49 @@ def loop(weights: Tensor, tokens: Tensor) -> list[float]:
 
 
 def in_place(weights: Tensor, tokens: Tensor) -> Tensor:
-    """Set all other cells to 0."""
     weights *= copies_of(tokens)[:, None]
     return weights.sum((0, 2, 3)) / copies_of(tokens).any(-1).sum()
 
 
 COPIES = "reading-maps.html#induction-heads"
-EXERCISES = [
-    Exercise(
-        "copy_score",
-        "def copy_score(weights, tokens):\n    ...",
-        [
-            Question("it is one number for each head", COPIES, view=form),
-            Question(
-                "it is 1 for a head that attends only to copies, and 0 for one that never does",
-                COPIES,
-                cases=extremes,
-            ),
-            Question("it is right on random maps", "reading-maps.html#exercises", points=2),
-        ],
-        right=score,
-        wrong={
-            "A token counts as a copy of itself.": partial(score, itself=True),
-            "A token counts as a copy of itself, and the mean goes over all queries.": (
-                partial(score, itself=True, all_queries=True)
-            ),
-            "The mean goes over all queries, also those without a copy.": (
-                partial(score, all_queries=True)
-            ),
-            "This measures attention to the token after the copy, as the induction score does.": (
-                partial(score, after=True)
-            ),
-            "Only the latest copy was counted.": partial(score, latest=True),
-            "Rows and columns are exchanged: a row belongs to a query.": (
-                lambda weights, tokens: score(weights.mT, tokens)
-            ),
-            "A mean over the copies was taken, not their sum.": partial(score, mean=True),
-            "The sum was not divided by the number of queries.": (
-                lambda weights, tokens: score(weights, tokens) * copies_of(tokens).any(-1).sum()
-            ),
-            "This is the rest: the attention that the copies do not get.": (
-                lambda weights, tokens: 1 - score(weights, tokens)
-            ),
-        },
-        cases=cases,
-        unusual={"a loop": loop, "in place": in_place},
-        returns="the scores",
-    )
+HERE = "reading-maps.html#exercises"
+QUESTIONS = [
+    Question("it is one number for each head", COPIES, view=form),
+    Question(
+        "it is 1 for a head that attends only to copies, and 0 for one that never does",
+        COPIES,
+        cases=extremes,
+    ),
+    Question("it is right on random maps", HERE, points=2),
 ]
-check = checker(EXERCISES)
+WRONG: Wrong = {
+    "A token counts as a copy of itself.": partial(score, itself=True),
+    "A token counts as a copy of itself, and the mean goes over all queries.": (
+        partial(score, itself=True, all_queries=True)
+    ),
+    "The mean goes over all queries, also those without a copy.": partial(score, all_queries=True),
+    "This measures attention to the token after the copy, as the induction score does.": (
+        partial(score, after=True)
+    ),
+    "Only the latest copy was counted.": partial(score, latest=True),
+    "Rows and columns are exchanged: a row belongs to a query.": (
+        lambda weights, tokens: score(weights.mT, tokens)
+    ),
+    "A mean over the copies was taken, not their sum.": partial(score, mean=True),
+    "The sum was not divided by the number of queries.": (
+        lambda weights, tokens: score(weights, tokens) * copies_of(tokens).any(-1).sum()
+    ),
+    "This is the rest: the attention that the copies do not get.": (
+        lambda weights, tokens: 1 - score(weights, tokens)
+    ),
+}
+EXERCISE = Exercise(
+    "def copy_score(weights, tokens):\n    ...",
+    QUESTIONS,
+    right=score,
+    wrong=WRONG,
+    cases=cases,
+    unusual={"a loop": loop, "in place": in_place},
+    returns="the scores",
+)
+check = EXERCISE.check

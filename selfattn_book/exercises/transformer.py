@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, Wrong
 from selfattn_book.properties.answer import Answer, RefusedError
 
 VOCABULARY, START, END = 11, 3, 7
@@ -32,7 +32,6 @@ class Model(nn.Module):
         self.message = "a model that never ends" if ends is None else f"one that ends after {ends}"
 
     def forward(self, target: Tensor) -> Tensor:
-        """Return logits ``(1, T, V)`` for tokens ``(1, T)``."""
         self.calls += 1
         if self.calls > 50:
             raise RefusedError(Answer("exception", "the model was called more than 50 times."))
@@ -63,8 +62,6 @@ def greedy(
     keep: slice = slice(1, None),
     end: bool = False,
 ) -> Program:
-    """Return greedy decoding, put together from these steps."""
-
     def write(logits_of: Logits, start: int, stop: int, length: int) -> list[int]:
         target = [start]
         for _ in range(length + more):
@@ -81,13 +78,11 @@ right = greedy()
 
 
 def cut_off(logits_of: Logits, start: int, end: int, length: int) -> list[int]:
-    """Generate all tokens, and cut them off at the end."""
     tokens = greedy(stops=False)(logits_of, start, end, length)
     return [*tokens, end][: [*tokens, end].index(end)]
 
 
 def recursive(logits_of: Logits, start: int, end: int, length: int, *made: int) -> list[int]:
-    """Return the tokens so far, or one more."""
     if len(made) == length:
         return list(made)
     token = int(logits_of(torch.tensor([[start, *made]]))[0, -1].argmax())
@@ -95,7 +90,6 @@ def recursive(logits_of: Logits, start: int, end: int, length: int, *made: int) 
 
 
 def all_rows(logits_of: Logits, start: int, end: int, length: int) -> Tensor:
-    """Read every row again in each step: the same, as the model is causal."""
     target = torch.tensor([[start]])
     for _ in range(length):
         tokens = logits_of(target).argmax(-1)
@@ -106,8 +100,6 @@ def all_rows(logits_of: Logits, start: int, end: int, length: int) -> Tensor:
 
 
 def calls(program: Program) -> Program:
-    """Return the program that counts the calls of the model."""
-
     def count(model: Model, *arguments: Any) -> int:
         tensor_of(program(model, *arguments), "a list of tokens")
         return model.calls
@@ -115,63 +107,56 @@ def calls(program: Program) -> Program:
     return count
 
 
-WRITES = "transformer.html#inference-greedy-decoding-until-the-end-token"
-EXERCISES = [
-    Exercise(
-        "write",
-        "def write(logits_of, start, end, length):\n    ...",
-        [
-            Question(
-                "it returns tokens",
-                "transformer.html#exercises",
-                view=form,
-                cases=lambda: [case(9, 1)],
-            ),
-            Question(
-                "it generates the most likely token at each step",
-                WRITES,
-                points=2,
-                cases=lambda: [case(length, seed) for seed in (1, 2, 5) for length in (9, 5)],
-            ),
-            Question(
-                "it stops before the end token",
-                WRITES,
-                cases=lambda: [case(9, 1, ends=4), case(9, 2, ends=1)],
-            ),
-            Question(
-                "it calls the model no more often than needed",
-                WRITES,
-                via=calls,
-                cases=lambda: [case(9, 1, ends=4), case(9, 1)],
-            ),
-            Question(
-                "where the model ends at once, nothing is generated",
-                WRITES,
-                cases=lambda: [case(9, 1, ends=0)],
-            ),
-        ],
-        right=right,
-        wrong={
-            "The first row of the logits was read: the last one is for the next token.": (
-                greedy(row=0)
-            ),
-            "The least of the logits was taken, not the greatest.": greedy(pick=torch.argmin),
-            "Only the newest token was passed on: without a cache, the model needs all of them.": (
-                greedy(context=slice(-1, None))
-            ),
-            "The model never reads its own tokens: each step gets the start alone.": (
-                greedy(context=slice(1))
-            ),
-            "The start token is in the result; it was not generated.": greedy(keep=slice(None)),
-            "One token too many was generated.": greedy(more=1),
-            "One token too few was generated: the start does not count.": greedy(more=-1),
-            "The end token is in the result; it only marks the end.": greedy(end=True),
-            "It continues after the end.": greedy(stops=False),
-            "The model was called after the end, and the tokens were cut off later.": cut_off,
-        },
-        cases=lambda: [case(9, 1), case(5, 2), case(9, 1, ends=4), case(9, 1, causal=False)],
-        unusual={"recursion": recursive, "all rows": all_rows},
-        returns="the tokens",
-    )
+HERE = "transformer.html#exercises"
+DECODING = "transformer.html#inference-greedy-decoding-until-the-end-token"
+QUESTIONS = [
+    Question("it returns tokens", HERE, view=form, cases=lambda: [case(9, 1)]),
+    Question(
+        "it generates the most likely token at each step",
+        DECODING,
+        points=2,
+        cases=lambda: [case(length, seed) for seed in (1, 2, 5) for length in (9, 5)],
+    ),
+    Question(
+        "it stops before the end token",
+        DECODING,
+        cases=lambda: [case(9, 1, ends=4), case(9, 2, ends=1)],
+    ),
+    Question(
+        "it calls the model no more often than needed",
+        DECODING,
+        via=calls,
+        cases=lambda: [case(9, 1, ends=4), case(9, 1)],
+    ),
+    Question(
+        "where the model ends at once, nothing is generated",
+        DECODING,
+        cases=lambda: [case(9, 1, ends=0)],
+    ),
 ]
-check = checker(EXERCISES)
+WRONG: Wrong = {
+    "The first row of the logits was read: the last one is for the next token.": greedy(row=0),
+    "The least of the logits was taken, not the greatest.": greedy(pick=torch.argmin),
+    "Only the newest token was passed on: without a cache, the model needs all of them.": (
+        greedy(context=slice(-1, None))
+    ),
+    "The model never reads its own tokens: each step gets the start alone.": (
+        greedy(context=slice(1))
+    ),
+    "The start token is in the result; it was not generated.": greedy(keep=slice(None)),
+    "One token too many was generated.": greedy(more=1),
+    "One token too few was generated: the start does not count.": greedy(more=-1),
+    "The end token is in the result; it only marks the end.": greedy(end=True),
+    "It continues after the end.": greedy(stops=False),
+    "The model was called after the end, and the tokens were cut off later.": cut_off,
+}
+EXERCISE = Exercise(
+    "def write(logits_of, start, end, length):\n    ...",
+    QUESTIONS,
+    right=right,
+    wrong=WRONG,
+    cases=lambda: [case(9, 1), case(5, 2), case(9, 1, ends=4), case(9, 1, causal=False)],
+    unusual={"recursion": recursive, "all rows": all_rows},
+    returns="the tokens",
+)
+check = EXERCISE.check

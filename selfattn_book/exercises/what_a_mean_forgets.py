@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.results import Case, Program, Wrong
 from selfattn_book.experiments.seeding import generator
 from selfattn_book.experiments.words import MeanClassifier
 
@@ -16,7 +16,6 @@ REPEATED = [[0, 0, 1], [1, 1, 0], [2, 4, 4], [3, 2, 3]]
 
 
 def cases(*sentences: list[list[int]]) -> Callable[[], list[Case]]:
-    """Return the cases of these sentences for models of several dimensions."""
     return lambda: [(model_of(width), counts_of(s)) for s in sentences for width in (1, 2, 5)]
 
 
@@ -34,7 +33,6 @@ def counts_of(sentences: list[list[int]]) -> Tensor:
 
 
 def proportions(counts: Tensor) -> Tensor:
-    """Return the proportion of each word."""
     return counts / counts.sum(1, keepdim=True)
 
 
@@ -55,99 +53,83 @@ from_counts = logits()
 
 
 def average_first(model: MeanClassifier, counts: Tensor) -> Tensor:
-    """Average before the block."""
     found: Tensor = model.judge(model.block(proportions(counts) @ model.embed.weight)).squeeze(-1)
     return found
 
 
 def as_sentences(model: MeanClassifier, counts: Tensor) -> Tensor:
-    """Let the model judge sentences with these counts."""
     rows = [torch.arange(5).repeat_interleave(row.long()) for row in counts]
     logits: Tensor = model(torch.stack(rows))
     return logits
 
 
 def present(counts: Tensor) -> Tensor:
-    """Return which words occur."""
     return (counts > 0).to(counts)
 
 
-PAGE = "what-a-mean-forgets.html"
-EXERCISES = [
-    Exercise(
-        "from_counts",
-        "def from_counts(model, counts):\n    ...",
-        [
-            Question(
-                "it gives one logit per sentence",
-                f"{PAGE}#the-mean-by-hand",
-                view=form,
-                cases=cases(DIFFERENT, DIFFERENT[:1]),
-            ),
-            Question(
-                "a bag of one word gets the model's logit of this word",
-                f"{PAGE}#the-mean-by-hand",
-                cases=cases(SAME),
-            ),
-            Question(
-                "each word goes through the block, and then they are averaged",
-                f"{PAGE}#the-mean-by-hand",
-                cases=cases(DIFFERENT),
-            ),
-            Question(
-                "a word that occurs twice counts twice",
-                f"{PAGE}#a-bag-of-words",
-                cases=cases(REPEATED),
-            ),
-        ],
-        right=from_counts,
-        wrong={
-            "The sum of the words is not divided by their number.": logits(lambda counts: counts),
-            "It is divided by the size of the vocabulary, not of the sentence.": (
-                logits(lambda counts: counts / 5)
-            ),
-            "It is divided by the number of words in the whole batch.": (
-                logits(lambda counts: counts / counts.sum())
-            ),
-            "It only matters whether a word occurs, not how often.": (
-                logits(lambda counts: proportions(present(counts)))
-            ),
-            "It only matters whether a word occurs, and it is divided by three.": (
-                logits(lambda counts: present(counts) / 3)
-            ),
-            "A softmax of the counts is no proportion: words that do not occur get some.": (
-                logits(lambda counts: counts.softmax(1))
-            ),
-            "Only the most frequent word is used.": (
-                logits(lambda counts: torch.eye(5)[counts.argmax(1)])
-            ),
-            "The average comes before the block, and the block is not linear.": average_first,
-            "The logits of the words are added: the last bias counts three times.": (
-                lambda model, counts: 3 * from_counts(model, counts)
-            ),
-            "The block is left out.": logits(block=lambda model, words: words),
-            "The block has lost its residual connection.": (
-                logits(block=lambda model, words: model.block(words) - words)
-            ),
-            "The block has lost its ReLU.": (
-                logits(block=lambda model, x: x + model.block.outer(model.block.inner(x)))
-            ),
-            "The bias of the last layer is left out.": (
-                lambda model, counts: from_counts(model, counts) - model.judge.bias
-            ),
-            "This is a probability: the logit comes before the sigmoid.": (
-                lambda model, counts: from_counts(model, counts).sigmoid()
-            ),
-            "The sign is wrong.": lambda model, counts: -from_counts(model, counts),
-            "Each logit must be a number, not a row of one.": (
-                lambda model, counts: from_counts(model, counts)[:, None]
-            ),
-            "A batch of one sentence needs its axis, too: squeeze the last axis alone.": (
-                lambda model, counts: from_counts(model, counts).squeeze()
-            ),
-        },
-        unusual={"as sentences": as_sentences},
-        returns="the logits",
-    )
+BY_HAND = "what-a-mean-forgets.html#the-mean-by-hand"
+BAG = "what-a-mean-forgets.html#a-bag-of-words"
+QUESTIONS = [
+    Question(
+        "it gives one logit per sentence", BY_HAND, view=form, cases=cases(DIFFERENT, DIFFERENT[:1])
+    ),
+    Question("a bag of one word gets the model's logit of this word", BY_HAND, cases=cases(SAME)),
+    Question(
+        "each word goes through the block, and then they are averaged",
+        BY_HAND,
+        cases=cases(DIFFERENT),
+    ),
+    Question("a word that occurs twice counts twice", BAG, cases=cases(REPEATED)),
 ]
-check = checker(EXERCISES)
+WRONG: Wrong = {
+    "The sum of the words is not divided by their number.": logits(lambda counts: counts),
+    "It is divided by the size of the vocabulary, not of the sentence.": (
+        logits(lambda counts: counts / 5)
+    ),
+    "It is divided by the number of words in the whole batch.": (
+        logits(lambda counts: counts / counts.sum())
+    ),
+    "It only matters whether a word occurs, not how often.": (
+        logits(lambda counts: proportions(present(counts)))
+    ),
+    "It only matters whether a word occurs, and it is divided by three.": (
+        logits(lambda counts: present(counts) / 3)
+    ),
+    "A softmax of the counts is no proportion: words that do not occur get some.": (
+        logits(lambda counts: counts.softmax(1))
+    ),
+    "Only the most frequent word is used.": logits(lambda counts: torch.eye(5)[counts.argmax(1)]),
+    "The average comes before the block, and the block is not linear.": average_first,
+    "The logits of the words are added: the last bias counts three times.": (
+        lambda model, counts: 3 * from_counts(model, counts)
+    ),
+    "The block is left out.": logits(block=lambda model, words: words),
+    "The block has lost its residual connection.": (
+        logits(block=lambda model, words: model.block(words) - words)
+    ),
+    "The block has lost its ReLU.": (
+        logits(block=lambda model, x: x + model.block.outer(model.block.inner(x)))
+    ),
+    "The bias of the last layer is left out.": (
+        lambda model, counts: from_counts(model, counts) - model.judge.bias
+    ),
+    "This is a probability: the logit comes before the sigmoid.": (
+        lambda model, counts: from_counts(model, counts).sigmoid()
+    ),
+    "The sign is wrong.": lambda model, counts: -from_counts(model, counts),
+    "Each logit must be a number, not a row of one.": (
+        lambda model, counts: from_counts(model, counts)[:, None]
+    ),
+    "A batch of one sentence needs its axis, too: squeeze the last axis alone.": (
+        lambda model, counts: from_counts(model, counts).squeeze()
+    ),
+}
+EXERCISE = Exercise(
+    "def from_counts(model, counts):\n    ...",
+    QUESTIONS,
+    right=from_counts,
+    wrong=WRONG,
+    unusual={"as sentences": as_sentences},
+    returns="the logits",
+)
+check = EXERCISE.check

@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, Wrong
 from selfattn_book.exercises.checking.views import score_direction
 
 WIDTH, KEYS, VALUE = 7, 5, 9
@@ -20,7 +20,6 @@ def attention(
     scores: Callable[..., Tensor] = lambda q, k, t: q / (t * q.size(-1) ** 0.5) @ k.mT,
     weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
 ) -> Program:
-    """Return attention with other scores or other weights."""
     return lambda q, k, v, t: weigh(scores(q, k, t)) @ v
 
 
@@ -28,17 +27,14 @@ attend = attention()
 
 
 def divided_by(divisor: Callable[[int, float], float]) -> Program:
-    """Return attention with another divisor, from the dimension and the temperature."""
     return attention(lambda q, k, t: q / divisor(q.size(-1), t) @ k.mT)
 
 
 def at(temperature: Callable[[float], float]) -> Program:
-    """Return attention at another temperature."""
     return lambda q, k, v, t: attend(q, k, v, temperature(t))
 
 
 def case(temperature: float, width: int = WIDTH, queries: int = KEYS, times: float = 1) -> Case:
-    """Return queries, keys, values and a temperature."""
     query, key, value = drawn(3, KEYS, width, seed=13)
     wide = F.pad(value, (0, VALUE - width))
     return times * query[:queries], key, wide + drawn(KEYS, VALUE, seed=14), temperature
@@ -56,7 +52,6 @@ def half_case(entry: float) -> Case:
 
 
 def powers(q: Tensor, k: Tensor, v: Tensor, t: float) -> Tensor:
-    """Raise the weights to the power of the temperature."""
     weights = attend(q, k, torch.eye(len(k)).to(v), 1) ** t
     return weights / weights.sum(1, keepdim=True) @ v
 
@@ -73,10 +68,7 @@ def slope_at_two(attend: Program) -> Program:
     return slope
 
 
-PAGE = "why-divide.html"
-BEGINNING = f"{PAGE}#large-scores-saturate-the-softmax"
-CODE = f"{PAGE}#the-divisor-in-the-code"
-WRONG: dict[str, Callable[..., Any]] = {
+WRONG: Wrong = {
     "Query and key are exchanged: a row belongs to a query.": lambda q, k, v, t: attend(k, q, v, t),
     "Queries are compared with queries.": lambda q, k, v, t: attend(q, q, v[: len(q)], t),
     "Keys are compared with keys.": lambda q, k, v, t: attend(k, k, v, t)[: len(q)],
@@ -129,63 +121,61 @@ WRONG: dict[str, Callable[..., Any]] = {
         lambda q, k, v, t: attend(q, k, torch.eye(len(k)).to(q), t)
     ),
 }
-EXERCISES = [
-    Exercise(
-        "attend",
-        "def attend(query, key, value, temperature):\n    ...",
-        [
-            Question(
-                "it gives a context for each query",
-                CODE,
-                view=form,
-                cases=lambda: [case(1, queries=3)],
-            ),
-            Question(
-                "the contexts are averages of the values",
-                BEGINNING,
-                view=lambda contexts, *case: contexts.double().sqrt().square().sum(-1),
-                cases=lambda: [identity_case(1)],
-            ),
-            Question(
-                "queries are compared with keys",
-                CODE,
-                view=lambda contexts, *case: score_direction(contexts[:, :KEYS]),
-                cases=lambda: [identity_case(1)],
-            ),
-            Question(
-                "a temperature of 1 is the usual attention",
-                f"{PAGE}#the-variance-of-a-score",
-                cases=lambda: [case(1), case(1, width=3)],
-            ),
-            Question(
-                "a temperature of 2 halves the scores",
-                BEGINNING,
-                via=slope_at_two,
-                cases=lambda: [identity_case(1)],
-            ),
-            Question(
-                "a very high temperature makes the weights uniform",
-                BEGINNING,
-                cases=lambda: [case(HOT), case(1.7)],
-            ),
-            Question(
-                "a very low temperature chooses one key",
-                BEGINNING,
-                cases=lambda: [identity_case(COLD, times=1e-2)],
-                view=lambda contexts, *case: contexts.double().sort(-1).values,
-            ),
-            Question("it works in 16 bits", CODE, cases=lambda: [half_case(32)]),
-        ],
-        right=attend,
-        wrong=WRONG,
-        unusual={
-            "PyTorch's own": lambda q, k, v, t: F.scaled_dot_product_attention(q / t, k, v),
-            "late in 32 bits": attention(
-                lambda q, k, t: (q.float() @ k.float().mT / t / q.size(1) ** 0.5).to(q)
-            ),
-            "both divided": lambda q, k, v, t: attend(q / t**0.5, k / t**0.5, v, 1),
-        },
-        returns="the contexts",
-    )
+CODE = "why-divide.html#the-divisor-in-the-code"
+SATURATION = "why-divide.html#large-scores-saturate-the-softmax"
+VARIANCE = "why-divide.html#the-variance-of-a-score"
+QUESTIONS = [
+    Question(
+        "it gives a context for each query", CODE, view=form, cases=lambda: [case(1, queries=3)]
+    ),
+    Question(
+        "the contexts are averages of the values",
+        SATURATION,
+        view=lambda contexts, *case: contexts.double().sqrt().square().sum(-1),
+        cases=lambda: [identity_case(1)],
+    ),
+    Question(
+        "queries are compared with keys",
+        CODE,
+        view=lambda contexts, *case: score_direction(contexts[:, :KEYS]),
+        cases=lambda: [identity_case(1)],
+    ),
+    Question(
+        "a temperature of 1 is the usual attention",
+        VARIANCE,
+        cases=lambda: [case(1), case(1, width=3)],
+    ),
+    Question(
+        "a temperature of 2 halves the scores",
+        SATURATION,
+        via=slope_at_two,
+        cases=lambda: [identity_case(1)],
+    ),
+    Question(
+        "a very high temperature makes the weights uniform",
+        SATURATION,
+        cases=lambda: [case(HOT), case(1.7)],
+    ),
+    Question(
+        "a very low temperature chooses one key",
+        SATURATION,
+        cases=lambda: [identity_case(COLD, times=1e-2)],
+        view=lambda contexts, *case: contexts.double().sort(-1).values,
+    ),
+    Question("it works in 16 bits", CODE, cases=lambda: [half_case(32)]),
 ]
-check = checker(EXERCISES)
+EXERCISE = Exercise(
+    "def attend(query, key, value, temperature):\n    ...",
+    QUESTIONS,
+    right=attend,
+    wrong=WRONG,
+    unusual={
+        "PyTorch's own": lambda q, k, v, t: F.scaled_dot_product_attention(q / t, k, v),
+        "late in 32 bits": attention(
+            lambda q, k, t: (q.float() @ k.float().mT / t / q.size(1) ** 0.5).to(q)
+        ),
+        "both divided": lambda q, k, v, t: attend(q / t**0.5, k / t**0.5, v, 1),
+    },
+    returns="the contexts",
+)
+check = EXERCISE.check

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Program
 
@@ -14,23 +14,19 @@ Weigh = Callable[[Tensor], Tensor]
 
 
 def words(seed: int, length: int, width: int, size: float = 1.0) -> tuple[Tensor]:
-    """Return random words."""
     (x,) = normal(seed, (length, width))
     return (size * x,)
 
 
 def scores(x: Tensor) -> Tensor:
-    """Return the scores of all pairs."""
     return x @ x.T / x.size(1) ** 0.5
 
 
 def own(s: Tensor) -> Tensor:
-    """Return where a word meets itself."""
     return torch.eye(len(s), dtype=torch.bool)
 
 
 def others(s: Tensor) -> Tensor:
-    """Return the weights of the other words."""
     return s.masked_fill(own(s), -torch.inf).softmax(-1)
 
 
@@ -47,7 +43,6 @@ def listening(
 
 
 def wrong(keep: float) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
     return {
         "Each word still attends to itself.": listening(keep, lambda s: s.softmax(-1)),
         "A score of 0 hides nothing: its exponential is 1.": (
@@ -82,8 +77,6 @@ def wrong(keep: float) -> dict[str, Program]:
 
 
 def word_by_word(keep: float) -> Program:
-    """Return the right program, with the others cut out."""
-
     def one(x: Tensor, i: int) -> Tensor:
         rest = torch.cat([x[:i], x[i + 1 :]])
         weights = (rest @ x[i] / x.size(1) ** 0.5).softmax(0)
@@ -93,20 +86,18 @@ def word_by_word(keep: float) -> Program:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     equation = "attention-without-weights.html#self-attention-in-one-equation"
     by_hand = "attention-without-weights.html#four-words-by-hand"
-    cases = {
-        "two words attend to each other alone": (by_hand, 2, [words(1, 2, 3)]),
-        "more words attend by their scores": (equation, 2, [words(2, 5, 3), words(3, 4, 7)]),
-        "so they do where scores are large": (equation, 1, [words(4, 6, 2, 4.0)]),
-        "a word alone stays as it is": (by_hand, 1, [words(5, 1, 3)]),
-    }
+    questions = [
+        checked("two words attend to each other alone", by_hand, 2, words(1, 2, 3)),
+        checked("more words attend by their scores", equation, 2, words(2, 5, 3), words(3, 4, 7)),
+        checked("so they do where scores are large", equation, 1, words(4, 6, 2, 4.0)),
+        checked("a word alone stays as it is", by_hand, 1, words(5, 1, 3)),
+    ]
     return [
         Exercise(
-            "listen",
             "def listen(X): ...",
-            questions_of(cases),
+            questions,
             right=listening(numbers["keep"]),
             wrong=wrong(numbers["keep"]),
             unusual={"word by word": word_by_word(numbers["keep"])},

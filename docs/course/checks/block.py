@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Case, Program
 
@@ -19,15 +19,14 @@ BATCHES = "block.html#pre-norm-and-post-norm"
 
 def case(
     seed: int, *shape: int, size: float = 1.0, shift: float = 0.0, plain: bool = False
-) -> list[Case]:
+) -> Case:
     """Return vectors and weights; the gain of plain ones is 1."""
     d, d_ff = shape[-1], 7
     x, gain, *weights = normal(seed, shape, (d,), (d, d_ff), (d, d_ff), (d_ff, d))
-    return [(size * x + shift, torch.ones_like(gain) if plain else gain, *weights)]
+    return size * x + shift, torch.ones_like(gain) if plain else gain, *weights
 
 
 def mean_square(x: Tensor) -> Tensor:
-    """Return the mean square of each vector."""
     return x.pow(2).mean(-1, keepdim=True)
 
 
@@ -53,7 +52,6 @@ def network(
 
 
 def mistakes(activation: str, eps: float) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
     a = ACTIVATIONS[activation]
 
     def of(**parts: Program) -> Program:
@@ -90,8 +88,6 @@ def mistakes(activation: str, eps: float) -> dict[str, Program]:
 
 
 def in_place(activation: str, eps: float) -> Program:
-    """Return the right program, with PyTorch's norm and one product, in place."""
-
     def gated(x: Tensor, gain: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
         n = F.rms_norm(x, x.shape[-1:], gain, eps)
         one, two = (n @ torch.cat([gate, up], -1)).chunk(2, -1)
@@ -102,8 +98,6 @@ def in_place(activation: str, eps: float) -> Program:
 
 
 def in_32_bits(activation: str, eps: float) -> Program:
-    """Return the right program, with another notation and precision."""
-
     def gated(*arguments: Tensor) -> Tensor:
         x, gain, gate, up, down = (argument.float() for argument in arguments)
         n = x * gain * (mean_square(x) + eps).rsqrt()
@@ -114,23 +108,16 @@ def in_32_bits(activation: str, eps: float) -> Program:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     recipe = numbers["activation"], numbers["eps"]
     questions = [
-        Question(
-            "it works for one vector without a gain",
-            NETWORK,
-            2,
-            cases=lambda: case(1, 5, plain=True),
-        ),
-        Question("the gain is used", NORM, cases=lambda: case(2, 3, 4)),
-        Question("nothing is subtracted", NORM, 2, cases=lambda: case(3, 2, 5, shift=2.0)),
-        Question("small vectors show eps", NORM, cases=lambda: case(4, 2, 3, size=0.1)),
-        Question("batches and heads change nothing", BATCHES, cases=lambda: case(5, 2, 3, 4, 6)),
+        checked("it works for one vector without a gain", NETWORK, 2, case(1, 5, plain=True)),
+        checked("the gain is used", NORM, 1, case(2, 3, 4)),
+        checked("nothing is subtracted", NORM, 2, case(3, 2, 5, shift=2.0)),
+        checked("small vectors show eps", NORM, 1, case(4, 2, 3, size=0.1)),
+        checked("batches and heads change nothing", BATCHES, 1, case(5, 2, 3, 4, 6)),
     ]
     return [
         Exercise(
-            "gated",
             "def gated(x, gain, gate, up, down): ...",
             questions,
             right=network(*recipe),

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.experiments.words import case_study, xor_sentences
 
@@ -48,12 +48,10 @@ def with_itself(rows: list[Any], size: int) -> Any:
 
 
 def half(program: Program) -> Program:
-    """Return half of the count."""
     return lambda tokens, labels: program(tokens, labels) / 2
 
 
 def mistakes(name: str) -> dict[str, Program | tuple[Program, ...]]:
-    """Return wrong programs by their misconceptions."""
     parts = PARTS[name]
     (other,) = (PARTS[key] for key in PARTS if key != name)
     ordered = counter(parts, permutations)
@@ -73,8 +71,6 @@ def mistakes(name: str) -> dict[str, Program | tuple[Program, ...]]:
 
 
 def by_matrix(name: str) -> Program:
-    """Return the right program, which compares sums of one-hot vectors."""
-
     def count(tokens: Tensor, labels: Tensor) -> Tensor:
         hot = torch.nn.functional.one_hot(tokens, 5)
         x = hot.flatten(1) if name == "placed words" else hot.sum(1)
@@ -88,38 +84,33 @@ def by_matrix(name: str) -> Program:
 
 
 def many(seed: int, vocabulary: int, count: int) -> Case:
-    """Return random sentences, with copies and contradictions."""
     chance = torch.Generator().manual_seed(seed)
     tokens = torch.randint(vocabulary, (count, 3), generator=chance)
     return tokens, torch.randint(2, (count,), generator=chance)
 
 
 def no_contradictions() -> list[Case]:
-    """Return sentences without contradictions."""
     none = torch.tensor([[0, 1, 2], [3, 4, 0], [1, 1, 2]]), torch.tensor([1, 0, 1])
     tokens, labels = xor_sentences()
     return [none, (tokens, labels.long())]
 
 
 def copied_rows() -> list[Case]:
-    """Return sentences that occur more than once."""
     (one, two), (tokens, labels) = xor_sentences(), case_study()
     rows = [0, 0, 1, 2, 3, 3]
     return [(one[rows], two[rows].long()), (tokens, labels.long())]
 
 
 def contradictions(name: str) -> Exercise:
-    """Return the exercise on contradictions."""
-    cases: dict[str, tuple[str, int, list[Case]]] = {
-        "none is found where there is none": (CERTIFICATE, 1, no_contradictions()),
-        "copies count": (PLACES, 2, copied_rows()),
-        "it counts right in small data": (CERTIFICATE, 3, [many(1, 2, 9), many(2, 3, 11)]),
-        "and in larger data": (CERTIFICATE, 2, [many(3, 2, 14), many(4, 3, 18)]),
-    }
+    questions = [
+        checked("none is found where there is none", CERTIFICATE, 1, *no_contradictions()),
+        checked("copies count", PLACES, 2, *copied_rows()),
+        checked("it counts right in small data", CERTIFICATE, 3, many(1, 2, 9), many(2, 3, 11)),
+        checked("and in larger data", CERTIFICATE, 2, many(3, 2, 14), many(4, 3, 18)),
+    ]
     return Exercise(
-        "contradictions",
         "def contradictions(tokens, labels): ...",
-        questions_of(cases),
+        questions,
         right=counter(PARTS[name]),
         wrong=mistakes(name),
         unusual={"a matrix": by_matrix(name)},
@@ -138,7 +129,6 @@ def root(k: int) -> float:
 
 
 def on_paper(k: int) -> Exercise:
-    """Return the exercise on a contradiction with copies."""
     t = root(k)
     total = k * math.log(1 + t**-3) + 3 * math.log(1 + t)
     share = k / (k + 3)
@@ -177,5 +167,4 @@ def on_paper(k: int) -> Exercise:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     return [contradictions(numbers["sum"]), on_paper(numbers["copies"])]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call
@@ -25,12 +25,10 @@ class Pieces(list[Piece]):
     """Keys, values and masks, with a brief representation."""
 
     def __repr__(self) -> str:
-        """Return the number of pieces."""
         return f"{len(self)} pieces"
 
 
 def case(size: float = 1.0, hidden: bool = False) -> list[Case]:
-    """Return queries and pieces; some pieces may be hidden from some queries."""
     chance = torch.Generator().manual_seed(71)
 
     def draw(*shape: int) -> Tensor:
@@ -49,7 +47,6 @@ def case(size: float = 1.0, hidden: bool = False) -> list[Case]:
 
 
 def passing(stream: Program) -> Program:
-    """Return the program that gets the pieces of a list one by one."""
     return lambda query, pieces: stream(
         query, (tuple(part.clone() for part in piece) for piece in pieces)
     )
@@ -102,8 +99,6 @@ def online(
 
 
 def by_logarithms(silence: float) -> Program:
-    """Return the right program, which keeps means and logarithms."""
-
     def stream(query: Tensor, pieces: Iterable[Piece]) -> Result:
         mean, log_total = torch.zeros(1), torch.full_like(query[:, 0], silence)
         for key, value, mask in pieces:
@@ -118,14 +113,12 @@ def by_logarithms(silence: float) -> Program:
 
 
 def in_32_bits(silence: float) -> Program:
-    """Return the right program in another precision."""
     return lambda query, pieces: online(silence)(
         query.float(), ((key.float(), value.float(), mask) for key, value, mask in pieces)
     )
 
 
 def mistakes(silence: float) -> dict[str, Program | tuple[Program, ...]]:
-    """Return wrong programs by their misconceptions."""
     late = lambda top, total, mixture: normalized(top, total + math.exp(silence), mixture)  # noqa: E731
     return {
         "The silent key was forgotten.": online(silence, silent=0),
@@ -181,8 +174,6 @@ def letting_go(stream: Program) -> Program:
 
 
 def stream_of(silence: float) -> Exercise:
-    """Return the exercise on attention in one pass."""
-
     def context(result: Result, *case: Any) -> Tensor:
         return result[0]
 
@@ -190,13 +181,12 @@ def stream_of(silence: float) -> Exercise:
         return result[1]
 
     return Exercise(
-        "stream",
         "def stream(query, pieces): ...",
         [
             Question("the context is attention's output", SECTION, 2, context, case),
             Question("the logarithm of the denominator is right", SECTION, 1, logarithm, case),
-            Question("hidden pieces are handled", SECTION, cases=lambda: case(hidden=True)),
-            Question("large scores are handled", SECTION, cases=lambda: case(1e3)),
+            checked("hidden pieces are handled", SECTION, 1, *case(hidden=True)),
+            checked("large scores are handled", SECTION, 1, *case(1e3)),
             Question("it frees each piece", SECTION, via=letting_go, cases=case),
         ],
         right=online(silence),
@@ -208,7 +198,6 @@ def stream_of(silence: float) -> Exercise:
 
 
 def of_bill(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on the bill of a layer."""
     width, heads = numbers["d_model"], numbers["heads"]
     length, cached = numbers["length"], numbers["cached"]
     a, b, c, d = numbers["likes"]
@@ -273,5 +262,4 @@ def of_bill(numbers: dict[str, Any]) -> Exercise:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     return [stream_of(numbers["silence"]), of_bill(numbers)]

@@ -9,7 +9,7 @@ from torch import Tensor
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.encoder_decoder import Decoder
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.masks import causal_mask
@@ -26,18 +26,15 @@ DEPENDS, DECODER = (
 
 
 def attending(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-    """Return outputs that depend on all points under the mask."""
     context, _ = scaled_dot_product_attention(shifted, shifted, shifted, mask)
     return context.tanh() + memory.mean((1, 2), keepdim=True)
 
 
 def repeating(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-    """Return the input."""
     return shifted
 
 
 def silent(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-    """Return zeros."""
     return torch.zeros_like(shifted)
 
 
@@ -46,7 +43,6 @@ for decoder in (attending, repeating, silent):
 
 
 def case(decoder: Program, seed: int, *lengths: int) -> Case:
-    """Return a decoder, memory, padded targets and their lengths."""
     n, longest = torch.tensor(lengths), max(lengths)
     memory, target = normal(seed, (len(lengths), 5, 3), (len(lengths), longest, 2))
     real = torch.arange(longest) < n[:, None]
@@ -76,8 +72,6 @@ def loss(start: list[float], average: str, **parts: Any) -> Program:
 
 
 def by_loops(start: list[float], average: str) -> Program:
-    """Return the right program, point by point."""
-
     def sequence_loss(decoder: Program, memory: Tensor, target: Tensor, lengths: Tensor) -> Any:
         shifted = target.roll(1, dims=1)
         shifted[:, 0] = torch.tensor(start)
@@ -95,8 +89,6 @@ def by_loops(start: list[float], average: str) -> Program:
 
 
 def weighted(start: list[float], average: str) -> Program:
-    """Return the right program, as a weighted mean in 32 bits."""
-
     def sequence_loss(decoder: Program, memory: Tensor, target: Tensor, lengths: Tensor) -> Tensor:
         shifted = F.pad(target[:, :-1], (0, 0, 1, 0))
         shifted[:, 0] += torch.tensor(start)
@@ -110,30 +102,32 @@ def weighted(start: list[float], average: str) -> Program:
 
 
 def sequence_loss(start: list[float], average: str) -> Exercise:
-    """Return the exercise on the loss of one pass."""
     right = loss(start, average)
 
     def shifted(shift: Program) -> Program:
         return loss(start, average, shift=shift)
 
-    cases: dict[str, tuple[str, int, list[Case]]] = {
-        "its input is the start and the points before": (INPUT, 2, [case(repeating, 1, 4, 4)]),
-        "no output depends on later points": (
+    questions = [
+        checked("its input is the start and the points before", INPUT, 2, case(repeating, 1, 4, 4)),
+        checked(
+            "no output depends on later points",
             AHEAD,
             2,
-            [case(attending, 2, 5, 5), case(attending, 3, 4)],
+            case(attending, 2, 5, 5),
+            case(attending, 3, 4),
         ),
-        "padding is left out": (LENGTHS, 2, [case(silent, 4, 4, 2, 1)]),
-        "all of that together": (
+        checked("padding is left out", LENGTHS, 2, case(silent, 4, 4, 2, 1)),
+        checked(
+            "all of that together",
             DEPENDS,
             2,
-            [case(attending, 5, 2, 6, 3), case(repeating, 6, 5, 1)],
+            case(attending, 5, 2, 6, 3),
+            case(repeating, 6, 5, 1),
         ),
-    }
+    ]
     return Exercise(
-        "sequence_loss",
         "def sequence_loss(decoder, memory, target, lengths): ...",
-        questions_of(cases),
+        questions,
         right=right,
         wrong={
             "The input at each position is its own target.": shifted(lambda s, y: y),
@@ -162,7 +156,6 @@ def sequence_loss(start: list[float], average: str) -> Exercise:
 
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on the numbers of weights."""
     width, heads, inner = numbers["width"], numbers["heads"], numbers["inner"]
     source, target = numbers["source"], numbers["target"]
     whole = Decoder(d_model=width, num_heads=heads, d_ff=inner)
@@ -204,5 +197,4 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     return [sequence_loss(numbers["start"], numbers["average"]), on_paper(numbers)]

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from selfattn_book.encoder_decoder import Encoder
-from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 from selfattn_book.exercises.checking.numbers import normal, tensor_of
 from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.masks import padding_mask
@@ -29,7 +29,6 @@ class Counted(nn.Module):
 
     @torch.no_grad()
     def forward(self, *inputs: Tensor, **named: Any) -> Any:
-        """Return the states and the weights."""
         self.calls += 1
         return self.encoder(*inputs, **named)
 
@@ -46,22 +45,18 @@ def encoder(seed: int, positions: bool = True) -> Counted:
 
 
 def case(model: Counted, seed: int, *lengths: int) -> Case:
-    """Return an encoder, and sources of these lengths."""
     return model, list(normal(seed, *((n, 2) for n in lengths)))
 
 
 def mean(states: Tensor, real: Tensor) -> Tensor:
-    """Return the mean of the states that are not padding."""
     return (states * real[..., None]).sum(1) / real.sum(1, keepdim=True)
 
 
 def last(states: Tensor, real: Tensor) -> Tensor:
-    """Return the state of the last point that is not padding."""
     return states[torch.arange(len(states)), real.sum(1) - 1]
 
 
 def ends(states: Tensor, real: Tensor) -> Tensor:
-    """Return the mean of the first and the last state."""
     return (states[:, 0] + last(states, real)) / 2
 
 
@@ -81,13 +76,10 @@ def read_out(read: Read, masked: bool = True, fill: float = 0) -> Program:
 
 
 def over_all(read: Read) -> Read:
-    """Return the same for all positions, with padding."""
     return lambda states, real: read(states, torch.ones_like(real))
 
 
 def row_by_row(name: str) -> Read:
-    """Return the right vectors, from the states of each source."""
-
     def read(states: Tensor, real: Tensor) -> Any:
         rows = [row[mask] for row, mask in zip(states, real, strict=True)]
         chosen = {"mean": rows, "last": [x[-1:] for x in rows]}
@@ -98,14 +90,11 @@ def row_by_row(name: str) -> Read:
 
 
 def one_by_one(read: Read) -> Program:
-    """Return the right vectors, in one call for each source."""
     vectors = read_out(read)
     return lambda encoder, sources: torch.cat([vectors(encoder, [x]) for x in sources])
 
 
 def calls(program: Program) -> Program:
-    """Return the program that counts the calls of the encoder."""
-
     def count(encoder: Counted, sources: list[Tensor]) -> int:
         before = encoder.calls
         tensor_of(program(encoder, sources), "the vectors")
@@ -115,22 +104,26 @@ def calls(program: Program) -> Program:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     name = numbers["read"]
     read = READ[name]
     together = [case(encoder(3), 7, 4, 2, 3)]
-    table: dict[str, tuple[str, int, list[Case]]] = {
-        "sources of one length": (SECTION, 1, [case(encoder(1), 1, 4, 4)]),
-        "sources of different lengths": (SECTION, 3, [case(encoder(1), 2, 5, 2, 3), *together]),
-        "an encoder without positions": (SECTION, 1, [case(encoder(2, positions=False), 3, 2, 6)]),
-        "a source of one point": (SECTION, 1, [case(encoder(1), 4, 1, 4), case(encoder(1), 5, 1)]),
-    }
+    questions = [
+        checked("sources of one length", SECTION, 1, case(encoder(1), 1, 4, 4)),
+        checked(
+            "sources of different lengths", SECTION, 3, case(encoder(1), 2, 5, 2, 3), *together
+        ),
+        checked(
+            "an encoder without positions", SECTION, 1, case(encoder(2, positions=False), 3, 2, 6)
+        ),
+        checked(
+            "a source of one point", SECTION, 1, case(encoder(1), 4, 1, 4), case(encoder(1), 5, 1)
+        ),
+    ]
     in_one_call = Question("all sources in one call", SECTION, via=calls, cases=lambda: together)
     return [
         Exercise(
-            "vectors",
             "def vectors(encoder, sources): ...",
-            [*questions_of(table), in_one_call],
+            [*questions, in_one_call],
             right=read_out(read),
             wrong={
                 "The mask is missing: states depend on the padding.": read_out(read, masked=False),

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import Case, Program
 
 ONES = torch.ones(7, dtype=torch.int64)
@@ -16,22 +16,23 @@ SECTION = "language-model.html#cross-entropy-perplexity-bits-per-character"
 
 
 def case(*tokens: int, seed: int, characters: Tensor = CHARACTERS) -> Case:
-    """Return random logits, tokens, and the number of characters of each in the vocabulary."""
     generator = torch.Generator().manual_seed(seed)
     logits = 2 * torch.randn(len(tokens), 7, generator=generator)
     return logits, torch.tensor(tokens), characters
 
 
-CASES: dict[str, tuple[str, int, list[Case]]] = {
-    "tokens of one character": (SECTION, 2, [case(0, 3, 1, 6, 4, 2, seed=1, characters=ONES)]),
-    "tokens of several lengths": (
+CASES = [
+    checked("tokens of one character", SECTION, 2, case(0, 3, 1, 6, 4, 2, seed=1, characters=ONES)),
+    checked(
+        "tokens of several lengths",
         SECTION,
         2,
-        [case(0, 3, 1, 6, 4, 2, seed=1), case(5, 5, 2, 0, 3, seed=2)],
+        case(0, 3, 1, 6, 4, 2, seed=1),
+        case(5, 5, 2, 0, 3, seed=2),
     ),
-    "a longer answer": (SECTION, 1, [case(*(3 * i % 7 for i in range(20)), seed=3)]),
-    "one token again and again": (SECTION, 1, [case(4, 4, 4, 4, 4, 4, 4, seed=4)]),
-}
+    checked("a longer answer", SECTION, 1, case(*(3 * i % 7 for i in range(20)), seed=3)),
+    checked("one token again and again", SECTION, 1, case(4, 4, 4, 4, 4, 4, 4, seed=4)),
+]
 
 
 def surprisal(first: int, shift: int = 1, unit: float = math.log(2), per: str = "") -> Program:
@@ -55,8 +56,6 @@ def surprisal(first: int, shift: int = 1, unit: float = math.log(2), per: str = 
 
 
 def by_loop(first: int) -> Program:
-    """Return the right program, which multiplies probabilities."""
-
     def bits(logits: Tensor, tokens: Tensor, characters: Tensor) -> float:
         probability, count = 1.0, 0
         for t in range(first, len(tokens)):
@@ -69,8 +68,6 @@ def by_loop(first: int) -> Program:
 
 
 def without_softmax(first: int) -> Program:
-    """Return the program that takes logits for logarithms of probabilities."""
-
     def bits(logits: Tensor, tokens: Tensor, characters: Tensor) -> Tensor:
         found = logits[first - 1 : -1].gather(1, tokens[first:, None])
         return -found.sum() / characters[tokens[first:]].sum() / math.log(2)
@@ -79,11 +76,9 @@ def without_softmax(first: int) -> Program:
 
 
 def bits_of_answer(prompt: int) -> Exercise:
-    """Return the exercise on the surprisal of an answer."""
     return Exercise(
-        "bits_of_answer",
         "def bits_of_answer(logits, tokens, characters): ...",
-        questions_of(CASES),
+        CASES,
         right=surprisal(prompt),
         wrong={
             "These are nats, not bits.": surprisal(prompt, unit=1),
@@ -109,7 +104,6 @@ def bits_of_answer(prompt: int) -> Exercise:
 
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on the next word on paper."""
     a, b, c, d = numbers["likes"]
     seen, kinds = numbers["seen"], numbers["kinds"]
     hits, shorter = numbers["hits"], 1 / numbers["shorter"]
@@ -156,5 +150,4 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     return [bits_of_answer(numbers["prompt"]), on_paper(numbers)]

@@ -5,48 +5,40 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Case, Program
 
 
 def case(seed: int, batch: int, heads: int, groups: int) -> Case:
-    """Return queries, keys and values whose sizes all differ."""
     return normal(seed, (batch, heads, 3, 7), (batch, groups, 5, 7), (batch, groups, 5, 2))
 
 
 def neighbours(x: Tensor, times: int) -> Tensor:
-    """Give each head to so many heads that follow each other."""
     return x.repeat_interleave(times, dim=1)
 
 
 def in_turn(x: Tensor, times: int) -> Tensor:
-    """Give the heads one after the other, and begin again."""
     return x.repeat(1, times, 1, 1)
 
 
 def first(x: Tensor, times: int) -> Tensor:
-    """Give the first head to all."""
     return x[:, :1].expand(-1, times * x.size(1), -1, -1)
 
 
 def averaged(x: Tensor, times: int) -> Tensor:
-    """Give the mean of all heads to all."""
     return x.mean(1, keepdim=True).expand(-1, times * x.size(1), -1, -1)
 
 
 def side_by_side(x: Tensor) -> Tensor:
-    """Merge the heads word by word."""
     return x.transpose(1, 2).flatten(2)
 
 
 def scrambled(x: Tensor) -> Tensor:
-    """Merge the heads without moving the axes."""
     return x.reshape(len(x), x.size(2), -1)
 
 
 def interleaved(x: Tensor) -> Tensor:
-    """Merge the heads entry by entry."""
     return x.permute(0, 2, 3, 1).flatten(2)
 
 
@@ -62,18 +54,14 @@ def attention(share: Program, merge: Program = side_by_side, divisor: float = 7*
 
 
 def of_all(share: Program) -> Program:
-    """Divide by the root of the width of all heads."""
     return lambda q, k, v: attention(share, divisor=(7 * q.size(1)) ** 0.5)(q, k, v)
 
 
 def not_merged(share: Program) -> Program:
-    """Return grouped attention whose heads stay apart."""
     return attention(share, lambda x: x)
 
 
 def wrong(share: Program, other: Program) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
-
     def only_values(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         times = q.size(1) // k.size(1)
         return attention(lambda x, n: x)(q, other(k, times), share(v, times))
@@ -99,8 +87,6 @@ def wrong(share: Program, other: Program) -> dict[str, Program]:
 
 
 def by_einsum(sharing: str) -> Program:
-    """Return the right program, by products over groups."""
-
     def grouped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         near = sharing == "neighbours"
         q = q.unflatten(1, (k.size(1), -1) if near else (-1, k.size(1)))
@@ -113,24 +99,24 @@ def by_einsum(sharing: str) -> Program:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     near = numbers["sharing"] == "neighbours"
     share, other = (neighbours, in_turn) if near else (in_turn, neighbours)
     equation = "many-heads.html#the-multi-head-attention-layer"
     merge = "many-heads.html#splitting-heads-transpose-do-not-only-reshape"
     query, key, value = case(5, 2, 4, 2)
     as_many = "with as many keys as queries it is multi-head attention"
-    cases = {
-        as_many: (equation, 1, [case(1, 2, 3, 3)]),
-        "one head of keys can serve all": (equation, 1, [case(2, 3, 4, 1)]),
-        "the right heads share keys and values": (merge, 4, [case(3, 2, 6, 3), case(4, 3, 6, 2)]),
-        "a single word is no exception": (merge, 1, [(query[:, :, :1], key, value)]),
-    }
+    questions = [
+        checked(as_many, equation, 1, case(1, 2, 3, 3)),
+        checked("one head of keys can serve all", equation, 1, case(2, 3, 4, 1)),
+        checked(
+            "the right heads share keys and values", merge, 4, case(3, 2, 6, 3), case(4, 3, 6, 2)
+        ),
+        checked("a single word is no exception", merge, 1, (query[:, :, :1], key, value)),
+    ]
     return [
         Exercise(
-            "grouped",
             "def grouped(query, key, value): ...",
-            questions_of(cases),
+            questions,
             right=attention(share),
             wrong=wrong(share, other),
             unusual={"products over groups": by_einsum(numbers["sharing"])},

@@ -17,17 +17,14 @@ ROWS = (
 
 
 def past(sentence: Tensor) -> Tensor:
-    """Return the causal mask."""
     return torch.ones(sentence.size(1), sentence.size(1), dtype=torch.bool).tril()
 
 
 def same(sentence: Tensor) -> Tensor:
-    """Return which positions have the number of which others."""
     return sentence[:, :, None] == sentence[:, None, :]
 
 
 def real(sentence: Tensor) -> Tensor:
-    """Return where neither position is padding."""
     return (sentence >= 0)[:, :, None] & (sentence >= 0)[:, None, :]
 
 
@@ -44,7 +41,6 @@ def packed(prompt: int) -> dict[str, Program]:
 
 
 def wrong(prompt: int) -> dict[str, Program]:
-    """Return wrong masks by their misconceptions."""
     mask, seen = packed(prompt)["mask"], packed(prompt)["seen"]
     return {
         "True was taken to mean hidden.": lambda s: ~mask(s),
@@ -67,13 +63,10 @@ def wrong(prompt: int) -> dict[str, Program]:
 
 
 def with_heads(mask: Program) -> Program:
-    """Return a program whose mask has an axis of heads."""
     return lambda sentence: mask(sentence)[:, None]
 
 
 def looped(prompt: int) -> Program:
-    """Return the right program, written as loops."""
-
     def one(s: list[int], i: int, j: int) -> bool:
         return j <= i and s[i] >= 0 and s[j] >= 0 and (s[i] == s[j] or j < prompt)
 
@@ -85,7 +78,6 @@ def looped(prompt: int) -> Program:
 
 
 def packed_mask(prompt: int) -> Exercise:
-    """Return the exercise on several sentences in one row."""
     read = packed(prompt)["read"]
 
     def asked(message: str, section: str, points: int, where: Program) -> Question:
@@ -96,18 +88,12 @@ def packed_mask(prompt: int) -> Exercise:
 
     padding = "the-padding-mask"
     return Exercise(
-        "packed_mask",
         "def packed_mask(sentence): ...",
         [
             Question(
                 "it is a boolean mask, one a row for all heads", f"masks.html#{padding}", 1, form
             ),
-            asked(
-                "no position attends to a later one",
-                "the-causal-mask",
-                2,
-                lambda s: ~past(s),
-            ),
+            asked("no position attends to a later one", "the-causal-mask", 2, lambda s: ~past(s)),
             asked(
                 "a position attends to its own sentence, and to no other",
                 "masking-scores-by-hand",
@@ -136,7 +122,6 @@ def packed_mask(prompt: int) -> Exercise:
 
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on a row on paper."""
     a, b, c, d = numbers["likes"]
     u, v, w, x = numbers["values"]
     layers, width = numbers["layers"], numbers["width"]
@@ -179,5 +164,4 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     return [packed_mask(numbers["prompt"]), on_paper(numbers)]

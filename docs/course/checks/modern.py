@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import Case, Program
 
 Order = Literal["little", "big"]
@@ -22,7 +22,6 @@ class File(bytes):
     """The bytes of a file, with a brief representation."""
 
     def __repr__(self) -> str:
-        """Return its size."""
         return f"a file of {len(self)} bytes"
 
 
@@ -46,8 +45,6 @@ def parsed(data: bytes, name: str, length: int, order: Order) -> tuple[int, int,
 
 
 def reader(length: int, order: Order, **wrong: Any) -> Program:
-    """Return the program that reads a tensor, or one with some wrong parts."""
-
     def read(data: bytes, name: str) -> Tensor:
         start, begin, end, shape = parsed(data, name, length, order)
         begin, end = wrong.get("offsets", lambda begin, end: (begin, end))(begin, end)
@@ -59,8 +56,6 @@ def reader(length: int, order: Order, **wrong: Any) -> Program:
 
 
 def unpacked(length: int, order: Order) -> Program:
-    """Return the right program, number by number."""
-
     def read(data: bytes, name: str) -> Any:
         start, begin, end, shape = parsed(data, name, length, order)
         code = f"{'<' if order == 'little' else '>'}{(end - begin) // 4}f"
@@ -70,28 +65,29 @@ def unpacked(length: int, order: Order) -> Program:
 
 
 def read_a_tensor(length: int, order: Order) -> Exercise:
-    """Return the exercise on reading a file."""
-
     def case(seed: int, name: str, spaces: int = 0, **shapes: tuple[int, ...]) -> Case:
         chance = torch.Generator().manual_seed(seed)
         tensors = {key: torch.randn(shape, generator=chance) for key, shape in shapes.items()}
         return file_of(tensors, length, order, spaces), name
 
-    cases: dict[str, tuple[str, int, list[Case]]] = {
-        "a vector is read": (FILE, 2, [case(1, "x", x=(5,))]),
-        "a matrix has its shape": (FILE, 2, [case(2, "x", x=(2, 3)), case(3, "x", x=(3, 1, 4))]),
-        "one of several is found": (
+    questions = [
+        checked("a vector is read", FILE, 2, case(1, "x", x=(5,))),
+        checked(
+            "a matrix has its shape", FILE, 2, case(2, "x", x=(2, 3)), case(3, "x", x=(3, 1, 4))
+        ),
+        checked(
+            "one of several is found",
             FILE,
             2,
-            [case(4, "w", z=(2, 2), w=(3, 2), a=(4,)), case(5, "a", z=(2,), a=(2, 2))],
+            case(4, "w", z=(2, 2), w=(3, 2), a=(4,)),
+            case(5, "a", z=(2,), a=(2, 2)),
         ),
-        "spaces after the text are skipped": (FILE, 1, [case(6, "x", 5, x=(2, 3))]),
-    }
+        checked("spaces after the text are skipped", FILE, 1, case(6, "x", 5, x=(2, 3))),
+    ]
     other = DTYPES["big" if order == "little" else "little"]
     return Exercise(
-        "read",
         "def read(data, name): ...",
-        questions_of(cases),
+        questions,
         right=reader(length, order),
         wrong={
             "Offsets count from the end of the text, not from the beginning of the file.": (
@@ -113,7 +109,6 @@ def read_a_tensor(length: int, order: Order) -> Exercise:
 
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on a cache, a norm and a rotation on paper."""
     blocks, heads, keys = numbers["blocks"], numbers["heads"], numbers["key_heads"]
     row, (p, s) = numbers["row"], numbers["places"]
     each = 2 * blocks * keys * numbers["d_head"] * 2
@@ -160,6 +155,5 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     length, order = numbers["length_bytes"], numbers["order"]
     return [read_a_tensor(length, order), on_paper(numbers)]

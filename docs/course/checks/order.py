@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import Program
 from selfattn_book.masks import causal_mask
 from selfattn_book.positions import sinusoidal_encoding
@@ -17,7 +17,6 @@ X = torch.randn(7, 4, generator=torch.Generator().manual_seed(1), dtype=torch.fl
 
 
 def attend(x: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Return the contexts of attention without projections."""
     return scaled_dot_product_attention(x, x, x, mask)[0]
 
 
@@ -38,14 +37,12 @@ def middle(x: Tensor) -> Tensor:
 
 
 def special(x: Tensor, place: int) -> Tensor:
-    """Treat one position in a special way."""
     factor = torch.ones(len(x), 1, dtype=x.dtype)
     factor[place] = 1.5
     return factor * x.tanh()
 
 
 def halves(x: Tensor) -> Tensor:
-    """Let each half of a sentence attend to itself alone."""
     half = torch.arange(len(x)) < len(x) // 2
     return attend(x, half[:, None] == half)
 
@@ -74,7 +71,6 @@ class Named:
         self.message, self.model = f"the model {message!r}", model
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Return what the model does."""
         return self.model(x)
 
 
@@ -103,7 +99,6 @@ def trying(law: str, orders: list[Tensor], close: float = 1e-4) -> Program:
 
 
 def wrong_tests(law: str, many: list[Tensor]) -> dict[str, Program]:
-    """Return wrong tests by their misconceptions."""
     places = torch.arange(7)
     swap = places.clone()
     swap[:2] = torch.tensor([1, 0])
@@ -130,8 +125,6 @@ def wrong_tests(law: str, many: list[Tensor]) -> dict[str, Program]:
 
 
 def by_matrices(law: str) -> Program:
-    """Return the right test, with permutation matrices."""
-
     def keeps(model: Model, x: Tensor) -> Tensor:
         worst = torch.zeros(())
         for _ in range(30):
@@ -144,7 +137,6 @@ def by_matrices(law: str) -> Program:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     law = numbers["law"]
     chance = torch.Generator().manual_seed(3)
     many = [torch.randperm(7, generator=chance) for _ in range(15)]
@@ -173,12 +165,14 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
             ("a ring", "a ring, one way", "far from the middle", "halves"),
         ),
     }
-    cases = {message: (page, n, models(law, *kept)) for message, (page, n, kept) in names.items()}
+    questions = [
+        checked(message, page, points, *models(law, *kept))
+        for message, (page, points, kept) in names.items()
+    ]
     return [
         Exercise(
-            "keeps_the_law",
             "def keeps_the_law(model, x): ...",
-            questions_of(cases),
+            questions,
             right=trying(law, many),
             wrong=wrong_tests(law, many),
             unusual={"permutation matrices": by_matrices(law)},

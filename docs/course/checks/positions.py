@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Case, Program
 
@@ -18,12 +18,10 @@ FORMULA, AFTER = (
 
 
 def case(seed: int, start: int, *shape: int) -> Case:
-    """Return vectors, and the position of the first one."""
     return *normal(seed, shape), start
 
 
 def take(x: Tensor, pairs: str) -> tuple[Tensor, Tensor]:
-    """Return both entries of all pairs."""
     if pairs == "neighbours":
         return x[..., 0::2], x[..., 1::2]
     a, c = x.chunk(2, -1)
@@ -31,12 +29,10 @@ def take(x: Tensor, pairs: str) -> tuple[Tensor, Tensor]:
 
 
 def put(a: Tensor, c: Tensor, pairs: str) -> Tensor:
-    """Put pairs back at their columns."""
     return torch.stack([a, c], -1).flatten(-2) if pairs == "neighbours" else torch.cat([a, c], -1)
 
 
 def angles(x: Tensor, start: int, base: float, exponent: float = 2.0) -> Tensor:
-    """Return the angle of each pair at each position."""
     length, width = x.shape[-2:]
     place = torch.arange(start, start + length, dtype=torch.float64)
     pair = torch.arange(width // 2, dtype=torch.float64)
@@ -57,7 +53,6 @@ def turn(
 
 
 def wrong_rotations(base: float, pairs: str) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
     other = "halves" if pairs == "neighbours" else "neighbours"
     right = turn(base, pairs)
 
@@ -96,8 +91,6 @@ def wrong_rotations(base: float, pairs: str) -> dict[str, Program]:
 
 
 def by_complex_numbers(base: float, pairs: str) -> Program:
-    """Return the right program, with complex numbers."""
-
     def rotate(x: Tensor, start: int) -> Tensor:
         by = angles(x, start, base)
         z = torch.complex(*take(x, pairs)) * torch.polar(torch.ones_like(by), by)
@@ -107,8 +100,6 @@ def by_complex_numbers(base: float, pairs: str) -> Program:
 
 
 def by_swapped_copy(base: float, pairs: str) -> Program:
-    """Return the right program, as many language models have it."""
-
     def rotate(x: Tensor, start: int) -> Tensor:
         by = angles(x, start, base)
         (a, c), by = take(x, pairs), put(by, by, pairs)
@@ -118,22 +109,22 @@ def by_swapped_copy(base: float, pairs: str) -> Program:
 
 
 def rotate(base: float, pairs: str) -> Exercise:
-    """Return the exercise on rotated queries and keys."""
     hand = "positions.html#the-rotation-property"
-    cases = {
-        "one pair of columns rotates like the hand of a clock": (hand, 2, [case(1, 0, 5, 2)]),
-        "each pair has its own speed": (FORMULA, 3, [case(2, 0, 4, 6)]),
-        "it begins at the position that is given": (
+    questions = [
+        checked("one pair of columns rotates like the hand of a clock", hand, 2, case(1, 0, 5, 2)),
+        checked("each pair has its own speed", FORMULA, 3, case(2, 0, 4, 6)),
+        checked(
+            "it begins at the position that is given",
             AFTER,
             2,
-            [case(3, 9, 3, 4), case(4, 100, 1, 6)],
+            case(3, 9, 3, 4),
+            case(4, 100, 1, 6),
         ),
-        "it works for all heads and sentences": (AFTER, 1, [case(5, 2, 2, 3, 5, 8)]),
-    }
+        checked("it works for all heads and sentences", AFTER, 1, case(5, 2, 2, 3, 5, 8)),
+    ]
     return Exercise(
-        "rotate",
         "def rotate(x, start): ...",
-        questions_of(cases),
+        questions,
         right=turn(base, pairs),
         wrong=wrong_rotations(base, pairs),
         unusual={
@@ -154,7 +145,6 @@ def width_for(places: int, turn: float = 2 * math.pi, last: int = 2) -> int:
 
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on two clocks."""
     k, places = numbers["steps"], numbers["places"]
     degree, slower = math.radians(k), math.cos(k) + math.cos(k / 100)
     product = math.cos(k) + math.cos(k / 10)
@@ -191,5 +181,4 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     return [rotate(numbers["base"], numbers["pairs"]), on_paper(numbers)]

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 from selfattn_book.exercises.checking.numbers import normal, tensor_of
 from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.properties.answer import RefusedError, wrong_shape
@@ -17,7 +17,6 @@ CACHE, WRONG_CACHE = "prediction.html#the-cache", "prediction.html#when-is-a-cac
 
 
 def sequence(seed: int, length: int) -> tuple[Tensor, ...]:
-    """Return queries, keys and values of all positions."""
     return tuple(2 * x for x in normal(seed, (2, length, 3), (2, length, 3), (2, length, 5)))
 
 
@@ -30,13 +29,10 @@ def step_of(roll: Program, step: Case, cache: list[Any]) -> Tensor:
 
 
 def steps(case: Case) -> list[Case]:
-    """Return the arguments of each step."""
     return list(zip(*(x.split(1, 1) for x in case), strict=True))
 
 
 def in_steps(roll: Program) -> Program:
-    """Return the program for the contexts of all steps."""
-
     def contexts(*case: Tensor) -> Tensor:
         cache: list[Any] = []
         return torch.cat([step_of(roll, step, cache) for step in steps(case)], 1)
@@ -45,8 +41,6 @@ def in_steps(roll: Program) -> Program:
 
 
 def in_turn(roll: Program) -> Program:
-    """Return the program for the contexts of a sequence, in turn with a second one."""
-
     def contexts(*case: Tensor) -> Tensor:
         caches: tuple[list[Any], list[Any]] = ([], [])
         pairs = zip(steps(case), steps(tuple(-x for x in case)), strict=True)
@@ -74,7 +68,6 @@ def sizes(most: int) -> Callable[[Program], Program]:
 
 
 def tensors(held: Any) -> list[Tensor]:
-    """Return all tensors that a cache holds."""
     if isinstance(held, dict):
         held = list(held.values())
     if isinstance(held, list | tuple | deque):
@@ -83,7 +76,6 @@ def tensors(held: Any) -> list[Tensor]:
 
 
 def attend(query: Tensor, pairs: list[Any], divisor: float = 3**0.5) -> Tensor:
-    """Attend to pairs of a key and a value."""
     key, value = (torch.cat(x, 1) for x in zip(*pairs, strict=True))
     return (query @ key.mT / divisor).softmax(-1) @ value
 
@@ -94,8 +86,6 @@ def kept(window: int, first: int) -> Keep:
 
 
 def rolled(keep: Keep, **options: Any) -> Program:
-    """Return the program that leaves these pairs in the cache."""
-
     def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
         cache[:] = keep([*cache, (key, value)])
         return attend(query, cache, **options)
@@ -126,8 +116,6 @@ def outside(window: int, first: int) -> Program:
 
 
 def with_deque(window: int, first: int) -> Program:
-    """Return the right program, with a deque."""
-
     def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
         begin, recent = cache or ([], deque(maxlen=window))
         if len(recent) == window and len(begin) < first:
@@ -140,8 +128,6 @@ def with_deque(window: int, first: int) -> Program:
 
 
 def in_a_ring(window: int, first: int) -> Program:
-    """Return the right program, which overwrites the oldest pair."""
-
     def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
         pairs, step = cache or ([], 0)
         if len(pairs) < first + window:
@@ -155,7 +141,6 @@ def in_a_ring(window: int, first: int) -> Program:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     window, first = numbers["window"], numbers["first"]
     recent, right = kept(window, first), rolled(kept(window, first))
     short, longer = sequence(1, window), sequence(2, 11)
@@ -172,17 +157,11 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
 
     return [
         Exercise(
-            "roll",
             "def roll(query, key, value, cache): ...",
             [
-                Question(
-                    "while all is in the window, nothing is lost", CACHE, 2, cases=lambda: [short]
-                ),
-                Question(
-                    "then the oldest are forgotten, and the first are not",
-                    CACHE,
-                    4,
-                    cases=lambda: [short, longer],
+                checked("while all is in the window, nothing is lost", CACHE, 2, short),
+                checked(
+                    "then the oldest are forgotten, and the first are not", CACHE, 4, short, longer
                 ),
                 Question(
                     "the cache stays small",

@@ -5,13 +5,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Case, Program
 
 
 def case(seed: int, *sizes: int, lead: tuple[int, ...] = (), size: float = 1.0) -> Case:
-    """Return queries, keys and values of T, S, D and E."""
     queries, keys, width, out = sizes
     shapes = (queries, width), (keys, width), (keys, out)
     query, key, value = normal(seed, *((*lead, *shape) for shape in shapes))
@@ -27,8 +26,6 @@ def same_sign(sign: float) -> Case:
 
 
 def with_silence(score: float) -> Program:
-    """Return attention with a silent key of this score."""
-
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         scores = query @ key.mT / query.size(-1) ** 0.5
         silent = torch.full_like(scores[..., :1], score)
@@ -39,8 +36,6 @@ def with_silence(score: float) -> Program:
 
 
 def with_zero_value(score: float) -> Program:
-    """Return the right program in another form: one more value, of zeros."""
-
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         scores = torch.nn.functional.pad(
             query @ key.mT / query.size(-1) ** 0.5, (0, 1), value=score
@@ -51,8 +46,6 @@ def with_zero_value(score: float) -> Program:
 
 
 def wrong(score: float) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
-
     def scores(q: Tensor, k: Tensor) -> Tensor:
         return q @ k.mT / q.size(-1) ** 0.5
 
@@ -93,22 +86,20 @@ def wrong(score: float) -> dict[str, Program]:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     score = numbers["silence"]
     equation = "query-key-value.html#the-attention-layer-equation-and-code"
     search = "query-key-value.html#attention-as-a-soft-search"
-    cases = {
-        "the silent key has its weight": (search, 2, [case(1, 2, 3, 4, 2)]),
-        "also for other sizes": (equation, 2, [case(2, 5, 2, 7, 3), case(3, 1, 1, 3, 3)]),
-        "and for batches": (equation, 1, [case(4, 4, 3, 5, 2, lead=(2, 3))]),
-        "large scores leave no weight for the silent key": (search, 2, [same_sign(1.0)]),
-        "where nothing fits, the context is zero": (search, 1, [same_sign(-1.0)]),
-    }
+    questions = [
+        checked("the silent key has its weight", search, 2, case(1, 2, 3, 4, 2)),
+        checked("also for other sizes", equation, 2, case(2, 5, 2, 7, 3), case(3, 1, 1, 3, 3)),
+        checked("and for batches", equation, 1, case(4, 4, 3, 5, 2, lead=(2, 3))),
+        checked("large scores leave no weight for the silent key", search, 2, same_sign(1.0)),
+        checked("where nothing fits, the context is zero", search, 1, same_sign(-1.0)),
+    ]
     return [
         Exercise(
-            "attend_or_not",
             "def attend_or_not(query, key, value): ...",
-            questions_of(cases),
+            questions,
             right=with_silence(score),
             wrong=wrong(score),
             unusual={"a zero value for the silent key": with_zero_value(score)},

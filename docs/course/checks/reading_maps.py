@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, form
 from selfattn_book.exercises.checking.results import Program, input_after
 from selfattn_book.exercises.reading_maps import case
 
@@ -16,7 +16,6 @@ Cells = Callable[[Tensor], Tensor]
 
 
 def drawn() -> list[Case]:
-    """Return maps of several sizes."""
     return [case(3, 2, 11, 4), case(2, 3, 7, 3), case(1, 1, 13, 5)]
 
 
@@ -51,8 +50,6 @@ def latest(cells: Cells) -> Cells:
 
 
 def without(cells: Cells, normalize: bool = True, guard: bool = True) -> Program:
-    """Return the program that takes these cells out."""
-
     def take_out(weights: Tensor, tokens: Tensor) -> Tensor:
         left = weights.masked_fill(cells(tokens)[:, None], 0)
         total = left.sum(-1, keepdim=True)
@@ -63,8 +60,6 @@ def without(cells: Cells, normalize: bool = True, guard: bool = True) -> Program
 
 
 def through_scores(cells: Cells) -> Program:
-    """Return the right program, with a mask on the scores."""
-
     def take_out(weights: Tensor, tokens: Tensor) -> Tensor:
         scores = weights.log().masked_fill(cells(tokens)[:, None], -torch.inf)
         masked = scores.isneginf().all(-1, keepdim=True)
@@ -74,7 +69,6 @@ def through_scores(cells: Cells) -> Program:
 
 
 def wrong(steps: int) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
     cells = behind(steps)
 
     def in_place(weights: Tensor, tokens: Tensor) -> Tensor:
@@ -102,7 +96,6 @@ def wrong(steps: int) -> dict[str, Program]:
 
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on a row on paper."""
     shown, values = numbers["parts"], numbers["values"]
     keys, width = numbers["keys"], numbers["width"]
     total, bright = sum(shown), shown.index(max(shown))
@@ -143,16 +136,15 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     steps = numbers["steps"]
     bright = "reading-maps.html#attention-knockout"
     questions = [
         Question("they are maps, as many as before", bright, view=form, cases=drawn),
-        Question(
+        checked(
             "the cells are 0, and the rest of each row is normalized",
             "reading-maps.html#induction-heads",
             4,
-            cases=drawn,
+            *drawn(),
         ),
         Question(
             "a row that would lose all its weight is unchanged",
@@ -164,7 +156,6 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     ]
     return [
         Exercise(
-            "take_out",
             "def take_out(weights, tokens): ...",
             questions,
             right=without(behind(steps)),

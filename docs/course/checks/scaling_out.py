@@ -7,19 +7,17 @@ from typing import Any
 import torch
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 
 Sampler = Callable[[int, int, int, int], list[int]]
 Deal = Callable[[list[int], int, int], list[int]]
 
 
 def cards(order: list[int], ranks: int, rank: int) -> list[int]:
-    """Deal one after the other around the table."""
     return order[rank::ranks]
 
 
 def stretches(order: list[int], ranks: int, rank: int) -> list[int]:
-    """Deal one slice to each rank."""
     each = len(order) // ranks
     return order[rank * each : (rank + 1) * each]
 
@@ -35,7 +33,6 @@ def sampler(begin: Callable[[int], int], deal: Deal) -> Sampler:
 
 
 def wrong(shift: int, deal: Deal, other: Deal) -> dict[str, Sampler]:
-    """Return wrong programs by their misconceptions."""
     right = sampler(lambda epoch: shift * epoch, deal)
 
     def same_left_out(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
@@ -68,8 +65,6 @@ def wrong(shift: int, deal: Deal, other: Deal) -> dict[str, Sampler]:
 
 
 def rolled(shift: int, deal: Deal) -> Callable[..., torch.Tensor]:
-    """Return the right program with a tensor of all ranks."""
-
     def own_share(count: int, ranks: int, rank: int, epoch: int) -> torch.Tensor:
         order = torch.arange(count).roll(-shift * epoch)[: count // ranks * ranks]
         return (order.view(-1, ranks).T if deal is cards else order.view(ranks, -1))[rank]
@@ -78,8 +73,6 @@ def rolled(shift: int, deal: Deal) -> Callable[..., torch.Tensor]:
 
 
 def one_by_one(shift: int, deal: Deal) -> Sampler:
-    """Return the right program with the number of each example in the order."""
-
     def own_share(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
         each = count // ranks
         numbers = (rank + k * ranks if deal is cards else rank * each + k for k in range(each))
@@ -89,18 +82,16 @@ def one_by_one(shift: int, deal: Deal) -> Sampler:
 
 
 def asked(message: str, sizes: list[tuple[int, int]], epochs: range, points: int) -> Question:
-    """Return a question about all ranks."""
     cases = [
         (count, ranks, rank, epoch)
         for (count, ranks), epoch in product(sizes, epochs)
         for rank in range(ranks)
     ]
     section = "scaling-out-deeper.html#which-rank-reads-which-examples"
-    return Question(message, section, points, cases=lambda: cases)
+    return checked(message, section, points, *cases)
 
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on gradients, time and memory."""
     counts, means, ranks = (numbers[name] for name in ("counts", "means", "ranks"))
     billions, idle = numbers["billions"], numbers["idle"]
     total = sum(n * g for n, g in zip(counts, means, strict=True))
@@ -144,13 +135,11 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     shift = numbers["shift"]
     deal, other = (cards, stretches) if numbers["deal"] == "cards" else (stretches, cards)
     even, uneven = [(12, 3), (20, 4), (22, 2)], [(11, 3), (13, 4), (17, 2)]
     return [
         Exercise(
-            "own_share",
             "def own_share(count, ranks, rank, epoch): ...",
             [
                 asked("examples that divide evenly are dealt out", even, range(1), 1),

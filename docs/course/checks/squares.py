@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Program
 
@@ -50,7 +50,6 @@ def around(corners: Tensor, missing: int) -> list[Tensor]:
 
 
 def left(side: Tensor) -> Tensor:
-    """Rotate a side by a right angle to the left."""
     return torch.stack([-side[:, 1], side[:, 0]], -1)
 
 
@@ -72,8 +71,6 @@ def by_formula(missing: int) -> Program:
 
 
 def one_by_one(missing: int) -> Program:
-    """Return the right program, walk by walk in NumPy."""
-
     def one(walk: Any) -> list[float]:
         tried = []
         for turn in (LEFT, RIGHT):
@@ -89,8 +86,6 @@ def one_by_one(missing: int) -> Program:
 
 
 def wrong(missing: int) -> dict[str, Program | tuple[Program, ...]]:
-    """Return wrong programs by their misconceptions."""
-
     def parallel(corners: Tensor) -> Tensor:
         after, opposite, before = around(corners, missing)
         return after + before - opposite
@@ -127,7 +122,6 @@ def wrong(missing: int) -> dict[str, Program | tuple[Program, ...]]:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     missing = numbers["missing"]
     all_left, both = (LEFT,) * 4, (LEFT, RIGHT, RIGHT, LEFT, RIGHT, LEFT)
     cases: dict[str, tuple[int, tuple[Any, ...]]] = {
@@ -139,12 +133,9 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     section = "squares.html#the-best-achievable-loss"
     return [
         Exercise(
-            "complete",
             "def complete(corners): ...",
             [
-                Question(
-                    message, section, points, cases=lambda walks=walks: [case(missing, *walks)]
-                )
+                checked(message, section, points, case(missing, *walks))
                 for message, (points, walks) in cases.items()
             ],
             right=best_square(missing),

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 from selfattn_book.exercises.checking.numbers import tensor_of
 from selfattn_book.exercises.checking.results import Program
 from selfattn_book.properties.answer import Answer, RefusedError
@@ -26,7 +26,6 @@ TEXTS: list[tuple[Rows, Rows]] = [
 
 
 def padded(rows: Rows, before: bool = False) -> Tensor:
-    """Return rows of one length, padded with 0."""
     longest = max(map(len, rows))
     fill = [[0] * (longest - len(row)) for row in rows]
     pairs = zip(rows, fill, strict=True)
@@ -49,8 +48,6 @@ def batch(source: Around, fed: Around, asked: Around, before: bool = False) -> P
 
 
 def then(program: Program, part: str, change: Callable[[Tensor], Tensor]) -> Program:
-    """Return a program whose result is changed in one part."""
-
     def make(*rows: Rows) -> tuple[Tensor, ...]:
         parts = zip(PARTS, program(*rows), strict=True)
         return tuple(change(x) if name == part else x for name, x in parts)
@@ -59,8 +56,6 @@ def then(program: Program, part: str, change: Callable[[Tensor], Tensor]) -> Pro
 
 
 def by_library(start: int, end: int) -> Program:
-    """Return the right program, with PyTorch's padding."""
-
     def pad(rows: Rows) -> Tensor:
         return pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
 
@@ -78,7 +73,6 @@ def around(start: int, end: int) -> tuple[Around, Around, Around, Around]:
 
 
 def wrong(start: int, end: int) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
     words, first, last, both = around(start, end)
     return {
         "The padding is in front; it must be at the end.": batch(words, first, last, before=True),
@@ -102,8 +96,6 @@ def wrong(start: int, end: int) -> dict[str, Program]:
 
 
 def part_of(program: Program) -> Program:
-    """Return the program that returns one part of a batch, by its name."""
-
     def made(sources: Rows, targets: Rows, name: str) -> Tensor:
         parts = program(sources, targets)
         if not isinstance(parts, tuple | list) or len(parts) != len(PARTS):
@@ -119,7 +111,6 @@ def part_of(program: Program) -> Program:
 
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on a Transformer on paper."""
     d, n = numbers["width"], numbers["blocks"]
     source, target = numbers["source_tokens"], numbers["target_tokens"]
     ways, share = numbers["ways"], numbers["share"] / 100
@@ -165,18 +156,16 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     start, end = numbers["start"], numbers["end"]
     words, first, last, _ = around(start, end)
 
     def asked(message: str, part: str, points: int, section: str) -> Question:
         cases = [(*rows, part) for rows in TEXTS]
-        return Question(message, f"transformer.html#{section}", points, cases=lambda: cases)
+        return checked(message, f"transformer.html#{section}", points, *cases)
 
     vectors, clock = "token-embedding-and-unembedding", "the-task-two-ways-to-tell-the-time"
     return [
         Exercise(
-            "batch",
             "def batch(sources, targets): ...",
             [
                 asked("the sources are padded", "source", 1, clock),

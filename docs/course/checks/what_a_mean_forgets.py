@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import Program
 
 Case = tuple[Tensor, Tensor]
@@ -25,14 +25,11 @@ def grouped(look: Look, tokens: Tensor, labels: Tensor) -> list[list[int]]:
 
 
 def entropy(group: list[int]) -> float:
-    """Return the least loss of a group."""
     shares = [sum(group) / len(group), 1 - sum(group) / len(group)]
     return -sum(share * math.log(share) for share in shares if share > 0)
 
 
 def loss_of(look: Look) -> Callable[[Tensor, Tensor], float]:
-    """Return the function that computes the least loss of what sees sentences so."""
-
     def loss(tokens: Tensor, labels: Tensor) -> float:
         groups = grouped(look, tokens, labels)
         return sum(len(group) * entropy(group) for group in groups) / len(tokens)
@@ -41,7 +38,6 @@ def loss_of(look: Look) -> Callable[[Tensor, Tensor], float]:
 
 
 def case(*rows: tuple[list[int], int]) -> Case:
-    """Return sentences and labels."""
     return torch.tensor([words for words, _ in rows]), torch.tensor([y for _, y in rows])
 
 
@@ -54,7 +50,6 @@ def swapped(words: list[int], place: int) -> list[int]:
 
 
 def many(seed: int) -> Case:
-    """Return many sentences, with copies and contradictions."""
     chance = torch.Generator().manual_seed(seed)
     tokens = torch.randint(3, (60, 4), generator=chance)
     return tokens, (torch.rand(60, generator=chance) < 0.3).long()
@@ -77,7 +72,6 @@ def priced(look: Look, price: Callable[[list[int]], float], by_group: bool = Fal
 
 
 def wrong_losses(place: int) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
     look = view_of(place)
     right = loss_of(look)
     return {
@@ -100,8 +94,6 @@ def wrong_losses(place: int) -> dict[str, Program]:
 
 
 def by_cross_entropy(place: int) -> Program:
-    """Return the right program, by PyTorch's loss of the best probabilities."""
-
     def loss(tokens: Tensor, labels: Tensor) -> Tensor:
         seen = torch.cat([tokens.sort(dim=1).values, tokens[:, place, None]], dim=1)
         alike = (seen[:, None] == seen).all(-1).double()
@@ -112,7 +104,6 @@ def by_cross_entropy(place: int) -> Program:
 
 
 def least_loss(place: int) -> Exercise:
-    """Return the exercise on the least loss."""
     base = [0, 1, 2]
     twin = swapped(base, place)
     told_apart = case((base, 1), ([1, 2, 0], 0), ([3, 4, 0], 1))
@@ -121,17 +112,16 @@ def least_loss(place: int) -> Exercise:
         case((base, 1), (twin, 1), (base, 1), (twin, 0), ([4, 4, 3], 0)),
         case((base, 0), (twin, 1), (twin, 0), ([4, 4, 3], 0), ([4, 4, 3], 1)),
     ]
-    cases = {
-        "sentences that differ cost nothing": (LOGIT, 1, [told_apart]),
-        "an even contradiction has its price": (LOGIT, 2, even),
-        "so has an uneven one": (LOGIT, 2, uneven),
-        "a bag counts its words": (LOGIT, 1, [case(*_counts(place))]),
-        "it holds for many sentences with copies": (LOGIT, 2, [many(1), many(2)]),
-    }
+    questions = [
+        checked("sentences that differ cost nothing", LOGIT, 1, told_apart),
+        checked("an even contradiction has its price", LOGIT, 2, *even),
+        checked("so has an uneven one", LOGIT, 2, *uneven),
+        checked("a bag counts its words", LOGIT, 1, case(*_counts(place))),
+        checked("it holds for many sentences with copies", LOGIT, 2, many(1), many(2)),
+    ]
     return Exercise(
-        "least_loss",
         "def least_loss(tokens, labels): ...",
-        questions_of(cases),
+        questions,
         right=loss_of(view_of(place)),
         wrong=wrong_losses(place),
         unusual={"PyTorch's loss": by_cross_entropy(place)},
@@ -141,7 +131,6 @@ def least_loss(place: int) -> Exercise:
 
 
 def _counts(place: int) -> list[tuple[list[int], int]]:
-    """Return two sentences of the same words, in other numbers, with the same word at a place."""
     first, second = [1, 2, 2], [2, 1, 1]
     first[0], first[place] = first[place], first[0]
     second[1], second[place] = second[place], second[1]
@@ -149,7 +138,6 @@ def _counts(place: int) -> list[tuple[list[int], int]]:
 
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on the copies."""
     a, b, c = numbers["ones"], numbers["zeros"], numbers["others"]
     loss, logit = entropy([1] * a + [0] * b), math.log(a / b)
     floor = loss * (a + b) / (a + b + c)
@@ -188,5 +176,4 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     return [least_loss(numbers["place"]), on_paper(numbers)]

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import Program
 
 Numbers = list[float]
@@ -20,12 +20,10 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
 
 
 def mean(values: Numbers, chances: Numbers, power: int = 1) -> float:
-    """Return the mean of a power."""
     return sum(c * v**power for v, c in zip(values, chances, strict=True))
 
 
 def variance(values: Numbers, chances: Numbers) -> float:
-    """Return the variance of an entry."""
     return mean(values, chances, 2) - mean(values, chances) ** 2
 
 
@@ -41,7 +39,6 @@ def divisor(stretch: float, with_means: bool = True) -> Program:
 
 
 def wrong_divisors(p: float) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
     right = divisor(1 / (1 - p))
 
     def of_variances(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
@@ -65,8 +62,6 @@ def wrong_divisors(p: float) -> dict[str, Program]:
 
 
 def by_listing(p: float) -> Program:
-    """Return the right program, which lists all cases of a product."""
-
     def of(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
         keys = [(v / (1 - p), c * (1 - p)) for v, c in zip(kv, kc, strict=True)] + [(0.0, p)]
         queries = list(zip(qv, qc, strict=True))
@@ -78,19 +73,17 @@ def by_listing(p: float) -> Program:
 
 
 def right_divisor(p: float) -> Exercise:
-    """Return the exercise on the divisor that is right."""
     section = "why-divide.html#the-variance-of-a-score"
     conditions = "why-divide-deeper.html#the-conditions-of-the-square-root"
-    cases = {
-        "it is right for coins, which are dropped sometimes": (section, 2, CASES["coins"]),
-        "for values with other chances": (section, 2, CASES["uneven"]),
-        "for means that are not 0": (conditions, 2, CASES["means"]),
-        "for all distributions": (conditions, 2, CASES["more"]),
-    }
+    questions = [
+        checked("it is right for coins, which are dropped sometimes", section, 2, *CASES["coins"]),
+        checked("for values with other chances", section, 2, *CASES["uneven"]),
+        checked("for means that are not 0", conditions, 2, *CASES["means"]),
+        checked("for all distributions", conditions, 2, *CASES["more"]),
+    ]
     return Exercise(
-        "right_divisor",
         "def right_divisor(query_values, query_chances, key_values, key_chances, width): ...",
-        questions_of(cases),
+        questions,
         right=divisor(1 / (1 - p)),
         wrong=wrong_divisors(p),
         unusual={"listing all cases": by_listing(p)},
@@ -100,7 +93,6 @@ def right_divisor(p: float) -> Exercise:
 
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on keys that are mostly zero."""
     high, width, gap = numbers["high"], numbers["width"], numbers["gap"]
     right = high * width**0.5 / 2
     centred = high * (3 / 16) ** 0.5 * width**0.5
@@ -135,5 +127,4 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
     return [right_divisor(numbers["dropped"]), on_paper(numbers)]

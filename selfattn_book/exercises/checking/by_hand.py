@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, Question
 from selfattn_book.exercises.checking.numbers import tensor_of
 from selfattn_book.exercises.checking.results import Program, near
 from selfattn_book.properties.answer import Answer, RefusedError
@@ -63,11 +63,8 @@ def by_hand(
             sentence = " Or: ".join(names)
             wrong[sentence] = (*wrong.get(sentence, ()), program)
     return Exercise(
-        name,
         f"def {name}(): ...",
-        questions_of(
-            {part: (section, (points or {}).get(part, 1), [(Name(part),)]) for part in parts}
-        ),
+        [Question(x, section, (points or {}).get(x, 1), cases=[(Name(x),)]) for x in parts],
         right=lambda: right,
         wrong=wrong,
         tolerance=tolerance,

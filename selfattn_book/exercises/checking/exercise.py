@@ -14,6 +14,7 @@ from selfattn_book.exercises.checking.results import (
     Case,
     Program,
     Results,
+    Wrong,
     alike,
     difference,
     form_of,
@@ -22,7 +23,7 @@ from selfattn_book.exercises.checking.results import (
 from selfattn_book.properties.answer import YES, Answer, Likely, RefusedError, question
 
 WIDTH = 78  # letters in a line, as a page and a terminal show them
-Cases = Callable[[], Sequence[Case]]
+Cases = Sequence[Case] | Callable[[], Sequence[Case]]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Question:
         section: the section that explains it, as in ``"masks.html#the-causal-mask"``.
         points: the points for it.
         view: the part of a result that is compared, from the result and the case; all by default.
-        cases: cases of its own, instead of the exercise's.
+        cases: its cases, or a function that returns them; the exercise's by default.
         via: makes the program that is compared from the answer, and from the reference program.
     """
 
@@ -51,14 +52,13 @@ class Exercise:
     """What an answer must define, the reference program, and the misconceptions.
 
     Args:
-        name: the name of the function or class that the answer defines.
-        stub: the code that a student begins with.
+        stub: the code that a student begins with: a function or class without its body.
         questions: the requirements, in the order in which a student should satisfy them.
         right: the reference program.
         wrong: a wrong program, or a tuple of them, by the sentence of their misconception; they may
             raise in some cases.
-        cases: returns the arguments of each call when an answer is checked; by default all cases of
-            the questions.
+        cases: the arguments of each call, or a function that returns them; by default the cases of
+            all questions.
         unusual: other right programs, by a short name, for the test.
         returns: the name of the result, or a tuple of names if a tuple is returned.
         tolerance: relative to the largest number.
@@ -66,7 +66,6 @@ class Exercise:
 
     Example:
         >>> twice = Exercise(
-        ...     "twice",
         ...     "def twice(n): ...",
         ...     [Question("it doubles", "a.html#b")],
         ...     right=lambda n: 2.0 * n,
@@ -82,16 +81,20 @@ class Exercise:
                a.html#b
     """
 
-    name: str
     stub: str
     questions: Sequence[Question]
     right: Program
-    wrong: Mapping[str, Program | tuple[Program, ...]] = field(default_factory=dict)
-    cases: Cases = tuple
+    wrong: Wrong = field(default_factory=dict)
+    cases: Cases = ()
     unusual: Mapping[str, Program] = field(default_factory=dict)
     returns: str | tuple[str, ...] = "the result"
     tolerance: float = 1e-4
     via: Callable[[Any], Program] = lambda answer: answer
+
+    @property
+    def name(self) -> str:
+        """Return the name of the function or class that an answer defines."""
+        return self.stub.split("(")[0].split()[1]
 
     def __call__(self, answer: Any) -> "Report":
         """Check an answer."""
@@ -101,6 +104,23 @@ class Exercise:
             return Report(self.name, [(asked, no) for asked in self.questions])
         check = _Check(self, answer)
         return Report(self.name, [(asked, _guarded(check, asked)) for asked in self.questions])
+
+    def check(self, **answers: object) -> bool:
+        """Print the report of an answer, and return whether it has all points.
+
+        Example:
+            >>> doubled = Question("it doubles", "a.html#b", cases=[(3,)])
+            >>> Exercise("def twice(n): ...", [doubled], lambda n: 2 * n).check(twice=lambda n: n + n)
+            twice: 1 of 1 points
+              yes  it doubles
+            True
+        """
+        if answers.keys() != {self.name}:
+            rule = f"check takes an answer by name, as in check({self.name}={self.name})"
+            raise TypeError(f"{rule}; got {', '.join(answers) or 'none'}.")
+        report = self(answers[self.name])
+        print(report)
+        return bool(report)
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,43 +160,19 @@ class Report:
         )
 
 
-def questions_of(table: Mapping[str, tuple[str, int, Sequence[Case]]]) -> list[Question]:
-    """Return questions that compare all, by requirement: the section, the points and the cases."""
-    return [
-        Question(message, section, points, cases=partial(list, cases))
-        for message, (section, points, cases) in table.items()
-    ]
-
-
-def checker(exercises: Sequence[Exercise]) -> Callable[..., bool]:
-    """Return the function with which a page checks answers by name.
-
-    Example:
-        >>> doubled = Question("it doubles", "a.html#b", cases=lambda: [(3,)])
-        >>> check = checker([Exercise("twice", "def twice(n): ...", [doubled], lambda n: 2 * n)])
-        >>> check(twice=lambda n: n + n)
-        twice: 1 of 1 points
-          yes  it doubles
-        True
-    """
-    by_name = {exercise.name: exercise for exercise in exercises}
-
-    def check(**answers: object) -> bool:
-        """Print the report of each answer, and return whether all have all points."""
-        if not answers or answers.keys() - by_name.keys():
-            name = exercises[0].name
-            rule = f"check takes an answer by name, as in check({name}={name})"
-            raise TypeError(f"{rule}; got {', '.join(answers) or 'none'}.")
-        reports = [by_name[name](answer) for name, answer in answers.items()]
-        print(*reports, sep="\n")
-        return all(reports)
-
-    return check
+def checked(message: str, section: str, points: int, *cases: Case) -> Question:
+    """Return a question that compares all of the result in these cases."""
+    return Question(message, section, points, cases=cases)
 
 
 def form(result: Any, *case: Any) -> torch.Tensor:
     """View nothing of a result, so that only its shape and dtype are compared."""
     return torch.zeros(())
+
+
+def cases_of(cases: Cases) -> list[Case]:
+    """Return a list of cases."""
+    return list(cases() if callable(cases) else cases)
 
 
 def programs_of(wrong: Program | tuple[Program, ...]) -> tuple[Program, ...]:
@@ -189,8 +185,10 @@ class _Check:
 
     def __init__(self, exercise: Exercise, answer: Program):
         self.exercise, self.answer, self.program = exercise, answer, exercise.via(answer)
-        each = (asked.cases() for asked in exercise.questions if asked.cases)
-        self.cases = list(exercise.cases()) or [case for cases in each for case in cases]
+        every = (
+            [exercise.cases] if exercise.cases else [q.cases for q in exercise.questions if q.cases]
+        )
+        self.cases = [case for cases in every for case in cases_of(cases)]
         self.found: dict[tuple[int, int], Results | Answer] = {}
         self.kept: list[Any] = []
         self.right = exercise.via(exercise.right)
@@ -200,7 +198,7 @@ class _Check:
         }
 
     def __call__(self, asked: Question) -> Answer:
-        cases = self.cases if asked.cases is None else list(asked.cases())
+        cases = self.cases if asked.cases is None else cases_of(asked.cases)
         via = self._kept(asked.via) if asked.via else None
         answer, right = (
             (via(self.answer), via(self.exercise.right)) if via else (self.program, self.right)

@@ -88,9 +88,8 @@ class Probe:
 
 def probed(message: str, section: str, *probes: Probe, points: int = 1) -> Question:
     """Return a question whose cases are probes."""
-    cases = [(probe,) for probe in probes]
     view = lambda found, probe: probe.view(found)  # noqa: E731
-    return Question(message, section, points, view=view, cases=lambda: cases)
+    return Question(message, section, points, view, cases=[(probe,) for probe in probes])
 
 
 def variant(base: type, **parts: Any) -> type:

@@ -1,6 +1,6 @@
 """Call programs on copies of a case, take their results as tensors, and compare them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -12,6 +12,7 @@ from selfattn_book.properties.answer import YES, Answer, RefusedError, equal, wr
 from selfattn_book.properties.calls import call, missing
 
 Program = Callable[..., Any]
+Wrong = Mapping[str, Program | tuple[Program, ...]]  # by the sentence of their misconception
 Case = tuple[Any, ...]
 Results = tuple[Tensor, ...]
 
