@@ -5,7 +5,8 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+import torch.nn.functional as F
+from torch import Tensor
 
 from selfattn_book.encoder_decoder import Decoder
 from selfattn_book.exercises.checking import feed_forward, modules, probes
@@ -58,11 +59,8 @@ def later(z: Tensor, m: Tensor) -> Tensor:
 
 def hidden_target(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
     """Hide points of the target by the lengths of the sources."""
-    masks = {
-        "attn_mask": self.future(x.size(1)),
-        "key_padding_mask": self.hidden(lengths, x.size(1)),
-    }
-    z, _ = self.self_attention(x, x, x, **masks)
+    hidden = self.hidden(lengths, x.size(1))
+    z, _ = self.self_attention(x, x, x, hidden, attn_mask=self.future(x.size(1)))
     return self.feed_forward(self.attend(z, m, self.hidden(lengths, m.size(1))))
 
 
@@ -81,22 +79,12 @@ def one_attention(self: OwnDecoder, d_model: int, num_heads: int, d_ff: int) -> 
     self.attention = self.self_attention
 
 
-class Normed(OwnDecoder):
+class OfTheBook(Decoder):
     def __init__(self, d_model: int, num_heads: int, d_ff: int):
-        super().__init__(d_model, num_heads, d_ff)
-        self.norm = nn.LayerNorm(d_model)
+        super().__init__(d_model=d_model, num_heads=num_heads, d_ff=d_ff, d_input=d_model)
 
-    def look(self, x: Tensor) -> Tensor:
-        return super().look(self.norm(x))
-
-
-class OfTheBook(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, d_ff: int):
-        super().__init__()
-        self.decoder = Decoder(d_model=d_model, num_heads=num_heads, d_ff=d_ff, d_input=d_model)
-
-    def forward(self, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
-        return self.decoder(x, m, causal_mask(x.size(1)), padding_mask(lengths, m.size(1)))[0]
+    def forward(self, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:  # type: ignore[override]
+        return super().forward(x, m, causal_mask(x.size(1)), padding_mask(lengths, m.size(1)))[0]
 
 
 class PointByPoint(OwnDecoder):
@@ -123,10 +111,10 @@ WRONG = modules.wrong(OwnDecoder) | {
         looking(lambda z, x: z.detach()),
     ),
     "There is one output for each state: queries must come from the target.": calling(
-        lambda z, m, hidden: (m, z, z, {})
+        lambda z, m: (m, z, z), padded=False
     ),
-    "The values come from the target: they must come from the memory.": calling(
-        lambda z, m, hidden: (z, m, z, {"key_padding_mask": hidden})
+    "The values come from the target: they must come from the memory.": (
+        calling(lambda z, m: (z, m, z))
     ),
     f"The causal mask is inverted: each point attends only to later points. {IGNORE}": (
         masked(causal_mask)
@@ -156,23 +144,23 @@ WRONG = modules.wrong(OwnDecoder) | {
         lambda z, x: z / x.size(1)
     ),
     "The second attention has keys and values of the target; both are the memory's.": calling(
-        lambda z, m, hidden: (z, z, z, {})
+        lambda z, m: (z, z, z), padded=False
     ),
     "Target and memory are concatenated as keys and values: both must come from the memory.": (
-        calling(lambda z, m, hidden: (z, *[torch.cat([z, m], dim=1)] * 2, {}))
+        calling(lambda z, m: (z, *[torch.cat([z, m], dim=1)] * 2), padded=False)
     ),
     "The lengths of the sources hide points of the target.": own(forward=hidden_target),
-    "The causal mask of the target is over the memory, all of which may be attended to.": calling(
-        lambda z, m, hidden: (z, m, m, {"key_padding_mask": hidden, "attn_mask": later(z, m)})
+    "The causal mask of the target is over the memory, all of which may be attended to.": (
+        calling(mask=later)
     ),
     "The output does not depend on the target: its states are the queries of the second attention.": (
-        calling(lambda z, m, hidden: (torch.ones_like(z), m, m, {"key_padding_mask": hidden}))
+        calling(lambda z, m: (torch.ones_like(z), m, m))
     ),
     "The output does not depend on the memory.": calling(
-        lambda z, m, hidden: (z, z, z, {"attn_mask": later(z, z)})
+        lambda z, m: (z, z, z), lambda z, m: later(z, z), padded=False
     ),
     "A table of positions is added to the memory.": calling(
-        lambda z, m, h: (z, with_positions(m), with_positions(m), {"key_padding_mask": h})
+        lambda z, m: (z, with_positions(m), with_positions(m))
     ),
     "The target itself is in the output: by a residual connection, or as values.": (
         modules.after(OwnDecoder, torch.add)
@@ -181,7 +169,9 @@ WRONG = modules.wrong(OwnDecoder) | {
     "A table of positions is added to the target.": looking(with_positions),
     "There is a residual connection around the self-attention.": looking(torch.add),
     "Cross-attention comes before self-attention: it must come after.": own(forward=memory_first),
-    "Large points do not make large queries, as if a norm were between.": Normed,
+    "Large points do not make large queries, as if a norm were between.": (
+        looking(before=lambda x: F.layer_norm(x, x.shape[-1:]))
+    ),
     "The queries pass through a nonlinearity: a ReLU, or the feed-forward network, between the "
     "attentions.": looking(lambda z, x: z.relu()),
     "One attention is used for both.": own(__init__=one_attention),
@@ -221,15 +211,11 @@ def writing(
     return outputs(modules, x, memory((8, 5))[: len(x)], lengths, **build)
 
 
-def of_targets(length: int) -> Callable[[Modules], Tensor]:
-    """Return what measures which output depends on which target point, ``(T, T)``."""
-
-    def measure(modules: Modules) -> Tensor:
-        m = memory((8, 5))
-        run = lambda x: outputs(modules, x, m, (length,) * 8, seed=7)  # noqa: E731
-        return dependence(run, target((8, 6))).any(0)
-
-    return measure
+def of_targets(modules: Modules, length: int = 5) -> Tensor:
+    """Return which output depends on which target point, ``(T, T)``."""
+    m = memory((8, 5))
+    run = lambda x: outputs(modules, x, m, (length,) * 8, seed=7)  # noqa: E731
+    return dependence(run, target((8, 6))).any(0)
 
 
 def of_states(modules: Modules) -> Tensor:
@@ -265,20 +251,16 @@ def equal_targets(modules: Modules) -> Tensor:
 LARGE = 1e6  # target points so large make each weight 0 or 1
 
 
-def chosen(position: int) -> Callable[[Modules], bool]:
-    """Return what measures whether a large query of each head chooses one state."""
-
-    def measure(modules: Modules) -> bool:
-        x, m = LARGE * drawn(16, 8, D_MODEL, seed=7), drawn(16, 8, D_MODEL, seed=9)
-        once, count = outputs(modules, x, m), 0.0
-        for state in range(8):
-            other = m.clone()
-            other[:, state] *= 0.5
-            gap = (outputs(modules, x, other) - once).abs().amax(-1)
-            count += (gap > tolerance(once)).double().mean(0)[position].item()
-        return count <= 1.5 * HEADS
-
-    return measure
+def chosen(modules: Modules, position: int) -> bool:
+    """Return whether a large query of each head chooses one state."""
+    x, m = LARGE * drawn(16, 8, D_MODEL, seed=7), drawn(16, 8, D_MODEL, seed=9)
+    once, count = outputs(modules, x, m), 0.0
+    for state in range(8):
+        other = m.clone()
+        other[:, state] *= 0.5
+        gap = (outputs(modules, x, other) - once).abs().amax(-1)
+        count += (gap > tolerance(once)).double().mean(0)[position].item()
+    return count <= 1.5 * HEADS
 
 
 def opposites(modules: Modules) -> bool:
@@ -293,7 +275,6 @@ PADDED = lambda: (target(), memory(), torch.tensor(LENGTHS))  # noqa: E731
 CONTENTS, WEIGHTS = probes.padding(reading, memory, "the output of position", own=False)
 PAST = "the output of position {0} does not depend on target point {1}"
 AHEAD = "the output of position {0} depends on target point {1}, which comes later"
-TARGETS = of_targets(5)
 NETWORK = feed_forward.networks(
     lambda modules, m, **build: outputs(
         modules, target()[:1, :1].expand(len(m), -1, -1), m, **build
@@ -315,15 +296,19 @@ QUESTIONS = [
     probed(
         "no output depends on later points",
         CAUSAL,
-        Probe(TARGETS, AHEAD, view=lambda found: found.triu(1)),
+        Probe(of_targets, AHEAD, view=lambda found: found.triu(1)),
         Probe(prefixes, "outputs change when the points after them are left out"),
         points=2,
     ),
     probed(
         "each output depends on its past",
         DEPENDENCIES,
-        Probe(TARGETS, PAST, view=torch.tril),
-        Probe(of_targets(3), f"{PAST}, where the source has 3 points of 5", view=torch.tril),
+        Probe(of_targets, PAST, view=torch.tril),
+        Probe(
+            partial(of_targets, length=3),
+            f"{PAST}, where the source has 3 points of 5",
+            view=torch.tril,
+        ),
     ),
     probed(
         "each output depends on every state",
@@ -353,7 +338,7 @@ QUESTIONS = [
         probes.outvoted(writing, "the output"),
         *(
             Probe(
-                chosen(position),
+                partial(chosen, position=position),
                 "where target points are very large, the output of position "
                 f"{position} depends on more states than there are heads",
             )

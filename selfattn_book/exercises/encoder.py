@@ -12,6 +12,7 @@ from selfattn_book.exercises.checking.modules import OwnModule, with_positions
 from selfattn_book.exercises.checking.numbers import drawn, tolerance
 from selfattn_book.exercises.checking.probes import (
     D_MODEL,
+    HEADS,
     LENGTHS,
     Modules,
     Probe,
@@ -34,24 +35,20 @@ own, calling = partial(variant, OwnEncoder), partial(modules.calling, OwnEncoder
 
 
 def masked(mask: Any) -> type:
-    return calling(
-        lambda x, m, hidden: (
-            *(x, x, x),
-            {
-                "attn_mask": mask(torch.ones(x.size(1), x.size(1))).bool(),
-                "key_padding_mask": hidden,
-            },
-        )
-    )
+    return calling(mask=lambda x, m: mask(torch.ones(x.size(1), x.size(1))).bool())
 
 
-def of_queries(x: Tensor, m: Tensor, hidden: Tensor) -> Any:
-    mask = hidden[:, :, None].expand(-1, -1, x.size(1)).repeat_interleave(2, 0)
-    return x, x, x, {"attn_mask": mask}
+def hidden_queries(self: OwnEncoder, x: Tensor, m: Tensor, hidden: Tensor) -> Any:
+    mask = hidden[:, :, None].expand(-1, -1, x.size(1)).repeat_interleave(HEADS, 0)
+    return self.attention(x, x, x, attn_mask=mask)[0]
+
+
+def across_samples(self: OwnEncoder, x: Tensor, m: Tensor, hidden: Tensor) -> Any:
+    return self.attention(x, x, x, hidden.mT)[0]
 
 
 def queries(change: Any) -> type:
-    return calling(lambda x, m, hidden: (change(x), x, x, {"key_padding_mask": hidden}))
+    return calling(lambda x, m: (change(x), x, x))
 
 
 class ByHand(nn.Module):
@@ -90,17 +87,12 @@ class OneByOne(OwnEncoder):
 
 WRONG = modules.wrong(OwnEncoder) | {
     "The mask is over queries, as if padding had no queries: keys are to be hidden.": (
-        calling(of_queries)
+        own(attend=hidden_queries)
     ),
     "A point attends to those at its position in other samples: the batch is taken for the length.": (
-        own(
-            options={},
-            attend=lambda self, x, m, hidden: self.attention(x, x, x, key_padding_mask=hidden.mT)[
-                0
-            ],
-        )
+        own(options={}, attend=across_samples)
     ),
-    "There is a residual connection around the attention.": (modules.after(OwnEncoder, torch.add)),
+    "There is a residual connection around the attention.": modules.after(OwnEncoder, torch.add),
     "A causal mask is for a decoder: here each point may attend to all the others.": (
         masked(lambda ones: ones.triu(1))
     ),
@@ -115,7 +107,7 @@ WRONG = modules.wrong(OwnEncoder) | {
         queries(lambda x: x.mean(1, True).expand_as(x))
     ),
     "Equal points get unequal states: a table of positions is added.": (
-        calling(lambda x, m, h: (*[with_positions(x)] * 3, {"key_padding_mask": h}))
+        calling(lambda x, m: [with_positions(x)] * 3)
     ),
     "Equal points get equal states: the states are not those of the points at their positions.": (
         queries(lambda x: x.flip(1))
