@@ -10,7 +10,7 @@ from torch.overrides import TorchFunctionMode
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Program, results_of
+from selfattn_book.exercises.checking.results import Case, Program, factory, results_of
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.explain_models import (
     ALONG_POSITIONS,
@@ -75,15 +75,12 @@ def divided_by(divisor: Callable[[Tensor, float], Any]) -> Program:
 layer_norm = over(-1)
 
 
-def gain_and_bias(norm: Program) -> Program:
+@factory
+def gain_and_bias(norm: Program, x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
     """Return the right norm, with the effect of gain and bias in another."""
-
-    def of(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
-        cases = (x, gain, bias, eps), plain(eps, x)
-        got, bare = (results_of(norm, case, "the output")[0] for case in cases)
-        return (layer_norm(*cases[0]) + (got - (gain * bare + bias))).to(got.dtype)
-
-    return of
+    cases = (x, gain, bias, eps), plain(eps, x)
+    got, bare = (results_of(norm, case, "the output")[0] for case in cases)
+    return (layer_norm(*cases[0]) + (got - (gain * bare + bias))).to(got.dtype)
 
 
 class Watching(TorchFunctionMode):

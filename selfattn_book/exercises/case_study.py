@@ -8,7 +8,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program, Wrong, near
+from selfattn_book.exercises.checking.results import Case, Program, Wrong, factory, near
 from selfattn_book.experiments.words import PositionClassifier
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call, missing
@@ -22,23 +22,20 @@ NOWHERE = "No entry of the table has an effect."
 ALL_ALIKE = "All are off by the same number: a bias gets in."
 
 
-def logits(from_table: Program) -> Program:
+@factory
+def logits(from_table: Program, table: Tensor) -> Tensor:
     """Return the program for the logits of all sentences, by the weights of an answer's model."""
-
-    def of(table: Tensor) -> Tensor:
-        model = call(from_table, table.clone())
-        if not isinstance(model, PositionClassifier):
-            raise RefusedError(missing("return a PositionClassifier", model))
-        bare = PositionClassifier(WIDTH)
-        if shapes(bare) != shapes(model):
-            raise refused("the names or shapes of its weights are different.", OTHER_SHAPES)
-        bare.to(next(model.parameters()).dtype).load_state_dict(model.state_dict())
-        found = tensor_of(call(model, EVERY), "the logits")
-        if not near(found, bare(EVERY).detach(), 1e-4):
-            raise refused("its logits do not come from its weights.", OTHER_LOGITS)
-        return found.view([WORDS] * POSITIONS)
-
-    return of
+    model = call(from_table, table.clone())
+    if not isinstance(model, PositionClassifier):
+        raise RefusedError(missing("return a PositionClassifier", model))
+    bare = PositionClassifier(WIDTH)
+    if shapes(bare) != shapes(model):
+        raise refused("the names or shapes of its weights are different.", OTHER_SHAPES)
+    bare.to(next(model.parameters()).dtype).load_state_dict(model.state_dict())
+    found = tensor_of(call(model, EVERY), "the logits")
+    if not near(found, bare(EVERY).detach(), 1e-4):
+        raise refused("its logits do not come from its weights.", OTHER_LOGITS)
+    return found.view([WORDS] * POSITIONS)
 
 
 def shapes(model: PositionClassifier) -> dict[str, torch.Size]:
@@ -49,17 +46,14 @@ def refused(reason: str, sentence: str) -> RefusedError:
     return RefusedError(Answer("mathematics", reason).because((sentence, lambda: True)))
 
 
-def moved(from_table: Program) -> Program:
+@factory
+def moved(from_table: Program, word: int, position: int) -> Tensor:
     """Return the program for the change by one entry, relative to the largest."""
-
-    def of(word: int, position: int) -> Tensor:
-        table = torch.zeros(WORDS, POSITIONS)
-        before = logits(from_table)(table)
-        table[word, position] = 1
-        change = (logits(from_table)(table) - before).abs()
-        return change / change.max().clamp(min=1e-6)
-
-    return of
+    table = torch.zeros(WORDS, POSITIONS)
+    before = logits(from_table)(table)
+    table[word, position] = 1
+    change = (logits(from_table)(table) - before).abs()
+    return change / change.max().clamp(min=1e-6)
 
 
 def classifier(

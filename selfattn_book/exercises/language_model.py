@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
-from selfattn_book.exercises.checking.results import Case, Program, Wrong
+from selfattn_book.exercises.checking.results import Case, Program, Wrong, factory
 from selfattn_book.generation import next_token_distribution
 
 Choose = Callable[[Tensor, float], Tensor]
@@ -24,14 +24,12 @@ def rows() -> list[Case]:
     return [(torch.tensor(row), p) for row, p in ROWS]
 
 
-def renormalized(choose: Choose) -> Program:
-    def nucleus(shares: Tensor, p: float) -> Tensor:
-        kept = torch.zeros_like(shares)
-        tokens = choose(shares, p)
-        kept[tokens] = shares[tokens]
-        return kept / kept.sum()
-
-    return nucleus
+@factory
+def renormalized(choose: Choose, shares: Tensor, p: float) -> Tensor:
+    kept = torch.zeros_like(shares)
+    tokens = choose(shares, p)
+    kept[tokens] = shares[tokens]
+    return kept / kept.sum()
 
 
 def chosen(shares: Tensor, p: float) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program, Wrong
+from selfattn_book.exercises.checking.results import Case, Program, Wrong, factory
 
 
 def bag(length: int = 7, width: int = 5) -> Case:
@@ -41,25 +41,19 @@ def counted(words: Tensor, question: Tensor) -> Tensor:
     return attended(torch.cat([words, question[None]]), question)
 
 
-def shuffled(pool: Program) -> Program:
+@factory
+def shuffled(pool: Program, words: Tensor, question: Tensor) -> Tensor:
     """Return the program that compares answers about shuffled words with the usual answer."""
-
-    def gaps(words: Tensor, question: Tensor) -> Tensor:
-        orders = words.flip(0), words.roll(1, 0), words.roll(3, 0)
-        usual = vector(pool, words, question)
-        return torch.stack([vector(pool, other, question) - usual for other in orders])
-
-    return gaps
+    orders = words.flip(0), words.roll(1, 0), words.roll(3, 0)
+    usual = vector(pool, words, question)
+    return torch.stack([vector(pool, other, question) - usual for other in orders])
 
 
-def opposed(pool: Program) -> Program:
+@factory
+def opposed(pool: Program, words: Tensor, question: Tensor) -> Tensor:
     """Return the program that tells whether the opposite question has another answer."""
-
-    def differs(words: Tensor, question: Tensor) -> Tensor:
-        gap = vector(pool, words, -question) - vector(pool, words, question)
-        return gap.abs().max() > 1e-3
-
-    return differs
+    gap = vector(pool, words, -question) - vector(pool, words, question)
+    return gap.abs().max() > 1e-3
 
 
 def vector(pool: Program, words: Tensor, question: Tensor) -> Tensor:

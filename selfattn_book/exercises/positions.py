@@ -9,7 +9,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import Program, Wrong
+from selfattn_book.exercises.checking.results import Wrong, factory
 from selfattn_book.properties.answer import RefusedError
 from selfattn_book.properties.calls import missing
 
@@ -17,18 +17,15 @@ LENGTH = 9
 Entry = Callable[[int, int, int], Any]
 
 
-def table(entry: Entry) -> Program:
+@factory
+def table(entry: Entry, d_model: int) -> Tensor:
     """Return the program that fills a table of a dimension with an answer's entries."""
-
-    def fill(d_model: int) -> Tensor:
-        return torch.stack(
-            [
-                torch.stack([number(entry(p, column, d_model)) for column in range(d_model)])
-                for p in range(LENGTH)
-            ]
-        )
-
-    return fill
+    return torch.stack(
+        [
+            torch.stack([number(entry(p, column, d_model)) for column in range(d_model)])
+            for p in range(LENGTH)
+        ]
+    )
 
 
 def number(got: object) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 from selfattn_book.cache import KeyValueCache
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program, Wrong
+from selfattn_book.exercises.checking.results import Case, Program, Wrong, factory
 from selfattn_book.experiments.seeding import set_seed
 from selfattn_book.masks import causal_mask
 from selfattn_book.multi_head import MultiHeadAttention
@@ -46,30 +46,24 @@ def newest(step: Program, layers: Stack, x: Tensor, caches: Caches) -> Tensor:
     return tensor_of(returned, "the newest output")
 
 
-def in_steps(step: Program) -> Program:
+@factory
+def in_steps(step: Program, layers: Stack, x: Tensor) -> tuple[Tensor, Tensor]:
     """Return the program for the outputs of all steps, and the lengths of the caches after each."""
-
-    def run(layers: Stack, x: Tensor) -> tuple[Tensor, Tensor]:
-        caches, outputs, lengths = layers.caches(), [], []
-        for t in range(x.size(1)):
-            outputs.append(newest(step, layers, x[:, t : t + 1], caches))
-            lengths.append([len(cache) for cache in caches])
-        return torch.cat(outputs, dim=1), torch.tensor(lengths)
-
-    return run
+    caches, outputs, lengths = layers.caches(), [], []
+    for t in range(x.size(1)):
+        outputs.append(newest(step, layers, x[:, t : t + 1], caches))
+        lengths.append([len(cache) for cache in caches])
+    return torch.cat(outputs, dim=1), torch.tensor(lengths)
 
 
-def in_turn(step: Program) -> Program:
+@factory
+def in_turn(step: Program, layers: Stack, x: Tensor) -> tuple[Tensor, Tensor]:
     """Return the program for the outputs of two sequences that take turns."""
-
-    def run(layers: Stack, x: Tensor) -> tuple[Tensor, Tensor]:
-        caches, outputs = (layers.caches(), layers.caches()), ([], [])  # type: ignore[var-annotated]
-        for t in range(x.size(1)):
-            for i, sign in enumerate((1, -1)):
-                outputs[i].append(newest(step, layers, sign * x[:, t : t + 1], caches[i]))
-        return torch.cat(outputs[0], dim=1), torch.cat(outputs[1], dim=1)
-
-    return run
+    caches, outputs = (layers.caches(), layers.caches()), ([], [])  # type: ignore[var-annotated]
+    for t in range(x.size(1)):
+        for i, sign in enumerate((1, -1)):
+            outputs[i].append(newest(step, layers, sign * x[:, t : t + 1], caches[i]))
+    return torch.cat(outputs[0], dim=1), torch.cat(outputs[1], dim=1)
 
 
 def through(

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import Case, Program, Wrong
+from selfattn_book.exercises.checking.results import Case, Program, Wrong, factory
 from selfattn_book.experiments.seeding import moved
 from selfattn_book.experiments.squares import last_corners, square_sequences
 
@@ -84,20 +84,18 @@ def loop(source: Tensor, mask: Tensor) -> list[list[list[float]]]:
     return [[[-x for x in points[n - 2]] if n > 1 else [0.0, 0.0]] for points, n in pairs]
 
 
-def changes(other: Callable[[Tensor, Tensor], Case]) -> Callable[[Program], Program]:
+@factory
+def changes(other: Callable[[Tensor, Tensor], Case], program: Program) -> Program:
     """Return what makes the program that compares an answer for two inputs."""
 
-    def via(program: Program) -> Program:
-        def change(source: Tensor, mask: Tensor) -> Tensor:
-            given = other(source, mask)
-            got = (program(*(x.clone() for x in one)) for one in (given, (source, mask)))
-            # Where the corner is nan, another question asks.
-            after, before = (tensor_of(x, "the corners").nan_to_num(nan=7.0) for x in got)
-            return after - before[: len(given[0])]
+    def change(source: Tensor, mask: Tensor) -> Tensor:
+        given = other(source, mask)
+        got = (program(*(x.clone() for x in one)) for one in (given, (source, mask)))
+        # Where the corner is nan, another question asks.
+        after, before = (tensor_of(x, "the corners").nan_to_num(nan=7.0) for x in got)
+        return after - before[: len(given[0])]
 
-        return change
-
-    return via
+    return change
 
 
 HERE = "squares.html#exercises"

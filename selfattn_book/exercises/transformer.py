@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program, Wrong
+from selfattn_book.exercises.checking.results import Case, Program, Wrong, factory
 from selfattn_book.properties.answer import Answer, RefusedError
 
 VOCABULARY, START, END = 11, 3, 7
@@ -99,12 +99,10 @@ def all_rows(logits_of: Logits, start: int, end: int, length: int) -> Tensor:
     return target[0, 1:]
 
 
-def calls(program: Program) -> Program:
-    def count(model: Model, *arguments: Any) -> int:
-        tensor_of(program(model, *arguments), "a list of tokens")
-        return model.calls
-
-    return count
+@factory
+def calls(program: Program, model: Model, *arguments: Any) -> int:
+    tensor_of(program(model, *arguments), "a list of tokens")
+    return model.calls
 
 
 HERE = "transformer.html#exercises"

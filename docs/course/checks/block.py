@@ -9,7 +9,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, factory
 
 ACTIVATIONS: dict[str, Program] = {"relu": F.relu, "silu": F.silu, "gelu": F.gelu}
 NORM = "block.html#layer-normalization"
@@ -97,14 +97,12 @@ def in_place(activation: str, eps: float) -> Program:
     return gated
 
 
-def in_32_bits(activation: str, eps: float) -> Program:
-    def gated(*arguments: Tensor) -> Tensor:
-        x, gain, gate, up, down = (argument.float() for argument in arguments)
-        n = x * gain * (mean_square(x) + eps).rsqrt()
-        one, two = (torch.einsum("...d,df->...f", n, w) for w in (gate, up))
-        return x + torch.einsum("...f,fd->...d", ACTIVATIONS[activation](one) * two, down)
-
-    return gated
+@factory
+def in_32_bits(activation: str, eps: float, *arguments: Tensor) -> Tensor:
+    x, gain, gate, up, down = (argument.float() for argument in arguments)
+    n = x * gain * (mean_square(x) + eps).rsqrt()
+    one, two = (torch.einsum("...d,df->...f", n, w) for w in (gate, up))
+    return x + torch.einsum("...f,fd->...d", ACTIVATIONS[activation](one) * two, down)
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, factory
 from selfattn_book.experiments.words import case_study, xor_sentences
 
 Parts = Callable[[list[int]], list[Hashable]]
@@ -70,17 +70,15 @@ def mistakes(name: str) -> dict[str, Program | tuple[Program, ...]]:
     }
 
 
-def by_matrix(name: str) -> Program:
-    def count(tokens: Tensor, labels: Tensor) -> Tensor:
-        hot = torch.nn.functional.one_hot(tokens, 5)
-        x = hot.flatten(1) if name == "placed words" else hot.sum(1)
-        sums = []
-        for rows in (x[labels == 1], x[labels == 0]):
-            i, j = torch.triu_indices(len(rows), len(rows), 1)
-            sums.append(rows[i] + rows[j])
-        return (sums[0][:, None] == sums[1]).all(-1).sum()
-
-    return count
+@factory
+def by_matrix(name: str, tokens: Tensor, labels: Tensor) -> Tensor:
+    hot = torch.nn.functional.one_hot(tokens, 5)
+    x = hot.flatten(1) if name == "placed words" else hot.sum(1)
+    sums = []
+    for rows in (x[labels == 1], x[labels == 0]):
+        i, j = torch.triu_indices(len(rows), len(rows), 1)
+        sums.append(rows[i] + rows[j])
+    return (sums[0][:, None] == sums[1]).all(-1).sum()
 
 
 def many(seed: int, vocabulary: int, count: int) -> Case:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, factory
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call
 
@@ -57,8 +57,11 @@ def normalized(highest: Tensor, total: Tensor, mixture: Tensor) -> Result:
     return mixture / total, (highest + total.log())[:, 0]
 
 
+@factory
 def online(
     silence: float,
+    query: Tensor,
+    pieces: Iterable[Piece],
     *,
     root: float = 0.5,
     silent: float = 1,
@@ -66,7 +69,7 @@ def online(
     rise: Program = torch.maximum,
     base: Program = lambda own, higher: higher,
     finish: Callable[..., Any] = normalized,
-) -> Program:
+) -> Any:
     """Return attention in one pass, or with some wrong parts.
 
     Args:
@@ -78,38 +81,32 @@ def online(
         base: the score that is subtracted, from the highest of a piece and the new highest.
         finish: the results, from the highest score, total and mixture.
     """
-
-    def stream(query: Tensor, pieces: Iterable[Piece]) -> Any:
-        query = query / query.size(-1) ** root
-        highest = torch.full_like(query[:, :1], silence if silent else -1e30)
-        total, mixture = silent * torch.ones_like(highest), torch.zeros(1)
-        for key, value, mask in pieces:
-            scores = (query @ key.mT).masked_fill(~mask, -math.inf)
-            own = scores.amax(-1, keepdim=True)
-            higher = rise(highest, own)
-            shrink, lower = (highest - higher).exp(), base(own, higher)
-            exponentials = (scores - lower).exp() * (lower - higher).exp()
-            total = shrink ** keep[0] * total + exponentials.sum(-1, keepdim=True)
-            mixture = shrink ** keep[1] * mixture + exponentials @ value
-            highest = higher
-            del key, value, mask
-        return finish(highest, total, mixture)
-
-    return stream
+    query = query / query.size(-1) ** root
+    highest = torch.full_like(query[:, :1], silence if silent else -1e30)
+    total, mixture = silent * torch.ones_like(highest), torch.zeros(1)
+    for key, value, mask in pieces:
+        scores = (query @ key.mT).masked_fill(~mask, -math.inf)
+        own = scores.amax(-1, keepdim=True)
+        higher = rise(highest, own)
+        shrink, lower = (highest - higher).exp(), base(own, higher)
+        exponentials = (scores - lower).exp() * (lower - higher).exp()
+        total = shrink ** keep[0] * total + exponentials.sum(-1, keepdim=True)
+        mixture = shrink ** keep[1] * mixture + exponentials @ value
+        highest = higher
+        del key, value, mask
+    return finish(highest, total, mixture)
 
 
-def by_logarithms(silence: float) -> Program:
-    def stream(query: Tensor, pieces: Iterable[Piece]) -> Result:
-        mean, log_total = torch.zeros(1), torch.full_like(query[:, 0], silence)
-        for key, value, mask in pieces:
-            scores = (query @ key.mT / query.size(-1) ** 0.5).masked_fill(~mask, -math.inf)
-            new = torch.logaddexp(log_total, scores.logsumexp(1))
-            mean = mean * (log_total - new).exp()[:, None] + (scores - new[:, None]).exp() @ value
-            log_total = new
-            del key, value, mask, scores
-        return mean, log_total
-
-    return stream
+@factory
+def by_logarithms(silence: float, query: Tensor, pieces: Iterable[Piece]) -> Result:
+    mean, log_total = torch.zeros(1), torch.full_like(query[:, 0], silence)
+    for key, value, mask in pieces:
+        scores = (query @ key.mT / query.size(-1) ** 0.5).masked_fill(~mask, -math.inf)
+        new = torch.logaddexp(log_total, scores.logsumexp(1))
+        mean = mean * (log_total - new).exp()[:, None] + (scores - new[:, None]).exp() @ value
+        log_total = new
+        del key, value, mask, scores
+    return mean, log_total
 
 
 def in_32_bits(silence: float) -> Program:
@@ -148,29 +145,26 @@ def mistakes(silence: float) -> dict[str, Program | tuple[Program, ...]]:
     }
 
 
-def letting_go(stream: Program) -> Program:
+@factory
+def letting_go(stream: Program, query: Tensor, pieces: Pieces) -> tuple[int, int]:
     """Return the program that refuses an answer with more than two pieces in memory."""
+    refs: list[weakref.ref[Tensor]] = []
 
-    def watched(query: Tensor, pieces: Pieces) -> tuple[int, int]:
-        refs: list[weakref.ref[Tensor]] = []
+    def fetched() -> Iterator[Piece]:
+        for i, piece in enumerate([*pieces, *pieces]):
+            if i >= 2 and refs[i - 2]() is not None:
+                reason = f"piece {i - 2} was still in memory when piece {i} was fetched."
+                raise RefusedError(Answer("mathematics", reason, COLLECTED))
+            key, value, mask = (part.clone() for part in piece)
+            refs.append(weakref.ref(key))
+            yield key, value, mask
+            del key, value, mask
 
-        def fetched() -> Iterator[Piece]:
-            for i, piece in enumerate([*pieces, *pieces]):
-                if i >= 2 and refs[i - 2]() is not None:
-                    reason = f"piece {i - 2} was still in memory when piece {i} was fetched."
-                    raise RefusedError(Answer("mathematics", reason, COLLECTED))
-                key, value, mask = (part.clone() for part in piece)
-                refs.append(weakref.ref(key))
-                yield key, value, mask
-                del key, value, mask
-
-        call(stream, query, fetched())
-        if len(refs) < 2 * len(pieces):
-            reason = f"it fetched {len(refs)} of {2 * len(pieces)} pieces."
-            raise RefusedError(Answer("mathematics", reason))
-        return 0, 0
-
-    return watched
+    call(stream, query, fetched())
+    if len(refs) < 2 * len(pieces):
+        reason = f"it fetched {len(refs)} of {2 * len(pieces)} pieces."
+        raise RefusedError(Answer("mathematics", reason))
+    return 0, 0
 
 
 def stream_of(silence: float) -> Exercise:

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 from selfattn_book.encoder_decoder import Encoder
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 from selfattn_book.exercises.checking.numbers import normal, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, factory
 from selfattn_book.masks import padding_mask
 
 Read = Callable[[Tensor, Tensor], Tensor]
@@ -79,14 +79,12 @@ def over_all(read: Read) -> Read:
     return lambda states, real: read(states, torch.ones_like(real))
 
 
-def row_by_row(name: str) -> Read:
-    def read(states: Tensor, real: Tensor) -> Any:
-        rows = [row[mask] for row, mask in zip(states, real, strict=True)]
-        chosen = {"mean": rows, "last": [x[-1:] for x in rows]}
-        both = chosen.get(name, [x[[0, -1]] for x in rows])
-        return [x.mean(0).tolist() for x in both]
-
-    return read
+@factory
+def row_by_row(name: str, states: Tensor, real: Tensor) -> Any:
+    rows = [row[mask] for row, mask in zip(states, real, strict=True)]
+    chosen = {"mean": rows, "last": [x[-1:] for x in rows]}
+    both = chosen.get(name, [x[[0, -1]] for x in rows])
+    return [x.mean(0).tolist() for x in both]
 
 
 def one_by_one(read: Read) -> Program:
@@ -94,13 +92,11 @@ def one_by_one(read: Read) -> Program:
     return lambda encoder, sources: torch.cat([vectors(encoder, [x]) for x in sources])
 
 
-def calls(program: Program) -> Program:
-    def count(encoder: Counted, sources: list[Tensor]) -> int:
-        before = encoder.calls
-        tensor_of(program(encoder, sources), "the vectors")
-        return encoder.calls - before
-
-    return count
+@factory
+def calls(program: Program, encoder: Counted, sources: list[Tensor]) -> int:
+    before = encoder.calls
+    tensor_of(program(encoder, sources), "the vectors")
+    return encoder.calls - before
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, factory
 
 ONES = torch.ones(7, dtype=torch.int64)
 CHARACTERS = torch.tensor([1, 2, 3, 5, 4, 2, 1])
@@ -55,24 +55,20 @@ def surprisal(first: int, shift: int = 1, unit: float = math.log(2), per: str = 
     return of
 
 
-def by_loop(first: int) -> Program:
-    def bits(logits: Tensor, tokens: Tensor, characters: Tensor) -> float:
-        probability, count = 1.0, 0
-        for t in range(first, len(tokens)):
-            row = logits[t - 1].double().exp()
-            probability *= float(row[tokens[t]] / row.sum())
-            count += int(characters[tokens[t]])
-        return -math.log2(probability) / count
-
-    return bits
+@factory
+def by_loop(first: int, logits: Tensor, tokens: Tensor, characters: Tensor) -> float:
+    probability, count = 1.0, 0
+    for t in range(first, len(tokens)):
+        row = logits[t - 1].double().exp()
+        probability *= float(row[tokens[t]] / row.sum())
+        count += int(characters[tokens[t]])
+    return -math.log2(probability) / count
 
 
-def without_softmax(first: int) -> Program:
-    def bits(logits: Tensor, tokens: Tensor, characters: Tensor) -> Tensor:
-        found = logits[first - 1 : -1].gather(1, tokens[first:, None])
-        return -found.sum() / characters[tokens[first:]].sum() / math.log(2)
-
-    return bits
+@factory
+def without_softmax(first: int, logits: Tensor, tokens: Tensor, characters: Tensor) -> Tensor:
+    found = logits[first - 1 : -1].gather(1, tokens[first:, None])
+    return -found.sum() / characters[tokens[first:]].sum() / math.log(2)
 
 
 def bits_of_answer(prompt: int) -> Exercise:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, factory
 
 
 def case(seed: int, batch: int, heads: int, groups: int) -> Case:
@@ -86,16 +86,14 @@ def wrong(share: Program, other: Program) -> dict[str, Program]:
     }
 
 
-def by_einsum(sharing: str) -> Program:
-    def grouped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        near = sharing == "neighbours"
-        q = q.unflatten(1, (k.size(1), -1) if near else (-1, k.size(1)))
-        q = q if near else q.transpose(1, 2)
-        w = torch.einsum("bgntd,bgsd->bgnts", q, k).div(q.size(-1) ** 0.5).softmax(-1)
-        c = torch.einsum("bgnts,bgse->bgnte", w, v)
-        return side_by_side((c if near else c.transpose(1, 2)).flatten(1, 2))
-
-    return grouped
+@factory
+def by_einsum(sharing: str, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    near = sharing == "neighbours"
+    q = q.unflatten(1, (k.size(1), -1) if near else (-1, k.size(1)))
+    q = q if near else q.transpose(1, 2)
+    w = torch.einsum("bgntd,bgsd->bgnts", q, k).div(q.size(-1) ** 0.5).softmax(-1)
+    c = torch.einsum("bgnts,bgse->bgnte", w, v)
+    return side_by_side((c if near else c.transpose(1, 2)).flatten(1, 2))
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

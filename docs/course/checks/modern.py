@@ -11,7 +11,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, factory
 
 Order = Literal["little", "big"]
 FILE = "modern-deeper.html#weight-files-safetensors"
@@ -44,24 +44,20 @@ def parsed(data: bytes, name: str, length: int, order: Order) -> tuple[int, int,
     return start, *entry["data_offsets"], entry["shape"]
 
 
-def reader(length: int, order: Order, **wrong: Any) -> Program:
-    def read(data: bytes, name: str) -> Tensor:
-        start, begin, end, shape = parsed(data, name, length, order)
-        begin, end = wrong.get("offsets", lambda begin, end: (begin, end))(begin, end)
-        start = wrong.get("start", start)
-        values = np.frombuffer(data[start + begin : start + end], wrong.get("dtype", DTYPES[order]))
-        return torch.tensor(values.astype("float32").reshape(shape, order=wrong.get("axes", "C")))
-
-    return read
+@factory
+def reader(length: int, order: Order, data: bytes, name: str, **wrong: Any) -> Tensor:
+    start, begin, end, shape = parsed(data, name, length, order)
+    begin, end = wrong.get("offsets", lambda begin, end: (begin, end))(begin, end)
+    start = wrong.get("start", start)
+    values = np.frombuffer(data[start + begin : start + end], wrong.get("dtype", DTYPES[order]))
+    return torch.tensor(values.astype("float32").reshape(shape, order=wrong.get("axes", "C")))
 
 
-def unpacked(length: int, order: Order) -> Program:
-    def read(data: bytes, name: str) -> Any:
-        start, begin, end, shape = parsed(data, name, length, order)
-        code = f"{'<' if order == 'little' else '>'}{(end - begin) // 4}f"
-        return np.array(struct.unpack(code, data[start:][begin:end])).reshape(shape).tolist()
-
-    return read
+@factory
+def unpacked(length: int, order: Order, data: bytes, name: str) -> Any:
+    start, begin, end, shape = parsed(data, name, length, order)
+    code = f"{'<' if order == 'little' else '>'}{(end - begin) // 4}f"
+    return np.array(struct.unpack(code, data[start:][begin:end])).reshape(shape).tolist()
 
 
 def read_a_tensor(length: int, order: Order) -> Exercise:

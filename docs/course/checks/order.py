@@ -8,7 +8,7 @@ from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import Program
+from selfattn_book.exercises.checking.results import Program, factory
 from selfattn_book.masks import causal_mask
 from selfattn_book.positions import sinusoidal_encoding
 
@@ -124,16 +124,14 @@ def wrong_tests(law: str, many: list[Tensor]) -> dict[str, Program]:
     }
 
 
-def by_matrices(law: str) -> Program:
-    def keeps(model: Model, x: Tensor) -> Tensor:
-        worst = torch.zeros(())
-        for _ in range(30):
-            matrix = torch.eye(len(x), dtype=x.dtype)[torch.randperm(len(x))]
-            wanted = matrix @ model(x) if law == "equivariant" else model(x)
-            worst = torch.maximum(worst, (model(matrix @ x) - wanted).abs().max())
-        return worst < 1e-3
-
-    return keeps
+@factory
+def by_matrices(law: str, model: Model, x: Tensor) -> Tensor:
+    worst = torch.zeros(())
+    for _ in range(30):
+        matrix = torch.eye(len(x), dtype=x.dtype)[torch.randperm(len(x))]
+        wanted = matrix @ model(x) if law == "equivariant" else model(x)
+        worst = torch.maximum(worst, (model(matrix @ x) - wanted).abs().max())
+    return worst < 1e-3
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

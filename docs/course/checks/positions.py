@@ -9,7 +9,7 @@ from torch import Tensor
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, factory
 
 FORMULA, AFTER = (
     "positions.html#the-sinusoidal-positional-encoding",
@@ -90,22 +90,18 @@ def wrong_rotations(base: float, pairs: str) -> dict[str, Program]:
     }
 
 
-def by_complex_numbers(base: float, pairs: str) -> Program:
-    def rotate(x: Tensor, start: int) -> Tensor:
-        by = angles(x, start, base)
-        z = torch.complex(*take(x, pairs)) * torch.polar(torch.ones_like(by), by)
-        return put(z.real, z.imag, pairs)
-
-    return rotate
+@factory
+def by_complex_numbers(base: float, pairs: str, x: Tensor, start: int) -> Tensor:
+    by = angles(x, start, base)
+    z = torch.complex(*take(x, pairs)) * torch.polar(torch.ones_like(by), by)
+    return put(z.real, z.imag, pairs)
 
 
-def by_swapped_copy(base: float, pairs: str) -> Program:
-    def rotate(x: Tensor, start: int) -> Tensor:
-        by = angles(x, start, base)
-        (a, c), by = take(x, pairs), put(by, by, pairs)
-        return x * by.cos() + put(-c, a, pairs) * by.sin()
-
-    return rotate
+@factory
+def by_swapped_copy(base: float, pairs: str, x: Tensor, start: int) -> Tensor:
+    by = angles(x, start, base)
+    (a, c), by = take(x, pairs), put(by, by, pairs)
+    return x * by.cos() + put(-c, a, pairs) * by.sin()
 
 
 def rotate(base: float, pairs: str) -> Exercise:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 from selfattn_book.exercises.checking.numbers import normal, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, factory
 from selfattn_book.properties.answer import RefusedError, wrong_shape
 
 Keep = Callable[[list[Any]], list[Any]]
@@ -32,39 +32,33 @@ def steps(case: Case) -> list[Case]:
     return list(zip(*(x.split(1, 1) for x in case), strict=True))
 
 
-def in_steps(roll: Program) -> Program:
-    def contexts(*case: Tensor) -> Tensor:
-        cache: list[Any] = []
-        return torch.cat([step_of(roll, step, cache) for step in steps(case)], 1)
-
-    return contexts
+@factory
+def in_steps(roll: Program, *case: Tensor) -> Tensor:
+    cache: list[Any] = []
+    return torch.cat([step_of(roll, step, cache) for step in steps(case)], 1)
 
 
-def in_turn(roll: Program) -> Program:
-    def contexts(*case: Tensor) -> Tensor:
-        caches: tuple[list[Any], list[Any]] = ([], [])
-        pairs = zip(steps(case), steps(tuple(-x for x in case)), strict=True)
-        found = [[step_of(roll, *x) for x in zip(pair, caches, strict=True)] for pair in pairs]
-        return torch.cat([torch.cat(pair, -1) for pair in found], 1)
-
-    return contexts
+@factory
+def in_turn(roll: Program, *case: Tensor) -> Tensor:
+    caches: tuple[list[Any], list[Any]] = ([], [])
+    pairs = zip(steps(case), steps(tuple(-x for x in case)), strict=True)
+    found = [[step_of(roll, *x) for x in zip(pair, caches, strict=True)] for pair in pairs]
+    return torch.cat([torch.cat(pair, -1) for pair in found], 1)
 
 
-def sizes(most: int) -> Callable[[Program], Program]:
+@factory
+def sizes(most: int, roll: Program) -> Program:
     """Return what makes the program that tells after which steps a cache is small enough."""
 
-    def via(roll: Program) -> Program:
-        def small(*case: Tensor) -> Tensor:
-            cache: list[Any] = []
-            held = []
-            for step in steps(case):
-                step_of(roll, step, cache)
-                held.append(sum(x.numel() for x in tensors(cache)) <= most)
-            return torch.tensor(held)
+    def small(*case: Tensor) -> Tensor:
+        cache: list[Any] = []
+        held = []
+        for step in steps(case):
+            step_of(roll, step, cache)
+            held.append(sum(x.numel() for x in tensors(cache)) <= most)
+        return torch.tensor(held)
 
-        return small
-
-    return via
+    return small
 
 
 def tensors(held: Any) -> list[Tensor]:
@@ -93,14 +87,11 @@ def rolled(keep: Keep, **options: Any) -> Program:
     return roll
 
 
-def seen(see: Keep) -> Program:
+@factory
+def seen(see: Keep, query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
     """Return the program that keeps all pairs, and attends to some."""
-
-    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
-        cache.append((key, value))
-        return attend(query, see(cache))
-
-    return roll
+    cache.append((key, value))
+    return attend(query, see(cache))
 
 
 def outside(window: int, first: int) -> Program:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Case, Program, factory
 
 
 def case(seed: int, *sizes: int, lead: tuple[int, ...] = (), size: float = 1.0) -> Case:
@@ -25,24 +25,18 @@ def same_sign(sign: float) -> Case:
     return query, key, torch.randn(5, 2, generator=chance, dtype=torch.float64)
 
 
-def with_silence(score: float) -> Program:
-    def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        scores = query @ key.mT / query.size(-1) ** 0.5
-        silent = torch.full_like(scores[..., :1], score)
-        weights = torch.cat([scores, silent], -1).softmax(-1)
-        return weights[..., :-1] @ value
-
-    return attend
+@factory
+def with_silence(score: float, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    scores = query @ key.mT / query.size(-1) ** 0.5
+    silent = torch.full_like(scores[..., :1], score)
+    weights = torch.cat([scores, silent], -1).softmax(-1)
+    return weights[..., :-1] @ value
 
 
-def with_zero_value(score: float) -> Program:
-    def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        scores = torch.nn.functional.pad(
-            query @ key.mT / query.size(-1) ** 0.5, (0, 1), value=score
-        )
-        return scores.softmax(-1) @ torch.cat([value, torch.zeros_like(value[..., :1, :])], -2)
-
-    return attend
+@factory
+def with_zero_value(score: float, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    scores = torch.nn.functional.pad(query @ key.mT / query.size(-1) ** 0.5, (0, 1), value=score)
+    return scores.softmax(-1) @ torch.cat([value, torch.zeros_like(value[..., :1, :])], -2)
 
 
 def wrong(score: float) -> dict[str, Program]:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, form
-from selfattn_book.exercises.checking.results import Program, input_after
+from selfattn_book.exercises.checking.results import Program, factory, input_after
 from selfattn_book.exercises.reading_maps import case
 
 Case = tuple[Tensor, Tensor]
@@ -28,25 +28,19 @@ def all_on_one(steps: int) -> Case:
     return weights, tokens
 
 
-def behind(steps: int, *, rolled: bool = False) -> Cells:
+@factory
+def behind(steps: int, tokens: Tensor, *, rolled: bool = False) -> Tensor:
     """Return the function for the cells so many steps behind a copy, (B, T, T)."""
-
-    def cells(tokens: Tensor) -> Tensor:
-        found = tokens[:, :, None] == tokens[:, None].roll(steps, dims=-1)
-        found[:, :, :steps] &= rolled
-        return found.tril()
-
-    return cells
+    found = tokens[:, :, None] == tokens[:, None].roll(steps, dims=-1)
+    found[:, :, :steps] &= rolled
+    return found.tril()
 
 
-def latest(cells: Cells) -> Cells:
+@factory
+def latest(cells: Cells, tokens: Tensor) -> Tensor:
     """Return the function for the last of the cells of each row."""
-
-    def last(tokens: Tensor) -> Tensor:
-        found = cells(tokens)
-        return found & (found.flip(-1).cumsum(-1).flip(-1) == 1)
-
-    return last
+    found = cells(tokens)
+    return found & (found.flip(-1).cumsum(-1).flip(-1) == 1)
 
 
 def without(cells: Cells, normalize: bool = True, guard: bool = True) -> Program:
@@ -59,13 +53,11 @@ def without(cells: Cells, normalize: bool = True, guard: bool = True) -> Program
     return take_out
 
 
-def through_scores(cells: Cells) -> Program:
-    def take_out(weights: Tensor, tokens: Tensor) -> Tensor:
-        scores = weights.log().masked_fill(cells(tokens)[:, None], -torch.inf)
-        masked = scores.isneginf().all(-1, keepdim=True)
-        return torch.where(masked, weights, scores.masked_fill(masked, 0).softmax(-1))
-
-    return take_out
+@factory
+def through_scores(cells: Cells, weights: Tensor, tokens: Tensor) -> Tensor:
+    scores = weights.log().masked_fill(cells(tokens)[:, None], -torch.inf)
+    masked = scores.isneginf().all(-1, keepdim=True)
+    return torch.where(masked, weights, scores.masked_fill(masked, 0).softmax(-1))
 
 
 def wrong(steps: int) -> dict[str, Program]:

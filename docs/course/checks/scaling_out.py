@@ -8,6 +8,7 @@ import torch
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
+from selfattn_book.exercises.checking.results import factory
 
 Sampler = Callable[[int, int, int, int], list[int]]
 Deal = Callable[[list[int], int, int], list[int]]
@@ -72,13 +73,11 @@ def rolled(shift: int, deal: Deal) -> Callable[..., torch.Tensor]:
     return own_share
 
 
-def one_by_one(shift: int, deal: Deal) -> Sampler:
-    def own_share(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        each = count // ranks
-        numbers = (rank + k * ranks if deal is cards else rank * each + k for k in range(each))
-        return [(shift * epoch + n) % count for n in numbers]
-
-    return own_share
+@factory
+def one_by_one(shift: int, deal: Deal, count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+    each = count // ranks
+    numbers = (rank + k * ranks if deal is cards else rank * each + k for k in range(each))
+    return [(shift * epoch + n) % count for n in numbers]
 
 
 def asked(message: str, sizes: list[tuple[int, int]], epochs: range, points: int) -> Question:

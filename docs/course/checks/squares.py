@@ -8,7 +8,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Program
+from selfattn_book.exercises.checking.results import Program, factory
 
 LEFT, RIGHT = 1j, -1j
 
@@ -58,16 +58,13 @@ def nearer(guesses: list[Tensor], distances: list[Tensor]) -> Tensor:
     return torch.where((distances[0] <= distances[1])[:, None], *guesses)
 
 
-def by_formula(missing: int) -> Program:
+@factory
+def by_formula(missing: int, corners: Tensor) -> Tensor:
     """Return the right program: the opposite corner decides the direction only."""
-
-    def complete(corners: Tensor) -> Tensor:
-        after, opposite, before = around(corners, missing)
-        middle, half = (after + before) / 2, (before - after) / 2
-        guesses = [middle + left(half), middle - left(half)]
-        return nearer(guesses, [(2 * middle - x - opposite).norm(dim=1) for x in guesses])
-
-    return complete
+    after, opposite, before = around(corners, missing)
+    middle, half = (after + before) / 2, (before - after) / 2
+    guesses = [middle + left(half), middle - left(half)]
+    return nearer(guesses, [(2 * middle - x - opposite).norm(dim=1) for x in guesses])
 
 
 def one_by_one(missing: int) -> Program:

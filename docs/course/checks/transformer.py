@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import Program
+from selfattn_book.exercises.checking.results import Program, factory
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import missing
 
@@ -95,19 +95,17 @@ def wrong(start: int, end: int) -> dict[str, Program]:
     }
 
 
-def part_of(program: Program) -> Program:
-    def made(sources: Rows, targets: Rows, name: str) -> Tensor:
-        parts = program(sources, targets)
-        if not isinstance(parts, tuple | list) or len(parts) != len(PARTS):
-            raise RefusedError(missing("return source, mask, fed and asked", parts))
-        part = parts[PARTS.index(name)]
-        if isinstance(part, Tensor) and part.is_floating_point():
-            wanted = "boolean" if name == "mask" else "made of integers"
-            got = str(part.dtype).removeprefix("torch.")
-            raise RefusedError(Answer("dtype", f"{name} is {wanted}; got {got}."))
-        return tensor_of(part, name)
-
-    return made
+@factory
+def part_of(program: Program, sources: Rows, targets: Rows, name: str) -> Tensor:
+    parts = program(sources, targets)
+    if not isinstance(parts, tuple | list) or len(parts) != len(PARTS):
+        raise RefusedError(missing("return source, mask, fed and asked", parts))
+    part = parts[PARTS.index(name)]
+    if isinstance(part, Tensor) and part.is_floating_point():
+        wanted = "boolean" if name == "mask" else "made of integers"
+        got = str(part.dtype).removeprefix("torch.")
+        raise RefusedError(Answer("dtype", f"{name} is {wanted}; got {got}."))
+    return tensor_of(part, name)
 
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:

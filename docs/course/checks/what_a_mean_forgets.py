@@ -9,7 +9,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import Program
+from selfattn_book.exercises.checking.results import Program, factory
 
 Case = tuple[Tensor, Tensor]
 LOGIT = "what-a-mean-forgets.html#one-logit-two-labels"
@@ -29,12 +29,10 @@ def entropy(group: list[int]) -> float:
     return -sum(share * math.log(share) for share in shares if share > 0)
 
 
-def loss_of(look: Look) -> Callable[[Tensor, Tensor], float]:
-    def loss(tokens: Tensor, labels: Tensor) -> float:
-        groups = grouped(look, tokens, labels)
-        return sum(len(group) * entropy(group) for group in groups) / len(tokens)
-
-    return loss
+@factory
+def loss_of(look: Look, tokens: Tensor, labels: Tensor) -> float:
+    groups = grouped(look, tokens, labels)
+    return sum(len(group) * entropy(group) for group in groups) / len(tokens)
 
 
 def case(*rows: tuple[list[int], int]) -> Case:
@@ -93,14 +91,12 @@ def wrong_losses(place: int) -> dict[str, Program]:
     }
 
 
-def by_cross_entropy(place: int) -> Program:
-    def loss(tokens: Tensor, labels: Tensor) -> Tensor:
-        seen = torch.cat([tokens.sort(dim=1).values, tokens[:, place, None]], dim=1)
-        alike = (seen[:, None] == seen).all(-1).double()
-        best = (alike @ labels.double()) / alike.sum(1)
-        return torch.nn.functional.binary_cross_entropy(best, labels.double())
-
-    return loss
+@factory
+def by_cross_entropy(place: int, tokens: Tensor, labels: Tensor) -> Tensor:
+    seen = torch.cat([tokens.sort(dim=1).values, tokens[:, place, None]], dim=1)
+    alike = (seen[:, None] == seen).all(-1).double()
+    best = (alike @ labels.double()) / alike.sum(1)
+    return torch.nn.functional.binary_cross_entropy(best, labels.double())
 
 
 def least_loss(place: int) -> Exercise:

@@ -5,7 +5,7 @@ from typing import Any
 
 from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import Program
+from selfattn_book.exercises.checking.results import Program, factory
 
 Numbers = list[float]
 CASES: dict[str, list[tuple[Any, ...]]] = {
@@ -61,15 +61,13 @@ def wrong_divisors(p: float) -> dict[str, Program]:
     }
 
 
-def by_listing(p: float) -> Program:
-    def of(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
-        keys = [(v / (1 - p), c * (1 - p)) for v, c in zip(kv, kc, strict=True)] + [(0.0, p)]
-        queries = list(zip(qv, qc, strict=True))
-        pairs = [(q * k, a * b) for q, a in queries for k, b in keys]
-        center = sum(x * c for x, c in pairs)
-        return math.sqrt(width * sum(c * (x - center) ** 2 for x, c in pairs))
-
-    return of
+@factory
+def by_listing(p: float, qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
+    keys = [(v / (1 - p), c * (1 - p)) for v, c in zip(kv, kc, strict=True)] + [(0.0, p)]
+    queries = list(zip(qv, qc, strict=True))
+    pairs = [(q * k, a * b) for q, a in queries for k, b in keys]
+    center = sum(x * c for x, c in pairs)
+    return math.sqrt(width * sum(c * (x - center) ** 2 for x, c in pairs))
 
 
 def right_divisor(p: float) -> Exercise:

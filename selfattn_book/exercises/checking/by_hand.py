@@ -8,7 +8,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import Program, near
+from selfattn_book.exercises.checking.results import Program, factory, near
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call
 
@@ -72,20 +72,17 @@ def by_hand(
     )
 
 
-def number_of(answer: Callable[[], Any]) -> Program:
+@factory
+def number_of(answer: Callable[[], Any], part: str) -> Tensor:
     """Return the program that returns one number of an answer, by its name."""
-
-    def number(part: str) -> Tensor:
-        given = call(answer)
-        if not isinstance(given, Mapping):
-            message = f"it must return a dictionary of numbers; got {type(given).__name__}."
-            raise RefusedError(Answer("missing", message))
-        value = given.get(part)
-        if value is None or value is ...:
-            raise RefusedError(Answer("missing", f"there is no number for {part} yet."))
-        return tensor_of(value, part)
-
-    return number
+    given = call(answer)
+    if not isinstance(given, Mapping):
+        message = f"it must return a dictionary of numbers; got {type(given).__name__}."
+        raise RefusedError(Answer("missing", message))
+    value = given.get(part)
+    if value is None or value is ...:
+        raise RefusedError(Answer("missing", f"there is no number for {part} yet."))
+    return tensor_of(value, part)
 
 
 def _tensor(value: Any) -> Tensor:
