@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import Case, Program, factory
 from selfattn_book.experiments.words import case_study, xor_sentences
@@ -130,38 +130,35 @@ def on_paper(k: int) -> Exercise:
     t = root(k)
     total = k * math.log(1 + t**-3) + 3 * math.log(1 + t)
     share = k / (k + 3)
-    parts: dict[str, dict[str, Any]] = {
-        "balance": {
-            RIGHT: k / 10,
-            "The copies have k doubts, which add up.": 0.1,
-            "The others balance all copies together.": 1 / (10 * k),
-            "Each of the three balances the copies; they do not share.": k / 30,
+    right = {
+        "balance": k / 10,
+        "plain": math.log(2),
+        "t": t,
+        "doubts": [1 / (1 + t**3), t / (1 + t)],
+        "floor": total / (k + 3),
+    }
+    wrong = {
+        "The copies have k doubts, which add up.": {"balance": 0.1},
+        "The others balance all copies together.": {"balance": 1 / (10 * k)},
+        "Each of the three balances the copies; they do not share.": {"balance": k / 30},
+        "The answer is the mean over four sentences.": {"plain": 4 * math.log(2)},
+        "The four cannot all be right.": {"plain": 0},
+        "These are margins of 0, for one copy only.": {"t": 1},
+        "This is the logarithm of t.": {"t": math.log(t)},
+        "These are the probabilities of the right labels.": {
+            "doubts": [1 - 1 / (1 + t**3), 1 / (1 + t)]
         },
-        "plain": {
-            RIGHT: math.log(2),
-            "The answer is the mean over four sentences.": 4 * math.log(2),
-            "The four cannot all be right.": 0,
-        },
-        "t": {
-            RIGHT: t,
-            "These are margins of 0, for one copy only.": 1,
-            "This is the logarithm of t.": math.log(t),
-        },
-        "doubts": {
-            RIGHT: [1 / (1 + t**3), t / (1 + t)],
-            "These are the probabilities of the right labels.": [1 - 1 / (1 + t**3), 1 / (1 + t)],
-            "The two are exchanged.": [t / (1 + t), 1 / (1 + t**3)],
-        },
-        "floor": {
-            RIGHT: total / (k + 3),
-            "This is a sum over the rows.": total,
-            "There are k + 3 rows, not four.": total / 4,
-            "ln 2 is the floor for one copy.": math.log(2),
-            "This is the price of one bag, where all share a logit.": -share * math.log(share)
-            - (1 - share) * math.log(1 - share),
+        "The two are exchanged.": {"doubts": [t / (1 + t), 1 / (1 + t**3)]},
+        "This is a sum over the rows.": {"floor": total},
+        "There are k + 3 rows, not four.": {"floor": total / 4},
+        "ln 2 is the floor for one copy.": {"floor": math.log(2)},
+        "This is the price of one bag, where all share a logit.": {
+            "floor": -share * math.log(share) - (1 - share) * math.log(1 - share)
         },
     }
-    return by_hand("copied", "case-study.html#words-and-words-at-positions", parts, points={"t": 2})
+    return by_hand(
+        "copied", "case-study.html#words-and-words-at-positions", right, wrong, points={"t": 2}
+    )
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 from selfattn_book.exercises.checking.results import Case, Program, factory
 from selfattn_book.properties.answer import Answer, RefusedError
@@ -74,6 +74,8 @@ def online(
 
     Args:
         silence: the score of the silent key.
+        query: the queries.
+        pieces: keys, values and masks.
         root: the power of the dimension that scores are divided by.
         silent: the number of silent keys.
         keep: the powers of the factors by which total and mixture shrink.
@@ -199,60 +201,51 @@ def of_bill(numbers: dict[str, Any]) -> Exercise:
     strip, square = 4 * length * width**2, 2 * length**2 * width
     after = (a + b + c + d) / most
     one = math.exp(a - first) + math.exp(b - first)
-    parts: dict[str, dict[str, Any]] = {
-        "layer": {
-            RIGHT: strip + square,
-            "Heads are narrow: their number is not in it.": strip + heads * square,
-            "Every score is followed by a weighted value: twice the square.": (strip + square / 2),
-            "The output has a projection, too.": 3 * strip / 4 + square,
-            "These are the projections alone.": strip,
-        },
-        "share": {
-            RIGHT: square / (strip + square),
-            "This is the other part.": strip / (strip + square),
-            "This is their quotient, not their part of the whole.": square / strip,
-        },
-        "table": {
-            RIGHT: 2 * heads * length**2,
-            "Each head has a separate table.": 2 * length**2,
-            "Each number has two bytes here, not four.": 4 * heads * length**2,
-            "These are numbers, not bytes.": heads * length**2,
-        },
-        "token": {
-            RIGHT: 4 * width**2 + 2 * cached * width,
-            "The cache keeps the projections of the keys.": (
-                4 * cached * width**2 + 2 * cached * width
-            ),
-            "Each key is used twice: in a score, and in a weighted value.": (
-                4 * width**2 + cached * width
-            ),
-            "The newest token is projected, too.": 2 * cached * width,
-            "There is a single query, so there is no square.": (
-                4 * width**2 + 2 * cached**2 * width
-            ),
-        },
-        "takes_over": {
-            RIGHT: 4 * width,
-            "This is a layer without its feed-forward network.": 2 * width,
-            "This is for a hidden dimension of four times the width.": 6 * width,
-            "A feed-forward network has two products.": 3 * width,
-        },
-        "totals": {
-            RIGHT: [(a + b) / first, after],
-            "These are not relative to the highest score.": [a + b, a + b + c + d],
-            "The first total did not shrink.": [(a + b) / first, (a + b) / first + (c + d) / most],
-            "The likes are exponentials already.": [
-                one,
-                one * math.exp(first - most) + math.exp(c - most) + math.exp(d - most),
-            ],
-        },
-        "shrink": {
-            RIGHT: first / most,
-            "It grows this way; the old scale was the smaller one.": most / first,
-            "The likes are exponentials already.": math.exp(first - most),
-        },
+    right = {
+        "layer": strip + square,
+        "share": square / (strip + square),
+        "table": 2 * heads * length**2,
+        "token": 4 * width**2 + 2 * cached * width,
+        "takes_over": 4 * width,
+        "totals": [(a + b) / first, after],
+        "shrink": first / most,
     }
-    return by_hand("bill", "cost.html#counting-flops", parts, points={"totals": 2})
+    wrong = {
+        "Heads are narrow: their number is not in it.": {"layer": strip + heads * square},
+        "Every score is followed by a weighted value: twice the square.": {
+            "layer": strip + square / 2
+        },
+        "The output has a projection, too.": {"layer": 3 * strip / 4 + square},
+        "These are the projections alone.": {"layer": strip},
+        "This is the other part.": {"share": strip / (strip + square)},
+        "This is their quotient, not their part of the whole.": {"share": square / strip},
+        "Each head has a separate table.": {"table": 2 * length**2},
+        "Each number has two bytes here, not four.": {"table": 4 * heads * length**2},
+        "These are numbers, not bytes.": {"table": heads * length**2},
+        "The cache keeps the projections of the keys.": {
+            "token": 4 * cached * width**2 + 2 * cached * width
+        },
+        "Each key is used twice: in a score, and in a weighted value.": {
+            "token": 4 * width**2 + cached * width
+        },
+        "The newest token is projected, too.": {"token": 2 * cached * width},
+        "There is a single query, so there is no square.": {
+            "token": 4 * width**2 + 2 * cached**2 * width
+        },
+        "This is a layer without its feed-forward network.": {"takes_over": 2 * width},
+        "This is for a hidden dimension of four times the width.": {"takes_over": 6 * width},
+        "A feed-forward network has two products.": {"takes_over": 3 * width},
+        "These are not relative to the highest score.": {"totals": [a + b, a + b + c + d]},
+        "The first total did not shrink.": {
+            "totals": [(a + b) / first, (a + b) / first + (c + d) / most]
+        },
+        "The likes are exponentials already.": {
+            "totals": [one, one * math.exp(first - most) + math.exp(c - most) + math.exp(d - most)],
+            "shrink": math.exp(first - most),
+        },
+        "It grows this way; the old scale was the smaller one.": {"shrink": most / first},
+    }
+    return by_hand("bill", "cost.html#counting-flops", right, wrong, points={"totals": 2})
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

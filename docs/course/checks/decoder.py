@@ -8,7 +8,7 @@ from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.encoder_decoder import Decoder
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Case, Program
@@ -162,38 +162,40 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     attention = sum(p.numel() for p in whole.self_attention.parameters())
     network = sum(p.numel() for p in whole.feed_forward.parameters())
     wide = heads * width
-    parts: dict[str, dict[str, Any]] = {
-        "self_weights": {
-            RIGHT: heads * target * (target + 1) // 2,
-            "The mask hides the future.": heads * target**2,
-            "Each head has separate weights.": target * (target + 1) // 2,
-            "A position attends to itself.": heads * target * (target - 1) // 2,
-        },
-        "cross_weights": {
-            RIGHT: heads * target * source,
-            "Each head has separate weights.": target * source,
-            "Queries come from the target, keys from the source.": heads * source**2,
-            "There is no causal mask over the source.": heads * target * (target + 1) // 2,
-        },
-        "depends": {
-            RIGHT: target - 1,
-            "The output must not depend on its own target.": target,
-            "It depends on all points before it.": 1,
-        },
-        "attention": {
-            RIGHT: attention,
-            "The heads are wide: each has the full width.": 3 * 3 * width + width**2 + width,
-            "The biases are missing.": 3 * 2 * wide + wide * width,
-            "Its input has the width of a point.": 3 * (width * wide + wide) + wide * width + width,
-            "The output layer is missing.": 9 * wide,
-        },
-        "network": {
-            RIGHT: network,
-            "It ends in a point.": 2 * width * inner + inner + width,
-            "The biases are missing.": width * inner + 2 * inner,
-        },
+    right = {
+        "self_weights": heads * target * (target + 1) // 2,
+        "cross_weights": heads * target * source,
+        "depends": target - 1,
+        "attention": attention,
+        "network": network,
     }
-    return by_hand("decoder_counts", DECODER, parts, tolerance=1e-6)
+    wrong = {
+        "The mask hides the future.": {"self_weights": heads * target**2},
+        "Each head has separate weights.": {
+            "self_weights": target * (target + 1) // 2,
+            "cross_weights": target * source,
+        },
+        "A position attends to itself.": {"self_weights": heads * target * (target - 1) // 2},
+        "Queries come from the target, keys from the source.": {"cross_weights": heads * source**2},
+        "There is no causal mask over the source.": {
+            "cross_weights": heads * target * (target + 1) // 2
+        },
+        "The output must not depend on its own target.": {"depends": target},
+        "It depends on all points before it.": {"depends": 1},
+        "The heads are wide: each has the full width.": {
+            "attention": 3 * 3 * width + width**2 + width
+        },
+        "The biases are missing.": {
+            "attention": 3 * 2 * wide + wide * width,
+            "network": width * inner + 2 * inner,
+        },
+        "Its input has the width of a point.": {
+            "attention": 3 * (width * wide + wide) + wide * width + width
+        },
+        "The output layer is missing.": {"attention": 9 * wide},
+        "It ends in a point.": {"network": 2 * width * inner + inner + width},
+    }
+    return by_hand("decoder_counts", DECODER, right, wrong, tolerance=1e-6)
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

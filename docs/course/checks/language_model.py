@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import Case, Program, factory
 
@@ -105,42 +105,37 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     hits, shorter = numbers["hits"], 1 / numbers["shorter"]
     total, squares = a + b + c + d, a**2 + b**2 + c**2 + d**2
     roots = sum(like**0.5 for like in (a, b, c, d))
-    parts: dict[str, dict[str, Any]] = {
-        "first": {
-            RIGHT: a / total,
-            "It is divided by the others, and not by all.": a / (b + c + d),
+    right = {
+        "first": a / total,
+        "cold": a**2 / squares,
+        "two": a / (a + b),
+        "bits": math.log2(total / d),
+        "counted": (hits + kinds * shorter) / (seen + kinds),
+    }
+    wrong = {
+        "It is divided by the others, and not by all.": {"first": a / (b + c + d)},
+        "The likes were taken to the power 1/2: this is hot, and not cold.": {
+            "cold": a**0.5 / roots
         },
-        "cold": {
-            RIGHT: a**2 / squares,
-            "The likes were taken to the power 1/2: this is hot, and not cold.": a**0.5 / roots,
-            "The temperature makes no difference.": a / total,
-            "The probability itself was squared, and not divided by the sum of the squares.": (
-                a / total
-            )
-            ** 2,
+        "The temperature makes no difference.": {"cold": a / total},
+        "The probability itself was squared, and not divided by the sum of the squares.": {
+            "cold": (a / total) ** 2
         },
-        "two": {
-            RIGHT: a / (a + b),
-            "What is left must be divided by its sum.": a / total,
-            "Three are left.": a / (a + b + c),
-        },
-        "bits": {
-            RIGHT: math.log2(total / d),
-            "These are nats.": math.log(total / d),
-            "This is the surprisal of the first word.": math.log2(total / a),
-        },
-        "counted": {
-            RIGHT: (hits + kinds * shorter) / (seen + kinds),
-            "This is the count alone: the shorter history has a weight, too.": hits / seen,
-            "The kinds are missing in the denominator.": (hits + kinds * shorter) / seen,
-            "The shorter history is weighted by 1, and not by the kinds.": (hits + shorter)
-            / (seen + 1),
+        "What is left must be divided by its sum.": {"two": a / total},
+        "Three are left.": {"two": a / (a + b + c)},
+        "These are nats.": {"bits": math.log(total / d)},
+        "This is the surprisal of the first word.": {"bits": math.log2(total / a)},
+        "This is the count alone: the shorter history has a weight, too.": {"counted": hits / seen},
+        "The kinds are missing in the denominator.": {"counted": (hits + kinds * shorter) / seen},
+        "The shorter history is weighted by 1, and not by the kinds.": {
+            "counted": (hits + shorter) / (seen + 1)
         },
     }
     return by_hand(
         "next_word",
         "language-model.html#sampling-temperature-top-k-top-p",
-        parts,
+        right,
+        wrong,
         points={"cold": 2, "counted": 2},
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.results import Program
 
@@ -128,39 +128,39 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     three, four = a + b + c, a + b + c + d
     late = [a / four, b / four, c / four, 0]
     scores = torch.tensor([a, b, c], dtype=torch.float64).softmax(0)
-    parts: dict[str, dict[str, Any]] = {
-        "weights": {
-            RIGHT: [a / three, b / three, c / three, 0],
-            "The hidden key is still in the denominator.": late,
-            "The future was not hidden.": [a / four, b / four, c / four, d / four],
-            "The likes are the exponentials already.": [*scores.tolist(), 0],
-        },
-        "context": {
-            RIGHT: (a * u + b * v + c * w) / three,
-            "The hidden key is still in the denominator.": (a * u + b * v + c * w) / four,
-            "The future was not hidden.": (a * u + b * v + c * w + d * x) / four,
-            "This is the mean: the weights were left out.": (u + v + w) / 3,
-        },
-        "too_late": {
-            RIGHT: three / four,
-            "A row sums to one only if the hidden key was never counted.": 1,
-            "This is what is lost.": d / four,
-        },
-        "without": {
-            RIGHT: (b * v + c * w) / (b + c),
-            "The first key is hidden, but the last is seen.": (b * v + c * w + d * x) / (b + c + d),
-            "The hidden keys are still in the denominator.": (b * v + c * w) / four,
-            "The first key is still in the denominator.": (b * v + c * w) / three,
-        },
-        "reach": {
-            RIGHT: layers * (width - 1) + 1,
-            "Neighboring windows share a position.": layers * width,
-            "The position itself belongs to it.": layers * (width - 1),
-            "This is the reach of one layer.": width,
-            "Reaches add; they do not multiply.": width**layers,
-        },
+    right = {
+        "weights": [a / three, b / three, c / three, 0],
+        "context": (a * u + b * v + c * w) / three,
+        "too_late": three / four,
+        "without": (b * v + c * w) / (b + c),
+        "reach": layers * (width - 1) + 1,
     }
-    return by_hand("masked_row", "masks.html#the-masked-softmax", parts, points={"weights": 2})
+    wrong = {
+        "The hidden key is still in the denominator.": {
+            "weights": late,
+            "context": (a * u + b * v + c * w) / four,
+        },
+        "The future was not hidden.": {
+            "weights": [a / four, b / four, c / four, d / four],
+            "context": (a * u + b * v + c * w + d * x) / four,
+        },
+        "The likes are the exponentials already.": {"weights": [*scores.tolist(), 0]},
+        "This is the mean: the weights were left out.": {"context": (u + v + w) / 3},
+        "A row sums to one only if the hidden key was never counted.": {"too_late": 1},
+        "This is what is lost.": {"too_late": d / four},
+        "The first key is hidden, but the last is seen.": {
+            "without": (b * v + c * w + d * x) / (b + c + d)
+        },
+        "The hidden keys are still in the denominator.": {"without": (b * v + c * w) / four},
+        "The first key is still in the denominator.": {"without": (b * v + c * w) / three},
+        "Neighboring windows share a position.": {"reach": layers * width},
+        "The position itself belongs to it.": {"reach": layers * (width - 1)},
+        "This is the reach of one layer.": {"reach": width},
+        "Reaches add; they do not multiply.": {"reach": width**layers},
+    }
+    return by_hand(
+        "masked_row", "masks.html#the-masked-softmax", right, wrong, points={"weights": 2}
+    )
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import Case, factory
 
@@ -118,35 +118,35 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     mean = sum(row) / 4
     spread = math.sqrt(sum((x - mean) ** 2 for x in row) / 4)
     long, near = each * 100_000 / 1e9, each * (numbers["window"] + 4) / 1e6
-    parts: dict[str, dict[str, Any]] = {
-        "per_token": {RIGHT: each} | {message: each * way for message, way in ways.items()},
-        "gigabytes": {RIGHT: long} | {message: long * way for message, way in ways.items()},
-        "kept": {
-            RIGHT: near,
-            **{message: near * way for message, way in ways.items()},
-            "This is the whole text.": long * 1000,
+    sizes = {"per_token": each, "gigabytes": long, "kept": near}
+    right = {**sizes, "normed": [x / size for x in row], "score": math.cos(p - s)}
+    wrong = {
+        **{
+            message: {name: size * way for name, size in sizes.items()}
+            for message, way in ways.items()
         },
-        "normed": {
-            RIGHT: [x / size for x in row],
-            "The mean was subtracted: this is LayerNorm.": [(x - mean) / spread for x in row],
-            "It is the mean of the squares, not their sum.": [x / size / 2 for x in row],
-            "The root is missing.": [x / size**2 for x in row],
+        "This is the whole text.": {"kept": long * 1000},
+        "The mean was subtracted: this is LayerNorm.": {
+            "normed": [(x - mean) / spread for x in row]
         },
-        "score": {
-            RIGHT: math.cos(p - s),
-            "Each position is a rotation by a radian, not by a degree.": (
-                math.cos(math.radians(p - s))
-            ),
-            "This is the sine; a dot product of unit vectors is the cosine of their angle.": (
-                math.sin(p - s)
-            ),
-            "Both vectors are rotated, and only the difference of their angles is left.": (
-                math.cos(p) * math.cos(s)
-            ),
+        "It is the mean of the squares, not their sum.": {"normed": [x / size / 2 for x in row]},
+        "The root is missing.": {"normed": [x / size**2 for x in row]},
+        "Each position is a rotation by a radian, not by a degree.": {
+            "score": math.cos(math.radians(p - s))
+        },
+        "This is the sine; a dot product of unit vectors is the cosine of their angle.": {
+            "score": math.sin(p - s)
+        },
+        "Both vectors are rotated, and only the difference of their angles is left.": {
+            "score": math.cos(p) * math.cos(s)
         },
     }
     return by_hand(
-        "on_paper", "modern.html#grouped-query-and-multi-query-attention", parts, tolerance=0.002
+        "on_paper",
+        "modern.html#grouped-query-and-multi-query-attention",
+        right,
+        wrong,
+        tolerance=0.002,
     )
 
 

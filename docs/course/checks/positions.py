@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import Case, Program, factory
@@ -144,36 +144,31 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     k, places = numbers["steps"], numbers["places"]
     degree, slower = math.radians(k), math.cos(k) + math.cos(k / 100)
     product = math.cos(k) + math.cos(k / 10)
-    parts: dict[str, dict[str, Any]] = {
-        "product": {
-            RIGHT: product,
-            "These are degrees; angles are in radians.": math.cos(degree) + math.cos(degree / 10),
-            "The base is 100, so the slow clock has the speed 1/10.": slower,
-            "These are sines; the product leaves cosines.": math.sin(k) + math.sin(k / 10),
-        },
-        "distance": {
-            RIGHT: math.sqrt(4 - 2 * product),
-            "The root is missing.": 4 - 2 * product,
-            "Each row has the squared length 2, one for each clock.": abs(2 - 2 * product) ** 0.5,
-            "The product is subtracted twice.": math.sqrt(4 - product),
-        },
-        "turn": {
-            RIGHT: 20 * math.pi,
-            "A turn is 2π, not 1.": 10,
-            "This is half a turn.": 10 * math.pi,
-            "This is the fast clock.": 2 * math.pi,
-        },
-        "slowest": {
-            RIGHT: 2000 * math.pi,
-            "The last of the D/2 clocks has the number D/2 − 1.": 20000 * math.pi,
-            "A turn is 2π, not 1.": 1000,
-        },
-        "width": {
-            RIGHT: width_for(places),
-            "A clock takes two columns; the width must be even.": width_for(places) - 1,
-        },
+    right = {
+        "product": product,
+        "distance": math.sqrt(4 - 2 * product),
+        "turn": 20 * math.pi,
+        "slowest": 2000 * math.pi,
+        "width": width_for(places),
     }
-    return by_hand("two_clocks", FORMULA, parts, points={"width": 2})
+    wrong = {
+        "These are degrees; angles are in radians.": {
+            "product": math.cos(degree) + math.cos(degree / 10)
+        },
+        "The base is 100, so the slow clock has the speed 1/10.": {"product": slower},
+        "These are sines; the product leaves cosines.": {"product": math.sin(k) + math.sin(k / 10)},
+        "The root is missing.": {"distance": 4 - 2 * product},
+        "Each row has the squared length 2, one for each clock.": {
+            "distance": abs(2 - 2 * product) ** 0.5
+        },
+        "The product is subtracted twice.": {"distance": math.sqrt(4 - product)},
+        "A turn is 2π, not 1.": {"turn": 10, "slowest": 1000},
+        "This is half a turn.": {"turn": 10 * math.pi},
+        "This is the fast clock.": {"turn": 2 * math.pi},
+        "The last of the D/2 clocks has the number D/2 − 1.": {"slowest": 20000 * math.pi},
+        "A clock takes two columns; the width must be even.": {"width": width_for(places) - 1},
+    }
+    return by_hand("two_clocks", FORMULA, right, wrong, points={"width": 2})
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

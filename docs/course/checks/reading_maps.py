@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, form
 from selfattn_book.exercises.checking.results import Program, factory, input_after
 from selfattn_book.exercises.reading_maps import case
@@ -94,37 +94,30 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     products = [p * v for p, v in zip(shown, values, strict=True)]
     adds = [product / total for product in products]
     rest = sum(products) - products[bright]
-    parts: dict[str, dict[str, Any]] = {
-        "contributions": {
-            RIGHT: adds,
-            "These are the weights; a key adds its value times its weight.": [
-                part / total for part in shown
-            ],
-            "The parts have not been divided by their sum.": products,
-        },
-        "bright": {
-            RIGHT: bright,
-            "Places are counted from 0.": bright + 1,
-            "This is the largest value, not the brightest cell.": values.index(max(values)),
-        },
-        "most": {
-            RIGHT: adds.index(max(adds)),
-            "The brightest cell need not contribute most.": bright,
-            "Places are counted from 0.": adds.index(max(adds)) + 1,
-        },
-        "hidden": {
-            RIGHT: rest / (total - shown[bright]),
-            "The masked key is still in the denominator.": rest / total,
-            "This is the context with nothing masked.": sum(products) / total,
-        },
-        "directions": {
-            RIGHT: keys - width - 1,
-            "The sum of the row is an equation, too.": keys - width,
-            "Each equation takes one away; this adds.": keys + width + 1,
-            "These are the equations.": width + 1,
-        },
+    right = {
+        "contributions": adds,
+        "bright": bright,
+        "most": adds.index(max(adds)),
+        "hidden": rest / (total - shown[bright]),
+        "directions": keys - width - 1,
     }
-    return by_hand("read_a_row", "reading-maps.html#exercises", parts, points={"contributions": 2})
+    wrong = {
+        "These are the weights; a key adds its value times its weight.": {
+            "contributions": [part / total for part in shown]
+        },
+        "The parts have not been divided by their sum.": {"contributions": products},
+        "Places are counted from 0.": {"bright": bright + 1, "most": adds.index(max(adds)) + 1},
+        "This is the largest value, not the brightest cell.": {"bright": values.index(max(values))},
+        "The brightest cell need not contribute most.": {"most": bright},
+        "The masked key is still in the denominator.": {"hidden": rest / total},
+        "This is the context with nothing masked.": {"hidden": sum(products) / total},
+        "The sum of the row is an equation, too.": {"directions": keys - width},
+        "Each equation takes one away; this adds.": {"directions": keys + width + 1},
+        "These are the equations.": {"directions": width + 1},
+    }
+    return by_hand(
+        "read_a_row", "reading-maps.html#exercises", right, wrong, points={"contributions": 2}
+    )
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 from selfattn_book.exercises.checking.results import factory
 
@@ -95,41 +95,36 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     billions, idle = numbers["billions"], numbers["idle"]
     total = sum(n * g for n, g in zip(counts, means, strict=True))
     whole, mean = total / sum(counts), sum(means) / 3
-    parts: dict[str, dict[str, Any]] = {
-        "over_ranks": {
-            RIGHT: mean,
-            "The mean over the ranks does not depend on the counts.": whole,
-            "This is the sum over the ranks.": sum(means),
+    right = {
+        "over_ranks": mean,
+        "whole": whole,
+        "waiting": (ranks - 1) / (ranks + 11),
+        "batches": (ranks - 1) * (idle - 1),
+        "gigabytes": 16 * billions / ranks,
+    }
+    wrong = {
+        "The mean over the ranks does not depend on the counts.": {"over_ranks": whole},
+        "This is the sum over the ranks.": {"over_ranks": sum(means)},
+        "This is the mean of the means.": {"whole": mean},
+        "The sum over the examples is divided by the number of ranks.": {"whole": total / 3},
+        "This is the sum over the examples.": {"whole": total},
+        "The first batch is in the last stage after one tick less.": {
+            "waiting": ranks / (ranks + 12)
         },
-        "whole": {
-            RIGHT: whole,
-            "This is the mean of the means.": mean,
-            "The sum over the examples is divided by the number of ranks.": total / 3,
-            "This is the sum over the examples.": total,
-        },
-        "waiting": {
-            RIGHT: (ranks - 1) / (ranks + 11),
-            "The first batch is in the last stage after one tick less.": ranks / (ranks + 12),
-            "This is the fraction of time in which they work.": 12 / (ranks + 11),
-            "The time is longer than 12 ticks.": (ranks - 1) / 12,
-        },
-        "batches": {
-            RIGHT: (ranks - 1) * (idle - 1),
-            "The ticks of waiting belong to the whole time.": (ranks - 1) * idle,
-            "A pipeline waits for one tick less than it has stages.": ranks * (idle - 1),
-        },
-        "gigabytes": {
-            RIGHT: 16 * billions / ranks,
-            "Adam holds two numbers for each parameter.": 12 * billions / ranks,
-            "The gradients were forgotten.": 8 * billions / ranks,
-            "These are the parameters alone.": 4 * billions / ranks,
-            "This is what all ranks hold together.": 16 * billions,
-        },
+        "This is the fraction of time in which they work.": {"waiting": 12 / (ranks + 11)},
+        "The time is longer than 12 ticks.": {"waiting": (ranks - 1) / 12},
+        "The ticks of waiting belong to the whole time.": {"batches": (ranks - 1) * idle},
+        "A pipeline waits for one tick less than it has stages.": {"batches": ranks * (idle - 1)},
+        "Adam holds two numbers for each parameter.": {"gigabytes": 12 * billions / ranks},
+        "The gradients were forgotten.": {"gigabytes": 8 * billions / ranks},
+        "These are the parameters alone.": {"gigabytes": 4 * billions / ranks},
+        "This is what all ranks hold together.": {"gigabytes": 16 * billions},
     }
     return by_hand(
         "on_paper",
         "scaling-out-deeper.html#pipeline-parallelism-micro-batches-and-the-bubble",
-        parts,
+        right,
+        wrong,
     )
 
 

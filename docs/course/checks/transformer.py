@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 from selfattn_book.exercises.checking.numbers import tensor_of
 from selfattn_book.exercises.checking.results import Program, factory
@@ -113,44 +113,33 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     source, target = numbers["source_tokens"], numbers["target_tokens"]
     ways, share = numbers["ways"], numbers["share"] / 100
     layer, network = 4 * (d * d + d), 8 * d * d + 5 * d
-    parts: dict[str, dict[str, Any]] = {
-        "tables": {
-            RIGHT: d * (source + 2 * target),
-            "The unembedding is a table, too.": d * (source + target),
-            "The sources have no unembedding.": 2 * d * (source + target),
-        },
-        "attention": {
-            RIGHT: 3 * n * layer,
-            "The cross-attention was forgotten.": 2 * n * layer,
-            "These are those of one pair of blocks.": 3 * layer,
-            "The output layer was forgotten.": 3 * n * 3 * (d * d + d),
-        },
-        "networks": {
-            RIGHT: 2 * n * network,
-            "The decoder has feed-forward networks, too.": n * network,
-            "These are those of one pair of blocks.": 2 * network,
-        },
-        "fewer": {
-            RIGHT: d * target,
-            "The table of the sources stays.": d * (source + target),
-            "It is the table of the targets that serves twice.": d * source,
-        },
-        "logit": {
-            RIGHT: math.sqrt(d),
-            "Random signs cancel for the most part.": d,
-            "This is the size with a table of variance 1/D.": 1,
-        },
-        "floor": {
-            RIGHT: share * math.log(ways),
-            "Only a part of the sources has several answers.": math.log(ways),
-            "No model can know which of the answers comes.": 0,
-            "The best probability is one of the number of ways; its logarithm is lost.": (
-                share * (1 - 1 / ways)
-            ),
-            "Nats are logarithms to base e.": share * math.log2(ways),
-        },
+    right = {
+        "tables": d * (source + 2 * target),
+        "attention": 3 * n * layer,
+        "networks": 2 * n * network,
+        "fewer": d * target,
+        "logit": math.sqrt(d),
+        "floor": share * math.log(ways),
     }
-    return by_hand("on_paper", "transformer.html#where-the-parameters-are", parts)
+    wrong = {
+        "The unembedding is a table, too.": {"tables": d * (source + target)},
+        "The sources have no unembedding.": {"tables": 2 * d * (source + target)},
+        "The cross-attention was forgotten.": {"attention": 2 * n * layer},
+        "These are those of one pair of blocks.": {"attention": 3 * layer, "networks": 2 * network},
+        "The output layer was forgotten.": {"attention": 3 * n * 3 * (d * d + d)},
+        "The decoder has feed-forward networks, too.": {"networks": n * network},
+        "The table of the sources stays.": {"fewer": d * (source + target)},
+        "It is the table of the targets that serves twice.": {"fewer": d * source},
+        "Random signs cancel for the most part.": {"logit": d},
+        "This is the size with a table of variance 1/D.": {"logit": 1},
+        "Only a part of the sources has several answers.": {"floor": math.log(ways)},
+        "No model can know which of the answers comes.": {"floor": 0},
+        "The best probability is one of the number of ways; its logarithm is lost.": {
+            "floor": share * (1 - 1 / ways)
+        },
+        "Nats are logarithms to base e.": {"floor": share * math.log2(ways)},
+    }
+    return by_hand("on_paper", "transformer.html#where-the-parameters-are", right, wrong)
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import Program, factory
 
@@ -137,38 +137,23 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     a, b, c = numbers["ones"], numbers["zeros"], numbers["others"]
     loss, logit = entropy([1] * a + [0] * b), math.log(a / b)
     floor = loss * (a + b) / (a + b + c)
-    parts: dict[str, dict[str, Any]] = {
-        "logit": {
-            RIGHT: logit,
-            "This is the probability; the logit is another number.": a / (a + b),
-            "The logarithm of the ratio is missing.": a / b,
-            "Its sign is that of label 0.": -logit,
-            "A logit of 0 is a probability of one half.": 0,
-        },
-        "margins": {
-            RIGHT: [logit, -logit],
-            "A margin turns its sign where the label is 0.": [logit, logit],
-            "These are probabilities.": [a / (a + b), b / (a + b)],
-        },
-        "loss": {
-            RIGHT: loss,
-            "ln 2 is the price of an even contradiction only.": math.log(2),
-            "These are bits.": loss / math.log(2),
-            "It is the sum, not the mean.": loss * (a + b),
-        },
-        "floor": {
-            RIGHT: floor,
-            "The other sentences cost nothing, but they count.": loss,
-            "It is the sum, not the mean.": loss * (a + b),
-            "Each copy counts, not the sentence once.": loss / (1 + c),
-        },
-        "errors": {
-            RIGHT: b,
-            "All copies get one answer, and some have the other label.": 0,
-            "The other answer makes fewer errors.": a,
-        },
+    right = {"logit": logit, "margins": [logit, -logit], "loss": loss, "floor": floor, "errors": b}
+    wrong = {
+        "This is the probability; the logit is another number.": {"logit": a / (a + b)},
+        "The logarithm of the ratio is missing.": {"logit": a / b},
+        "Its sign is that of label 0.": {"logit": -logit},
+        "A logit of 0 is a probability of one half.": {"logit": 0},
+        "A margin turns its sign where the label is 0.": {"margins": [logit, logit]},
+        "These are probabilities.": {"margins": [a / (a + b), b / (a + b)]},
+        "ln 2 is the price of an even contradiction only.": {"loss": math.log(2)},
+        "These are bits.": {"loss": loss / math.log(2)},
+        "It is the sum, not the mean.": {"loss": loss * (a + b), "floor": loss * (a + b)},
+        "The other sentences cost nothing, but they count.": {"floor": loss},
+        "Each copy counts, not the sentence once.": {"floor": loss / (1 + c)},
+        "All copies get one answer, and some have the other label.": {"errors": 0},
+        "The other answer makes fewer errors.": {"errors": a},
     }
-    return by_hand("copies", LOGIT, parts)
+    return by_hand("copies", LOGIT, right, wrong)
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
+from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import Program, factory
 
@@ -92,36 +92,39 @@ def right_divisor(p: float) -> Exercise:
 
 def on_paper(numbers: dict[str, Any]) -> Exercise:
     high, width, gap = numbers["high"], numbers["width"], numbers["gap"]
-    right = high * width**0.5 / 2
+    spread = high * width**0.5 / 2
     centred = high * (3 / 16) ** 0.5 * width**0.5
-    parts: dict[str, dict[str, Any]] = {
-        "mean": {RIGHT: 0, "The mean of a coin is 0, and the two are independent.": high / 4},
-        "variance": {
-            RIGHT: high**2 / 4,
-            "The mean that is subtracted is that of the product, which is 0.": 3 * high**2 / 16,
-            "This is the standard deviation.": high / 2,
-            "Only a quarter of the entries is not zero.": high**2,
-        },
-        "divisor": {
-            RIGHT: right,
-            "This is the variance.": width * high**2 / 4,
-            "The root of the dimension is right for variance 1.": width**0.5,
-            "The mean that is subtracted is that of the product, which is 0.": centred,
-        },
-        "ratio": {
-            RIGHT: math.exp(gap / right),
-            "The difference was not divided.": math.exp(gap),
-            "A softmax takes exponentials.": gap / right,
-            "The root of the dimension is right for variance 1.": math.exp(gap / width**0.5),
-        },
-        "wider": {
-            RIGHT: math.exp(gap / (2 * right)),
-            "The divisor grows with the dimension.": math.exp(gap / right),
-            "The divisor grows with the root of the dimension.": math.exp(gap / (4 * right)),
-            "The exponent is halved, not the ratio.": math.exp(gap / right) / 2,
-        },
+    right = {
+        "mean": 0,
+        "variance": high**2 / 4,
+        "divisor": spread,
+        "ratio": math.exp(gap / spread),
+        "wider": math.exp(gap / (2 * spread)),
     }
-    return by_hand("sparse_keys", "why-divide.html#the-variance-of-a-score", parts, tolerance=0.005)
+    wrong = {
+        "The mean of a coin is 0, and the two are independent.": {"mean": high / 4},
+        "The mean that is subtracted is that of the product, which is 0.": {
+            "variance": 3 * high**2 / 16,
+            "divisor": centred,
+        },
+        "This is the standard deviation.": {"variance": high / 2},
+        "Only a quarter of the entries is not zero.": {"variance": high**2},
+        "This is the variance.": {"divisor": width * high**2 / 4},
+        "The root of the dimension is right for variance 1.": {
+            "divisor": width**0.5,
+            "ratio": math.exp(gap / width**0.5),
+        },
+        "The difference was not divided.": {"ratio": math.exp(gap)},
+        "A softmax takes exponentials.": {"ratio": gap / spread},
+        "The divisor grows with the dimension.": {"wider": math.exp(gap / spread)},
+        "The divisor grows with the root of the dimension.": {
+            "wider": math.exp(gap / (4 * spread))
+        },
+        "The exponent is halved, not the ratio.": {"wider": math.exp(gap / spread) / 2},
+    }
+    return by_hand(
+        "sparse_keys", "why-divide.html#the-variance-of-a-score", right, wrong, tolerance=0.005
+    )
 
 
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
