@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import starmap
 from textwrap import fill
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -20,10 +20,11 @@ from selfattn_book.exercises.checking.results import (
     form_of,
     results_of,
 )
-from selfattn_book.properties.answer import YES, Answer, Likely, RefusedError, question
+from selfattn_book.properties.answer import YES, Answer, Likely, RefusedError
 
 WIDTH = 78  # letters in a line, as a page and a terminal show them
 Cases = Sequence[Case] | Callable[[], Sequence[Case]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,9 @@ class Exercise:
             no = Answer("missing", f"{rule}; got {type(answer).__name__}.")
             return Report(self.name, [(asked, no) for asked in self.questions])
         check = _Check(self, answer)
-        return Report(self.name, [(asked, _guarded(check, asked)) for asked in self.questions])
+        with torch.random.fork_rng(devices=[]):
+            found = [(asked, _guarded(partial(check, asked))) for asked in self.questions]
+        return Report(self.name, found)
 
     def check(self, **answers: object) -> bool:
         """Print the report of an answer, and return whether it has all points.
@@ -189,8 +192,7 @@ class _Check:
             [exercise.cases] if exercise.cases else [q.cases for q in exercise.questions if q.cases]
         )
         self.cases = [case for cases in every for case in cases_of(cases)]
-        self.found: dict[tuple[int, int], Results | Answer] = {}
-        self.kept: list[Any] = []
+        self.found: dict[tuple[int, int], tuple[Program, Case, Results | Answer]] = {}
         self.right = exercise.via(exercise.right)
         self.wrong = {
             sentence: [(program, exercise.via(program)) for program in programs_of(programs)]
@@ -199,11 +201,9 @@ class _Check:
 
     def __call__(self, asked: Question) -> Answer:
         cases = self.cases if asked.cases is None else cases_of(asked.cases)
-        via = self._kept(asked.via) if asked.via else None
-        answer, right = (
-            (via(self.answer), via(self.exercise.right)) if via else (self.program, self.right)
-        )
-        self.kept.append(cases)  # so that nothing else gets the id of one of these
+        via, answer, right = asked.via, self.program, self.right
+        if via:
+            answer, right = via(self.answer), via(self.exercise.right)
         nos = (no for case in cases if not (no := self._compared(asked, answer, right, case)))
 
         def all_alike(program: Program, wrong: Program) -> bool:
@@ -214,15 +214,6 @@ class _Check:
         if not via:
             likely += self._likely(lambda program, wrong: self._explains(wrong, cases))
         return next(nos, YES).because(*likely)
-
-    def _kept(self, via: Callable[[Any], Program]) -> Callable[[Any], Program]:
-        """Return the function that keeps each program that it makes, and so its id."""
-
-        def made(answer: Any) -> Program:
-            self.kept.append(via(answer))
-            return self.kept[-1]
-
-        return made
 
     def _compared(self, asked: Question, answer: Program, right: Program, case: Case) -> Answer:
         """Compare the answer with the reference program in one case."""
@@ -275,23 +266,17 @@ class _Check:
         """Return the results of a program, or the answer with the reason why there are none."""
         key = id(program), id(case)
         if key not in self.found:
-            try:
-                self.found[key] = results_of(program, case, self.exercise.returns)
-            except RefusedError as refused:
-                self.found[key] = refused.answer
-            except (Exception, SystemExit) as error:
-                self.found[key] = _stopped(error)
-        return self.found[key]
+            found = _guarded(partial(results_of, program, case, self.exercise.returns))
+            self.found[key] = program, case, found  # both are kept, and so are their ids
+        return self.found[key][-1]
 
 
-def _guarded(check: _Check, asked: Question) -> Answer:
-    """Answer one question; any exception of the answer is a no."""
+def _guarded(run: Callable[[], T]) -> T | Answer:
+    """Return a result, or the answer with the reason why there is none."""
     try:
-        return question(check)(asked)
+        return run()
+    except RefusedError as refused:
+        return refused.answer
     except (Exception, SystemExit) as error:
-        return _stopped(error)
-
-
-def _stopped(error: BaseException) -> Answer:
-    said = " ".join(str(error).split()) or "no message"
-    return Answer("exception", f"{type(error).__name__}: {said}.")
+        message = " ".join(str(error).split()) or "no message"
+        return Answer("exception", f"{type(error).__name__}: {message}.")
