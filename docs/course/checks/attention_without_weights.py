@@ -42,8 +42,20 @@ def listening(
     return listen
 
 
-def wrong(keep: float) -> dict[str, Program]:
-    return {
+def word_by_word(keep: float) -> Program:
+    def one(x: Tensor, i: int) -> Tensor:
+        rest = torch.cat([x[:i], x[i + 1 :]])
+        weights = (rest @ x[i] / x.size(1) ** 0.5).softmax(0)
+        return keep * x[i] + (1 - keep) * weights @ rest if len(rest) else x[i]
+
+    return lambda x: torch.stack([one(x, i) for i in range(len(x))])
+
+
+def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+    keep = numbers["keep"]
+    equation = "attention-without-weights.html#self-attention-in-one-equation"
+    by_hand = "attention-without-weights.html#four-words-by-hand"
+    wrong = {
         "Each word still attends to itself.": listening(keep, lambda s: s.softmax(-1)),
         "A score of 0 hides nothing: its exponential is 1.": (
             listening(keep, lambda s: s.masked_fill(own(s), 0).softmax(-1))
@@ -74,34 +86,19 @@ def wrong(keep: float) -> dict[str, Program]:
         ),
         "These are weights, and not contexts.": lambda x: others(scores(x)),
     }
-
-
-def word_by_word(keep: float) -> Program:
-    def one(x: Tensor, i: int) -> Tensor:
-        rest = torch.cat([x[:i], x[i + 1 :]])
-        weights = (rest @ x[i] / x.size(1) ** 0.5).softmax(0)
-        return keep * x[i] + (1 - keep) * weights @ rest if len(rest) else x[i]
-
-    return lambda x: torch.stack([one(x, i) for i in range(len(x))])
-
-
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    equation = "attention-without-weights.html#self-attention-in-one-equation"
-    by_hand = "attention-without-weights.html#four-words-by-hand"
     questions = [
         checked("two words attend to each other alone", by_hand, 2, words(1, 2, 3)),
         checked("more words attend by their scores", equation, 2, words(2, 5, 3), words(3, 4, 7)),
         checked("so they do where scores are large", equation, 1, words(4, 6, 2, 4.0)),
         checked("a word alone stays as it is", by_hand, 1, words(5, 1, 3)),
     ]
-    return [
-        Exercise(
-            "def listen(X): ...",
-            questions,
-            right=listening(numbers["keep"]),
-            wrong=wrong(numbers["keep"]),
-            unusual={"word by word": word_by_word(numbers["keep"])},
-            returns="the words",
-            tolerance=1e-5,
-        )
-    ]
+    exercise = Exercise(
+        "def listen(X): ...",
+        questions,
+        right=listening(keep),
+        wrong=wrong,
+        unusual={"word by word": word_by_word(keep)},
+        returns="the words",
+        tolerance=1e-5,
+    )
+    return [exercise]

@@ -51,13 +51,33 @@ def network(
     return gated
 
 
-def mistakes(activation: str, eps: float) -> dict[str, Program]:
+def in_place(activation: str, eps: float) -> Program:
+    def gated(x: Tensor, gain: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
+        n = F.rms_norm(x, x.shape[-1:], gain, eps)
+        one, two = (n @ torch.cat([gate, up], -1)).chunk(2, -1)
+        x += (ACTIVATIONS[activation](one) * two) @ down
+        return x
+
+    return gated
+
+
+@factory
+def in_32_bits(activation: str, eps: float, *arguments: Tensor) -> Tensor:
+    x, gain, gate, up, down = (argument.float() for argument in arguments)
+    n = x * gain * (mean_square(x) + eps).rsqrt()
+    one, two = (torch.einsum("...d,df->...f", n, w) for w in (gate, up))
+    return x + torch.einsum("...f,fd->...d", ACTIVATIONS[activation](one) * two, down)
+
+
+def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+    activation, eps = numbers["activation"], numbers["eps"]
+    recipe = numbers["activation"], numbers["eps"]
     a = ACTIVATIONS[activation]
 
     def of(**parts: Program) -> Program:
         return network(activation, eps, **parts)
 
-    return {
+    wrong = {
         "The mean was subtracted: this is a layer norm.": (
             of(norm=lambda x: F.layer_norm(x, x.shape[-1:], eps=eps))
         ),
@@ -85,28 +105,6 @@ def mistakes(activation: str, eps: float) -> dict[str, Program]:
             if name != activation
         },
     }
-
-
-def in_place(activation: str, eps: float) -> Program:
-    def gated(x: Tensor, gain: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
-        n = F.rms_norm(x, x.shape[-1:], gain, eps)
-        one, two = (n @ torch.cat([gate, up], -1)).chunk(2, -1)
-        x += (ACTIVATIONS[activation](one) * two) @ down
-        return x
-
-    return gated
-
-
-@factory
-def in_32_bits(activation: str, eps: float, *arguments: Tensor) -> Tensor:
-    x, gain, gate, up, down = (argument.float() for argument in arguments)
-    n = x * gain * (mean_square(x) + eps).rsqrt()
-    one, two = (torch.einsum("...d,df->...f", n, w) for w in (gate, up))
-    return x + torch.einsum("...f,fd->...d", ACTIVATIONS[activation](one) * two, down)
-
-
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    recipe = numbers["activation"], numbers["eps"]
     questions = [
         checked("it works for one vector without a gain", NETWORK, 2, case(1, 5, plain=True)),
         checked("the gain is used", NORM, 1, case(2, 3, 4)),
@@ -114,13 +112,12 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
         checked("small vectors show eps", NORM, 1, case(4, 2, 3, size=0.1)),
         checked("batches and heads change nothing", BATCHES, 1, case(5, 2, 3, 4, 6)),
     ]
-    return [
-        Exercise(
-            "def gated(x, gain, gate, up, down): ...",
-            questions,
-            right=network(*recipe),
-            wrong=mistakes(*recipe),
-            unusual={"in place": in_place(*recipe), "in 32 bits": in_32_bits(*recipe)},
-            tolerance=1e-5,
-        )
-    ]
+    exercise = Exercise(
+        "def gated(x, gain, gate, up, down): ...",
+        questions,
+        right=network(*recipe),
+        wrong=wrong,
+        unusual={"in place": in_place(*recipe), "in 32 bits": in_32_bits(*recipe)},
+        tolerance=1e-5,
+    )
+    return [exercise]

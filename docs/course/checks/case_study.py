@@ -51,25 +51,6 @@ def half(program: Program) -> Program:
     return lambda tokens, labels: program(tokens, labels) / 2
 
 
-def mistakes(name: str) -> dict[str, Program | tuple[Program, ...]]:
-    parts = PARTS[name]
-    (other,) = (PARTS[key] for key in PARTS if key != name)
-    ordered = counter(parts, permutations)
-    twice = lambda rows, size: product(rows, repeat=size)  # noqa: E731
-    # At one position, two words are known by their set.
-    sets = {"How often a word occurs matters.": counter(parts, join=lambda a, b: frozenset(a + b))}
-    return (sets if name == "words" else {}) | {
-        "This is the other sum: placed words, or words.": counter(other),
-        "Pairs have no order.": (ordered, half(ordered)),
-        "The four rows must be different.": (counter(parts, with_itself), counter(parts, twice)),
-        "Each row counts by itself, copies too.": (
-            counter(parts, unique=True),
-            counter(parts, kinds=True),
-        ),
-        "The labels were not used.": counter(parts, all_labels=True),
-    }
-
-
 @factory
 def by_matrix(name: str, tokens: Tensor, labels: Tensor) -> Tensor:
     hot = torch.nn.functional.one_hot(tokens, 5)
@@ -100,6 +81,22 @@ def copied_rows() -> list[Case]:
 
 
 def contradictions(name: str) -> Exercise:
+    parts = PARTS[name]
+    (other,) = (PARTS[key] for key in PARTS if key != name)
+    ordered = counter(parts, permutations)
+    twice = lambda rows, size: product(rows, repeat=size)  # noqa: E731
+    # At one position, two words are known by their set.
+    sets = {"How often a word occurs matters.": counter(parts, join=lambda a, b: frozenset(a + b))}
+    wrong = (sets if name == "words" else {}) | {
+        "This is the other sum: placed words, or words.": counter(other),
+        "Pairs have no order.": (ordered, half(ordered)),
+        "The four rows must be different.": (counter(parts, with_itself), counter(parts, twice)),
+        "Each row counts by itself, copies too.": (
+            counter(parts, unique=True),
+            counter(parts, kinds=True),
+        ),
+        "The labels were not used.": counter(parts, all_labels=True),
+    }
     questions = [
         checked("none is found where there is none", CERTIFICATE, 1, *no_contradictions()),
         checked("copies count", PLACES, 2, *copied_rows()),
@@ -110,7 +107,7 @@ def contradictions(name: str) -> Exercise:
         "def contradictions(tokens, labels): ...",
         questions,
         right=counter(PARTS[name]),
-        wrong=mistakes(name),
+        wrong=wrong,
         unusual={"a matrix": by_matrix(name)},
         returns="the count",
         tolerance=1e-5,

@@ -117,36 +117,6 @@ def in_32_bits(silence: float) -> Program:
     )
 
 
-def mistakes(silence: float) -> dict[str, Program | tuple[Program, ...]]:
-    late = lambda top, total, mixture: normalized(top, total + math.exp(silence), mixture)  # noqa: E731
-    return {
-        "The silent key was forgotten.": online(silence, silent=0),
-        "The silent key counts once, not once a piece.": online(silence, silent=len(LENGTHS)),
-        "The silent key's score is not divided.": online(silence / 5**0.5),
-        "Scores are divided by the root of the dimension.": online(silence, root=0),
-        "By the end the total is relative to the highest score; so must be the silent key.": (
-            online(silence, silent=0, finish=late)
-        ),
-        "Only the total has to shrink? The mixture must, too.": online(silence, keep=(1, 0)),
-        "Only the mixture has to shrink? The total must, too.": online(silence, keep=(0, 1)),
-        "Earlier sums must shrink when a higher score comes.": (online(silence, keep=(0, 0))),
-        "This is the last piece alone.": (
-            lambda query, pieces: online(silence, silent=0)(query, [*pieces][-1:])
-        ),
-        "The logarithm is missing.": online(
-            silence, finish=lambda top, total, mixture: (mixture / total, (top.exp() * total)[:, 0])
-        ),
-        "The highest score is missing in the logarithm.": online(
-            silence, finish=lambda top, total, mixture: (mixture / total, total.log()[:, 0])
-        ),
-        "Infinity minus infinity is nan.": (
-            online(0, silent=math.exp(silence), rise=lambda highest, own: highest),
-            online(silence, base=lambda own, higher: own),
-        ),
-        COLLECTED: lambda query, pieces: online(silence)(query, [*pieces]),
-    }
-
-
 @factory
 def letting_go(stream: Program, query: Tensor, pieces: Pieces) -> tuple[int, int]:
     """Return the program that refuses an answer with more than two pieces in memory."""
@@ -176,6 +146,33 @@ def stream_of(silence: float) -> Exercise:
     def logarithm(result: Result, *case: Any) -> Tensor:
         return result[1]
 
+    late = lambda top, total, mixture: normalized(top, total + math.exp(silence), mixture)  # noqa: E731
+    wrong = {
+        "The silent key was forgotten.": online(silence, silent=0),
+        "The silent key counts once, not once a piece.": online(silence, silent=len(LENGTHS)),
+        "The silent key's score is not divided.": online(silence / 5**0.5),
+        "Scores are divided by the root of the dimension.": online(silence, root=0),
+        "By the end the total is relative to the highest score; so must be the silent key.": (
+            online(silence, silent=0, finish=late)
+        ),
+        "Only the total has to shrink? The mixture must, too.": online(silence, keep=(1, 0)),
+        "Only the mixture has to shrink? The total must, too.": online(silence, keep=(0, 1)),
+        "Earlier sums must shrink when a higher score comes.": (online(silence, keep=(0, 0))),
+        "This is the last piece alone.": (
+            lambda query, pieces: online(silence, silent=0)(query, [*pieces][-1:])
+        ),
+        "The logarithm is missing.": online(
+            silence, finish=lambda top, total, mixture: (mixture / total, (top.exp() * total)[:, 0])
+        ),
+        "The highest score is missing in the logarithm.": online(
+            silence, finish=lambda top, total, mixture: (mixture / total, total.log()[:, 0])
+        ),
+        "Infinity minus infinity is nan.": (
+            online(0, silent=math.exp(silence), rise=lambda highest, own: highest),
+            online(silence, base=lambda own, higher: own),
+        ),
+        COLLECTED: lambda query, pieces: online(silence)(query, [*pieces]),
+    }
     return Exercise(
         "def stream(query, pieces): ...",
         [
@@ -186,7 +183,7 @@ def stream_of(silence: float) -> Exercise:
             Question("it frees each piece", SECTION, via=letting_go, cases=case),
         ],
         right=online(silence),
-        wrong=mistakes(silence),
+        wrong=wrong,
         unusual={"logarithms": by_logarithms(silence), "in 32 bits": in_32_bits(silence)},
         returns=("the context", "the logarithms"),
         via=passing,

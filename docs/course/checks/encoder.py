@@ -116,37 +116,36 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
         ),
     ]
     in_one_call = Question("all sources in one call", SECTION, via=calls, cases=lambda: together)
-    return [
-        Exercise(
-            "def vectors(encoder, sources): ...",
-            [*questions, in_one_call],
-            right=read_out(read),
-            wrong={
-                "The mask is missing: states depend on the padding.": read_out(read, masked=False),
-                "The states of padding are read as if they were real.": read_out(over_all(read)),
-                "Padding is neither hidden nor left out.": read_out(over_all(read), masked=False),
-                "It is divided by the length of the batch.": (
-                    read_out(lambda x, real: (x * real[..., None]).sum(1) / real.size(1))
-                ),
-                "This is the sum, not the mean.": (
-                    read_out(lambda x, real: mean(x, real) * real.sum(1, keepdim=True))
-                ),
-                "This is the sum of the two states, not their mean.": (
-                    read_out(lambda x, real: 2 * ends(x, real))
-                ),
-                **{
-                    f"Read was {other!r}, not {name!r}.": read_out(READ[other])
-                    for other in READ
-                    if other != name
-                },
-                "The first state was read.": read_out(lambda x, real: x[:, 0]),
-                "The encoder was called once for each source.": one_by_one(read),
+    exercise = Exercise(
+        "def vectors(encoder, sources): ...",
+        [*questions, in_one_call],
+        right=read_out(read),
+        wrong={
+            "The mask is missing: states depend on the padding.": read_out(read, masked=False),
+            "The states of padding are read as if they were real.": read_out(over_all(read)),
+            "Padding is neither hidden nor left out.": read_out(over_all(read), masked=False),
+            "It is divided by the length of the batch.": (
+                read_out(lambda x, real: (x * real[..., None]).sum(1) / real.size(1))
+            ),
+            "This is the sum, not the mean.": (
+                read_out(lambda x, real: mean(x, real) * real.sum(1, keepdim=True))
+            ),
+            "This is the sum of the two states, not their mean.": (
+                read_out(lambda x, real: 2 * ends(x, real))
+            ),
+            **{
+                f"Read was {other!r}, not {name!r}.": read_out(READ[other])
+                for other in READ
+                if other != name
             },
-            unusual={
-                "padding of 100": read_out(read, fill=100.0),
-                "row by row": read_out(row_by_row(name)),
-            },
-            returns="the vectors",
-            tolerance=1e-5,
-        )
-    ]
+            "The first state was read.": read_out(lambda x, real: x[:, 0]),
+            "The encoder was called once for each source.": one_by_one(read),
+        },
+        unusual={
+            "padding of 100": read_out(read, fill=100.0),
+            "row by row": read_out(row_by_row(name)),
+        },
+        returns="the vectors",
+        tolerance=1e-5,
+    )
+    return [exercise]

@@ -61,31 +61,6 @@ def not_merged(share: Program) -> Program:
     return attention(share, lambda x: x)
 
 
-def wrong(share: Program, other: Program) -> dict[str, Program]:
-    def only_values(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        times = q.size(1) // k.size(1)
-        return attention(lambda x, n: x)(q, other(k, times), share(v, times))
-
-    return {
-        "The heads are grouped the other way: neighbors, or in turn.": attention(other),
-        "Words and heads are scrambled: move the axes first.": attention(share, scrambled),
-        "The heads are concatenated one after the other, not entry by entry.": (
-            attention(share, interleaved)
-        ),
-        "They are grouped the other way, and scrambled: move the axes first.": (
-            attention(other, scrambled)
-        ),
-        "The divisor is missing.": attention(share, divisor=1.0),
-        "The divisor is the root of the dimension.": attention(share, divisor=7.0),
-        "The divisor is the root of one head's dimension, not of all heads'.": of_all(share),
-        "All heads use the first keys and values.": attention(first),
-        "All heads use the mean of the keys and values.": attention(averaged),
-        "Only the values are shared as they should be.": only_values,
-        "The heads are averaged, and not concatenated.": attention(share, lambda x: x.mean(1)),
-        "The heads have still to be concatenated.": not_merged(share),
-    }
-
-
 @factory
 def by_einsum(sharing: str, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     near = sharing == "neighbours"
@@ -103,6 +78,29 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     merge = "many-heads.html#splitting-heads-transpose-do-not-only-reshape"
     query, key, value = case(5, 2, 4, 2)
     as_many = "with as many keys as queries it is multi-head attention"
+
+    def only_values(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        times = q.size(1) // k.size(1)
+        return attention(lambda x, n: x)(q, other(k, times), share(v, times))
+
+    wrong = {
+        "The heads are grouped the other way: neighbors, or in turn.": attention(other),
+        "Words and heads are scrambled: move the axes first.": attention(share, scrambled),
+        "The heads are concatenated one after the other, not entry by entry.": (
+            attention(share, interleaved)
+        ),
+        "They are grouped the other way, and scrambled: move the axes first.": (
+            attention(other, scrambled)
+        ),
+        "The divisor is missing.": attention(share, divisor=1.0),
+        "The divisor is the root of the dimension.": attention(share, divisor=7.0),
+        "The divisor is the root of one head's dimension, not of all heads'.": of_all(share),
+        "All heads use the first keys and values.": attention(first),
+        "All heads use the mean of the keys and values.": attention(averaged),
+        "Only the values are shared as they should be.": only_values,
+        "The heads are averaged, and not concatenated.": attention(share, lambda x: x.mean(1)),
+        "The heads have still to be concatenated.": not_merged(share),
+    }
     questions = [
         checked(as_many, equation, 1, case(1, 2, 3, 3)),
         checked("one head of keys can serve all", equation, 1, case(2, 3, 4, 1)),
@@ -111,14 +109,13 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
         ),
         checked("a single word is no exception", merge, 1, (query[:, :, :1], key, value)),
     ]
-    return [
-        Exercise(
-            "def grouped(query, key, value): ...",
-            questions,
-            right=attention(share),
-            wrong=wrong(share, other),
-            unusual={"products over groups": by_einsum(numbers["sharing"])},
-            returns="the contexts",
-            tolerance=1e-5,
-        )
-    ]
+    exercise = Exercise(
+        "def grouped(query, key, value): ...",
+        questions,
+        right=attention(share),
+        wrong=wrong,
+        unusual={"products over groups": by_einsum(numbers["sharing"])},
+        returns="the contexts",
+        tolerance=1e-5,
+    )
+    return [exercise]

@@ -98,32 +98,6 @@ def trying(law: str, orders: list[Tensor], close: float = 1e-4) -> Program:
     return keeps
 
 
-def wrong_tests(law: str, many: list[Tensor]) -> dict[str, Program]:
-    places = torch.arange(7)
-    swap = places.clone()
-    swap[:2] = torch.tensor([1, 0])
-    mirror, turned = places.flip(0), [places.roll(k) for k in range(7)]
-
-    def other_law(model: Model, x: Tensor) -> bool:
-        before = model(x)
-        permuted = [before if law == "equivariant" else before[o[o < len(before)]] for o in many]
-        pairs = zip(many, permuted, strict=True)
-        return all(torch.allclose(model(x[order]), wanted, 0, 1e-4) for order, wanted in pairs)
-
-    return {
-        "Every model passed: try the law on orders other than the given one.": (
-            lambda model, x: True
-        ),
-        "No model passed.": lambda model, x: False,
-        "Rounding was taken for a violation of the law.": trying(law, many, 1e-9),
-        "This is the other law, or the outputs were permuted the other way.": other_law,
-        "True and False are exchanged.": lambda model, x: not trying(law, many)(model, x),
-        "A mirror image is one permutation of many.": trying(law, [mirror]),
-        "One pair of words is one permutation of many.": trying(law, [swap]),
-        "Rotating the sentence leaves neighbors together.": trying(law, turned),
-    }
-
-
 @factory
 def by_matrices(law: str, model: Model, x: Tensor) -> Tensor:
     worst = torch.zeros(())
@@ -163,17 +137,39 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
             ("a ring", "a ring, one way", "far from the middle", "halves"),
         ),
     }
+    places = torch.arange(7)
+    swap = places.clone()
+    swap[:2] = torch.tensor([1, 0])
+    mirror, turned = places.flip(0), [places.roll(k) for k in range(7)]
+
+    def other_law(model: Model, x: Tensor) -> bool:
+        before = model(x)
+        permuted = [before if law == "equivariant" else before[o[o < len(before)]] for o in many]
+        pairs = zip(many, permuted, strict=True)
+        return all(torch.allclose(model(x[order]), wanted, 0, 1e-4) for order, wanted in pairs)
+
+    wrong = {
+        "Every model passed: try the law on orders other than the given one.": (
+            lambda model, x: True
+        ),
+        "No model passed.": lambda model, x: False,
+        "Rounding was taken for a violation of the law.": trying(law, many, 1e-9),
+        "This is the other law, or the outputs were permuted the other way.": other_law,
+        "True and False are exchanged.": lambda model, x: not trying(law, many)(model, x),
+        "A mirror image is one permutation of many.": trying(law, [mirror]),
+        "One pair of words is one permutation of many.": trying(law, [swap]),
+        "Rotating the sentence leaves neighbors together.": trying(law, turned),
+    }
     questions = [
         checked(message, page, points, *models(law, *kept))
         for message, (page, points, kept) in names.items()
     ]
-    return [
-        Exercise(
-            "def keeps_the_law(model, x): ...",
-            questions,
-            right=trying(law, many),
-            wrong=wrong_tests(law, many),
-            unusual={"permutation matrices": by_matrices(law)},
-            returns="the verdict",
-        )
-    ]
+    exercise = Exercise(
+        "def keeps_the_law(model, x): ...",
+        questions,
+        right=trying(law, many),
+        wrong=wrong,
+        unusual={"permutation matrices": by_matrices(law)},
+        returns="the verdict",
+    )
+    return [exercise]

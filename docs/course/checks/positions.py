@@ -52,7 +52,22 @@ def turn(
     return rotate
 
 
-def wrong_rotations(base: float, pairs: str) -> dict[str, Program]:
+@factory
+def by_complex_numbers(base: float, pairs: str, x: Tensor, start: int) -> Tensor:
+    by = angles(x, start, base)
+    z = torch.complex(*take(x, pairs)) * torch.polar(torch.ones_like(by), by)
+    return put(z.real, z.imag, pairs)
+
+
+@factory
+def by_swapped_copy(base: float, pairs: str, x: Tensor, start: int) -> Tensor:
+    by = angles(x, start, base)
+    (a, c), by = take(x, pairs), put(by, by, pairs)
+    return x * by.cos() + put(-c, a, pairs) * by.sin()
+
+
+def rotate(base: float, pairs: str) -> Exercise:
+    hand = "positions.html#the-rotation-property"
     other = "halves" if pairs == "neighbours" else "neighbours"
     right = turn(base, pairs)
 
@@ -68,7 +83,7 @@ def wrong_rotations(base: float, pairs: str) -> dict[str, Program]:
         by = angles(x, start, base)
         return x + put(by.sin(), by.cos(), "neighbours")
 
-    return {
+    wrong = {
         "The pairs are formed the other way: neighbors, or halves.": turn(base, other),
         "The pairs are put back at other positions than they came from.": turn(base, pairs, other),
         "The pairs are formed the other way, and put back as they should be.": (
@@ -88,24 +103,6 @@ def wrong_rotations(base: float, pairs: str) -> dict[str, Program]:
             lambda x, start: angles(x, start, base)
         ),
     }
-
-
-@factory
-def by_complex_numbers(base: float, pairs: str, x: Tensor, start: int) -> Tensor:
-    by = angles(x, start, base)
-    z = torch.complex(*take(x, pairs)) * torch.polar(torch.ones_like(by), by)
-    return put(z.real, z.imag, pairs)
-
-
-@factory
-def by_swapped_copy(base: float, pairs: str, x: Tensor, start: int) -> Tensor:
-    by = angles(x, start, base)
-    (a, c), by = take(x, pairs), put(by, by, pairs)
-    return x * by.cos() + put(-c, a, pairs) * by.sin()
-
-
-def rotate(base: float, pairs: str) -> Exercise:
-    hand = "positions.html#the-rotation-property"
     questions = [
         checked("one pair of columns rotates like the hand of a clock", hand, 2, case(1, 0, 5, 2)),
         checked("each pair has its own speed", FORMULA, 3, case(2, 0, 4, 6)),
@@ -122,7 +119,7 @@ def rotate(base: float, pairs: str) -> Exercise:
         "def rotate(x, start): ...",
         questions,
         right=turn(base, pairs),
-        wrong=wrong_rotations(base, pairs),
+        wrong=wrong,
         unusual={
             "complex numbers": by_complex_numbers(base, pairs),
             "a swapped copy": by_swapped_copy(base, pairs),

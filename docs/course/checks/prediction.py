@@ -146,58 +146,57 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     def twice(pairs: list[Any]) -> list[Any]:
         return pairs[:first] + pairs[-window:]
 
-    return [
-        Exercise(
-            "def roll(query, key, value, cache): ...",
-            [
-                checked("while all is in the window, nothing is lost", CACHE, 2, short),
-                checked(
-                    "then the oldest are forgotten, and the first are not", CACHE, 4, short, longer
-                ),
-                Question(
-                    "the cache stays small",
-                    WRONG_CACHE,
-                    2,
-                    via=sizes(2 * (3 + 5) * (window + first)),
-                    cases=lambda: [sequence(5, 12)],
-                ),
-                Question(
-                    "two sequences are independent",
-                    WRONG_CACHE,
-                    via=in_turn,
-                    cases=lambda: [sequence(6, 7)],
-                ),
-            ],
-            right=right,
-            wrong={
-                "Nothing is ever forgotten.": rolled(lambda pairs: pairs),
-                "The window is one too wide: it counts the newest position.": (
-                    rolled(kept(window + 1, first))
-                ),
-                "The window is one too narrow: it counts the newest position.": (
-                    rolled(kept(window - 1, first))
-                ),
-                "The first positions are forgotten.": rolled(kept(window, 0)),
-                "One more of the first positions is kept.": rolled(kept(window, first + 1)),
-                "A position that is among the first and in the window counts twice.": seen(twice),
-                "The newest position does not attend to itself.": (
-                    seen(lambda pairs: recent(pairs[:-1]) or pairs)
-                ),
-                **{
-                    sentence: rolled(kept(*sizes))
-                    for sentence, sizes in several.items()
-                    if sizes not in others
-                },
-                "The divisor is missing.": rolled(recent, divisor=1.0),
-                "Only the newest position is attended to: the cache stays empty.": (
-                    lambda q, k, v, cache: attend(q, [(k, v)])
-                ),
-                "The cache keeps pairs that no later query attends to.": seen(recent),
-                "Something is kept outside of the cache.": outside(window, first),
+    exercise = Exercise(
+        "def roll(query, key, value, cache): ...",
+        [
+            checked("while all is in the window, nothing is lost", CACHE, 2, short),
+            checked(
+                "then the oldest are forgotten, and the first are not", CACHE, 4, short, longer
+            ),
+            Question(
+                "the cache stays small",
+                WRONG_CACHE,
+                2,
+                via=sizes(2 * (3 + 5) * (window + first)),
+                cases=lambda: [sequence(5, 12)],
+            ),
+            Question(
+                "two sequences are independent",
+                WRONG_CACHE,
+                via=in_turn,
+                cases=lambda: [sequence(6, 7)],
+            ),
+        ],
+        right=right,
+        wrong={
+            "Nothing is ever forgotten.": rolled(lambda pairs: pairs),
+            "The window is one too wide: it counts the newest position.": (
+                rolled(kept(window + 1, first))
+            ),
+            "The window is one too narrow: it counts the newest position.": (
+                rolled(kept(window - 1, first))
+            ),
+            "The first positions are forgotten.": rolled(kept(window, 0)),
+            "One more of the first positions is kept.": rolled(kept(window, first + 1)),
+            "A position that is among the first and in the window counts twice.": seen(twice),
+            "The newest position does not attend to itself.": (
+                seen(lambda pairs: recent(pairs[:-1]) or pairs)
+            ),
+            **{
+                sentence: rolled(kept(*sizes))
+                for sentence, sizes in several.items()
+                if sizes not in others
             },
-            unusual={"a deque": with_deque(window, first), "a ring": in_a_ring(window, first)},
-            returns="the contexts",
-            tolerance=1e-5,
-            via=in_steps,
-        )
-    ]
+            "The divisor is missing.": rolled(recent, divisor=1.0),
+            "Only the newest position is attended to: the cache stays empty.": (
+                lambda q, k, v, cache: attend(q, [(k, v)])
+            ),
+            "The cache keeps pairs that no later query attends to.": seen(recent),
+            "Something is kept outside of the cache.": outside(window, first),
+        },
+        unusual={"a deque": with_deque(window, first), "a ring": in_a_ring(window, first)},
+        returns="the contexts",
+        tolerance=1e-5,
+        via=in_steps,
+    )
+    return [exercise]

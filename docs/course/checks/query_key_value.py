@@ -7,7 +7,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, Program, factory
+from selfattn_book.exercises.checking.results import Case, factory
 
 
 def case(seed: int, *sizes: int, lead: tuple[int, ...] = (), size: float = 1.0) -> Case:
@@ -39,7 +39,11 @@ def with_zero_value(score: float, query: Tensor, key: Tensor, value: Tensor) -> 
     return scores.softmax(-1) @ torch.cat([value, torch.zeros_like(value[..., :1, :])], -2)
 
 
-def wrong(score: float) -> dict[str, Program]:
+def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+    score = numbers["silence"]
+    equation = "query-key-value.html#the-attention-layer-equation-and-code"
+    search = "query-key-value.html#attention-as-a-soft-search"
+
     def scores(q: Tensor, k: Tensor) -> Tensor:
         return q @ k.mT / q.size(-1) ** 0.5
 
@@ -66,7 +70,7 @@ def wrong(score: float) -> dict[str, Program]:
         silent = 1 - with_silence(score)(q, k, torch.ones_like(v[..., :1]))
         return with_silence(score)(q, k, v) + silent * v.mean(-2, keepdim=True)
 
-    return {
+    wrong = {
         "There is no silent key.": lambda q, k, v: scores(q, k).softmax(-1) @ v,
         "The silent score is a score already; it is not divided.": divided,
         "The scores of the keys must be divided, too.": undivided,
@@ -77,12 +81,6 @@ def wrong(score: float) -> dict[str, Program]:
         "The value of the silent key is zero.": averaged,
         "Exponentials of large scores are infinite: subtract the largest score.": naive,
     }
-
-
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    score = numbers["silence"]
-    equation = "query-key-value.html#the-attention-layer-equation-and-code"
-    search = "query-key-value.html#attention-as-a-soft-search"
     questions = [
         checked("the silent key has its weight", search, 2, case(1, 2, 3, 4, 2)),
         checked("also for other sizes", equation, 2, case(2, 5, 2, 7, 3), case(3, 1, 1, 3, 3)),
@@ -90,14 +88,13 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
         checked("large scores leave no weight for the silent key", search, 2, same_sign(1.0)),
         checked("where nothing fits, the context is zero", search, 1, same_sign(-1.0)),
     ]
-    return [
-        Exercise(
-            "def attend_or_not(query, key, value): ...",
-            questions,
-            right=with_silence(score),
-            wrong=wrong(score),
-            unusual={"a zero value for the silent key": with_zero_value(score)},
-            returns="the context",
-            tolerance=1e-5,
-        )
-    ]
+    exercise = Exercise(
+        "def attend_or_not(query, key, value): ...",
+        questions,
+        right=with_silence(score),
+        wrong=wrong,
+        unusual={"a zero value for the silent key": with_zero_value(score)},
+        returns="the context",
+        tolerance=1e-5,
+    )
+    return [exercise]

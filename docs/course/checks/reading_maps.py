@@ -60,33 +60,6 @@ def through_scores(cells: Cells, weights: Tensor, tokens: Tensor) -> Tensor:
     return torch.where(masked, weights, scores.masked_fill(masked, 0).softmax(-1))
 
 
-def wrong(steps: int) -> dict[str, Program]:
-    cells = behind(steps)
-
-    def in_place(weights: Tensor, tokens: Tensor) -> Tensor:
-        return weights.copy_(without(cells)(weights, tokens))
-
-    return {
-        "The rows were not normalized again.": without(cells, normalize=False),
-        "The copies themselves were taken out.": without(lambda x: behind(0)(x).tril(-1)),
-        "The last tokens were rolled to the first keys.": without(behind(steps, rolled=True)),
-        "Only the latest copy was used.": without(latest(cells)),
-        "Rows and columns are exchanged: a row belongs to a query.": (
-            without(lambda tokens: cells(tokens).mT)
-        ),
-        "These are the cells that were to go; the others were to stay.": (
-            without(lambda tokens: ~cells(tokens))
-        ),
-        "Nothing was taken out.": lambda weights, tokens: weights,
-        **{
-            f"The cells are {other} steps after the copy, not {steps}.": without(behind(other))
-            for other in {1, 2, 3, 4} - {steps}
-        },
-        "A row that loses all of its weight was divided by 0.": without(cells, guard=False),
-        "The maps that were given are changed; take a copy first.": in_place,
-    }
-
-
 def on_paper(numbers: dict[str, Any]) -> Exercise:
     shown, values = numbers["parts"], numbers["values"]
     keys, width = numbers["keys"], numbers["width"]
@@ -123,6 +96,30 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
 def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     steps = numbers["steps"]
     bright = "reading-maps.html#attention-knockout"
+    cells = behind(steps)
+
+    def in_place(weights: Tensor, tokens: Tensor) -> Tensor:
+        return weights.copy_(without(cells)(weights, tokens))
+
+    wrong = {
+        "The rows were not normalized again.": without(cells, normalize=False),
+        "The copies themselves were taken out.": without(lambda x: behind(0)(x).tril(-1)),
+        "The last tokens were rolled to the first keys.": without(behind(steps, rolled=True)),
+        "Only the latest copy was used.": without(latest(cells)),
+        "Rows and columns are exchanged: a row belongs to a query.": (
+            without(lambda tokens: cells(tokens).mT)
+        ),
+        "These are the cells that were to go; the others were to stay.": (
+            without(lambda tokens: ~cells(tokens))
+        ),
+        "Nothing was taken out.": lambda weights, tokens: weights,
+        **{
+            f"The cells are {other} steps after the copy, not {steps}.": without(behind(other))
+            for other in {1, 2, 3, 4} - {steps}
+        },
+        "A row that loses all of its weight was divided by 0.": without(cells, guard=False),
+        "The maps that were given are changed; take a copy first.": in_place,
+    }
     questions = [
         Question("they are maps, as many as before", bright, view=form, cases=drawn),
         checked(
@@ -139,15 +136,13 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
         ),
         Question("the input is not changed", bright, via=input_after, cases=drawn),
     ]
-    return [
-        Exercise(
-            "def take_out(weights, tokens): ...",
-            questions,
-            right=without(behind(steps)),
-            wrong=wrong(steps),
-            unusual={"a mask on the scores": through_scores(behind(steps))},
-            returns="the maps",
-            tolerance=1e-5,
-        ),
-        on_paper(numbers),
-    ]
+    exercise = Exercise(
+        "def take_out(weights, tokens): ...",
+        questions,
+        right=without(behind(steps)),
+        wrong=wrong,
+        unusual={"a mask on the scores": through_scores(behind(steps))},
+        returns="the maps",
+        tolerance=1e-5,
+    )
+    return [exercise, on_paper(numbers)]

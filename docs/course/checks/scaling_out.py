@@ -33,38 +33,6 @@ def sampler(begin: Callable[[int], int], deal: Deal) -> Sampler:
     return own_share
 
 
-def wrong(shift: int, deal: Deal, other: Deal) -> dict[str, Sampler]:
-    right = sampler(lambda epoch: shift * epoch, deal)
-
-    def same_left_out(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        return right(count - count % ranks, ranks, rank, epoch)
-
-    def own_order(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        examples = right(count, ranks, rank, 0)
-        begin = shift * epoch % len(examples)
-        return examples[begin:] + examples[:begin]
-
-    def first_left_out(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        order = [(shift * epoch + i) % count for i in range(count)]
-        return deal(order[count % ranks :], ranks, rank)
-
-    def repeated(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        order = [(shift * epoch + i) % count for i in range(count + -count % ranks)]
-        return deal(order, ranks, rank)
-
-    return {
-        "The examples are dealt out in the other way.": sampler(lambda e: shift * e, other),
-        "Ranks are counted from 0.": lambda n, ranks, r, e: right(n, ranks, (r - 1) % ranks, e),
-        "Every epoch has the same order.": sampler(lambda epoch: 0, deal),
-        "Each epoch begins one example later.": sampler(lambda epoch: epoch, deal),
-        "The order is turned the other way.": sampler(lambda epoch: -shift * epoch, deal),
-        "The same examples are left out in every epoch.": same_left_out,
-        "Each rank reads the same examples in every epoch.": own_order,
-        "The first of the order are left out, not the last.": first_left_out,
-        "Some examples are read twice, where some should be left out.": repeated,
-    }
-
-
 def rolled(shift: int, deal: Deal) -> Callable[..., torch.Tensor]:
     def own_share(count: int, ranks: int, rank: int, epoch: int) -> torch.Tensor:
         order = torch.arange(count).roll(-shift * epoch)[: count // ranks * ranks]
@@ -132,19 +100,46 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     shift = numbers["shift"]
     deal, other = (cards, stretches) if numbers["deal"] == "cards" else (stretches, cards)
     even, uneven = [(12, 3), (20, 4), (22, 2)], [(11, 3), (13, 4), (17, 2)]
-    return [
-        Exercise(
-            "def own_share(count, ranks, rank, epoch): ...",
-            [
-                asked("examples that divide evenly are dealt out", even, range(1), 1),
-                asked("the remainder is left out", uneven, range(1), 1),
-                asked("each epoch has its order", even, range(1, 4), 2),
-                asked("each epoch leaves out others", uneven, range(1, 4), 2),
-            ],
-            right=sampler(lambda epoch: shift * epoch, deal),
-            wrong=wrong(shift, deal, other),
-            unusual={"a tensor": rolled(shift, deal), "one by one": one_by_one(shift, deal)},
-            returns="the list of examples",
-        ),
-        on_paper(numbers),
-    ]
+    right = sampler(lambda epoch: shift * epoch, deal)
+
+    def same_left_out(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+        return right(count - count % ranks, ranks, rank, epoch)
+
+    def own_order(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+        examples = right(count, ranks, rank, 0)
+        begin = shift * epoch % len(examples)
+        return examples[begin:] + examples[:begin]
+
+    def first_left_out(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+        order = [(shift * epoch + i) % count for i in range(count)]
+        return deal(order[count % ranks :], ranks, rank)
+
+    def repeated(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+        order = [(shift * epoch + i) % count for i in range(count + -count % ranks)]
+        return deal(order, ranks, rank)
+
+    wrong = {
+        "The examples are dealt out in the other way.": sampler(lambda e: shift * e, other),
+        "Ranks are counted from 0.": lambda n, ranks, r, e: right(n, ranks, (r - 1) % ranks, e),
+        "Every epoch has the same order.": sampler(lambda epoch: 0, deal),
+        "Each epoch begins one example later.": sampler(lambda epoch: epoch, deal),
+        "The order is turned the other way.": sampler(lambda epoch: -shift * epoch, deal),
+        "The same examples are left out in every epoch.": same_left_out,
+        "Each rank reads the same examples in every epoch.": own_order,
+        "The first of the order are left out, not the last.": first_left_out,
+        "Some examples are read twice, where some should be left out.": repeated,
+    }
+    exercise = Exercise(
+        "def own_share(count, ranks, rank, epoch): ...",
+        [
+            asked("examples that divide evenly are dealt out", even, range(1), 1),
+            asked("the remainder is left out", uneven, range(1), 1),
+            asked("each epoch has its order", even, range(1, 4), 2),
+            asked("each epoch leaves out others", uneven, range(1, 4), 2),
+        ],
+        right=sampler(lambda epoch: shift * epoch, deal),
+        wrong=wrong,
+        unusual={"a tensor": rolled(shift, deal), "one by one": one_by_one(shift, deal)},
+        returns="the list of examples",
+    )
+    return [exercise, on_paper(numbers)]

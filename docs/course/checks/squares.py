@@ -82,7 +82,10 @@ def one_by_one(missing: int) -> Program:
     return lambda corners: [one(walk) for walk in corners.numpy()]
 
 
-def wrong(missing: int) -> dict[str, Program | tuple[Program, ...]]:
+def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+    missing = numbers["missing"]
+    all_left, both = (LEFT,) * 4, (LEFT, RIGHT, RIGHT, LEFT, RIGHT, LEFT)
+
     def parallel(corners: Tensor) -> Tensor:
         after, opposite, before = around(corners, missing)
         return after + before - opposite
@@ -103,7 +106,7 @@ def wrong(missing: int) -> dict[str, Program | tuple[Program, ...]]:
         return (after + before) - corners.mean(1)
 
     others = tuple(best_square(k) for k in (1, 2, 3) if k != missing)  # 0 is as 3
-    return {
+    wrong = {
         "Parallel sides are not all: angles are right, and sides equal.": parallel,
         "Only two of the three corners were used.": (
             by_rotation,
@@ -116,11 +119,6 @@ def wrong(missing: int) -> dict[str, Program | tuple[Program, ...]]:
         "Three corners do not have the middle of the square.": middle,
         "Another corner is missing.": others,
     }
-
-
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    missing = numbers["missing"]
-    all_left, both = (LEFT,) * 4, (LEFT, RIGHT, RIGHT, LEFT, RIGHT, LEFT)
     cases: dict[str, tuple[int, tuple[Any, ...]]] = {
         "squares without noise are completed": (2, (1, all_left)),
         "in both directions": (2, (2, both)),
@@ -128,17 +126,16 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
         "with noise, in both directions": (1, (4, 2 * both, 0.1)),
     }
     section = "squares.html#the-best-achievable-loss"
-    return [
-        Exercise(
-            "def complete(corners): ...",
-            [
-                checked(message, section, points, case(missing, *walks))
-                for message, (points, walks) in cases.items()
-            ],
-            right=best_square(missing),
-            wrong=wrong(missing),
-            unusual={"a formula": by_formula(missing), "walk by walk": one_by_one(missing)},
-            returns="the corners",
-            tolerance=1e-5,
-        )
-    ]
+    exercise = Exercise(
+        "def complete(corners): ...",
+        [
+            checked(message, section, points, case(missing, *walks))
+            for message, (points, walks) in cases.items()
+        ],
+        right=best_square(missing),
+        wrong=wrong,
+        unusual={"a formula": by_formula(missing), "walk by walk": one_by_one(missing)},
+        returns="the corners",
+        tolerance=1e-5,
+    )
+    return [exercise]

@@ -72,29 +72,6 @@ def around(start: int, end: int) -> tuple[Around, Around, Around, Around]:
     return ([], []), ([start], []), ([], [end]), ([start], [end])
 
 
-def wrong(start: int, end: int) -> dict[str, Program]:
-    words, first, last, both = around(start, end)
-    return {
-        "The padding is in front; it must be at the end.": batch(words, first, last, before=True),
-        "A source has no end token here.": batch(last, first, last),
-        "A source has no start token here.": batch(first, first, last),
-        "True was taken to mean hidden.": (
-            then(batch(words, first, last), "mask", torch.logical_not)
-        ),
-        "Start and end are both in it: it is one position too long.": batch(words, both, both),
-        "Nothing is shifted: the decoder's input is its target.": batch(words, last, last),
-        "Nothing is shifted: the decoder's target is its input.": batch(words, first, first),
-        "The start token is missing.": batch(words, words, last),
-        "The end token is missing.": batch(words, first, words),
-        "The end token is after the padding; it must be after the last word.": then(
-            batch(words, first, words),
-            "asked",
-            lambda x: torch.cat([x, torch.full_like(x[:, :1], end)], dim=1),
-        ),
-        "Start and end are exchanged.": batch(words, ([end], []), ([], [start])),
-    }
-
-
 @factory
 def part_of(program: Program, sources: Rows, targets: Rows, name: str) -> Tensor:
     parts = program(sources, targets)
@@ -151,20 +128,38 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
         return checked(message, f"transformer.html#{section}", points, *cases)
 
     vectors, clock = "token-embedding-and-unembedding", "the-task-two-ways-to-tell-the-time"
-    return [
-        Exercise(
-            "def batch(sources, targets): ...",
-            [
-                asked("the sources are padded", "source", 1, clock),
-                asked("the mask is True where a position may be attended to", "mask", 2, clock),
-                asked("the decoder input is the start, then the words", "fed", 2, vectors),
-                asked("the target is the words, then the end", "asked", 2, vectors),
-            ],
-            right=batch(words, first, last),
-            wrong=wrong(start, end),
-            unusual={"PyTorch's padding": by_library(start, end)},
-            returns="the tensor",
-            via=part_of,
+    words, first, last, both = around(start, end)
+    wrong = {
+        "The padding is in front; it must be at the end.": batch(words, first, last, before=True),
+        "A source has no end token here.": batch(last, first, last),
+        "A source has no start token here.": batch(first, first, last),
+        "True was taken to mean hidden.": (
+            then(batch(words, first, last), "mask", torch.logical_not)
         ),
-        on_paper(numbers),
-    ]
+        "Start and end are both in it: it is one position too long.": batch(words, both, both),
+        "Nothing is shifted: the decoder's input is its target.": batch(words, last, last),
+        "Nothing is shifted: the decoder's target is its input.": batch(words, first, first),
+        "The start token is missing.": batch(words, words, last),
+        "The end token is missing.": batch(words, first, words),
+        "The end token is after the padding; it must be after the last word.": then(
+            batch(words, first, words),
+            "asked",
+            lambda x: torch.cat([x, torch.full_like(x[:, :1], end)], dim=1),
+        ),
+        "Start and end are exchanged.": batch(words, ([end], []), ([], [start])),
+    }
+    exercise = Exercise(
+        "def batch(sources, targets): ...",
+        [
+            asked("the sources are padded", "source", 1, clock),
+            asked("the mask is True where a position may be attended to", "mask", 2, clock),
+            asked("the decoder input is the start, then the words", "fed", 2, vectors),
+            asked("the target is the words, then the end", "asked", 2, vectors),
+        ],
+        right=batch(words, first, last),
+        wrong=wrong,
+        unusual={"PyTorch's padding": by_library(start, end)},
+        returns="the tensor",
+        via=part_of,
+    )
+    return [exercise, on_paper(numbers)]

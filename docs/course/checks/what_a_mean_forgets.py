@@ -69,28 +69,6 @@ def priced(look: Look, price: Callable[[list[int]], float], by_group: bool = Fal
     return loss
 
 
-def wrong_losses(place: int) -> dict[str, Program]:
-    look = view_of(place)
-    right = loss_of(look)
-    return {
-        "These are bits; the loss is in natural logarithms.": lambda *c: right(*c) / math.log(2),
-        "It is the sum, not the mean over the sentences.": lambda t, y: right(t, y) * len(t),
-        "ln 2 is the price of an even contradiction only.": (
-            priced(look, lambda group: math.log(2) * (0 < sum(group) < len(group)))
-        ),
-        "The mean is over groups, not over sentences.": priced(look, entropy, by_group=True),
-        "This is the error rate, not a loss.": (
-            priced(look, lambda group: min(sum(group), len(group) - sum(group)) / len(group))
-        ),
-        "The bag was taken alone.": loss_of(lambda w: tuple(sorted(w))),
-        "The word at the position was taken alone.": loss_of(lambda w: w[place]),
-        "A bag counts its words.": loss_of(lambda w: (frozenset(w), w[place])),
-        "The whole sentence was used.": loss_of(tuple),
-        "The word at the position before was used.": loss_of(view_of(place - 1)),
-        "The word two positions before was used.": loss_of(view_of(place - 2)),
-    }
-
-
 @factory
 def by_cross_entropy(place: int, tokens: Tensor, labels: Tensor) -> Tensor:
     seen = torch.cat([tokens.sort(dim=1).values, tokens[:, place, None]], dim=1)
@@ -108,6 +86,25 @@ def least_loss(place: int) -> Exercise:
         case((base, 1), (twin, 1), (base, 1), (twin, 0), ([4, 4, 3], 0)),
         case((base, 0), (twin, 1), (twin, 0), ([4, 4, 3], 0), ([4, 4, 3], 1)),
     ]
+    look = view_of(place)
+    right = loss_of(look)
+    wrong = {
+        "These are bits; the loss is in natural logarithms.": lambda *c: right(*c) / math.log(2),
+        "It is the sum, not the mean over the sentences.": lambda t, y: right(t, y) * len(t),
+        "ln 2 is the price of an even contradiction only.": (
+            priced(look, lambda group: math.log(2) * (0 < sum(group) < len(group)))
+        ),
+        "The mean is over groups, not over sentences.": priced(look, entropy, by_group=True),
+        "This is the error rate, not a loss.": (
+            priced(look, lambda group: min(sum(group), len(group) - sum(group)) / len(group))
+        ),
+        "The bag was taken alone.": loss_of(lambda w: tuple(sorted(w))),
+        "The word at the position was taken alone.": loss_of(lambda w: w[place]),
+        "A bag counts its words.": loss_of(lambda w: (frozenset(w), w[place])),
+        "The whole sentence was used.": loss_of(tuple),
+        "The word at the position before was used.": loss_of(view_of(place - 1)),
+        "The word two positions before was used.": loss_of(view_of(place - 2)),
+    }
     questions = [
         checked("sentences that differ cost nothing", LOGIT, 1, told_apart),
         checked("an even contradiction has its price", LOGIT, 2, *even),
@@ -119,7 +116,7 @@ def least_loss(place: int) -> Exercise:
         "def least_loss(tokens, labels): ...",
         questions,
         right=loss_of(view_of(place)),
-        wrong=wrong_losses(place),
+        wrong=wrong,
         unusual={"PyTorch's loss": by_cross_entropy(place)},
         returns="the loss",
         tolerance=1e-5,

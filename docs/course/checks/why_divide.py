@@ -38,29 +38,6 @@ def divisor(stretch: float, with_means: bool = True) -> Program:
     return of
 
 
-def wrong_divisors(p: float) -> dict[str, Program]:
-    right = divisor(1 / (1 - p))
-
-    def of_variances(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
-        return math.sqrt(width * variance(qv, qc) * variance(kv, kc) / (1 - p))
-
-    def first_variance(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
-        return math.sqrt(divisor(1)(qv, qc, kv, kc, width) ** 2 / (1 - p))
-
-    return {
-        "This is the variance; a divisor is its root.": lambda *c: right(*c) ** 2,
-        "This is the root of the dimension alone.": lambda *c: math.sqrt(c[4]),
-        "Variances of D products add; the root is of all.": lambda *c: right(*c) * math.sqrt(c[4]),
-        "The dimension is missing.": lambda *c: right(*c) / math.sqrt(c[4]),
-        "Dropout keeps the mean, but not the mean square.": divisor(1),
-        "Entries that are kept are divided by 1 − p.": divisor(1 - p),
-        "Entries that are kept are divided by 1 − p, and squared.": divisor(1 / (1 - p) ** 2),
-        "The means are not 0, so the variances do not multiply.": of_variances,
-        "The square of the mean is missing.": divisor(1 / (1 - p), with_means=False),
-        "Dropout keeps the mean: it stretches the mean square only.": first_variance,
-    }
-
-
 @factory
 def by_listing(p: float, qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
     keys = [(v / (1 - p), c * (1 - p)) for v, c in zip(kv, kc, strict=True)] + [(0.0, p)]
@@ -73,6 +50,26 @@ def by_listing(p: float, qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, wid
 def right_divisor(p: float) -> Exercise:
     section = "why-divide.html#the-variance-of-a-score"
     conditions = "why-divide-deeper.html#the-conditions-of-the-square-root"
+    right = divisor(1 / (1 - p))
+
+    def of_variances(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
+        return math.sqrt(width * variance(qv, qc) * variance(kv, kc) / (1 - p))
+
+    def first_variance(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
+        return math.sqrt(divisor(1)(qv, qc, kv, kc, width) ** 2 / (1 - p))
+
+    wrong = {
+        "This is the variance; a divisor is its root.": lambda *c: right(*c) ** 2,
+        "This is the root of the dimension alone.": lambda *c: math.sqrt(c[4]),
+        "Variances of D products add; the root is of all.": lambda *c: right(*c) * math.sqrt(c[4]),
+        "The dimension is missing.": lambda *c: right(*c) / math.sqrt(c[4]),
+        "Dropout keeps the mean, but not the mean square.": divisor(1),
+        "Entries that are kept are divided by 1 − p.": divisor(1 - p),
+        "Entries that are kept are divided by 1 − p, and squared.": divisor(1 / (1 - p) ** 2),
+        "The means are not 0, so the variances do not multiply.": of_variances,
+        "The square of the mean is missing.": divisor(1 / (1 - p), with_means=False),
+        "Dropout keeps the mean: it stretches the mean square only.": first_variance,
+    }
     questions = [
         checked("it is right for coins, which are dropped sometimes", section, 2, *CASES["coins"]),
         checked("for values with other chances", section, 2, *CASES["uneven"]),
@@ -83,7 +80,7 @@ def right_divisor(p: float) -> Exercise:
         "def right_divisor(query_values, query_chances, key_values, key_chances, width): ...",
         questions,
         right=divisor(1 / (1 - p)),
-        wrong=wrong_divisors(p),
+        wrong=wrong,
         unusual={"listing all cases": by_listing(p)},
         returns="the divisor",
         tolerance=1e-5,
