@@ -1,49 +1,40 @@
 """Self-attention without learned parameters: attend to the others."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Program
-
-Weigh = Callable[[Tensor], Tensor]
 
 
-def words(seed: int, length: int, width: int, size: float = 1.0) -> tuple[Tensor]:
+def words(seed, length, width, size=1.0):
     (x,) = normal(seed, (length, width))
     return (size * x,)
 
 
-def scores(x: Tensor) -> Tensor:
+def scores(x):
     return x @ x.T / x.size(1) ** 0.5
 
 
-def own(s: Tensor) -> Tensor:
+def own(s):
     return torch.eye(len(s), dtype=torch.bool)
 
 
-def others(s: Tensor) -> Tensor:
+def others(s):
     return s.masked_fill(own(s), -torch.inf).softmax(-1)
 
 
-def listening(
-    kept: float, weigh: Weigh = others, score: Weigh = scores, given: float | None = None
-) -> Weigh:
+def listening(kept, weigh=others, score=scores, given=None):
     """Return the program that keeps a part of each word and adds the others with these weights."""
     rest = 1 - kept if given is None else given
 
-    def listen(x: Tensor) -> Tensor:
+    def listen(x):
         return x if len(x) == 1 else kept * x + rest * weigh(score(x)) @ x
 
     return listen
 
 
-def word_by_word(keep: float) -> Program:
-    def one(x: Tensor, i: int) -> Tensor:
+def word_by_word(keep):
+    def one(x, i):
         rest = torch.cat([x[:i], x[i + 1 :]])
         weights = (rest @ x[i] / x.size(1) ** 0.5).softmax(0)
         return keep * x[i] + (1 - keep) * weights @ rest if len(rest) else x[i]
@@ -51,7 +42,7 @@ def word_by_word(keep: float) -> Program:
     return lambda x: torch.stack([one(x, i) for i in range(len(x))])
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     keep = numbers["keep"]
     equation = "attention-without-weights.html#self-attention-in-one-equation"
     by_hand = "attention-without-weights.html#four-words-by-hand"

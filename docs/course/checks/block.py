@@ -1,80 +1,66 @@
 """The Transformer block: a gated feed-forward network."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, Program, factory
+from selfattn_book.exercises.checking.results import factory
 
-ACTIVATIONS: dict[str, Program] = {"relu": F.relu, "silu": F.silu, "gelu": F.gelu}
+ACTIVATIONS = {"relu": F.relu, "silu": F.silu, "gelu": F.gelu}
 NORM = "block.html#layer-normalization"
 NETWORK = "block.html#the-feed-forward-network"
 BATCHES = "block.html#pre-norm-and-post-norm"
 
 
-def case(
-    seed: int, *shape: int, size: float = 1.0, shift: float = 0.0, plain: bool = False
-) -> Case:
+def case(seed, *shape, size=1.0, shift=0.0, plain=False):
     """Return vectors and weights; the gain of plain ones is 1."""
     d, d_ff = shape[-1], 7
     x, gain, *weights = normal(seed, shape, (d,), (d, d_ff), (d, d_ff), (d_ff, d))
     return size * x + shift, torch.ones_like(gain) if plain else gain, *weights
 
 
-def mean_square(x: Tensor) -> Tensor:
+def mean_square(x):
     return x.pow(2).mean(-1, keepdim=True)
 
 
 def network(
-    activation: str,
-    eps: float,
-    *,
-    norm: Callable[[Tensor], Any] | None = None,
-    join: Program | None = None,
-    path: Program = lambda x, n: x,
-    gained: Program = lambda n, gain: gain * n,
-) -> Program:
+    activation, eps, *, norm=None, join=None, path=lambda x, n: x, gained=lambda n, gain: gain * n
+):
     """Return the gated network, put together from parts."""
     a = ACTIVATIONS[activation]
     norm = norm or (lambda x: x / (mean_square(x) + eps).sqrt())
     join = join or (lambda one, two: a(one) * two)
 
-    def gated(x: Tensor, gain: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
+    def gated(x, gain, gate, up, down):
         n = gained(norm(x), gain)
         return path(x, n) + join(n @ gate, n @ up) @ down
 
     return gated
 
 
-def in_place(activation: str, eps: float) -> Program:
-    def gated(x: Tensor, gain: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
-        n = F.rms_norm(x, x.shape[-1:], gain, eps)
-        one, two = (n @ torch.cat([gate, up], -1)).chunk(2, -1)
-        x += (ACTIVATIONS[activation](one) * two) @ down
-        return x
-
-    return gated
+@factory
+def in_place(activation, eps, x, gain, gate, up, down):
+    n = F.rms_norm(x, x.shape[-1:], gain, eps)
+    one, two = (n @ torch.cat([gate, up], -1)).chunk(2, -1)
+    x += (ACTIVATIONS[activation](one) * two) @ down
+    return x
 
 
 @factory
-def in_32_bits(activation: str, eps: float, *arguments: Tensor) -> Tensor:
+def in_32_bits(activation, eps, *arguments):
     x, gain, gate, up, down = (argument.float() for argument in arguments)
     n = x * gain * (mean_square(x) + eps).rsqrt()
     one, two = (torch.einsum("...d,df->...f", n, w) for w in (gate, up))
     return x + torch.einsum("...f,fd->...d", ACTIVATIONS[activation](one) * two, down)
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     activation, eps = numbers["activation"], numbers["eps"]
     recipe = numbers["activation"], numbers["eps"]
     a = ACTIVATIONS[activation]
 
-    def of(**parts: Program) -> Program:
+    def of(**parts):
         return network(activation, eps, **parts)
 
     wrong = {

@@ -2,34 +2,25 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable
 from itertools import combinations, permutations, product
-from typing import Any
 
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import Case, Program, factory
+from selfattn_book.exercises.checking.results import factory
 from selfattn_book.experiments.words import case_study, xor_sentences
 
-Parts = Callable[[list[int]], list[Hashable]]
-PARTS: dict[str, Parts] = {"placed words": lambda s: list(enumerate(s)), "words": lambda s: [*s]}
+PARTS = {"placed words": lambda s: list(enumerate(s)), "words": lambda s: [*s]}
 CERTIFICATE = "case-study.html#proof-by-tangents"
 PLACES = "case-study.html#words-and-words-at-positions"
 
 
-def counter(
-    parts: Parts,
-    select: Callable[..., Any] = combinations,
-    join: Callable[..., Hashable] = lambda a, b: tuple(sorted(a + b)),
-    **options: bool,
-) -> Program:
+def counter(parts, select=combinations, join=lambda a, b: tuple(sorted(a + b)), **options):
     """Return the program that counts contradictions, put together from parts."""
 
-    def count(tokens: Tensor, labels: Tensor) -> int:
-        def pairs(label: int) -> Counter[Hashable]:
+    def count(tokens, labels):
+        def pairs(label):
             rows = tokens if options.get("all_labels") else tokens[labels == label]
             rows = rows.unique(dim=0) if options.get("unique") else rows
             return Counter(join(parts(a), parts(b)) for a, b in select(rows.tolist(), 2))
@@ -42,17 +33,17 @@ def counter(
     return count
 
 
-def with_itself(rows: list[Any], size: int) -> Any:
+def with_itself(rows, size):
     """Return all pairs without order, of a row with itself as well."""
     return ((rows[i], rows[j]) for i in range(len(rows)) for j in range(i, len(rows)))
 
 
-def half(program: Program) -> Program:
+def half(program):
     return lambda tokens, labels: program(tokens, labels) / 2
 
 
 @factory
-def by_matrix(name: str, tokens: Tensor, labels: Tensor) -> Tensor:
+def by_matrix(name, tokens, labels):
     hot = torch.nn.functional.one_hot(tokens, 5)
     x = hot.flatten(1) if name == "placed words" else hot.sum(1)
     sums = []
@@ -62,25 +53,25 @@ def by_matrix(name: str, tokens: Tensor, labels: Tensor) -> Tensor:
     return (sums[0][:, None] == sums[1]).all(-1).sum()
 
 
-def many(seed: int, vocabulary: int, count: int) -> Case:
+def many(seed, vocabulary, count):
     chance = torch.Generator().manual_seed(seed)
     tokens = torch.randint(vocabulary, (count, 3), generator=chance)
     return tokens, torch.randint(2, (count,), generator=chance)
 
 
-def no_contradictions() -> list[Case]:
+def no_contradictions():
     none = torch.tensor([[0, 1, 2], [3, 4, 0], [1, 1, 2]]), torch.tensor([1, 0, 1])
     tokens, labels = xor_sentences()
     return [none, (tokens, labels.long())]
 
 
-def copied_rows() -> list[Case]:
+def copied_rows():
     (one, two), (tokens, labels) = xor_sentences(), case_study()
     rows = [0, 0, 1, 2, 3, 3]
     return [(one[rows], two[rows].long()), (tokens, labels.long())]
 
 
-def contradictions(name: str) -> Exercise:
+def contradictions(name):
     parts = PARTS[name]
     (other,) = (PARTS[key] for key in PARTS if key != name)
     ordered = counter(parts, permutations)
@@ -114,7 +105,7 @@ def contradictions(name: str) -> Exercise:
     )
 
 
-def root(k: int) -> float:
+def root(k):
     """Return the root of t⁴ = (k − 1) t + k."""
     low, high = 1.0, 3.0
     for _ in range(60):
@@ -123,7 +114,7 @@ def root(k: int) -> float:
     return low
 
 
-def on_paper(k: int) -> Exercise:
+def on_paper(k):
     t = root(k)
     total = k * math.log(1 + t**-3) + 3 * math.log(1 + t)
     share = k / (k + 3)
@@ -158,5 +149,5 @@ def on_paper(k: int) -> Exercise:
     )
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     return [contradictions(numbers["sum"]), on_paper(numbers["copies"])]

@@ -2,36 +2,31 @@
 
 import math
 import weakref
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
-from selfattn_book.exercises.checking.results import Case, Program, factory
+from selfattn_book.exercises.checking.results import factory
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call
 
-Piece = tuple[Tensor, Tensor, Tensor]
-Result = tuple[Tensor, Tensor]
 LENGTHS = (4, 1, 6, 3)
 SECTION = "cost.html#online-softmax-flashattention"
 COLLECTED = "All pieces are collected first."
 
 
-class Pieces(list[Piece]):
+class Pieces(list):
     """Keys, values and masks, with a brief representation."""
 
-    def __repr__(self) -> str:
+    def __repr__(self):
         return f"{len(self)} pieces"
 
 
-def case(size: float = 1.0, hidden: bool = False) -> list[Case]:
+def case(size=1.0, hidden=False):
     chance = torch.Generator().manual_seed(71)
 
-    def draw(*shape: int) -> Tensor:
+    def draw(*shape):
         return torch.randn(*shape, generator=chance, dtype=torch.float64)
 
     pieces = Pieces()
@@ -46,30 +41,30 @@ def case(size: float = 1.0, hidden: bool = False) -> list[Case]:
     return [(size * draw(3, 5), pieces)]
 
 
-def passing(stream: Program) -> Program:
+def passing(stream):
     return lambda query, pieces: stream(
         query, (tuple(part.clone() for part in piece) for piece in pieces)
     )
 
 
-def normalized(highest: Tensor, total: Tensor, mixture: Tensor) -> Result:
+def normalized(highest, total, mixture):
     """Return the context and the logarithm of the denominator, at the end of a pass."""
     return mixture / total, (highest + total.log())[:, 0]
 
 
 @factory
 def online(
-    silence: float,
-    query: Tensor,
-    pieces: Iterable[Piece],
+    silence,
+    query,
+    pieces,
     *,
-    root: float = 0.5,
-    silent: float = 1,
-    keep: tuple[float, float] = (1, 1),
-    rise: Program = torch.maximum,
-    base: Program = lambda own, higher: higher,
-    finish: Callable[..., Any] = normalized,
-) -> Any:
+    root=0.5,
+    silent=1,
+    keep=(1, 1),
+    rise=torch.maximum,
+    base=lambda own, higher: higher,
+    finish=normalized,
+):
     """Return attention in one pass, or with some wrong parts.
 
     Args:
@@ -100,7 +95,7 @@ def online(
 
 
 @factory
-def by_logarithms(silence: float, query: Tensor, pieces: Iterable[Piece]) -> Result:
+def by_logarithms(silence, query, pieces):
     mean, log_total = torch.zeros(1), torch.full_like(query[:, 0], silence)
     for key, value, mask in pieces:
         scores = (query @ key.mT / query.size(-1) ** 0.5).masked_fill(~mask, -math.inf)
@@ -111,18 +106,18 @@ def by_logarithms(silence: float, query: Tensor, pieces: Iterable[Piece]) -> Res
     return mean, log_total
 
 
-def in_32_bits(silence: float) -> Program:
+def in_32_bits(silence):
     return lambda query, pieces: online(silence)(
         query.float(), ((key.float(), value.float(), mask) for key, value, mask in pieces)
     )
 
 
 @factory
-def letting_go(stream: Program, query: Tensor, pieces: Pieces) -> tuple[int, int]:
+def letting_go(stream, query, pieces):
     """Return the program that refuses an answer with more than two pieces in memory."""
-    refs: list[weakref.ref[Tensor]] = []
+    refs = []
 
-    def fetched() -> Iterator[Piece]:
+    def fetched():
         for i, piece in enumerate([*pieces, *pieces]):
             if i >= 2 and refs[i - 2]() is not None:
                 reason = f"piece {i - 2} was still in memory when piece {i} was fetched."
@@ -139,11 +134,11 @@ def letting_go(stream: Program, query: Tensor, pieces: Pieces) -> tuple[int, int
     return 0, 0
 
 
-def stream_of(silence: float) -> Exercise:
-    def context(result: Result, *case: Any) -> Tensor:
+def stream_of(silence):
+    def context(result, *case):
         return result[0]
 
-    def logarithm(result: Result, *case: Any) -> Tensor:
+    def logarithm(result, *case):
         return result[1]
 
     late = lambda top, total, mixture: normalized(top, total + math.exp(silence), mixture)  # noqa: E731
@@ -190,7 +185,7 @@ def stream_of(silence: float) -> Exercise:
     )
 
 
-def of_bill(numbers: dict[str, Any]) -> Exercise:
+def of_bill(numbers):
     width, heads = numbers["d_model"], numbers["heads"]
     length, cached = numbers["length"], numbers["cached"]
     a, b, c, d = numbers["likes"]
@@ -245,5 +240,5 @@ def of_bill(numbers: dict[str, Any]) -> Exercise:
     return by_hand("bill", "cost.html#counting-flops", right, wrong, points={"totals": 2})
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     return [stream_of(numbers["silence"]), of_bill(numbers)]

@@ -1,17 +1,14 @@
 """The decoder: the loss of one pass, and its numbers of weights."""
 
-from typing import Any
-
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.encoder_decoder import Decoder
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import factory
 from selfattn_book.masks import causal_mask
 
 INPUT, AHEAD = (
@@ -25,36 +22,36 @@ DEPENDS, DECODER = (
 )
 
 
-def attending(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+def attending(shifted, memory, mask):
     context, _ = scaled_dot_product_attention(shifted, shifted, shifted, mask)
     return context.tanh() + memory.mean((1, 2), keepdim=True)
 
 
-def repeating(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+def repeating(shifted, memory, mask):
     return shifted
 
 
-def silent(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+def silent(shifted, memory, mask):
     return torch.zeros_like(shifted)
 
 
 for decoder in (attending, repeating, silent):
-    decoder.message = f"a decoder that is {decoder.__name__}"  # type: ignore[attr-defined]
+    decoder.message = f"a decoder that is {decoder.__name__}"
 
 
-def case(decoder: Program, seed: int, *lengths: int) -> Case:
+def case(decoder, seed, *lengths):
     n, longest = torch.tensor(lengths), max(lengths)
     memory, target = normal(seed, (len(lengths), 5, 3), (len(lengths), longest, 2))
     real = torch.arange(longest) < n[:, None]
     return decoder, memory, target.where(real[..., None], 3.0), n
 
 
-def loss(start: list[float], average: str, **parts: Any) -> Program:
+def loss(start, average, **parts):
     """Return the loss of one pass, or with some wrong parts."""
     masked, counted = parts.get("masked", True), parts.get("counted", False)
     shift = parts.get("shift", lambda s, y: torch.cat([s, y[:, :-1]], 1))
 
-    def sequence_loss(decoder: Program, memory: Tensor, target: Tensor, lengths: Tensor) -> Tensor:
+    def sequence_loss(decoder, memory, target, lengths):
         count, length, _ = target.shape
         first = torch.tensor(start, dtype=target.dtype).expand(count, 1, 2)
         mask = causal_mask(length) if masked else torch.ones(length, length).bool()
@@ -71,40 +68,36 @@ def loss(start: list[float], average: str, **parts: Any) -> Program:
     return sequence_loss
 
 
-def by_loops(start: list[float], average: str) -> Program:
-    def sequence_loss(decoder: Program, memory: Tensor, target: Tensor, lengths: Tensor) -> Any:
-        shifted = target.roll(1, dims=1)
-        shifted[:, 0] = torch.tensor(start)
-        output = decoder(shifted, memory, causal_mask(target.size(1)))
-        each = [
-            [float((output[b, t] - target[b, t]).square().mean()) for t in range(int(n))]
-            for b, n in enumerate(lengths)
-        ]
-        if average == "sequences":
-            each = [[sum(row) / len(row)] for row in each]
-        every = [error for row in each for error in row]
-        return sum(every) / len(every)
-
-    return sequence_loss
+@factory
+def by_loops(start, average, decoder, memory, target, lengths):
+    shifted = target.roll(1, dims=1)
+    shifted[:, 0] = torch.tensor(start)
+    output = decoder(shifted, memory, causal_mask(target.size(1)))
+    each = [
+        [float((output[b, t] - target[b, t]).square().mean()) for t in range(int(n))]
+        for b, n in enumerate(lengths)
+    ]
+    if average == "sequences":
+        each = [[sum(row) / len(row)] for row in each]
+    every = [error for row in each for error in row]
+    return sum(every) / len(every)
 
 
-def weighted(start: list[float], average: str) -> Program:
-    def sequence_loss(decoder: Program, memory: Tensor, target: Tensor, lengths: Tensor) -> Tensor:
-        shifted = F.pad(target[:, :-1], (0, 0, 1, 0))
-        shifted[:, 0] += torch.tensor(start)
-        output = decoder(shifted, memory, causal_mask(target.size(1)))
-        weight = (torch.arange(target.size(1)) < lengths[:, None]).double()
-        weight = weight / (lengths[:, None] if average == "sequences" else 1)
-        errors = F.mse_loss(output, target, reduction="none").mean(-1)
-        return ((errors * weight).sum() / weight.sum()).float()
-
-    return sequence_loss
+@factory
+def weighted(start, average, decoder, memory, target, lengths):
+    shifted = F.pad(target[:, :-1], (0, 0, 1, 0))
+    shifted[:, 0] += torch.tensor(start)
+    output = decoder(shifted, memory, causal_mask(target.size(1)))
+    weight = (torch.arange(target.size(1)) < lengths[:, None]).double()
+    weight = weight / (lengths[:, None] if average == "sequences" else 1)
+    errors = F.mse_loss(output, target, reduction="none").mean(-1)
+    return ((errors * weight).sum() / weight.sum()).float()
 
 
-def sequence_loss(start: list[float], average: str) -> Exercise:
+def sequence_loss(start, average):
     right = loss(start, average)
 
-    def shifted(shift: Program) -> Program:
+    def shifted(shift):
         return loss(start, average, shift=shift)
 
     questions = [
@@ -155,7 +148,7 @@ def sequence_loss(start: list[float], average: str) -> Exercise:
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
+def on_paper(numbers):
     width, heads, inner = numbers["width"], numbers["heads"], numbers["inner"]
     source, target = numbers["source"], numbers["target"]
     whole = Decoder(d_model=width, num_heads=heads, d_ff=inner)
@@ -198,5 +191,5 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     return by_hand("decoder_counts", DECODER, right, wrong, tolerance=1e-6)
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     return [sequence_loss(numbers["start"], numbers["average"]), on_paper(numbers)]

@@ -1,20 +1,17 @@
 """The encoder: one vector for each source."""
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
 from selfattn_book.encoder_decoder import Encoder
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 from selfattn_book.exercises.checking.numbers import normal, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program, factory
+from selfattn_book.exercises.checking.results import factory
 from selfattn_book.masks import padding_mask
 
-Read = Callable[[Tensor, Tensor], Tensor]
 SECTION = "encoder.html#sources-of-different-lengths-the-padding-mask"
 
 
@@ -23,18 +20,18 @@ class Counted(nn.Module):
 
     message = "an encoder"
 
-    def __init__(self, encoder: Encoder):
+    def __init__(self, encoder):
         super().__init__()
         self.encoder, self.calls = encoder, 0
 
     @torch.no_grad()
-    def forward(self, *inputs: Tensor, **named: Any) -> Any:
+    def forward(self, *inputs, **named):
         self.calls += 1
         return self.encoder(*inputs, **named)
 
 
 @cache
-def encoder(seed: int, positions: bool = True) -> Counted:
+def encoder(seed, positions=True):
     """Return an encoder whose states differ from each other clearly."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -44,62 +41,59 @@ def encoder(seed: int, positions: bool = True) -> Counted:
     return Counted(made)
 
 
-def case(model: Counted, seed: int, *lengths: int) -> Case:
+def case(model, seed, *lengths):
     return model, list(normal(seed, *((n, 2) for n in lengths)))
 
 
-def mean(states: Tensor, real: Tensor) -> Tensor:
+def mean(states, real):
     return (states * real[..., None]).sum(1) / real.sum(1, keepdim=True)
 
 
-def last(states: Tensor, real: Tensor) -> Tensor:
+def last(states, real):
     return states[torch.arange(len(states)), real.sum(1) - 1]
 
 
-def ends(states: Tensor, real: Tensor) -> Tensor:
+def ends(states, real):
     return (states[:, 0] + last(states, real)) / 2
 
 
-READ: dict[str, Read] = {"mean": mean, "last": last, "first and last": ends}
+READ = {"mean": mean, "last": last, "first and last": ends}
 
 
-def read_out(read: Read, masked: bool = True, fill: float = 0) -> Program:
+@factory
+def read_out(read, encoder, sources, *, masked=True, fill=0):
     """Return the program that reads vectors from a padded batch."""
-
-    def vectors(encoder: Counted, sources: list[Tensor]) -> Tensor:
-        lengths = torch.tensor([len(source) for source in sources])
-        batch = pad_sequence(sources, batch_first=True, padding_value=fill)
-        states, _ = encoder(batch, padding_mask(lengths) if masked else None)
-        return read(states, torch.arange(batch.size(1)) < lengths[:, None])
-
-    return vectors
+    lengths = torch.tensor([len(source) for source in sources])
+    batch = pad_sequence(sources, batch_first=True, padding_value=fill)
+    states, _ = encoder(batch, padding_mask(lengths) if masked else None)
+    return read(states, torch.arange(batch.size(1)) < lengths[:, None])
 
 
-def over_all(read: Read) -> Read:
+def over_all(read):
     return lambda states, real: read(states, torch.ones_like(real))
 
 
 @factory
-def row_by_row(name: str, states: Tensor, real: Tensor) -> Any:
+def row_by_row(name, states, real):
     rows = [row[mask] for row, mask in zip(states, real, strict=True)]
     chosen = {"mean": rows, "last": [x[-1:] for x in rows]}
     both = chosen.get(name, [x[[0, -1]] for x in rows])
     return [x.mean(0).tolist() for x in both]
 
 
-def one_by_one(read: Read) -> Program:
+def one_by_one(read):
     vectors = read_out(read)
     return lambda encoder, sources: torch.cat([vectors(encoder, [x]) for x in sources])
 
 
 @factory
-def calls(program: Program, encoder: Counted, sources: list[Tensor]) -> int:
+def calls(program, encoder, sources):
     before = encoder.calls
     tensor_of(program(encoder, sources), "the vectors")
     return encoder.calls - before
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     name = numbers["read"]
     read = READ[name]
     together = [case(encoder(3), 7, 4, 2, 3)]

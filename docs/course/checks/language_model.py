@@ -1,21 +1,20 @@
 """A language model: the bits of an answer, and a next word on paper."""
 
 import math
-from typing import Any
 
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import Case, Program, factory
+from selfattn_book.exercises.checking.results import factory
 
 ONES = torch.ones(7, dtype=torch.int64)
+LN2 = math.log(2)
 CHARACTERS = torch.tensor([1, 2, 3, 5, 4, 2, 1])
 SECTION = "language-model.html#cross-entropy-perplexity-bits-per-character"
 
 
-def case(*tokens: int, seed: int, characters: Tensor = CHARACTERS) -> Case:
+def case(*tokens, seed, characters=CHARACTERS):
     generator = torch.Generator().manual_seed(seed)
     logits = 2 * torch.randn(len(tokens), 7, generator=generator)
     return logits, torch.tensor(tokens), characters
@@ -35,28 +34,25 @@ CASES = [
 ]
 
 
-def surprisal(first: int, shift: int = 1, unit: float = math.log(2), per: str = "") -> Program:
+@factory
+def surprisal(first, logits, tokens, characters, *, shift=1, unit=LN2, per=""):
     """Return the surprisal of the tokens from the first on, in this unit, per character.
 
     The logits of a token are ``shift`` positions before it.
     """
-
-    def of(logits: Tensor, tokens: Tensor, characters: Tensor) -> Tensor:
-        answer = tokens[first:]
-        logs = logits[first - shift : len(tokens) - shift].double().log_softmax(-1)
-        divisors = {
-            "": characters[answer].sum(),
-            "of all": characters[tokens].sum(),
-            "token": len(answer),
-            "answer": 1,
-        }
-        return -logs.gather(1, answer[:, None]).sum() / divisors[per] / unit
-
-    return of
+    answer = tokens[first:]
+    logs = logits[first - shift : len(tokens) - shift].double().log_softmax(-1)
+    divisors = {
+        "": characters[answer].sum(),
+        "of all": characters[tokens].sum(),
+        "token": len(answer),
+        "answer": 1,
+    }
+    return -logs.gather(1, answer[:, None]).sum() / divisors[per] / unit
 
 
 @factory
-def by_loop(first: int, logits: Tensor, tokens: Tensor, characters: Tensor) -> float:
+def by_loop(first, logits, tokens, characters):
     probability, count = 1.0, 0
     for t in range(first, len(tokens)):
         row = logits[t - 1].double().exp()
@@ -66,12 +62,12 @@ def by_loop(first: int, logits: Tensor, tokens: Tensor, characters: Tensor) -> f
 
 
 @factory
-def without_softmax(first: int, logits: Tensor, tokens: Tensor, characters: Tensor) -> Tensor:
+def without_softmax(first, logits, tokens, characters):
     found = logits[first - 1 : -1].gather(1, tokens[first:, None])
     return -found.sum() / characters[tokens[first:]].sum() / math.log(2)
 
 
-def bits_of_answer(prompt: int) -> Exercise:
+def bits_of_answer(prompt):
     return Exercise(
         "def bits_of_answer(logits, tokens, characters): ...",
         CASES,
@@ -99,7 +95,7 @@ def bits_of_answer(prompt: int) -> Exercise:
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
+def on_paper(numbers):
     a, b, c, d = numbers["likes"]
     seen, kinds = numbers["seen"], numbers["kinds"]
     hits, shorter = numbers["hits"], 1 / numbers["shorter"]
@@ -140,5 +136,5 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     )
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     return [bits_of_answer(numbers["prompt"]), on_paper(numbers)]

@@ -1,68 +1,62 @@
 """Multi-head attention: grouped-query attention."""
 
-from typing import Any
-
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, Program, factory
+from selfattn_book.exercises.checking.results import factory
 
 
-def case(seed: int, batch: int, heads: int, groups: int) -> Case:
+def case(seed, batch, heads, groups):
     return normal(seed, (batch, heads, 3, 7), (batch, groups, 5, 7), (batch, groups, 5, 2))
 
 
-def neighbours(x: Tensor, times: int) -> Tensor:
+def neighbours(x, times):
     return x.repeat_interleave(times, dim=1)
 
 
-def in_turn(x: Tensor, times: int) -> Tensor:
+def in_turn(x, times):
     return x.repeat(1, times, 1, 1)
 
 
-def first(x: Tensor, times: int) -> Tensor:
+def first(x, times):
     return x[:, :1].expand(-1, times * x.size(1), -1, -1)
 
 
-def averaged(x: Tensor, times: int) -> Tensor:
+def averaged(x, times):
     return x.mean(1, keepdim=True).expand(-1, times * x.size(1), -1, -1)
 
 
-def side_by_side(x: Tensor) -> Tensor:
+def side_by_side(x):
     return x.transpose(1, 2).flatten(2)
 
 
-def scrambled(x: Tensor) -> Tensor:
+def scrambled(x):
     return x.reshape(len(x), x.size(2), -1)
 
 
-def interleaved(x: Tensor) -> Tensor:
+def interleaved(x):
     return x.permute(0, 2, 3, 1).flatten(2)
 
 
-def attention(share: Program, merge: Program = side_by_side, divisor: float = 7**0.5) -> Program:
+@factory
+def attention(share, query, key, value, *, merge=side_by_side, divisor=7**0.5):
     """Return grouped attention, put together from parts."""
-
-    def grouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        times = query.size(1) // key.size(1)
-        key, value = share(key, times), share(value, times)
-        return merge((query @ key.mT / divisor).softmax(-1) @ value)
-
-    return grouped
+    times = query.size(1) // key.size(1)
+    key, value = share(key, times), share(value, times)
+    return merge((query @ key.mT / divisor).softmax(-1) @ value)
 
 
-def of_all(share: Program) -> Program:
+def of_all(share):
     return lambda q, k, v: attention(share, divisor=(7 * q.size(1)) ** 0.5)(q, k, v)
 
 
-def not_merged(share: Program) -> Program:
-    return attention(share, lambda x: x)
+def not_merged(share):
+    return attention(share, merge=lambda x: x)
 
 
 @factory
-def by_einsum(sharing: str, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+def by_einsum(sharing, q, k, v):
     near = sharing == "neighbours"
     q = q.unflatten(1, (k.size(1), -1) if near else (-1, k.size(1)))
     q = q if near else q.transpose(1, 2)
@@ -71,7 +65,7 @@ def by_einsum(sharing: str, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return side_by_side((c if near else c.transpose(1, 2)).flatten(1, 2))
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     near = numbers["sharing"] == "neighbours"
     share, other = (neighbours, in_turn) if near else (in_turn, neighbours)
     equation = "many-heads.html#the-multi-head-attention-layer"
@@ -79,18 +73,18 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     query, key, value = case(5, 2, 4, 2)
     as_many = "with as many keys as queries it is multi-head attention"
 
-    def only_values(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def only_values(q, k, v):
         times = q.size(1) // k.size(1)
         return attention(lambda x, n: x)(q, other(k, times), share(v, times))
 
     wrong = {
         "The heads are grouped the other way: neighbors, or in turn.": attention(other),
-        "Words and heads are scrambled: move the axes first.": attention(share, scrambled),
+        "Words and heads are scrambled: move the axes first.": attention(share, merge=scrambled),
         "The heads are concatenated one after the other, not entry by entry.": (
-            attention(share, interleaved)
+            attention(share, merge=interleaved)
         ),
         "They are grouped the other way, and scrambled: move the axes first.": (
-            attention(other, scrambled)
+            attention(other, merge=scrambled)
         ),
         "The divisor is missing.": attention(share, divisor=1.0),
         "The divisor is the root of the dimension.": attention(share, divisor=7.0),
@@ -98,7 +92,9 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
         "All heads use the first keys and values.": attention(first),
         "All heads use the mean of the keys and values.": attention(averaged),
         "Only the values are shared as they should be.": only_values,
-        "The heads are averaged, and not concatenated.": attention(share, lambda x: x.mean(1)),
+        "The heads are averaged, and not concatenated.": attention(
+            share, merge=lambda x: x.mean(1)
+        ),
         "The heads have still to be concatenated.": not_merged(share),
     }
     questions = [

@@ -1,13 +1,9 @@
 """Masks: several sentences in one row, and a row on paper."""
 
-from typing import Any
-
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
-from selfattn_book.exercises.checking.results import Program
 
 ROWS = (
     torch.tensor([[0, 0, 0, 0, 1, 1, 1, 2, 2, -1, -1], [5, 5, 5, 5, 5, 5, 5, 5, 3, 3, -1]]),
@@ -16,31 +12,31 @@ ROWS = (
 )
 
 
-def past(sentence: Tensor) -> Tensor:
+def past(sentence):
     return torch.ones(sentence.size(1), sentence.size(1), dtype=torch.bool).tril()
 
 
-def same(sentence: Tensor) -> Tensor:
+def same(sentence):
     return sentence[:, :, None] == sentence[:, None, :]
 
 
-def real(sentence: Tensor) -> Tensor:
+def real(sentence):
     return (sentence >= 0)[:, :, None] & (sentence >= 0)[:, None, :]
 
 
-def packed(prompt: int) -> dict[str, Program]:
+def packed(prompt):
     """Return the right mask, without the axis of heads, and its parts."""
 
-    def read(s: Tensor) -> Tensor:
+    def read(s):
         return torch.arange(s.size(1)) < prompt
 
-    def seen(s: Tensor) -> Tensor:
+    def seen(s):
         return same(s) | read(s)
 
     return {"read": read, "seen": seen, "mask": lambda s: past(s) & seen(s) & real(s)}
 
 
-def wrong(prompt: int) -> dict[str, Program]:
+def wrong(prompt):
     mask, seen = packed(prompt)["mask"], packed(prompt)["seen"]
     return {
         "True was taken to mean hidden.": lambda s: ~mask(s),
@@ -62,26 +58,26 @@ def wrong(prompt: int) -> dict[str, Program]:
     }
 
 
-def with_heads(mask: Program) -> Program:
+def with_heads(mask):
     return lambda sentence: mask(sentence)[:, None]
 
 
-def looped(prompt: int) -> Program:
-    def one(s: list[int], i: int, j: int) -> bool:
+def looped(prompt):
+    def one(s, i, j):
         return j <= i and s[i] >= 0 and s[j] >= 0 and (s[i] == s[j] or j < prompt)
 
-    def mask(sentence: Tensor) -> list[Any]:
+    def mask(sentence):
         places = range(sentence.size(1))
         return [[[[one(s, i, j) for j in places] for i in places]] for s in sentence.tolist()]
 
     return mask
 
 
-def packed_mask(prompt: int) -> Exercise:
+def packed_mask(prompt):
     read = packed(prompt)["read"]
 
-    def asked(message: str, section: str, points: int, where: Program) -> Question:
-        def view(mask: Tensor, s: Tensor) -> Tensor:
+    def asked(message, section, points, where):
+        def view(mask, s):
             return mask[:, 0] & where(s)
 
         return Question(message, f"masks.html#{section}", points, view)
@@ -121,7 +117,7 @@ def packed_mask(prompt: int) -> Exercise:
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
+def on_paper(numbers):
     a, b, c, d = numbers["likes"]
     u, v, w, x = numbers["values"]
     layers, width = numbers["layers"], numbers["width"]
@@ -163,5 +159,5 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     )
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     return [packed_mask(numbers["prompt"]), on_paper(numbers)]

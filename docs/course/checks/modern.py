@@ -3,17 +3,14 @@
 import json
 import math
 import struct
-from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import Case, factory
+from selfattn_book.exercises.checking.results import factory
 
-Order = Literal["little", "big"]
 FILE = "modern-deeper.html#weight-files-safetensors"
 DTYPES = {"little": "<f4", "big": ">f4"}
 
@@ -21,11 +18,11 @@ DTYPES = {"little": "<f4", "big": ">f4"}
 class File(bytes):
     """The bytes of a file, with a brief representation."""
 
-    def __repr__(self) -> str:
+    def __repr__(self):
         return f"a file of {len(self)} bytes"
 
 
-def file_of(tensors: dict[str, Tensor], length: int, order: Order, spaces: int) -> File:
+def file_of(tensors, length, order, spaces):
     """Return a file of tensors, with its header in alphabetical order."""
     entries, body = {}, b""
     for name, tensor in tensors.items():
@@ -37,7 +34,7 @@ def file_of(tensors: dict[str, Tensor], length: int, order: Order, spaces: int) 
     return File(len(text).to_bytes(length, order) + text + body)
 
 
-def parsed(data: bytes, name: str, length: int, order: Order) -> tuple[int, int, int, list[int]]:
+def parsed(data, name, length, order):
     """Return where the body starts, where in it a tensor begins and ends, and its shape."""
     start = length + int.from_bytes(data[:length], order)
     entry = json.loads(data[length:start])[name]
@@ -45,7 +42,7 @@ def parsed(data: bytes, name: str, length: int, order: Order) -> tuple[int, int,
 
 
 @factory
-def reader(length: int, order: Order, data: bytes, name: str, **wrong: Any) -> Tensor:
+def reader(length, order, data, name, **wrong):
     start, begin, end, shape = parsed(data, name, length, order)
     begin, end = wrong.get("offsets", lambda begin, end: (begin, end))(begin, end)
     start = wrong.get("start", start)
@@ -54,14 +51,14 @@ def reader(length: int, order: Order, data: bytes, name: str, **wrong: Any) -> T
 
 
 @factory
-def unpacked(length: int, order: Order, data: bytes, name: str) -> Any:
+def unpacked(length, order, data, name):
     start, begin, end, shape = parsed(data, name, length, order)
     code = f"{'<' if order == 'little' else '>'}{(end - begin) // 4}f"
     return np.array(struct.unpack(code, data[start:][begin:end])).reshape(shape).tolist()
 
 
-def read_a_tensor(length: int, order: Order) -> Exercise:
-    def case(seed: int, name: str, spaces: int = 0, **shapes: tuple[int, ...]) -> Case:
+def read_a_tensor(length, order):
+    def case(seed, name, spaces=0, **shapes):
         chance = torch.Generator().manual_seed(seed)
         tensors = {key: torch.randn(shape, generator=chance) for key, shape in shapes.items()}
         return file_of(tensors, length, order, spaces), name
@@ -104,7 +101,7 @@ def read_a_tensor(length: int, order: Order) -> Exercise:
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
+def on_paper(numbers):
     blocks, heads, keys = numbers["blocks"], numbers["heads"], numbers["key_heads"]
     row, (p, s) = numbers["row"], numbers["places"]
     each = 2 * blocks * keys * numbers["d_head"] * 2
@@ -150,6 +147,6 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     )
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     length, order = numbers["length_bytes"], numbers["order"]
     return [read_a_tensor(length, order), on_paper(numbers)]

@@ -1,53 +1,48 @@
 """Order and permutation: a test of the law."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
-from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import Program, factory
+from selfattn_book.exercises.checking.results import factory
 from selfattn_book.masks import causal_mask
 from selfattn_book.positions import sinusoidal_encoding
 
-Model = Callable[[Tensor], Tensor]
 X = torch.randn(7, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
-def attend(x: Tensor, mask: Tensor | None = None) -> Tensor:
+def attend(x, mask=None):
     return scaled_dot_product_attention(x, x, x, mask)[0]
 
 
-def ring(x: Tensor) -> Tensor:
+def ring(x):
     """Add both neighbors in a ring; rotating and mirroring show nothing."""
     return (x + x.roll(1, 0) + x.roll(-1, 0)).relu()
 
 
-def one_way(x: Tensor) -> Tensor:
+def one_way(x):
     """Subtract one neighbor in a ring; rotating shows nothing."""
     return (x - x.roll(1, 0)).relu()
 
 
-def middle(x: Tensor) -> Tensor:
+def middle(x):
     """Use the distance from the middle; mirroring shows nothing."""
     place = torch.arange(len(x)) - (len(x) - 1) / 2
     return x.tanh() * (1 + place**2)[:, None]
 
 
-def special(x: Tensor, place: int) -> Tensor:
+def special(x, place):
     factor = torch.ones(len(x), 1, dtype=x.dtype)
     factor[place] = 1.5
     return factor * x.tanh()
 
 
-def halves(x: Tensor) -> Tensor:
+def halves(x):
     half = torch.arange(len(x)) < len(x) // 2
     return attend(x, half[:, None] == half)
 
 
-MODELS: dict[str, Model] = {
+MODELS = {
     "attention": attend,
     "a network for each word": lambda x: x.tanh() + x**2,
     "attention in 32 bits": lambda x: attend(x.float()).double(),
@@ -67,17 +62,17 @@ MODELS: dict[str, Model] = {
 class Named:
     """A model that can be named."""
 
-    def __init__(self, message: str, model: Model):
+    def __init__(self, message, model):
         self.message, self.model = f"the model {message!r}", model
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def __call__(self, x):
         return self.model(x)
 
 
-def models(law: str, *names: str) -> list[tuple[Named, Tensor]]:
+def models(law, *names):
     """Return models that are judged, each with a sentence; the invariant ones read a mean."""
 
-    def pooled(model: Model) -> Model:
+    def pooled(model):
         return lambda x: (model(x) ** 2 + model(x)).mean(0)
 
     kept = [(name, MODELS[name]) for name in ("attention", *names)]
@@ -86,20 +81,17 @@ def models(law: str, *names: str) -> list[tuple[Named, Tensor]]:
     ]
 
 
-def trying(law: str, orders: list[Tensor], close: float = 1e-4) -> Program:
+@factory
+def trying(law, orders, model, x, *, close=1e-4):
     """Return a test that tries these orders."""
-
-    def keeps(model: Model, x: Tensor) -> bool:
-        before = model(x)
-        wanted = [before[order] if law == "equivariant" else before for order in orders]
-        pairs = zip(orders, wanted, strict=True)
-        return all(torch.allclose(model(x[order]), right, 0, close) for order, right in pairs)
-
-    return keeps
+    before = model(x)
+    wanted = [before[order] if law == "equivariant" else before for order in orders]
+    pairs = zip(orders, wanted, strict=True)
+    return all(torch.allclose(model(x[order]), right, 0, close) for order, right in pairs)
 
 
 @factory
-def by_matrices(law: str, model: Model, x: Tensor) -> Tensor:
+def by_matrices(law, model, x):
     worst = torch.zeros(())
     for _ in range(30):
         matrix = torch.eye(len(x), dtype=x.dtype)[torch.randperm(len(x))]
@@ -108,7 +100,7 @@ def by_matrices(law: str, model: Model, x: Tensor) -> Tensor:
     return worst < 1e-3
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     law = numbers["law"]
     chance = torch.Generator().manual_seed(3)
     many = [torch.randperm(7, generator=chance) for _ in range(15)]
@@ -142,7 +134,7 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     swap[:2] = torch.tensor([1, 0])
     mirror, turned = places.flip(0), [places.roll(k) for k in range(7)]
 
-    def other_law(model: Model, x: Tensor) -> bool:
+    def other_law(model, x):
         before = model(x)
         permuted = [before if law == "equivariant" else before[o[o < len(before)]] for o in many]
         pairs = zip(many, permuted, strict=True)
@@ -153,7 +145,7 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
             lambda model, x: True
         ),
         "No model passed.": lambda model, x: False,
-        "Rounding was taken for a violation of the law.": trying(law, many, 1e-9),
+        "Rounding was taken for a violation of the law.": trying(law, many, close=1e-9),
         "This is the other law, or the outputs were permuted the other way.": other_law,
         "True and False are exchanged.": lambda model, x: not trying(law, many)(model, x),
         "A mirror image is one permutation of many.": trying(law, [mirror]),

@@ -1,15 +1,13 @@
 """Positional encoding: rotate queries and keys, and two clocks on paper."""
 
 import math
-from typing import Any
 
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, Program, factory
+from selfattn_book.exercises.checking.results import factory
 
 FORMULA, AFTER = (
     "positions.html#the-sinusoidal-positional-encoding",
@@ -17,77 +15,74 @@ FORMULA, AFTER = (
 )
 
 
-def case(seed: int, start: int, *shape: int) -> Case:
+def case(seed, start, *shape):
     return *normal(seed, shape), start
 
 
-def take(x: Tensor, pairs: str) -> tuple[Tensor, Tensor]:
+def take(x, pairs):
     if pairs == "neighbours":
         return x[..., 0::2], x[..., 1::2]
     a, c = x.chunk(2, -1)
     return a, c
 
 
-def put(a: Tensor, c: Tensor, pairs: str) -> Tensor:
+def put(a, c, pairs):
     return torch.stack([a, c], -1).flatten(-2) if pairs == "neighbours" else torch.cat([a, c], -1)
 
 
-def angles(x: Tensor, start: int, base: float, exponent: float = 2.0) -> Tensor:
+def angles(x, start, base, exponent=2.0):
     length, width = x.shape[-2:]
     place = torch.arange(start, start + length, dtype=torch.float64)
     pair = torch.arange(width // 2, dtype=torch.float64)
     return place[:, None] * base ** (-exponent * pair / width)
 
 
-def turn(
-    base: float, pairs: str, put_as: str = "", *, exponent: float = 2, sign: int = 1, shift: int = 0
-) -> Program:
+@factory
+def turn(base, pairs, x, start, *, put_as="", exponent=2, sign=1, shift=0):
     """Return a rotation, put together from parts."""
-
-    def rotate(x: Tensor, start: int) -> Tensor:
-        (a, c), by = take(x, pairs), sign * angles(x, start + shift, base, exponent)
-        new = a * by.cos() - c * by.sin(), a * by.sin() + c * by.cos()
-        return put(*new, put_as or pairs)
-
-    return rotate
+    (a, c), by = take(x, pairs), sign * angles(x, start + shift, base, exponent)
+    new = a * by.cos() - c * by.sin(), a * by.sin() + c * by.cos()
+    return put(*new, put_as or pairs)
 
 
 @factory
-def by_complex_numbers(base: float, pairs: str, x: Tensor, start: int) -> Tensor:
+def by_complex_numbers(base, pairs, x, start):
     by = angles(x, start, base)
     z = torch.complex(*take(x, pairs)) * torch.polar(torch.ones_like(by), by)
     return put(z.real, z.imag, pairs)
 
 
 @factory
-def by_swapped_copy(base: float, pairs: str, x: Tensor, start: int) -> Tensor:
+def by_swapped_copy(base, pairs, x, start):
     by = angles(x, start, base)
     (a, c), by = take(x, pairs), put(by, by, pairs)
     return x * by.cos() + put(-c, a, pairs) * by.sin()
 
 
-def rotate(base: float, pairs: str) -> Exercise:
+def rotate(base, pairs):
     hand = "positions.html#the-rotation-property"
     other = "halves" if pairs == "neighbours" else "neighbours"
     right = turn(base, pairs)
 
-    def in_place(x: Tensor, start: int) -> Tensor:
+    def in_place(x, start):
         (a, c), by = take(x, pairs), angles(x, start, base)
         new = a * by.cos() - c * by.sin()
         return put(new, new * by.sin() + c * by.cos(), pairs)
 
-    def by_columns(x: Tensor, start: int) -> Tensor:
+    def by_columns(x, start):
         return right(x.mT, start).mT if x.size(-2) % 2 == 0 else x
 
-    def added(x: Tensor, start: int) -> Tensor:
+    def added(x, start):
         by = angles(x, start, base)
         return x + put(by.sin(), by.cos(), "neighbours")
 
     wrong = {
         "The pairs are formed the other way: neighbors, or halves.": turn(base, other),
-        "The pairs are put back at other positions than they came from.": turn(base, pairs, other),
+        "The pairs are put back at other positions than they came from.": turn(
+            base, pairs, put_as=other
+        ),
         "The pairs are formed the other way, and put back as they should be.": (
-            turn(base, other, pairs)
+            turn(base, other, put_as=pairs)
         ),
         "It is rotated the other way round.": turn(base, pairs, sign=-1),
         "The base is 10000 here, not yours.": turn(10000.0, pairs),
@@ -129,7 +124,7 @@ def rotate(base: float, pairs: str) -> Exercise:
     )
 
 
-def width_for(places: int, turn: float = 2 * math.pi, last: int = 2) -> int:
+def width_for(places, turn=2 * math.pi, last=2):
     """Return the least even width whose slowest clock goes round in so many steps."""
     width = 2
     while turn * 10000 ** (1 - last / width) < places:
@@ -137,7 +132,7 @@ def width_for(places: int, turn: float = 2 * math.pi, last: int = 2) -> int:
     return width
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
+def on_paper(numbers):
     k, places = numbers["steps"], numbers["places"]
     degree, slower = math.radians(k), math.cos(k) + math.cos(k / 100)
     product = math.cos(k) + math.cos(k / 10)
@@ -168,5 +163,5 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     return by_hand("two_clocks", FORMULA, right, wrong, points={"width": 2})
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     return [rotate(numbers["base"], numbers["pairs"]), on_paper(numbers)]

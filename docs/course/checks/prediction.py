@@ -1,26 +1,22 @@
 """Autoregressive decoding: a cache that forgets."""
 
 from collections import deque
-from collections.abc import Callable
-from typing import Any
 
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 from selfattn_book.exercises.checking.numbers import normal, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program, factory
+from selfattn_book.exercises.checking.results import factory
 from selfattn_book.properties.answer import RefusedError, wrong_shape
 
-Keep = Callable[[list[Any]], list[Any]]
 CACHE, WRONG_CACHE = "prediction.html#the-cache", "prediction.html#when-is-a-cache-wrong"
 
 
-def sequence(seed: int, length: int) -> tuple[Tensor, ...]:
+def sequence(seed, length):
     return tuple(2 * x for x in normal(seed, (2, length, 3), (2, length, 3), (2, length, 5)))
 
 
-def step_of(roll: Program, step: Case, cache: list[Any]) -> Tensor:
+def step_of(roll, step, cache):
     """Return the context of one step, or refuse another shape."""
     context = tensor_of(roll(*(x.clone() for x in step), cache), "the context")
     if context.shape != (2, 1, 5):
@@ -28,30 +24,30 @@ def step_of(roll: Program, step: Case, cache: list[Any]) -> Tensor:
     return context
 
 
-def steps(case: Case) -> list[Case]:
+def steps(case):
     return list(zip(*(x.split(1, 1) for x in case), strict=True))
 
 
 @factory
-def in_steps(roll: Program, *case: Tensor) -> Tensor:
-    cache: list[Any] = []
+def in_steps(roll, *case):
+    cache = []
     return torch.cat([step_of(roll, step, cache) for step in steps(case)], 1)
 
 
 @factory
-def in_turn(roll: Program, *case: Tensor) -> Tensor:
-    caches: tuple[list[Any], list[Any]] = ([], [])
+def in_turn(roll, *case):
+    caches = ([], [])
     pairs = zip(steps(case), steps(tuple(-x for x in case)), strict=True)
     found = [[step_of(roll, *x) for x in zip(pair, caches, strict=True)] for pair in pairs]
     return torch.cat([torch.cat(pair, -1) for pair in found], 1)
 
 
 @factory
-def sizes(most: int, roll: Program) -> Program:
+def sizes(most, roll):
     """Return what makes the program that tells after which steps a cache is small enough."""
 
-    def small(*case: Tensor) -> Tensor:
-        cache: list[Any] = []
+    def small(*case):
+        cache = []
         held = []
         for step in steps(case):
             step_of(roll, step, cache)
@@ -61,7 +57,7 @@ def sizes(most: int, roll: Program) -> Program:
     return small
 
 
-def tensors(held: Any) -> list[Tensor]:
+def tensors(held):
     if isinstance(held, dict):
         held = list(held.values())
     if isinstance(held, list | tuple | deque):
@@ -69,36 +65,34 @@ def tensors(held: Any) -> list[Tensor]:
     return [torch.as_tensor(held)] if hasattr(held, "shape") else []
 
 
-def attend(query: Tensor, pairs: list[Any], divisor: float = 3**0.5) -> Tensor:
+def attend(query, pairs, divisor=3**0.5):
     key, value = (torch.cat(x, 1) for x in zip(*pairs, strict=True))
     return (query @ key.mT / divisor).softmax(-1) @ value
 
 
-def kept(window: int, first: int) -> Keep:
+def kept(window, first):
     """Return what leaves the first pairs, and the newest of a window."""
     return lambda pairs: pairs[:first] + pairs[first:][-window:]
 
 
-def rolled(keep: Keep, **options: Any) -> Program:
-    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
-        cache[:] = keep([*cache, (key, value)])
-        return attend(query, cache, **options)
-
-    return roll
+@factory
+def rolled(keep, query, key, value, cache, **options):
+    cache[:] = keep([*cache, (key, value)])
+    return attend(query, cache, **options)
 
 
 @factory
-def seen(see: Keep, query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
+def seen(see, query, key, value, cache):
     """Return the program that keeps all pairs, and attends to some."""
     cache.append((key, value))
     return attend(query, see(cache))
 
 
-def outside(window: int, first: int) -> Program:
+def outside(window, first):
     """Return the program that keeps pairs outside of the cache, until one is empty."""
-    pairs: list[Any] = []
+    pairs = []
 
-    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
+    def roll(query, key, value, cache):
         pairs[:] = pairs if cache else []
         cache[:] = [key]
         return rolled(kept(window, first))(query, key, value, pairs)
@@ -106,32 +100,28 @@ def outside(window: int, first: int) -> Program:
     return roll
 
 
-def with_deque(window: int, first: int) -> Program:
-    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
-        begin, recent = cache or ([], deque(maxlen=window))
-        if len(recent) == window and len(begin) < first:
-            begin.append(recent[0])
-        recent.append((key, value))
-        cache[:] = begin, recent
-        return attend(query, [*begin, *recent])
-
-    return roll
+@factory
+def with_deque(window, first, query, key, value, cache):
+    begin, recent = cache or ([], deque(maxlen=window))
+    if len(recent) == window and len(begin) < first:
+        begin.append(recent[0])
+    recent.append((key, value))
+    cache[:] = begin, recent
+    return attend(query, [*begin, *recent])
 
 
-def in_a_ring(window: int, first: int) -> Program:
-    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
-        pairs, step = cache or ([], 0)
-        if len(pairs) < first + window:
-            pairs.append((key, value))
-        else:
-            pairs[first + (step - first) % window] = key, value
-        cache[:] = pairs, step + 1
-        return attend(query, pairs)
-
-    return roll
+@factory
+def in_a_ring(window, first, query, key, value, cache):
+    pairs, step = cache or ([], 0)
+    if len(pairs) < first + window:
+        pairs.append((key, value))
+    else:
+        pairs[first + (step - first) % window] = key, value
+    cache[:] = pairs, step + 1
+    return attend(query, pairs)
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     window, first = numbers["window"], numbers["first"]
     recent, right = kept(window, first), rolled(kept(window, first))
     short, longer = sequence(1, window), sequence(2, 11)
@@ -143,7 +133,7 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     }
     others = (window, 0), (window - 1, first)
 
-    def twice(pairs: list[Any]) -> list[Any]:
+    def twice(pairs):
         return pairs[:first] + pairs[-window:]
 
     exercise = Exercise(

@@ -1,23 +1,20 @@
 """Query, key, value: attention that can keep silent."""
 
-from typing import Any
-
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, factory
+from selfattn_book.exercises.checking.results import factory
 
 
-def case(seed: int, *sizes: int, lead: tuple[int, ...] = (), size: float = 1.0) -> Case:
+def case(seed, *sizes, lead=(), size=1.0):
     queries, keys, width, out = sizes
     shapes = (queries, width), (keys, width), (keys, out)
     query, key, value = normal(seed, *((*lead, *shape) for shape in shapes))
     return size * query, key, value
 
 
-def same_sign(sign: float) -> Case:
+def same_sign(sign):
     """Return queries and keys with scores in the thousands, all of one sign."""
     chance = torch.Generator().manual_seed(8)
     query = 40 + torch.rand(3, 4, generator=chance, dtype=torch.float64)
@@ -26,7 +23,7 @@ def same_sign(sign: float) -> Case:
 
 
 @factory
-def with_silence(score: float, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def with_silence(score, query, key, value):
     scores = query @ key.mT / query.size(-1) ** 0.5
     silent = torch.full_like(scores[..., :1], score)
     weights = torch.cat([scores, silent], -1).softmax(-1)
@@ -34,39 +31,39 @@ def with_silence(score: float, query: Tensor, key: Tensor, value: Tensor) -> Ten
 
 
 @factory
-def with_zero_value(score: float, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def with_zero_value(score, query, key, value):
     scores = torch.nn.functional.pad(query @ key.mT / query.size(-1) ** 0.5, (0, 1), value=score)
     return scores.softmax(-1) @ torch.cat([value, torch.zeros_like(value[..., :1, :])], -2)
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     score = numbers["silence"]
     equation = "query-key-value.html#the-attention-layer-equation-and-code"
     search = "query-key-value.html#attention-as-a-soft-search"
 
-    def scores(q: Tensor, k: Tensor) -> Tensor:
+    def scores(q, k):
         return q @ k.mT / q.size(-1) ** 0.5
 
-    def moved(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def moved(q, k, v):
         s = scores(q, k)
         e = (s - s.amax(-1, keepdim=True)).exp()
         return e / (e.sum(-1, keepdim=True) + torch.tensor(score).exp()) @ v
 
-    def naive(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def naive(q, k, v):
         e = scores(q, k).exp()
         return e / (e.sum(-1, keepdim=True) + torch.tensor(score).exp()) @ v
 
-    def undivided(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def undivided(q, k, v):
         return with_silence(score)(q * q.size(-1) ** 0.5, k, v)
 
-    def divided(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def divided(q, k, v):
         return with_silence(score / q.size(-1) ** 0.5)(q, k, v)
 
-    def added(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def added(q, k, v):
         e = scores(q, k).softmax(-1)
         return e / (1 + score) @ v
 
-    def averaged(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def averaged(q, k, v):
         silent = 1 - with_silence(score)(q, k, torch.ones_like(v[..., :1]))
         return with_silence(score)(q, k, v) + silent * v.mean(-2, keepdim=True)
 

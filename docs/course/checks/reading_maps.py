@@ -1,25 +1,18 @@
 """Reading attention maps with care: attention knockout, and the contribution of a cell."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, form
-from selfattn_book.exercises.checking.results import Program, factory, input_after
+from selfattn_book.exercises.checking.results import factory, input_after
 from selfattn_book.exercises.reading_maps import case
 
-Case = tuple[Tensor, Tensor]
-Cells = Callable[[Tensor], Tensor]
 
-
-def drawn() -> list[Case]:
+def drawn():
     return [case(3, 2, 11, 4), case(2, 3, 7, 3), case(1, 1, 13, 5)]
 
 
-def all_on_one(steps: int) -> Case:
+def all_on_one(steps):
     """Return maps of which one row has all of its weight in a cell that is to go."""
     weights = torch.eye(8, dtype=torch.float64).repeat(1, 2, 1, 1)
     weights[0, 1, -1] = torch.eye(8)[steps]
@@ -29,7 +22,7 @@ def all_on_one(steps: int) -> Case:
 
 
 @factory
-def behind(steps: int, tokens: Tensor, *, rolled: bool = False) -> Tensor:
+def behind(steps, tokens, *, rolled=False):
     """Return the function for the cells so many steps behind a copy, (B, T, T)."""
     found = tokens[:, :, None] == tokens[:, None].roll(steps, dims=-1)
     found[:, :, :steps] &= rolled
@@ -37,30 +30,28 @@ def behind(steps: int, tokens: Tensor, *, rolled: bool = False) -> Tensor:
 
 
 @factory
-def latest(cells: Cells, tokens: Tensor) -> Tensor:
+def latest(cells, tokens):
     """Return the function for the last of the cells of each row."""
     found = cells(tokens)
     return found & (found.flip(-1).cumsum(-1).flip(-1) == 1)
 
 
-def without(cells: Cells, normalize: bool = True, guard: bool = True) -> Program:
-    def take_out(weights: Tensor, tokens: Tensor) -> Tensor:
-        left = weights.masked_fill(cells(tokens)[:, None], 0)
-        total = left.sum(-1, keepdim=True)
-        left = left / total if normalize else left
-        return left.where(total > 0, weights) if guard else left
-
-    return take_out
+@factory
+def without(cells, weights, tokens, *, normalize=True, guard=True):
+    left = weights.masked_fill(cells(tokens)[:, None], 0)
+    total = left.sum(-1, keepdim=True)
+    left = left / total if normalize else left
+    return left.where(total > 0, weights) if guard else left
 
 
 @factory
-def through_scores(cells: Cells, weights: Tensor, tokens: Tensor) -> Tensor:
+def through_scores(cells, weights, tokens):
     scores = weights.log().masked_fill(cells(tokens)[:, None], -torch.inf)
     masked = scores.isneginf().all(-1, keepdim=True)
     return torch.where(masked, weights, scores.masked_fill(masked, 0).softmax(-1))
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
+def on_paper(numbers):
     shown, values = numbers["parts"], numbers["values"]
     keys, width = numbers["keys"], numbers["width"]
     total, bright = sum(shown), shown.index(max(shown))
@@ -93,12 +84,12 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     )
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     steps = numbers["steps"]
     bright = "reading-maps.html#attention-knockout"
     cells = behind(steps)
 
-    def in_place(weights: Tensor, tokens: Tensor) -> Tensor:
+    def in_place(weights, tokens):
         return weights.copy_(without(cells)(weights, tokens))
 
     wrong = {

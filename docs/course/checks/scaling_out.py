@@ -1,54 +1,44 @@
 """Distributed training: a sampler that repeats nothing, and gradients, time and memory on paper."""
 
-from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import factory
 
-Sampler = Callable[[int, int, int, int], list[int]]
-Deal = Callable[[list[int], int, int], list[int]]
 
-
-def cards(order: list[int], ranks: int, rank: int) -> list[int]:
+def cards(order, ranks, rank):
     return order[rank::ranks]
 
 
-def stretches(order: list[int], ranks: int, rank: int) -> list[int]:
+def stretches(order, ranks, rank):
     each = len(order) // ranks
     return order[rank * each : (rank + 1) * each]
 
 
-def sampler(begin: Callable[[int], int], deal: Deal) -> Sampler:
+@factory
+def sampler(begin, deal, count, ranks, rank, epoch):
     """Return the sampler whose epochs begin at these examples."""
-
-    def own_share(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        order = [(begin(epoch) + i) % count for i in range(count - count % ranks)]
-        return deal(order, ranks, rank)
-
-    return own_share
-
-
-def rolled(shift: int, deal: Deal) -> Callable[..., torch.Tensor]:
-    def own_share(count: int, ranks: int, rank: int, epoch: int) -> torch.Tensor:
-        order = torch.arange(count).roll(-shift * epoch)[: count // ranks * ranks]
-        return (order.view(-1, ranks).T if deal is cards else order.view(ranks, -1))[rank]
-
-    return own_share
+    order = [(begin(epoch) + i) % count for i in range(count - count % ranks)]
+    return deal(order, ranks, rank)
 
 
 @factory
-def one_by_one(shift: int, deal: Deal, count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+def rolled(shift, deal, count, ranks, rank, epoch):
+    order = torch.arange(count).roll(-shift * epoch)[: count // ranks * ranks]
+    return (order.view(-1, ranks).T if deal is cards else order.view(ranks, -1))[rank]
+
+
+@factory
+def one_by_one(shift, deal, count, ranks, rank, epoch):
     each = count // ranks
     numbers = (rank + k * ranks if deal is cards else rank * each + k for k in range(each))
     return [(shift * epoch + n) % count for n in numbers]
 
 
-def asked(message: str, sizes: list[tuple[int, int]], epochs: range, points: int) -> Question:
+def asked(message, sizes, epochs, points):
     cases = [
         (count, ranks, rank, epoch)
         for (count, ranks), epoch in product(sizes, epochs)
@@ -58,7 +48,7 @@ def asked(message: str, sizes: list[tuple[int, int]], epochs: range, points: int
     return checked(message, section, points, *cases)
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
+def on_paper(numbers):
     counts, means, ranks = (numbers[name] for name in ("counts", "means", "ranks"))
     billions, idle = numbers["billions"], numbers["idle"]
     total = sum(n * g for n, g in zip(counts, means, strict=True))
@@ -96,25 +86,25 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     )
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     shift = numbers["shift"]
     deal, other = (cards, stretches) if numbers["deal"] == "cards" else (stretches, cards)
     even, uneven = [(12, 3), (20, 4), (22, 2)], [(11, 3), (13, 4), (17, 2)]
     right = sampler(lambda epoch: shift * epoch, deal)
 
-    def same_left_out(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+    def same_left_out(count, ranks, rank, epoch):
         return right(count - count % ranks, ranks, rank, epoch)
 
-    def own_order(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+    def own_order(count, ranks, rank, epoch):
         examples = right(count, ranks, rank, 0)
         begin = shift * epoch % len(examples)
         return examples[begin:] + examples[:begin]
 
-    def first_left_out(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+    def first_left_out(count, ranks, rank, epoch):
         order = [(shift * epoch + i) % count for i in range(count)]
         return deal(order[count % ranks :], ranks, rank)
 
-    def repeated(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
+    def repeated(count, ranks, rank, epoch):
         order = [(shift * epoch + i) % count for i in range(count + -count % ranks)]
         return deal(order, ranks, rank)
 

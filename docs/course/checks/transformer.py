@@ -1,65 +1,56 @@
 """The full Transformer: from sentences to a batch, and a Transformer on paper."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import Program, factory
+from selfattn_book.exercises.checking.results import factory
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import missing
 
-Rows = list[list[int]]
-Around = tuple[list[int], list[int]]  # the tokens before and after a row
 PARTS = "source", "mask", "fed", "asked"
-TEXTS: list[tuple[Rows, Rows]] = [
+TEXTS = [
     ([[5, 3, 8], [4, 4, 9, 2, 7]], [[6, 6, 1, 2], [3]]),
     ([[11, 12]], [[13, 14, 15]]),
     ([[1], [2, 3], [4, 5, 6, 7], [8]], [[9, 8], [7], [6, 5], [4, 3, 2, 1, 9]]),
 ]
 
 
-def padded(rows: Rows, before: bool = False) -> Tensor:
+def padded(rows, before=False):
     longest = max(map(len, rows))
     fill = [[0] * (longest - len(row)) for row in rows]
     pairs = zip(rows, fill, strict=True)
     return torch.tensor([more + row if before else row + more for row, more in pairs])
 
 
-def batch(source: Around, fed: Around, asked: Around, before: bool = False) -> Program:
+@factory
+def batch(source, fed, asked, sources, targets, *, before=False):
     """Return the program that puts these tokens around each row, and pads the rows."""
-
-    def make(sources: Rows, targets: Rows) -> tuple[Tensor, ...]:
-        lengths = torch.tensor([len(row) for row in sources])
-        mask = torch.arange(int(lengths.max())) < lengths[:, None]
-        one, two, three = (
-            padded([[*first, *row, *last] for row in rows], before)
-            for rows, (first, last) in ((sources, source), (targets, fed), (targets, asked))
-        )
-        return one, mask[:, None, None], two, three
-
-    return make
+    lengths = torch.tensor([len(row) for row in sources])
+    mask = torch.arange(int(lengths.max())) < lengths[:, None]
+    one, two, three = (
+        padded([[*first, *row, *last] for row in rows], before)
+        for rows, (first, last) in ((sources, source), (targets, fed), (targets, asked))
+    )
+    return one, mask[:, None, None], two, three
 
 
-def then(program: Program, part: str, change: Callable[[Tensor], Tensor]) -> Program:
-    def make(*rows: Rows) -> tuple[Tensor, ...]:
-        parts = zip(PARTS, program(*rows), strict=True)
-        return tuple(change(x) if name == part else x for name, x in parts)
-
-    return make
+@factory
+def then(program, part, change, *rows):
+    parts = zip(PARTS, program(*rows), strict=True)
+    return tuple(change(x) if name == part else x for name, x in parts)
 
 
-def by_library(start: int, end: int) -> Program:
-    def pad(rows: Rows) -> Tensor:
+def by_library(start, end):
+    def pad(rows):
         return pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
 
-    def make(sources: Rows, targets: Rows) -> tuple[Tensor, ...]:
+    def make(sources, targets):
         source, both = pad(sources), [[start, *row, end] for row in targets]
         fed, asked = pad([row[:-1] for row in both]), pad([row[1:] for row in both])
         return source, source.ne(0)[:, None, None], fed, asked
@@ -67,13 +58,13 @@ def by_library(start: int, end: int) -> Program:
     return make
 
 
-def around(start: int, end: int) -> tuple[Around, Around, Around, Around]:
+def around(start, end):
     """Return no tokens, the start, the end, and both."""
     return ([], []), ([start], []), ([], [end]), ([start], [end])
 
 
 @factory
-def part_of(program: Program, sources: Rows, targets: Rows, name: str) -> Tensor:
+def part_of(program, sources, targets, name):
     parts = program(sources, targets)
     if not isinstance(parts, tuple | list) or len(parts) != len(PARTS):
         raise RefusedError(missing("return source, mask, fed and asked", parts))
@@ -85,7 +76,7 @@ def part_of(program: Program, sources: Rows, targets: Rows, name: str) -> Tensor
     return tensor_of(part, name)
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
+def on_paper(numbers):
     d, n = numbers["width"], numbers["blocks"]
     source, target = numbers["source_tokens"], numbers["target_tokens"]
     ways, share = numbers["ways"], numbers["share"] / 100
@@ -119,11 +110,11 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     return by_hand("on_paper", "transformer.html#where-the-parameters-are", right, wrong)
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     start, end = numbers["start"], numbers["end"]
     words, first, last, _ = around(start, end)
 
-    def asked(message: str, part: str, points: int, section: str) -> Question:
+    def asked(message, part, points, section):
         cases = [(*rows, part) for rows in TEXTS]
         return checked(message, f"transformer.html#{section}", points, *cases)
 

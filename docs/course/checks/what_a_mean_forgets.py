@@ -1,45 +1,40 @@
 """Bags of words: the price of one look, and copies that contradict each other."""
 
 import math
-from collections.abc import Callable, Hashable
-from typing import Any
 
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import Program, factory
+from selfattn_book.exercises.checking.results import factory
 
-Case = tuple[Tensor, Tensor]
 LOGIT = "what-a-mean-forgets.html#one-logit-two-labels"
-Look = Callable[[list[int]], Hashable]
 
 
-def grouped(look: Look, tokens: Tensor, labels: Tensor) -> list[list[int]]:
+def grouped(look, tokens, labels):
     """Return the labels of each group of sentences that look alike."""
-    groups: dict[Hashable, list[int]] = {}
+    groups = {}
     for sentence, label in zip(tokens.tolist(), labels.tolist(), strict=True):
         groups.setdefault(look(sentence), []).append(label)
     return list(groups.values())
 
 
-def entropy(group: list[int]) -> float:
+def entropy(group):
     shares = [sum(group) / len(group), 1 - sum(group) / len(group)]
     return -sum(share * math.log(share) for share in shares if share > 0)
 
 
 @factory
-def loss_of(look: Look, tokens: Tensor, labels: Tensor) -> float:
+def loss_of(look, tokens, labels):
     groups = grouped(look, tokens, labels)
     return sum(len(group) * entropy(group) for group in groups) / len(tokens)
 
 
-def case(*rows: tuple[list[int], int]) -> Case:
+def case(*rows):
     return torch.tensor([words for words, _ in rows]), torch.tensor([y for _, y in rows])
 
 
-def swapped(words: list[int], place: int) -> list[int]:
+def swapped(words, place):
     """Return the same words, other than at their place only where the model does not look."""
     i, j = (other for other in range(3) if other != place)
     words = list(words)
@@ -47,37 +42,34 @@ def swapped(words: list[int], place: int) -> list[int]:
     return words
 
 
-def many(seed: int) -> Case:
+def many(seed):
     chance = torch.Generator().manual_seed(seed)
     tokens = torch.randint(3, (60, 4), generator=chance)
     return tokens, (torch.rand(60, generator=chance) < 0.3).long()
 
 
-def view_of(place: int) -> Look:
+def view_of(place):
     """Return a model's view of a sentence: its bag of words, and the word at a position."""
     return lambda words: (tuple(sorted(words)), words[place])
 
 
-def priced(look: Look, price: Callable[[list[int]], float], by_group: bool = False) -> Program:
+@factory
+def priced(look, price, tokens, labels, *, by_group=False):
     """Return the mean of another price over sentences, or over groups."""
-
-    def loss(tokens: Tensor, labels: Tensor) -> float:
-        groups = grouped(look, tokens, labels)
-        total = sum(price(group) * (1 if by_group else len(group)) for group in groups)
-        return total / (len(groups) if by_group else len(tokens))
-
-    return loss
+    groups = grouped(look, tokens, labels)
+    total = sum(price(group) * (1 if by_group else len(group)) for group in groups)
+    return total / (len(groups) if by_group else len(tokens))
 
 
 @factory
-def by_cross_entropy(place: int, tokens: Tensor, labels: Tensor) -> Tensor:
+def by_cross_entropy(place, tokens, labels):
     seen = torch.cat([tokens.sort(dim=1).values, tokens[:, place, None]], dim=1)
     alike = (seen[:, None] == seen).all(-1).double()
     best = (alike @ labels.double()) / alike.sum(1)
     return torch.nn.functional.binary_cross_entropy(best, labels.double())
 
 
-def least_loss(place: int) -> Exercise:
+def least_loss(place):
     base = [0, 1, 2]
     twin = swapped(base, place)
     told_apart = case((base, 1), ([1, 2, 0], 0), ([3, 4, 0], 1))
@@ -123,14 +115,14 @@ def least_loss(place: int) -> Exercise:
     )
 
 
-def _counts(place: int) -> list[tuple[list[int], int]]:
+def _counts(place):
     first, second = [1, 2, 2], [2, 1, 1]
     first[0], first[place] = first[place], first[0]
     second[1], second[place] = second[place], second[1]
     return [(first, 1), (second, 0)]
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
+def on_paper(numbers):
     a, b, c = numbers["ones"], numbers["zeros"], numbers["others"]
     loss, logit = entropy([1] * a + [0] * b), math.log(a / b)
     floor = loss * (a + b) / (a + b + c)
@@ -153,5 +145,5 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     return by_hand("copies", LOGIT, right, wrong)
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     return [least_loss(numbers["place"]), on_paper(numbers)]

@@ -1,14 +1,12 @@
 """Why divide: the divisor that is right, and keys that are mostly zero."""
 
 import math
-from typing import Any
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import Program, factory
+from selfattn_book.exercises.checking.results import factory
 
-Numbers = list[float]
-CASES: dict[str, list[tuple[Any, ...]]] = {
+CASES = {
     "coins": [([1.0, -1.0], [0.5, 0.5], [1.0, -1.0], [0.5, 0.5], width) for width in (16, 3)],
     "uneven": [([2.0, -1.0], [1 / 3, 2 / 3], [3.0, 0.0, -1.0], [0.2, 0.2, 0.6], 9)],
     "means": [([0.0, 1.0], [0.5, 0.5], [1.0, 3.0], [0.25, 0.75], 25)],
@@ -19,27 +17,24 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
 }
 
 
-def mean(values: Numbers, chances: Numbers, power: int = 1) -> float:
+def mean(values, chances, power=1):
     return sum(c * v**power for v, c in zip(values, chances, strict=True))
 
 
-def variance(values: Numbers, chances: Numbers) -> float:
+def variance(values, chances):
     return mean(values, chances, 2) - mean(values, chances) ** 2
 
 
-def divisor(stretch: float, with_means: bool = True) -> Program:
+@factory
+def divisor(stretch, qv, qc, kv, kc, width, *, with_means=True):
     """Return the divisor where dropout stretches the mean square of a key."""
-
-    def of(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
-        squares = mean(qv, qc, 2) * mean(kv, kc, 2) * stretch
-        means = mean(qv, qc) * mean(kv, kc) if with_means else 0.0
-        return math.sqrt(width * max(0.0, squares - means**2))
-
-    return of
+    squares = mean(qv, qc, 2) * mean(kv, kc, 2) * stretch
+    means = mean(qv, qc) * mean(kv, kc) if with_means else 0.0
+    return math.sqrt(width * max(0.0, squares - means**2))
 
 
 @factory
-def by_listing(p: float, qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
+def by_listing(p, qv, qc, kv, kc, width):
     keys = [(v / (1 - p), c * (1 - p)) for v, c in zip(kv, kc, strict=True)] + [(0.0, p)]
     queries = list(zip(qv, qc, strict=True))
     pairs = [(q * k, a * b) for q, a in queries for k, b in keys]
@@ -47,15 +42,15 @@ def by_listing(p: float, qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, wid
     return math.sqrt(width * sum(c * (x - center) ** 2 for x, c in pairs))
 
 
-def right_divisor(p: float) -> Exercise:
+def right_divisor(p):
     section = "why-divide.html#the-variance-of-a-score"
     conditions = "why-divide-deeper.html#the-conditions-of-the-square-root"
     right = divisor(1 / (1 - p))
 
-    def of_variances(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
+    def of_variances(qv, qc, kv, kc, width):
         return math.sqrt(width * variance(qv, qc) * variance(kv, kc) / (1 - p))
 
-    def first_variance(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
+    def first_variance(qv, qc, kv, kc, width):
         return math.sqrt(divisor(1)(qv, qc, kv, kc, width) ** 2 / (1 - p))
 
     wrong = {
@@ -87,7 +82,7 @@ def right_divisor(p: float) -> Exercise:
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
+def on_paper(numbers):
     high, width, gap = numbers["high"], numbers["width"], numbers["gap"]
     spread = high * width**0.5 / 2
     centred = high * (3 / 16) ** 0.5 * width**0.5
@@ -124,5 +119,5 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     )
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
+def exercises(numbers):
     return [right_divisor(numbers["dropped"]), on_paper(numbers)]
