@@ -1,26 +1,21 @@
 """Self-attention without learned parameters: contexts and weights in plain Python."""
 
 import math
-from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Wrong
-from selfattn_book.exercises.checking.views import Pair, compared, row_sums, weights
-
-Rows = list[list[float]]
+from selfattn_book.exercises.checking.views import compared, row_sums, weights
 
 
 def attention(
-    score: Callable[[Tensor], Tensor] = lambda x: x @ x.mT / x.size(1) ** 0.5,
-    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
-    average: Callable[[Tensor, Tensor], Tensor] = torch.matmul,
-) -> Callable[[Rows], Pair]:
-    def attend(rows: Rows) -> Pair:
+    score=lambda x: x @ x.mT / x.size(1) ** 0.5,
+    weigh=lambda scores: scores.softmax(-1),
+    average=torch.matmul,
+):
+    def attend(rows):
         x = torch.tensor(rows, dtype=torch.float64)
         found = weigh(score(x))
         return average(found, x), found
@@ -28,7 +23,7 @@ def attention(
     return attend
 
 
-def in_python(x: Rows) -> tuple[Rows, Rows]:
+def in_python(x):
     contexts, weights = [], []
     for query in x:
         scores = [sum(a * b for a, b in zip(query, key, strict=True)) for key in x]
@@ -40,26 +35,26 @@ def in_python(x: Rows) -> tuple[Rows, Rows]:
     return contexts, weights
 
 
-def case(length: int, width: int) -> Case:
+def case(length, width):
     return (drawn(length, width, seed=length).double().tolist(),)
 
 
-def hidden(mask: Callable[[Tensor], Tensor]) -> Callable[[Rows], Pair]:
+def hidden(mask):
     return attention(weigh=lambda s: s.masked_fill(mask(s).bool(), -torch.inf).softmax(-1))
 
 
-def off_average(pair: Pair, rows: Rows) -> Tensor:
+def off_average(pair, rows):
     """View how far the contexts are from the averages with these weights."""
     return pair[0].double() - pair[1].double() @ torch.tensor(rows, dtype=torch.float64)
 
 
-def scaled_late(rows: Rows) -> Pair:
+def scaled_late(rows):
     divisor = len(rows[0]) ** 0.5
     return attention(lambda x: x @ x.mT, lambda s: s.softmax(-1) / divisor)(rows)
 
 
 attend = attention()
-WRONG: Wrong = {
+WRONG = {
     "The softmax comes before the division: divide the scores, not the weights.": scaled_late,
     "The word itself is added to its context.": attention(average=lambda w, x: w @ x + x),
     "Each word attends to itself alone.": attention(weigh=lambda s: torch.eye(len(s)).to(s)),

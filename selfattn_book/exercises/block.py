@@ -1,16 +1,12 @@
 """The Transformer block: a layer normalization of your own."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Program, factory, results_of
+from selfattn_book.exercises.checking.results import factory, results_of
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.explain_models import (
     ALONG_POSITIONS,
@@ -26,49 +22,49 @@ SMALL, LARGE = 1e-9, 0.5  # as eps
 NORMS = {"layer_norm", "rms_norm", "group_norm", "instance_norm", "batch_norm"}
 
 
-def vectors(*shape: int) -> Tensor:
+def vectors(*shape):
     """Return vectors whose means are not 0, the first with a variance below a large eps."""
     x = 3 * drawn(*shape, seed=4) + drawn(*shape[:-1], 1, seed=3)
     x[0, 0] *= 0.1
     return x
 
 
-def plain(eps: float, x: Tensor) -> Case:
+def plain(eps, x):
     return x, torch.ones(x.size(-1)), torch.zeros(x.size(-1)), eps
 
 
-def plain_cases() -> list[Case]:
+def plain_cases():
     return [plain(SMALL, vectors(2, 3, 5)), plain(SMALL, vectors(4, 1, 7))]
 
 
-def eps_cases() -> list[Case]:
+def eps_cases():
     return [plain(LARGE, vectors(2, 3, 5)), plain(LARGE, torch.full((2, 3, 5), 2.0))]
 
 
-def affine_cases() -> list[Case]:
+def affine_cases():
     return [(vectors(2, 3, 5), *drawn(2, 5, seed=5), 0.1)]
 
 
-def affine(norm: Callable[[Tensor, float], Tensor]) -> Program:
+def affine(norm):
     return lambda x, gain, bias, eps: gain * norm(x, eps) + bias
 
 
-def centered(x: Tensor, axes: Any = -1) -> Tensor:
+def centered(x, axes=-1):
     return x - x.mean(axes, keepdim=True)
 
 
-def mean_square(x: Tensor, axes: Any = -1) -> Tensor:
+def mean_square(x, axes=-1):
     return x.square().mean(axes, keepdim=True)
 
 
-def over(axes: Any) -> Program:
-    def norm(x: Tensor, eps: float) -> Tensor:
+def over(axes):
+    def norm(x, eps):
         return centered(x, axes) / (mean_square(centered(x, axes), axes) + eps).sqrt()
 
     return affine(norm)
 
 
-def divided_by(divisor: Callable[[Tensor, float], Any]) -> Program:
+def divided_by(divisor):
     return affine(lambda x, eps: centered(x) / divisor(mean_square(centered(x)), eps))
 
 
@@ -76,7 +72,7 @@ layer_norm = over(-1)
 
 
 @factory
-def gain_and_bias(norm: Program, x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
+def gain_and_bias(norm, x, gain, bias, eps):
     """Return the right norm, with the effect of gain and bias in another."""
     cases = (x, gain, bias, eps), plain(eps, x)
     got, bare = (results_of(norm, case, "the output")[0] for case in cases)
@@ -93,22 +89,20 @@ class Watching(TorchFunctionMode):
         {'layer_norm'}
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.seen: set[str] = set()
 
-    def __torch_function__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, function, types, args=(), kwargs=None):
         name, _, _ = getattr(function, "__name__", "").partition(".")
         self.seen |= {name.removeprefix("native_")} & NORMS
         return function(*args, **(kwargs or {}))
 
 
-def without_norms(layer_norm: Program) -> Program:
+def without_norms(layer_norm):
     """Return the program that refuses an answer that calls a norm of PyTorch's."""
 
-    def watched(*case: Any) -> Tensor:
+    def watched(*case):
         with Watching() as watching:
             results_of(layer_norm, case, "the output")
         if watching.seen:
@@ -120,7 +114,7 @@ def without_norms(layer_norm: Program) -> Program:
 
 
 PYTORCHS = "It must be written without PyTorch's norms."
-NORM: dict[str, Program] = {
+NORM = {
     UNBIASED: affine(lambda x, eps: centered(x) / (x.var(-1, keepdim=True) + eps).sqrt()),
     NOT_CENTRED: affine(lambda x, eps: x / (mean_square(x) + eps).sqrt()),
     "The mean is not subtracted, and the deviation is right.": (
@@ -149,7 +143,7 @@ NORM: dict[str, Program] = {
         lambda x, eps: (x - x.sum(-1, keepdim=True) / 5) / (mean_square(centered(x)) + eps).sqrt()
     ),
 }
-EPS: dict[str, Program] = {
+EPS = {
     "eps is added outside of the root; it belongs to the variance, inside.": (
         divided_by(lambda variance, eps: variance.sqrt() + eps)
     ),
@@ -169,7 +163,7 @@ EPS: dict[str, Program] = {
         divided_by(lambda variance, eps: variance.sqrt())
     ),
 }
-AFFINE: dict[str, Program] = {
+AFFINE = {
     "Gain and bias are exchanged.": lambda x, g, b, eps: layer_norm(x, b, g, eps),
     "One is added to the gain.": lambda x, g, b, eps: layer_norm(x, 1 + g, b, eps),
     "The bias comes before the gain, and is multiplied with it.": (
@@ -184,7 +178,7 @@ AFFINE: dict[str, Program] = {
 }
 
 
-def by_loop(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
+def by_loop(x, gain, bias, eps):
     for row in x.flatten(0, 1):
         mean = sum(row) / len(row)
         variance = sum((entry - mean) ** 2 for entry in row) / len(row)

@@ -1,14 +1,10 @@
 """A case study: a position classifier that looks everything up in a table."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program, Wrong, factory, near
+from selfattn_book.exercises.checking.results import factory, near
 from selfattn_book.experiments.words import PositionClassifier
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call, missing
@@ -23,7 +19,7 @@ ALL_ALIKE = "All are off by the same number: a bias gets in."
 
 
 @factory
-def logits(from_table: Program, table: Tensor) -> Tensor:
+def logits(from_table, table):
     """Return the program for the logits of all sentences, by the weights of an answer's model."""
     model = call(from_table, table.clone())
     if not isinstance(model, PositionClassifier):
@@ -38,16 +34,16 @@ def logits(from_table: Program, table: Tensor) -> Tensor:
     return found.view([WORDS] * POSITIONS)
 
 
-def shapes(model: PositionClassifier) -> dict[str, torch.Size]:
+def shapes(model):
     return {name: weight.shape for name, weight in model.state_dict().items()}
 
 
-def refused(reason: str, sentence: str) -> RefusedError:
+def refused(reason, sentence):
     return RefusedError(Answer("mathematics", reason).because((sentence, lambda: True)))
 
 
 @factory
-def moved(from_table: Program, word: int, position: int) -> Tensor:
+def moved(from_table, word, position):
     """Return the program for the change by one entry, relative to the largest."""
     table = torch.zeros(WORDS, POSITIONS)
     before = logits(from_table)(table)
@@ -57,15 +53,15 @@ def moved(from_table: Program, word: int, position: int) -> Tensor:
 
 
 def classifier(
-    table: Tensor,
+    table,
     *,
-    factor: float = 3,
-    bias: float = -1,
-    word: Tensor = UNIT // POSITIONS,
-    position: Tensor = UNIT % POSITIONS,
-    row: int = 8,
-    change: Callable[[dict[str, Any]], object] = lambda state: None,
-) -> PositionClassifier:
+    factor=3,
+    bias=-1,
+    word=UNIT // POSITIONS,
+    position=UNIT % POSITIONS,
+    row=8,
+    change=lambda state: None,
+):
     """Return a classifier whose logits are sums of a table, or one with some wrong weights."""
     model = PositionClassifier(WIDTH)
     state = {name: 0 * weight for name, weight in model.state_dict().items()}
@@ -81,16 +77,16 @@ def classifier(
     return model
 
 
-def with_parts(**parts: Any) -> Program:
+def with_parts(**parts):
     return lambda table: classifier(table, **parts)
 
 
-def with_weight(name: str, index: Any, number: float, **parts: Any) -> Program:
+def with_weight(name, index, number, **parts):
     return with_parts(change=lambda state: state[name].__setitem__(index, number), **parts)
 
 
-def table_inside(table: Tensor) -> PositionClassifier:
-    def change(state: dict[str, Any]) -> None:
+def table_inside(table):
+    def change(state):
         state["block.inner.weight"] *= table.flatten()[:, None]
         state["block.inner.bias"] *= table.flatten()
         state["block.outer.weight"][8] = 3
@@ -98,8 +94,8 @@ def table_inside(table: Tensor) -> PositionClassifier:
     return classifier(table, change=change)
 
 
-def linear(table: Tensor) -> PositionClassifier:
-    def change(state: dict[str, Any]) -> None:
+def linear(table):
+    def change(state):
         state["block.outer.weight"].zero_()
         state["embed.weight"][:, 8] = table.sum(1)
         state["position.weight"][:, 8] = table.sum(0)
@@ -107,25 +103,25 @@ def linear(table: Tensor) -> PositionClassifier:
     return classifier(table, change=change)
 
 
-def hooked(table: Tensor) -> PositionClassifier:
+def hooked(table):
     model = PositionClassifier(WIDTH)
     model.register_forward_hook(lambda model, x, out: table[x[0], torch.arange(3)].sum(1))
     return model
 
 
-def without_block(table: Tensor) -> PositionClassifier:
+def without_block(table):
     model = classifier(table)
-    model.block = torch.nn.Identity()  # type: ignore[assignment]
+    model.block = torch.nn.Identity()
     return model
 
 
-def sharpened(state: dict[str, Any]) -> None:
+def sharpened(state):
     state["embed.weight"] *= 10
     state["position.weight"] *= 10
     state["block.inner.bias"][:] = -19
 
 
-def tables() -> list[Case]:
+def tables():
     return [(drawn(WORDS, POSITIONS, seed=seed),) for seed in range(3)]
 
 
@@ -146,7 +142,7 @@ QUESTIONS = [
     ),
     Question("a logit is the sum of three entries", SUMS, 2),
 ]
-WRONG: Wrong = {
+WRONG = {
     OTHER_LOGITS: hooked,
     OTHER_SHAPES: (lambda table: PositionClassifier(20), without_block),
     "The vectors of words and positions reach the output: the residual connection leads to the "

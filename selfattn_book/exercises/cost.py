@@ -1,31 +1,25 @@
 """The cost of attention: two parts of a softmax, merged into one."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Program, Wrong
-
-Select = Callable[[Tensor, Tensor], Tensor]
 
 
 class Part(list[Tensor]):
-    def __repr__(self) -> str:
+    def __repr__(self):
         return f"a part for {len(self[2])} queries"
 
 
-def part_of(scores: Tensor, values: Tensor) -> Part:
+def part_of(scores, values):
     """Return what one pass over some keys keeps."""
     highest = scores.amax(-1, keepdim=True)
     exponentials = (scores - highest).exp()
     return Part([highest, exponentials.sum(-1, keepdim=True), exponentials @ values])
 
 
-def halves(queries: int, keys: int, left: int, width: int, size: float = 1) -> tuple[Part, Part]:
+def halves(queries, keys, left, width, size=1):
     """Return the parts of the left keys and of the right keys."""
     scores = size * drawn(queries, keys, seed=81)
     # Each side has the higher score in some of the rows.
@@ -35,11 +29,11 @@ def halves(queries: int, keys: int, left: int, width: int, size: float = 1) -> t
     return part_of(scores[:, :left], values[:left]), part_of(scores[:, left:], values[left:])
 
 
-def plain_cases() -> list[Case]:
+def plain_cases():
     return [halves(3, 7, 4, 2), halves(5, 6, 1, 3)]
 
 
-def large_cases() -> list[Case]:
+def large_cases():
     """Return parts with scores whose exponentials no format can hold."""
     cases = [halves(3, 7, 4, 2, 1e3), halves(3, 7, 4, 2, 1e3)]
     for part in cases[1]:
@@ -47,7 +41,7 @@ def large_cases() -> list[Case]:
     return [*cases]
 
 
-def empty_cases() -> list[Case]:
+def empty_cases():
     """Return cases with a part that has seen no key."""
     full, _ = halves(3, 7, 4, 2)
     highest = torch.full_like(full[0], torch.finfo(full[0].dtype).min)
@@ -55,8 +49,8 @@ def empty_cases() -> list[Case]:
     return [(empty, full), (full, empty), (empty, empty)]
 
 
-def merged(factors: Callable[[Part, Part, Tensor], tuple[Any, Any]], *only: int) -> Program:
-    def merge(x: Part, y: Part) -> tuple[Tensor, ...]:
+def merged(factors, *only):
+    def merge(x, y):
         higher = torch.maximum(x[0], y[0])
         sums = []
         for i in (1, 2):
@@ -67,26 +61,26 @@ def merged(factors: Callable[[Part, Part, Tensor], tuple[Any, Any]], *only: int)
     return merge
 
 
-def exponentials(x: Part, y: Part, higher: Tensor) -> tuple[Tensor, Tensor]:
+def exponentials(x, y, higher):
     return (x[0] - higher).exp(), (y[0] - higher).exp()
 
 
 merge = merged(exponentials)
 
 
-def in_sums(factors: Callable[[Tensor, Tensor], tuple[Any, Any]]) -> tuple[Program, ...]:
+def in_sums(factors):
     """Return merges with other factors in both sums, or in one, from those that are right."""
 
-    def changed(x: Part, y: Part, higher: Tensor) -> tuple[Any, Any]:
+    def changed(x, y, higher):
         return factors(*exponentials(x, y, higher))
 
     return merged(changed), merged(changed, 1), merged(changed, 2)
 
 
-def kept(select: Select) -> tuple[Program, Program]:
+def kept(select):
     """Return merges that keep another score, with the right sums, and with sums relative to it."""
 
-    def relative(x: Part, y: Part) -> list[Tensor]:
+    def relative(x, y):
         chosen = select(x[0], y[0])
         a, b = exponentials(x, y, chosen)
         return [chosen, a * x[1] + b * y[1], a * x[2] + b * y[2]]
@@ -94,26 +88,26 @@ def kept(select: Select) -> tuple[Program, Program]:
     return lambda x, y: [select(x[0], y[0]), *merge(x, y)[1:]], relative
 
 
-def in_proportion(x: Part, y: Part, higher: Tensor) -> tuple[Tensor, Tensor]:
+def in_proportion(x, y, higher):
     return x[0] / higher, y[0] / higher
 
 
-def with_mixture(mixture: Callable[[Part, Part], Tensor]) -> Program:
+def with_mixture(mixture):
     return lambda x, y: [*merge(x, y)[:2], mixture(x, y)]
 
 
-def quotients(x: Part, y: Part) -> list[Tensor]:
+def quotients(x, y):
     higher, total, _ = merge(x, y)
     (a, b), means = exponentials(x, y, higher), (x[2] / x[1], y[2] / y[1])
     return [higher, total, a * x[1] * means[0] + b * y[1] * means[1]]
 
 
-def bare(x: Part, y: Part) -> list[Tensor]:
+def bare(x, y):
     higher = torch.maximum(x[0], y[0])
     return [higher, *((x[0].exp() * x[i] + y[0].exp() * y[i]) * (-higher).exp() for i in (1, 2))]
 
 
-def in_place(x: Part, y: Part) -> list[Tensor]:
+def in_place(x, y):
     higher = torch.maximum(x[0], y[0])
     for highest, total, mixture in (x, y):
         factor = highest.sub_(higher).exp_()
@@ -121,7 +115,7 @@ def in_place(x: Part, y: Part) -> list[Tensor]:
     return [higher, x[1].add_(y[1]), x[2].add_(y[2])]
 
 
-def branching(x: Part, y: Part) -> list[Tensor]:
+def branching(x, y):
     first = x[0] >= y[0]
     high = [torch.where(first, one, other) for one, other in zip(x, y, strict=True)]
     low = [torch.where(first, other, one) for one, other in zip(x, y, strict=True)]
@@ -129,17 +123,17 @@ def branching(x: Part, y: Part) -> list[Tensor]:
     return [high[0], high[1] + factor * low[1], high[2] + factor * low[2]]
 
 
-def by_logarithms(x: Part, y: Part) -> list[Tensor]:
+def by_logarithms(x, y):
     higher, _, mixture = merge(x, y)
     total = torch.logaddexp(*(part[0] + part[1].log() for part in (x, y)))
     return [higher, (total - higher).exp(), mixture]
 
 
-def sums(parts: tuple[Tensor, ...], *case: Any) -> Tensor:
+def sums(parts, *case):
     return torch.cat([parts[1], parts[2]], dim=-1)
 
 
-def requirement(message: str, view: Program, points: int = 1, cases: Any = plain_cases) -> Question:
+def requirement(message, view, points=1, cases=plain_cases):
     return Question(message, SECTION, points, view, cases)
 
 
@@ -152,7 +146,7 @@ QUESTIONS = [
     requirement("large scores are handled", sums, cases=large_cases),
     requirement("a part without keys changes nothing", sums, cases=empty_cases),
 ]
-WRONG: Wrong = {
+WRONG = {
     "Both parts were added as they are: the one with the lower scores must shrink.": (
         in_sums(lambda a, b: (1, 1))
     ),

@@ -1,12 +1,10 @@
 """The decoder: a module built from PyTorch's parts."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from selfattn_book.encoder_decoder import Decoder
 from selfattn_book.exercises.checking import feed_forward, modules, probes
@@ -31,13 +29,13 @@ class OwnDecoder(OwnModule):
     attentions = "self_attention", "attention"
     self_attention: Any
 
-    def future(self, size: int) -> Tensor | None:
+    def future(self, size):
         return torch.ones(size, size).triu(1).bool()
 
-    def look(self, x: Tensor) -> Tensor:
+    def look(self, x):
         return self.self_attention(x, x, x, attn_mask=self.future(x.size(1)))[0]
 
-    def forward(self, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, x, m, lengths):
         hidden = self.hidden(lengths, m.size(1))
         return self.feed_forward(self.attend(self.look(x), m, hidden))
 
@@ -45,63 +43,63 @@ class OwnDecoder(OwnModule):
 own, calling = partial(variant, OwnDecoder), partial(modules.calling, OwnDecoder)
 
 
-def masked(mask: Callable[[int], Tensor | None]) -> type:
+def masked(mask):
     return own(future=lambda self, size: mask(size))
 
 
-def looking(after: Callable[..., Tensor] = lambda z, x: z, before: Any = lambda x: x) -> type:
+def looking(after=lambda z, x: z, before=lambda x: x):
     return own(look=lambda self, x: after(OwnDecoder.look(self, before(x)), x))
 
 
-def later(z: Tensor, m: Tensor) -> Tensor:
+def later(z, m):
     return torch.ones(z.size(1), m.size(1)).triu(1).bool()
 
 
-def hidden_target(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
+def hidden_target(self, x, m, lengths):
     """Hide points of the target by the lengths of the sources."""
     hidden = self.hidden(lengths, x.size(1))
     z, _ = self.self_attention(x, x, x, hidden, attn_mask=self.future(x.size(1)))
     return self.feed_forward(self.attend(z, m, self.hidden(lengths, m.size(1))))
 
 
-def memory_first(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
+def memory_first(self, x, m, lengths):
     contexts = self.attend(x, m, self.hidden(lengths, m.size(1)))
     return self.feed_forward(self.look(contexts))
 
 
-def network_first(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
+def network_first(self, x, m, lengths):
     hidden = self.hidden(lengths, m.size(1))
     return self.attend(self.look(x), self.feed_forward(m), hidden)
 
 
-def one_attention(self: OwnDecoder, d_model: int, num_heads: int, d_ff: int) -> None:
+def one_attention(self, d_model, num_heads, d_ff):
     OwnDecoder.__init__(self, d_model, num_heads, d_ff)
     self.attention = self.self_attention
 
 
 class OfTheBook(Decoder):
-    def __init__(self, d_model: int, num_heads: int, d_ff: int):
+    def __init__(self, d_model, num_heads, d_ff):
         super().__init__(d_model=d_model, num_heads=num_heads, d_ff=d_ff, d_input=d_model)
 
-    def forward(self, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, x, m, lengths):
         return super().forward(x, m, causal_mask(x.size(1)), padding_mask(lengths, m.size(1)))[0]
 
 
 class PointByPoint(OwnDecoder):
-    def look(self, x: Tensor) -> Tensor:
+    def look(self, x):
         ends = range(1, x.size(1) + 1)
         each = [self.self_attention(x[:, t - 1 : t], x[:, :t], x[:, :t])[0] for t in ends]
         return torch.cat(each, dim=1)
 
 
 class LengthFirst(OwnDecoder):
-    options: dict[str, Any] = {}  # noqa: RUF012
+    options = {}  # noqa: RUF012
 
-    def look(self, x: Tensor) -> Tensor:
+    def look(self, x):
         x, mask = x.transpose(0, 1), self.future(x.size(1))
         return self.self_attention(x, x, x, attn_mask=mask)[0].transpose(0, 1)
 
-    def attend(self, x: Tensor, m: Tensor, hidden: Tensor | None) -> Tensor:
+    def attend(self, x, m, hidden):
         return super().attend(x.transpose(0, 1), m.transpose(0, 1), hidden).transpose(0, 1)
 
 
@@ -181,69 +179,59 @@ WRONG = modules.wrong(OwnDecoder) | {
 }
 
 
-def target(shape: tuple[int, int] = (3, 4)) -> Tensor:
+def target(shape=(3, 4)):
     return 3 * drawn(*shape, D_MODEL, seed=7)
 
 
-def memory(shape: tuple[int, int] = (3, 5)) -> Tensor:
+def memory(shape=(3, 5)):
     return 3 * drawn(*shape, D_MODEL, seed=9)
 
 
-def outputs(
-    modules: Modules, x: Tensor, m: Tensor, lengths: tuple[int, ...] = (), **build: Any
-) -> Tensor:
+def outputs(modules, x, m, lengths=(), **build):
     return modules.run(x, m, torch.tensor(lengths or [m.size(1)] * len(m)), **build)
 
 
-def reading(
-    modules: Modules,
-    m: Tensor,
-    lengths: tuple[int, ...] = (),
-    samples: slice = slice(None),
-    **build: int,
-) -> Tensor:
+def reading(modules, m, lengths=(), samples=slice(None), **build):
     return outputs(modules, target()[samples], m, lengths, **build)
 
 
-def writing(
-    modules: Modules, x: Tensor, lengths: tuple[int, ...] = (), *others: Any, **build: Any
-) -> Tensor:
+def writing(modules, x, lengths=(), *others, **build):
     return outputs(modules, x, memory((8, 5))[: len(x)], lengths, **build)
 
 
-def of_targets(modules: Modules, length: int = 5) -> Tensor:
+def of_targets(modules, length=5):
     """Return which output depends on which target point, ``(T, T)``."""
     m = memory((8, 5))
     run = lambda x: outputs(modules, x, m, (length,) * 8, seed=7)  # noqa: E731
     return dependence(run, target((8, 6))).any(0)
 
 
-def of_states(modules: Modules) -> Tensor:
+def of_states(modules):
     """Return which output depends on which state, ``(T, S)``."""
     run = lambda m: outputs(modules, target((8, 5)), m, seed=7)  # noqa: E731
     return dependence(run, memory((8, 5))).any(0)
 
 
-def prefixes(modules: Modules) -> Tensor:
+def prefixes(modules):
     short, whole = (outputs(modules, target()[:, :length], memory()) for length in (2, 4))
     return close(short, whole[:, :2]).all()
 
 
-def of_equal_states(modules: Modules) -> Tensor:
+def of_equal_states(modules):
     found = reading(modules, memory()[:, :1].expand(-1, 5, -1))
     return close(found, found[:, :1])
 
 
-def order_of_states(modules: Modules) -> Tensor:
+def order_of_states(modules):
     return close(reading(modules, memory()), reading(modules, memory().flip(1)))
 
 
-def target_of_equal_states(modules: Modules) -> bool:
+def target_of_equal_states(modules):
     m = memory((8, 1)).expand(-1, 5, -1)
     return bool(dependence(lambda x: outputs(modules, x, m), target((8, 4))).any())
 
 
-def equal_targets(modules: Modules) -> Tensor:
+def equal_targets(modules):
     found = outputs(modules, target()[:, :1].expand(-1, 4, -1), memory())
     return close(found, found[:, :1])
 
@@ -251,7 +239,7 @@ def equal_targets(modules: Modules) -> Tensor:
 LARGE = 1e6  # target points so large make each weight 0 or 1
 
 
-def chosen(modules: Modules, position: int) -> bool:
+def chosen(modules, position):
     """Return whether a large query of each head chooses one state."""
     x, m = LARGE * drawn(16, 8, D_MODEL, seed=7), drawn(16, 8, D_MODEL, seed=9)
     once, count = outputs(modules, x, m), 0.0
@@ -263,7 +251,7 @@ def chosen(modules: Modules, position: int) -> bool:
     return count <= 1.5 * HEADS
 
 
-def opposites(modules: Modules) -> bool:
+def opposites(modules):
     """Return whether points that choose the same states have opposites that do."""
     x, m = LARGE * drawn(64, 1, D_MODEL, seed=7), drawn(1, 2, D_MODEL, seed=9).expand(64, -1, -1)
     one, other = (outputs(modules, y, m).flatten(1).double() for y in (x, -x))

@@ -1,10 +1,9 @@
 """The encoder: a module built from PyTorch's parts."""
 
 from functools import partial
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from selfattn_book.exercises.checking import feed_forward, modules, probes
 from selfattn_book.exercises.checking.exercise import Exercise
@@ -26,7 +25,7 @@ from selfattn_book.multi_head import MultiHeadAttention
 
 
 class OwnEncoder(OwnModule):
-    def forward(self, source: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, source, lengths):
         hidden = self.hidden(lengths, source.size(1))
         return self.feed_forward(self.attend(source, source, hidden))
 
@@ -34,31 +33,31 @@ class OwnEncoder(OwnModule):
 own, calling = partial(variant, OwnEncoder), partial(modules.calling, OwnEncoder)
 
 
-def masked(mask: Any) -> type:
+def masked(mask):
     return calling(mask=lambda x, m: mask(torch.ones(x.size(1), x.size(1))).bool())
 
 
-def hidden_queries(self: OwnEncoder, x: Tensor, m: Tensor, hidden: Tensor) -> Any:
+def hidden_queries(self, x, m, hidden):
     mask = hidden[:, :, None].expand(-1, -1, x.size(1)).repeat_interleave(HEADS, 0)
     return self.attention(x, x, x, attn_mask=mask)[0]
 
 
-def across_samples(self: OwnEncoder, x: Tensor, m: Tensor, hidden: Tensor) -> Any:
+def across_samples(self, x, m, hidden):
     return self.attention(x, x, x, hidden.mT)[0]
 
 
-def queries(change: Any) -> type:
+def queries(change):
     return calling(lambda x, m: (change(x), x, x))
 
 
 class ByHand(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, d_ff: int):
+    def __init__(self, d_model, num_heads, d_ff):
         super().__init__()
         self.heads = num_heads
         self.maps = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(4))
         self.network = feed_forward.FeedForward(d_model, d_ff)
 
-    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, x, lengths):
         q, k, v = (f(x).unflatten(-1, (self.heads, -1)) for f in self.maps[:3])
         scores = torch.einsum("bthd,bshd->bhts", q, k) / q.size(-1) ** 0.5
         hidden = torch.arange(x.size(1)) >= lengths[:, None]
@@ -68,16 +67,16 @@ class ByHand(nn.Module):
 
 
 class OfTheBook(OwnEncoder):
-    def __init__(self, d_model: int, num_heads: int, d_ff: int):
+    def __init__(self, d_model, num_heads, d_ff):
         super().__init__(d_model, num_heads, d_ff)
         self.attention = MultiHeadAttention(d_model, num_heads)
 
-    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, x, lengths):
         return self.feed_forward(self.attention(x, x, x, padding_mask(lengths, x.size(1)))[0])
 
 
 class OneByOne(OwnEncoder):
-    def forward(self, source: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, source, lengths):
         states = torch.zeros_like(source)
         for b, n in enumerate(lengths.tolist()):
             x = source[b : b + 1, :n]
@@ -120,27 +119,25 @@ WRONG = modules.wrong(OwnEncoder) | {
 }
 
 
-def points(shape: tuple[int, int] = (3, 5)) -> Tensor:
+def points(shape=(3, 5)):
     return 3 * drawn(*shape, D_MODEL, seed=3)
 
 
-def states(
-    modules: Modules, x: Tensor, lengths: tuple[int, ...] = (), rows: Any = None, **build: Any
-) -> Tensor:
+def states(modules, x, lengths=(), rows=None, **build):
     return modules.run(x, torch.tensor(lengths or [x.size(1)] * len(x)), **build)
 
 
-def permuted(modules: Modules) -> Tensor:
+def permuted(modules):
     order, x = [3, 0, 4, 1, 2], points()
     return close(states(modules, x[:, order]), states(modules, x)[:, order])
 
 
-def equal_points(modules: Modules) -> Tensor:
+def equal_points(modules):
     found = states(modules, points()[:, :1].expand(-1, 5, -1))
     return close(found, found[:, :1])
 
 
-def spread(modules: Modules) -> bool:
+def spread(modules):
     found = states(modules, 10 * points())
     return bool((found - found[:, :1]).abs().amax() > tolerance(found))
 

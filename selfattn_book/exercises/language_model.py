@@ -1,15 +1,10 @@
 """A language model: the tokens that top-p leaves."""
 
-from collections.abc import Callable
-
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
-from selfattn_book.exercises.checking.results import Case, Program, Wrong, factory
+from selfattn_book.exercises.checking.results import factory
 from selfattn_book.generation import next_token_distribution
-
-Choose = Callable[[Tensor, float], Tensor]
 
 # Sums of these are exact in binary, so that no result depends on a rounding error.
 ROWS = (
@@ -20,37 +15,37 @@ ROWS = (
 )
 
 
-def rows() -> list[Case]:
+def rows():
     return [(torch.tensor(row), p) for row, p in ROWS]
 
 
 @factory
-def renormalized(choose: Choose, shares: Tensor, p: float) -> Tensor:
+def renormalized(choose, shares, p):
     kept = torch.zeros_like(shares)
     tokens = choose(shares, p)
     kept[tokens] = shares[tokens]
     return kept / kept.sum()
 
 
-def chosen(shares: Tensor, p: float) -> Tensor:
+def chosen(shares, p):
     """Return the fewest tokens whose probabilities sum to ``p``, the most likely first."""
     order = shares.argsort(descending=True)
     return order[shares[order].cumsum(0) - shares[order] < p]
 
 
-def more(count: int) -> Program:
-    def choose(shares: Tensor, p: float) -> Tensor:
+def more(count):
+    def choose(shares, p):
         return shares.argsort(descending=True)[: len(chosen(shares, p)) + count]
 
     return renormalized(choose)
 
 
-def not_crossing(shares: Tensor, p: float) -> Tensor:
+def not_crossing(shares, p):
     order = shares.argsort(descending=True)
     return order[: max(int((shares[order].cumsum(0) <= p).sum()), 1)]
 
 
-def least(shares: Tensor, p: float) -> Tensor:
+def least(shares, p):
     order = shares.argsort()
     return order[: int((shares[order].cumsum(0) < p).sum()) + 1]
 
@@ -58,19 +53,19 @@ def least(shares: Tensor, p: float) -> Tensor:
 nucleus = renormalized(chosen)
 
 
-def in_order(shares: Tensor, p: float) -> Tensor:
+def in_order(shares, p):
     return nucleus(shares, p).sort(descending=True).values
 
 
-def softened(shares: Tensor, p: float) -> Tensor:
+def softened(shares, p):
     return torch.where(nucleus(shares, p) > 0, shares, -torch.inf).softmax(-1)
 
 
-def uniform(shares: Tensor, p: float) -> Tensor:
+def uniform(shares, p):
     return (nucleus(shares, p) > 0) / len(chosen(shares, p))
 
 
-def by_loop(shares: Tensor, p: float) -> list[float]:
+def by_loop(shares, p):
     left, total = [0.0] * len(shares), 0.0
     for token in sorted(range(len(shares)), key=lambda token: -shares[token]):
         if total < p:
@@ -79,7 +74,7 @@ def by_loop(shares: Tensor, p: float) -> list[float]:
     return [share / total for share in left]
 
 
-def in_place(shares: Tensor, p: float) -> Tensor:
+def in_place(shares, p):
     left = torch.isin(torch.arange(len(shares)), chosen(shares, p))
     return shares.mul_(left).div_(shares.sum())
 
@@ -91,7 +86,7 @@ QUESTIONS = [
     Question("what is left sums to one", SAMPLING, view=lambda left, *case: left.sum()),
     Question("what is left keeps its proportions", SAMPLING),
 ]
-WRONG: Wrong = {
+WRONG = {
     "The probabilities are sorted, and no longer in the order of the tokens.": in_order,
     "The token that crosses p has been cut off: it stays.": renormalized(not_crossing),
     "The last token that is needed has been cut off: it stays.": more(-1),

@@ -1,47 +1,37 @@
 """Multi-head attention: the contribution of each head."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Program, Wrong
 from selfattn_book.experiments.seeding import set_seed
 from selfattn_book.multi_head import MultiHeadAttention
 
 
-def case(batch: int, length: int, width: int, heads: int, d_head: int) -> Case:
+def case(batch, length, width, heads, d_head):
     set_seed(8)
     return MultiHeadAttention(width, heads, d_head=d_head), drawn(batch, length, width, seed=8)
 
 
-def silent_case() -> Case:
+def silent_case():
     """Return an attention module whose second head meets rows of zeros in W^O, and sentences."""
     attention, x = case(2, 5, 10, 3, 7)
     attention.project_output.weight.data.unflatten(1, (3, 7))[:, 1] = 0
     return attention, x
 
 
-def split(attention: MultiHeadAttention, wide: Tensor) -> Tensor:
+def split(attention, wide):
     """Split the last axis into heads: ``(B, S, H d)`` to ``(B, H, S, d)``."""
     return wide.unflatten(-1, (attention.num_heads, attention.d_head)).transpose(1, 2)
 
 
-def blocks_of(attention: MultiHeadAttention) -> Tensor:
+def blocks_of(attention):
     """Return the rows of W^O of each head, ``(H, d, D)``."""
     return attention.project_output.weight.T.unflatten(0, (attention.num_heads, attention.d_head))
 
 
-def parts(
-    split: Callable[..., Tensor] = split,
-    blocks: Callable[..., Tensor] = blocks_of,
-    weigh: Callable[[Tensor], Tensor] = lambda weights: weights,
-    bias: float = 1,
-) -> Program:
-    def contributions(attention: MultiHeadAttention, x: Tensor) -> Tensor:
+def parts(split=split, blocks=blocks_of, weigh=lambda weights: weights, bias=1):
+    def contributions(attention, x):
         weights = attention(x, x, x)[1]
         wide = attention.project_value(x) - (1 - bias) * attention.project_value.bias
         return weigh(weights) @ split(attention, wide) @ blocks(attention)
@@ -52,19 +42,19 @@ def parts(
 contributions = parts()
 
 
-def scrambled(attention: MultiHeadAttention, wide: Tensor) -> Tensor:
+def scrambled(attention, wide):
     return wide.reshape(len(wide), attention.num_heads, -1, attention.d_head)
 
 
-def strided(attention: MultiHeadAttention, wide: Tensor) -> Tensor:
+def strided(attention, wide):
     return wide.unflatten(-1, (attention.d_head, attention.num_heads)).permute(0, 3, 1, 2)
 
 
-def stored(attention: MultiHeadAttention) -> Tensor:
+def stored(attention):
     return attention.project_output.weight.reshape(blocks_of(attention).shape)
 
 
-def by_ablation(attention: MultiHeadAttention, x: Tensor) -> Tensor:
+def by_ablation(attention, x):
     weight, found = attention.project_output.weight.data, []
     columns = weight.clone().unflatten(1, (attention.num_heads, attention.d_head))
     for head in range(attention.num_heads):
@@ -73,19 +63,19 @@ def by_ablation(attention: MultiHeadAttention, x: Tensor) -> Tensor:
     return torch.stack(found, dim=1)
 
 
-def before_output(attention: MultiHeadAttention, x: Tensor) -> Tensor:
+def before_output(attention, x):
     return attention(x, x, x)[1] @ split(attention, attention.project_value(x))
 
 
-def then(change: Callable[[Tensor, MultiHeadAttention], Tensor]) -> Program:
+def then(change):
     return lambda attention, x: change(contributions(attention, x), attention)
 
 
-def summed(found: Tensor, attention: MultiHeadAttention, x: Tensor) -> Tensor:
+def summed(found, attention, x):
     return found.sum(1)
 
 
-def sizes(found: Tensor, *case: Any) -> Tensor:
+def sizes(found, *case):
     return found.abs().amax((0, 2, 3)) > 0
 
 
@@ -102,7 +92,7 @@ QUESTIONS = [
     ),
     Question("each part is the contribution of its head", SPLITTING, points=2),
 ]
-WRONG: Wrong = {
+WRONG = {
     "The values have a bias, b^V, which is left out.": parts(bias=0),
     "b^O is added to each part, and belongs to no head.": (
         then(lambda found, attention: found + attention.project_output.bias)

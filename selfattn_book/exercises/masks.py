@@ -1,24 +1,22 @@
 """Masks: a sliding window."""
 
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
-from selfattn_book.exercises.checking.results import Wrong
 from selfattn_book.masks import causal_mask
 
 
-def window(length: int, width: int) -> Tensor:
+def window(length, width):
     """Return the causal mask in which each query attends to the last ``width`` keys."""
     return (distance(length) >= 0) & (distance(length) < width)
 
 
-def distance(length: int) -> Tensor:
+def distance(length):
     position = torch.arange(length)
     return position[:, None] - position
 
 
-def first_keys(length: int, width: int) -> Tensor:
+def first_keys(length, width):
     first = torch.arange(length) < width - 1
     return causal_mask(length) & (first | torch.eye(length, dtype=torch.bool))
 
@@ -39,7 +37,7 @@ QUESTIONS = [
     ),
     Question("the window moves with the query", HERE, points=2),
 ]
-WRONG: Wrong = {
+WRONG = {
     "True was taken to mean hidden.": lambda n, width: ~window(n, width),
     "The newest position is left out.": lambda n, w: window(n, w) & (distance(n) > 0),
     "A query attends to the right number of keys, but not to itself.": (

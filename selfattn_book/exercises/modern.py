@@ -1,31 +1,29 @@
 """Modern attention: a sliding window with attention sinks."""
 
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
-from selfattn_book.exercises.checking.results import Wrong
 from selfattn_book.exercises.masks import window
 from selfattn_book.masks import causal_mask
 
 
-def is_sink(length: int, sinks: int) -> Tensor:
+def is_sink(length, sinks):
     return torch.arange(length) < sinks
 
 
-def streaming_mask(length: int, width: int, sinks: int) -> Tensor:
+def streaming_mask(length, width, sinks):
     return window(length, width) | causal_mask(length) & is_sink(length, sinks)
 
 
-def of_future(mask: Tensor, *size: int) -> Tensor:
+def of_future(mask, *size):
     return mask & ~causal_mask(size[0])
 
 
-def of_window(mask: Tensor, *size: int) -> Tensor:
+def of_window(mask, *size):
     return mask & ~is_sink(size[0], size[2])
 
 
-def of_sinks(mask: Tensor, *size: int) -> Tensor:
+def of_sinks(mask, *size):
     return mask & is_sink(size[0], size[2])
 
 
@@ -37,7 +35,7 @@ QUESTIONS = [
     Question("each query attends to its window", SINKS, view=of_window),
     Question("each query attends to the sinks", SINKS, 2, view=of_sinks),
 ]
-WRONG: Wrong = {
+WRONG = {
     "True was taken to mean hidden.": lambda n, w, s: ~streaming_mask(n, w, s),
     "Rows and columns are exchanged: a row belongs to a query.": (
         lambda n, w, s: streaming_mask(n, w, s).mT

@@ -1,48 +1,42 @@
 """Attention ignores order: one query to a bag of words."""
 
-from collections.abc import Callable
-
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program, Wrong, factory
+from selfattn_book.exercises.checking.results import factory
 
 
-def bag(length: int = 7, width: int = 5) -> Case:
+def bag(length=7, width=5):
     return drawn(length, width, seed=length), drawn(width, seed=0)
 
 
-def equal_words() -> Case:
+def equal_words():
     words, question = bag()
     return words[1].expand_as(words).clone(), question
 
 
-def no_question() -> Case:
+def no_question():
     words, question = bag()
     return words, 0 * question
 
 
-def attended(words: Tensor, question: Tensor) -> Tensor:
+def attended(words, question):
     return scaled_dot_product_attention(question[None], words, words)[0][0]
 
 
-def pooled(
-    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(0),
-    score: Callable[[Tensor, Tensor], Tensor] = lambda w, q: w @ q / len(q) ** 0.5,
-) -> Program:
+def pooled(weigh=lambda scores: scores.softmax(0), score=lambda w, q: w @ q / len(q) ** 0.5):
     return lambda words, question: weigh(score(words, question)) @ words
 
 
-def counted(words: Tensor, question: Tensor) -> Tensor:
+def counted(words, question):
     return attended(torch.cat([words, question[None]]), question)
 
 
 @factory
-def shuffled(pool: Program, words: Tensor, question: Tensor) -> Tensor:
+def shuffled(pool, words, question):
     """Return the program that compares answers about shuffled words with the usual answer."""
     orders = words.flip(0), words.roll(1, 0), words.roll(3, 0)
     usual = vector(pool, words, question)
@@ -50,25 +44,25 @@ def shuffled(pool: Program, words: Tensor, question: Tensor) -> Tensor:
 
 
 @factory
-def opposed(pool: Program, words: Tensor, question: Tensor) -> Tensor:
+def opposed(pool, words, question):
     """Return the program that tells whether the opposite question has another answer."""
     gap = vector(pool, words, -question) - vector(pool, words, question)
     return gap.abs().max() > 1e-3
 
 
-def vector(pool: Program, words: Tensor, question: Tensor) -> Tensor:
+def vector(pool, words, question):
     return tensor_of(pool(words.clone(), question.clone()), "the answer").double()
 
 
-def each_word(words: Tensor, question: Tensor) -> Tensor:
+def each_word(words, question):
     return scaled_dot_product_attention(words, words, words)[0]
 
 
-def pooled_weights(words: Tensor, question: Tensor) -> Tensor:
+def pooled_weights(words, question):
     return (words @ question / len(question) ** 0.5).softmax(0)
 
 
-WRONG: Wrong = {
+WRONG = {
     "One of the words is left out: the answer does not depend on it.": (
         lambda words, question: attended(words[1:], question)
     ),

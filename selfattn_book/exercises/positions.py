@@ -1,24 +1,20 @@
 """Positional encoding: one entry of the table of sines and cosines."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import Wrong, factory
+from selfattn_book.exercises.checking.results import factory
 from selfattn_book.properties.answer import RefusedError
 from selfattn_book.properties.calls import missing
 
 LENGTH = 9
-Entry = Callable[[int, int, int], Any]
 
 
 @factory
-def table(entry: Entry, d_model: int) -> Tensor:
+def table(entry, d_model):
     """Return the program that fills a table of a dimension with an answer's entries."""
     return torch.stack(
         [
@@ -28,44 +24,44 @@ def table(entry: Entry, d_model: int) -> Tensor:
     )
 
 
-def number(got: object) -> Tensor:
+def number(got):
     if isinstance(got, tuple | list):
         raise RefusedError(missing("return one number", got))
     return tensor_of(got, "an entry")
 
 
-def hand(angle: float, which: int) -> float:
+def hand(angle, which):
     """Return the sine of an angle for an even number, and else the cosine."""
     return math.sin(angle) if which % 2 == 0 else math.cos(angle)
 
 
-def angle(p: int, column: int, d_model: int) -> float:
+def angle(p, column, d_model):
     return p / 10000 ** (2 * (column // 2) / d_model)
 
 
-def entry(p: int, column: int, d_model: int) -> float:
+def entry(p, column, d_model):
     return hand(angle(p, column, d_model), column)
 
 
-def powered(power: Callable[[int, int], float], base: float = 10000) -> Entry:
+def powered(power, base=10000):
     return lambda p, column, d: hand(p / base ** power(column, d), column)
 
 
-def halves(p: int, column: int, d_model: int) -> float:
+def halves(p, column, d_model):
     """Put all sines first, and then all cosines."""
     clocks = (d_model + 1) // 2
     return entry(p, 2 * (column % clocks) + (column >= clocks), d_model)
 
 
-def usual(column: int, d_model: int) -> float:
+def usual(column, d_model):
     return 2 * (column // 2) / d_model
 
 
-def fixed(d_model: int) -> Entry:
+def fixed(d_model):
     return lambda p, column, d: entry(p, column, d_model)
 
 
-WRONG: Wrong = {
+WRONG = {
     "Sines and cosines are exchanged.": lambda p, c, d: hand(angle(p, c, d), c + 1),
     "All sines come first, and then all cosines: halves instead of pairs.": halves,
     "The positions begin at 1, not at 0.": lambda p, c, d: entry(p + 1, c, d),

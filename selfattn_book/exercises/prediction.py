@@ -1,16 +1,13 @@
 """Autoregressive decoding: one step of a stack of layers with KV caches."""
 
-from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
 
 import torch
-from torch import Tensor
 
 from selfattn_book.cache import KeyValueCache
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program, Wrong, factory
+from selfattn_book.exercises.checking.results import factory
 from selfattn_book.experiments.seeding import set_seed
 from selfattn_book.masks import causal_mask
 from selfattn_book.multi_head import MultiHeadAttention
@@ -18,28 +15,25 @@ from selfattn_book.properties.answer import RefusedError
 from selfattn_book.properties.calls import missing
 
 WIDTH = 6
-Caches = list[KeyValueCache]
-Select = Callable[[Caches, int], KeyValueCache | None]
-Inputs = Callable[[Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 
 
 class Stack(list[MultiHeadAttention]):
     """Layers of attention, with a brief representation."""
 
-    def __repr__(self) -> str:
+    def __repr__(self):
         return f"a stack of {len(self)} {'layer' if len(self) == 1 else 'layers'}"
 
-    def caches(self) -> Caches:
+    def caches(self):
         return [KeyValueCache() for _ in self]
 
 
-def case(layers: int) -> Case:
+def case(layers):
     set_seed(5)
     stack = Stack(MultiHeadAttention(WIDTH, 2) for _ in range(layers))
     return stack, drawn(2, 5, WIDTH, seed=6)
 
 
-def newest(step: Program, layers: Stack, x: Tensor, caches: Caches) -> Tensor:
+def newest(step, layers, x, caches):
     returned = step(list(layers), x.clone(), caches)
     if isinstance(returned, tuple):
         raise RefusedError(missing("return the newest output alone", returned))
@@ -47,7 +41,7 @@ def newest(step: Program, layers: Stack, x: Tensor, caches: Caches) -> Tensor:
 
 
 @factory
-def in_steps(step: Program, layers: Stack, x: Tensor) -> tuple[Tensor, Tensor]:
+def in_steps(step, layers, x):
     """Return the program for the outputs of all steps, and the lengths of the caches after each."""
     caches, outputs, lengths = layers.caches(), [], []
     for t in range(x.size(1)):
@@ -57,9 +51,9 @@ def in_steps(step: Program, layers: Stack, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @factory
-def in_turn(step: Program, layers: Stack, x: Tensor) -> tuple[Tensor, Tensor]:
+def in_turn(step, layers, x):
     """Return the program for the outputs of two sequences that take turns."""
-    caches, outputs = (layers.caches(), layers.caches()), ([], [])  # type: ignore[var-annotated]
+    caches, outputs = (layers.caches(), layers.caches()), ([], [])
     for t in range(x.size(1)):
         for i, sign in enumerate((1, -1)):
             outputs[i].append(newest(step, layers, sign * x[:, t : t + 1], caches[i]))
@@ -67,10 +61,10 @@ def in_turn(step: Program, layers: Stack, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def through(
-    select: Select = lambda caches, i: caches[i],
-    inputs: Inputs = lambda below, point: (below, below, below),
-    output: Callable[[Tensor, Tensor], Tensor] = lambda below, out: out,
-) -> Program:
+    select=lambda caches, i: caches[i],
+    inputs=lambda below, point: (below, below, below),
+    output=lambda below, out: out,
+):
     """Return the step through all layers, or one with a wrong part.
 
     Args:
@@ -79,7 +73,7 @@ def through(
         output: the output of a layer, from the output below it and that of its attention.
     """
 
-    def step(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+    def step(layers, newest, caches):
         below = newest
         for i, layer in enumerate(layers):
             below = output(below, layer(*inputs(below, newest), cache=select(caches, i))[0])
@@ -91,21 +85,21 @@ def through(
 right = through()
 
 
-def of_layers(change: Callable[[Any], Any], caches: Callable[[Any], Any] | None = None) -> Program:
+def of_layers(change, caches=None):
     """Return the step through changed layers, and their caches changed in the same way."""
     return lambda layers, x, kept: right(change(layers), x, (caches or change)(kept))
 
 
-def alone(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+def alone(layers, newest, caches):
     right(layers, newest, caches)
     return through(lambda caches, i: None)(layers, newest, caches)
 
 
-def kept_elsewhere() -> Program:
+def kept_elsewhere():
     """Return the step with caches of its own, until those that it is given are empty."""
-    own: Caches = []
+    own = []
 
-    def step(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+    def step(layers, newest, caches):
         if not len(caches[0]):
             own[:] = Stack(layers).caches()
         right(layers, newest, caches)
@@ -114,31 +108,31 @@ def kept_elsewhere() -> Program:
     return step
 
 
-def first_output(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+def first_output(layers, newest, caches):
     first = right(layers[:1], newest, caches)
     right(layers[1:], first, caches[1:])
     return first
 
 
-def twice(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+def twice(layers, newest, caches):
     right(layers, newest, caches)
     return right(layers, newest, caches)
 
 
-def summed(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+def summed(layers, newest, caches):
     outputs = [newest]
     for layer, cache in zip(layers, caches, strict=True):
         outputs.append(layer(*[outputs[-1]] * 3, cache=cache)[0])
     return torch.stack(outputs[1:]).sum(0)
 
 
-def recursive(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+def recursive(layers, newest, caches):
     if not layers:
         return newest
     return recursive(layers[1:], layers[0](*[newest] * 3, cache=caches[0])[0], caches[1:])
 
 
-def masked(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+def masked(layers, newest, caches):
     for layer, cache in zip(layers, caches, strict=True):
         mask = causal_mask(1, len(cache) + 1)
         newest, _ = layer(newest, newest, newest, mask, cache=cache, need_weights=False)
@@ -173,7 +167,7 @@ QUESTIONS = [
         "a sequence with new caches begins anew", CACHE_ERRORS, via=in_turn, cases=lambda: [case(2)]
     ),
 ]
-WRONG: Wrong = {
+WRONG = {
     "One cache serves all layers: each then attends to the keys of the others.": (
         through(lambda caches, i: caches[0]),
         through(lambda caches, i: caches[-1]),

@@ -1,71 +1,63 @@
 """Queries, keys and values: one attention head."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Wrong
-from selfattn_book.exercises.checking.views import Pair, compared, row_sums, weights
+from selfattn_book.exercises.checking.views import compared, row_sums, weights
 
 WORD, VALUE = 7, 11  # dimensions of a word and of a value
 
 
-def case(queries: int, keys: int, width: int) -> Case:
+def case(queries, keys, width):
     """Return the words of the queries, the words of keys and values, and three projections."""
     shapes = (WORD, width), (WORD, width), (WORD, VALUE)
     maps = [drawn(*size, seed=7 + i) / WORD**0.5 for i, size in enumerate(shapes)]
     return drawn(queries, WORD, seed=5), drawn(keys, WORD, seed=6), *maps
 
 
-def one_head(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Pair:
+def one_head(x, y, q, k, v):
     return scaled_dot_product_attention(x @ q, y @ k, y @ v)
 
 
-def head(
-    scores: Callable[..., Tensor] = lambda q, k: q @ k.mT / q.size(-1) ** 0.5,
-    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
-) -> Callable[..., Pair]:
-    def other(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Pair:
+def head(scores=lambda q, k: q @ k.mT / q.size(-1) ** 0.5, weigh=lambda scores: scores.softmax(-1)):
+    def other(x, y, q, k, v):
         found = weigh(scores(x @ q, y @ k))
         return found @ (y @ v), found
 
     return other
 
 
-def divided_by(divisor: float) -> Callable[..., Pair]:
+def divided_by(divisor):
     return head(lambda q, k: q @ k.mT / divisor)
 
 
-def as_they_are(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Pair:
+def as_they_are(x, y, q, k, v):
     found = (x @ y.mT / x.size(-1) ** 0.5).softmax(-1)
     return found @ y @ v, found
 
 
-def average(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor, of: Any) -> Pair:
+def average(x, y, q, k, v, of):
     found = one_head(x, y, q, k, v)[1]
     return found @ of, found
 
 
-def cosines(q: Tensor, k: Tensor) -> Tensor:
+def cosines(q, k):
     return F.normalize(q) @ F.normalize(k).mT
 
 
-def off_average(pair: Pair, x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+def off_average(pair, x, y, q, k, v):
     """View how far the contexts are from the averages of the values with these weights."""
     return pair[0].double() - pair[1].double() @ (y @ v).double()
 
 
-def causal(scores: Tensor) -> Tensor:
+def causal(scores):
     return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(-1)
 
 
-WRONG: Wrong = {
+WRONG = {
     "W_Q and W_K are exchanged: W_Q is for the first words, which are the queries.": (
         lambda x, y, q, k, v: one_head(x, y, k, q, v)
     ),

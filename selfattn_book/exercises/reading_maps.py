@@ -3,13 +3,11 @@
 from functools import partial
 
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
-from selfattn_book.exercises.checking.results import Case, Wrong
 
 
-def case(texts: int, heads: int, length: int, vocabulary: int) -> Case:
+def case(texts, heads, length, vocabulary):
     """Return random causal maps, and tokens of which some are repeated."""
     chance = torch.Generator().manual_seed(length)
     scores = torch.randn(texts, heads, length, length, generator=chance)
@@ -18,11 +16,11 @@ def case(texts: int, heads: int, length: int, vocabulary: int) -> Case:
     return weights, torch.randint(vocabulary, (texts, length), generator=chance)
 
 
-def cases() -> list[Case]:
+def cases():
     return [case(3, 2, 7, 3), case(2, 5, 11, 4), case(4, 1, 5, 2)]
 
 
-def extremes() -> list[Case]:
+def extremes():
     """Return maps of a head that attends to copies alone, and of one that attends to itself."""
     tokens = torch.tensor([[0, 1, 0, 1, 1]])
     copies = copies_of(tokens)[0].double()
@@ -31,21 +29,14 @@ def extremes() -> list[Case]:
     return [(weights[None], tokens)]
 
 
-def copies_of(tokens: Tensor) -> Tensor:
+def copies_of(tokens):
     """Return which keys are earlier copies of each query, (B, T, T)."""
     return (tokens[:, :, None] == tokens[:, None, :]).tril(-1)
 
 
 def score(
-    weights: Tensor,
-    tokens: Tensor,
-    *,
-    itself: bool = False,
-    after: bool = False,
-    latest: bool = False,
-    mean: bool = False,
-    all_queries: bool = False,
-) -> Tensor:
+    weights, tokens, *, itself=False, after=False, latest=False, mean=False, all_queries=False
+):
     cells = copies = copies_of(tokens)
     queries = torch.ones_like(copies).any(-1) if all_queries else copies.any(-1)
     if itself:
@@ -60,7 +51,7 @@ def score(
     return attention.transpose(0, 1)[:, queries].mean(1)
 
 
-def loop(weights: Tensor, tokens: Tensor) -> list[float]:
+def loop(weights, tokens):
     total, count = [0.0] * weights.size(1), 0
     for text, row in zip(weights, tokens.tolist(), strict=True):
         for i, token in enumerate(row):
@@ -70,7 +61,7 @@ def loop(weights: Tensor, tokens: Tensor) -> list[float]:
     return [t / count for t in total]
 
 
-def in_place(weights: Tensor, tokens: Tensor) -> Tensor:
+def in_place(weights, tokens):
     weights *= copies_of(tokens)[:, None]
     return weights.sum((0, 2, 3)) / copies_of(tokens).any(-1).sum()
 
@@ -86,7 +77,7 @@ QUESTIONS = [
     ),
     Question("it is right on random maps", HERE, points=2),
 ]
-WRONG: Wrong = {
+WRONG = {
     "A token counts as a copy of itself.": partial(score, itself=True),
     "A token counts as a copy of itself, and the mean goes over all queries.": (
         partial(score, itself=True, all_queries=True)

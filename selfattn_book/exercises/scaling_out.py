@@ -1,53 +1,52 @@
 """Distributed training: the gradient of a batch that is split unevenly."""
 
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Wrong, input_after
+from selfattn_book.exercises.checking.results import input_after
 
 D = 4
 EVEN, UNEVEN, MORE, EMPTY = [3, 3], [1, 3], [2, 5, 1], [2, 0, 6]
 
 
-def case(counts: list[int]) -> Case:
+def case(counts):
     """Return the mean gradient of each rank, nan without examples, and the counts."""
     means = drawn(len(counts), D, seed=31 + sum(counts))
     means[torch.tensor(counts) == 0] = torch.nan
     return means, list(counts)
 
 
-def weighted(gradients: Tensor, counts: list[int]) -> Tensor:
+def weighted(gradients, counts):
     return total(gradients, counts) / sum(counts)
 
 
-def total(gradients: Tensor, counts: list[int]) -> Tensor:
+def total(gradients, counts):
     return (torch.tensor(counts)[:, None] * gradients.nan_to_num()).sum(0)
 
 
-def inverted(gradients: Tensor, counts: list[int]) -> Tensor:
+def inverted(gradients, counts):
     weights = torch.tensor([1 / n if n else 0.0 for n in counts]).to(gradients)
     return weights @ gradients.nan_to_num() / weights.sum()
 
 
-def idle_as_nan(gradients: Tensor, counts: list[int]) -> Tensor:
+def idle_as_nan(gradients, counts):
     return (torch.tensor(counts)[:, None] * gradients).sum(0) / sum(counts)
 
 
-def in_place(gradients: Tensor, counts: list[int]) -> Tensor:
+def in_place(gradients, counts):
     gradients.nan_to_num_().mul_(torch.tensor(counts)[:, None])
     return gradients.sum(0) / sum(counts)
 
 
-def loop(gradients: Tensor, counts: list[int]) -> list[float]:
+def loop(gradients, counts):
     sums = [0.0] * D
     for row, count in zip(gradients.tolist(), counts, strict=True):
         sums = [s + count * x for s, x in zip(sums, row, strict=True)] if count else sums
     return [s / sum(counts) for s in sums]
 
 
-def busy_ranks(gradients: Tensor, counts: list[int]) -> Tensor:
+def busy_ranks(gradients, counts):
     n = torch.tensor(counts).to(gradients)
     return n[n > 0] @ gradients[n > 0] / n.sum()
 
@@ -71,7 +70,7 @@ QUESTIONS = [
         cases=lambda: [case(UNEVEN), case(EMPTY)],
     ),
 ]
-WRONG: Wrong = {
+WRONG = {
     "This is the mean of the ranks' means: a small part counts as much as a large one.": (
         lambda g, n: g.nan_to_num().mean(0)
     ),

@@ -1,94 +1,85 @@
 """Training an encoder-decoder: the next corner by geometry, in padded sources."""
 
-from collections.abc import Callable
 from functools import cache
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import Case, Program, Wrong, factory
+from selfattn_book.exercises.checking.results import factory
 from selfattn_book.experiments.seeding import moved
 from selfattn_book.experiments.squares import last_corners, square_sequences
 
-Change = Callable[[Tensor], Tensor]
-
 
 @cache
-def sources(seed: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def sources(seed, dtype):
     """Return two thousand padded sources and their masks."""
     examples = last_corners(square_sequences(2000, seed=seed, variable_length=True))
     source, _, mask, _ = examples[:]
     return source.to(dtype), mask
 
 
-def case(*counts: int) -> Case:
+def case(*counts):
     """Return the sources with one of these numbers of corners."""
     source, mask = sources(moved(7), torch.get_default_dtype())
     rows = torch.isin(mask.sum((1, 2, 3)), torch.tensor(counts))
     return source[rows], mask[rows]
 
 
-def answer(
-    back: int = 2, sign: int = -1, clean: Change = torch.sign, first: Change = torch.zeros_like
-) -> Program:
+@factory
+def answer(source, mask, *, back=2, sign=-1, clean=torch.sign, first=torch.zeros_like):
     """Return the program with this corner counted from the end; after one corner, with another."""
-
-    def next_corner(source: Tensor, mask: Tensor) -> Tensor:
-        given = mask.sum((1, 2, 3))
-        corner = source[torch.arange(len(source)), (given - back).clamp(min=0)]
-        alone = (given == 1)[:, None]
-        return torch.where(alone, first(clean(source[:, 0])), sign * clean(corner))[:, None]
-
-    return next_corner
+    given = mask.sum((1, 2, 3))
+    corner = source[torch.arange(len(source)), (given - back).clamp(min=0)]
+    alone = (given == 1)[:, None]
+    return torch.where(alone, first(clean(source[:, 0])), sign * clean(corner))[:, None]
 
 
-def with_and_without_noise(**options: object) -> tuple[Program, ...]:
+def with_and_without_noise(**options):
     """Return a program, and the same with the noise of the source."""
-    return answer(**options), answer(**options, clean=lambda x: x)  # type: ignore[arg-type]
+    return answer(**options), answer(**options, clean=lambda x: x)
 
 
 right = answer()
 
 
-def neighbor(mirror: tuple[float, float], flip: bool) -> Program:
+def neighbor(mirror, flip):
     """Return the program with a neighbor of the corner, after one corner."""
     return answer(first=lambda x: (x.flip(-1) if flip else x) * torch.tensor(mirror).to(x))
 
 
-def after_one(source: Tensor, mask: Tensor, corner: Tensor) -> Tensor:
+def after_one(source, mask, corner):
     return corner * (mask.sum((1, 2, 3)) > 1).view(-1, 1, 1)
 
 
-def straight(source: Tensor, mask: Tensor) -> Tensor:
-    last, before = (answer(back, 1, lambda x: x)(source, mask) for back in (1, 2))
+def straight(source, mask):
+    last, before = (answer(back=back, sign=1, clean=lambda x: x)(source, mask) for back in (1, 2))
     return after_one(source, mask, 2 * last - before)
 
 
-def parallelogram(source: Tensor, mask: Tensor) -> Tensor:
+def parallelogram(source, mask):
     three = (mask.sum((1, 2, 3)) == 3)[:, None, None]
     sums = source[:, :1] - source[:, 1:2] + source[:, 2:]
     return torch.where(three, sums, right(source, mask))
 
 
-def by_weights(source: Tensor, mask: Tensor) -> Tensor:
+def by_weights(source, mask):
     given = F.pad(mask[:, 0, 0].to(source), (0, 2))
     before = given[:, 1:-1] - given[:, 2:]
     return -torch.einsum("bs,bsd->bd", before, source.sign())[:, None]
 
 
-def loop(source: Tensor, mask: Tensor) -> list[list[list[float]]]:
+def loop(source, mask):
     pairs = zip(source.sign().tolist(), mask.sum((1, 2, 3)).tolist(), strict=True)
     return [[[-x for x in points[n - 2]] if n > 1 else [0.0, 0.0]] for points, n in pairs]
 
 
 @factory
-def changes(other: Callable[[Tensor, Tensor], Case], program: Program) -> Program:
+def changes(other, program):
     """Return what makes the program that compares an answer for two inputs."""
 
-    def change(source: Tensor, mask: Tensor) -> Tensor:
+    def change(source, mask):
         given = other(source, mask)
         got = (program(*(x.clone() for x in one)) for one in (given, (source, mask)))
         # Where the corner is nan, another question asks.
@@ -120,13 +111,13 @@ QUESTIONS = [
             f"after {name} corners it returns the next",
             BEST,
             view=lambda corner, source, mask: corner.sign(),
-            cases=lambda n=n: [case(n)],  # type: ignore[misc]
+            cases=lambda n=n: [case(n)],
         )
         for n, name in ((2, "two"), (3, "three"))
     ),
     Question("the corners have no noise of the source", BEST, cases=lambda: [case(2, 3)]),
 ]
-WRONG: Wrong = {
+WRONG = {
     "A mean over no corner is not a number.": lambda x, mask: (
         right(x, mask) / (mask.sum((1, 2, 3)) > 1).view(-1, 1, 1)
     ),

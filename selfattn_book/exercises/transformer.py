@@ -1,18 +1,14 @@
 """The full Transformer: greedy decoding, up to the end token."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program, Wrong, factory
+from selfattn_book.exercises.checking.results import factory
 from selfattn_book.properties.answer import Answer, RefusedError
 
 VOCABULARY, START, END = 11, 3, 7
-Logits = Callable[[Tensor], Tensor]
 
 
 class Model(nn.Module):
@@ -24,14 +20,14 @@ class Model(nn.Module):
         causal: whether the first logits are the same for targets of all lengths.
     """
 
-    def __init__(self, seed: int, ends: int | None = None, causal: bool = True):
+    def __init__(self, seed, ends=None, causal=True):
         super().__init__()
         self.table = drawn(997, VOCABULARY, seed=seed)
         self.ends, self.causal, self.calls = ends, causal, 0
         self.table[:, [START, END]] = -9.0  # only the rule below generates the end
         self.message = "a model that never ends" if ends is None else f"one that ends after {ends}"
 
-    def forward(self, target: Tensor) -> Tensor:
+    def forward(self, target):
         self.calls += 1
         if self.calls > 50:
             raise RefusedError(Answer("exception", "the model was called more than 50 times."))
@@ -48,21 +44,21 @@ class Model(nn.Module):
         return logits[None]
 
 
-def case(length: int, seed: int, ends: int | None = None, causal: bool = True) -> Case:
+def case(length, seed, ends=None, causal=True):
     """Return the arguments of a call."""
     return Model(seed, ends, causal), START, END, length
 
 
 def greedy(
-    row: int = -1,
-    pick: Callable[[Tensor], Tensor] = torch.argmax,
-    context: slice = slice(None),
-    stops: bool = True,
-    more: int = 0,
-    keep: slice = slice(1, None),
-    end: bool = False,
-) -> Program:
-    def write(logits_of: Logits, start: int, stop: int, length: int) -> list[int]:
+    row=-1,
+    pick=torch.argmax,
+    context=slice(None),
+    stops=True,
+    more=0,
+    keep=slice(1, None),
+    end=False,
+):
+    def write(logits_of, start, stop, length):
         target = [start]
         for _ in range(length + more):
             token = int(pick(logits_of(torch.tensor([target[context]]))[0, row]))
@@ -77,19 +73,19 @@ def greedy(
 right = greedy()
 
 
-def cut_off(logits_of: Logits, start: int, end: int, length: int) -> list[int]:
+def cut_off(logits_of, start, end, length):
     tokens = greedy(stops=False)(logits_of, start, end, length)
     return [*tokens, end][: [*tokens, end].index(end)]
 
 
-def recursive(logits_of: Logits, start: int, end: int, length: int, *made: int) -> list[int]:
+def recursive(logits_of, start, end, length, *made):
     if len(made) == length:
         return list(made)
     token = int(logits_of(torch.tensor([[start, *made]]))[0, -1].argmax())
     return list(made) if token == end else recursive(logits_of, start, end, length, *made, token)
 
 
-def all_rows(logits_of: Logits, start: int, end: int, length: int) -> Tensor:
+def all_rows(logits_of, start, end, length):
     target = torch.tensor([[start]])
     for _ in range(length):
         tokens = logits_of(target).argmax(-1)
@@ -100,7 +96,7 @@ def all_rows(logits_of: Logits, start: int, end: int, length: int) -> Tensor:
 
 
 @factory
-def calls(program: Program, model: Model, *arguments: Any) -> int:
+def calls(program, model, *arguments):
     tensor_of(program(model, *arguments), "a list of tokens")
     return model.calls
 
@@ -132,7 +128,7 @@ QUESTIONS = [
         cases=lambda: [case(9, 1, ends=0)],
     ),
 ]
-WRONG: Wrong = {
+WRONG = {
     "The first row of the logits was read: the last one is for the next token.": greedy(row=0),
     "The least of the logits was taken, not the greatest.": greedy(pick=torch.argmin),
     "Only the newest token was passed on: without a cache, the model needs all of them.": (

@@ -1,12 +1,9 @@
 """Bags of words: logits from counts."""
 
-from collections.abc import Callable
-
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
-from selfattn_book.exercises.checking.results import Case, Program, Wrong
 from selfattn_book.experiments.seeding import generator
 from selfattn_book.experiments.words import MeanClassifier
 
@@ -15,11 +12,11 @@ DIFFERENT = [[0, 1, 2], [2, 3, 4], [4, 1, 0], [1, 3, 2]]
 REPEATED = [[0, 0, 1], [1, 1, 0], [2, 4, 4], [3, 2, 3]]
 
 
-def cases(*sentences: list[list[int]]) -> Callable[[], list[Case]]:
+def cases(*sentences):
     return lambda: [(model_of(width), counts_of(s)) for s in sentences for width in (1, 2, 5)]
 
 
-def model_of(width: int) -> MeanClassifier:
+def model_of(width):
     """Return a classifier all of whose parts matter."""
     model, chance = MeanClassifier(width), generator(width)
     for parameter in model.parameters():
@@ -27,23 +24,20 @@ def model_of(width: int) -> MeanClassifier:
     return model
 
 
-def counts_of(sentences: list[list[int]]) -> Tensor:
+def counts_of(sentences):
     """Return how often each word occurs, ``(B, 5)``."""
     return torch.eye(5)[torch.tensor(sentences)].sum(dim=1)
 
 
-def proportions(counts: Tensor) -> Tensor:
+def proportions(counts):
     return counts / counts.sum(1, keepdim=True)
 
 
-def logits(
-    mix: Callable[[Tensor], Tensor] = proportions,
-    block: Callable[[MeanClassifier, Tensor], Tensor] = lambda model, words: model.block(words),
-) -> Program:
+def logits(mix=proportions, block=lambda model, words: model.block(words)):
     """Return a program that mixes the words' vectors, and may use another block."""
 
-    def from_counts(model: MeanClassifier, counts: Tensor) -> Tensor:
-        found: Tensor = model.judge(mix(counts) @ block(model, model.embed.weight)).squeeze(-1)
+    def from_counts(model, counts):
+        found = model.judge(mix(counts) @ block(model, model.embed.weight)).squeeze(-1)
         return found
 
     return from_counts
@@ -52,18 +46,18 @@ def logits(
 from_counts = logits()
 
 
-def average_first(model: MeanClassifier, counts: Tensor) -> Tensor:
-    found: Tensor = model.judge(model.block(proportions(counts) @ model.embed.weight)).squeeze(-1)
+def average_first(model, counts):
+    found = model.judge(model.block(proportions(counts) @ model.embed.weight)).squeeze(-1)
     return found
 
 
-def as_sentences(model: MeanClassifier, counts: Tensor) -> Tensor:
+def as_sentences(model, counts):
     rows = [torch.arange(5).repeat_interleave(row.long()) for row in counts]
-    logits: Tensor = model(torch.stack(rows))
+    logits = model(torch.stack(rows))
     return logits
 
 
-def present(counts: Tensor) -> Tensor:
+def present(counts):
     return (counts > 0).to(counts)
 
 
@@ -81,7 +75,7 @@ QUESTIONS = [
     ),
     Question("a word that occurs twice counts twice", BAG, cases=cases(REPEATED)),
 ]
-WRONG: Wrong = {
+WRONG = {
     "The sum of the words is not divided by their number.": logits(lambda counts: counts),
     "It is divided by the size of the vocabulary, not of the sentence.": (
         logits(lambda counts: counts / 5)

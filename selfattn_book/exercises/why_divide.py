@@ -1,15 +1,11 @@
 """Scaled dot-product attention: attention with a temperature."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Program, Wrong
+from selfattn_book.exercises.checking.results import factory
 from selfattn_book.exercises.checking.views import score_direction
 
 WIDTH, KEYS, VALUE = 7, 5, 9
@@ -17,58 +13,55 @@ HOT, COLD = 1e9, 1e-9
 
 
 def attention(
-    scores: Callable[..., Tensor] = lambda q, k, t: q / (t * q.size(-1) ** 0.5) @ k.mT,
-    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
-) -> Program:
+    scores=lambda q, k, t: q / (t * q.size(-1) ** 0.5) @ k.mT,
+    weigh=lambda scores: scores.softmax(-1),
+):
     return lambda q, k, v, t: weigh(scores(q, k, t)) @ v
 
 
 attend = attention()
 
 
-def divided_by(divisor: Callable[[int, float], float]) -> Program:
+def divided_by(divisor):
     return attention(lambda q, k, t: q / divisor(q.size(-1), t) @ k.mT)
 
 
-def at(temperature: Callable[[float], float]) -> Program:
+def at(temperature):
     return lambda q, k, v, t: attend(q, k, v, temperature(t))
 
 
-def case(temperature: float, width: int = WIDTH, queries: int = KEYS, times: float = 1) -> Case:
+def case(temperature, width=WIDTH, queries=KEYS, times=1):
     query, key, value = drawn(3, KEYS, width, seed=13)
     wide = F.pad(value, (0, VALUE - width))
     return times * query[:queries], key, wide + drawn(KEYS, VALUE, seed=14), temperature
 
 
-def identity_case(temperature: float, **sizes: Any) -> Case:
+def identity_case(temperature, **sizes):
     """Return a case whose values give the weights back."""
     query, key, value, _ = case(1, **sizes)
     return query, key, torch.eye(KEYS, VALUE).to(value), temperature
 
 
-def half_case(entry: float) -> Case:
+def half_case(entry):
     """Return equal queries and keys of float16, of 64 dimensions, and values of 1."""
     return *(torch.full((3, 64), number).half() for number in (entry, entry, 1.0)), 1.0
 
 
-def powers(q: Tensor, k: Tensor, v: Tensor, t: float) -> Tensor:
+def powers(q, k, v, t):
     weights = attend(q, k, torch.eye(len(k)).to(v), 1) ** t
     return weights / weights.sum(1, keepdim=True) @ v
 
 
-def slope_at_two(attend: Program) -> Program:
+@factory
+def slope_at_two(attend, query, key, value, temperature):
     """Return the program that compares the scores of temperatures 2 and 1 of one attention."""
-
-    def slope(query: Tensor, key: Tensor, value: Tensor, temperature: float) -> Tensor:
-        found = [torch.as_tensor(attend(query.clone(), key, value, t))[:, :KEYS] for t in (1, 2)]
-        once, twice = (x.double().log() - x.double().log().mean(-1, keepdim=True) for x in found)
-        sums = found[1].double().sum(-1)
-        return (once * twice).sum() / once.square().sum() * sums
-
-    return slope
+    found = [torch.as_tensor(attend(query.clone(), key, value, t))[:, :KEYS] for t in (1, 2)]
+    once, twice = (x.double().log() - x.double().log().mean(-1, keepdim=True) for x in found)
+    sums = found[1].double().sum(-1)
+    return (once * twice).sum() / once.square().sum() * sums
 
 
-WRONG: Wrong = {
+WRONG = {
     "Query and key are exchanged: a row belongs to a query.": lambda q, k, v, t: attend(k, q, v, t),
     "Queries are compared with queries.": lambda q, k, v, t: attend(q, q, v[: len(q)], t),
     "Keys are compared with keys.": lambda q, k, v, t: attend(k, k, v, t)[: len(q)],
