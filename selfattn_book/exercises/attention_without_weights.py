@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.views import compared, row_sums, weights
+from selfattn_book.exercises.checking.views import compared, row_sums, second
 
 
 def attention(
@@ -125,7 +125,7 @@ QUESTIONS = [
     Question("each row of weights is positive and sums to one", BY_HAND, view=row_sums),
     Question("the contexts are averages with these weights", BY_HAND, view=off_average),
     Question("the score of two words is made of their dot product", BY_HAND, view=compared),
-    Question("each score is divided", EQUATION, view=weights),
+    Question("each score is divided", EQUATION, view=second),
 ]
 EXERCISE = Exercise(
     "def attend(X):\n    ...",

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.views import first, second
 
 
 class Part(list[Tensor]):
@@ -29,8 +30,11 @@ def halves(queries, keys, left, width, size=1):
     return part_of(scores[:, :left], values[:left]), part_of(scores[:, left:], values[left:])
 
 
-def plain_cases():
-    return [halves(3, 7, 4, 2), halves(5, 6, 1, 3)]
+def sums(parts, *case):
+    return torch.cat([parts[1], parts[2]], dim=-1)
+
+
+PLAIN = lambda: [halves(3, 7, 4, 2), halves(5, 6, 1, 3)]  # noqa: E731
 
 
 def large_cases():
@@ -70,11 +74,8 @@ merge = merged(exponentials)
 
 def in_sums(factors):
     """Return merges with other factors in both sums, or in one, from those that are right."""
-
-    def changed(x, y, higher):
-        return factors(*exponentials(x, y, higher))
-
-    return merged(changed), merged(changed, 1), merged(changed, 2)
+    changed = lambda x, y, higher: factors(*exponentials(x, y, higher))  # noqa: E731
+    return tuple(merged(changed, *only) for only in SUMS)
 
 
 def kept(select):
@@ -86,10 +87,6 @@ def kept(select):
         return [chosen, a * x[1] + b * y[1], a * x[2] + b * y[2]]
 
     return lambda x, y: [select(x[0], y[0]), *merge(x, y)[1:]], relative
-
-
-def in_proportion(x, y, higher):
-    return x[0] / higher, y[0] / higher
 
 
 def with_mixture(mixture):
@@ -116,9 +113,9 @@ def in_place(x, y):
 
 
 def branching(x, y):
-    first = x[0] >= y[0]
-    high = [torch.where(first, one, other) for one, other in zip(x, y, strict=True)]
-    low = [torch.where(first, other, one) for one, other in zip(x, y, strict=True)]
+    left = x[0] >= y[0]
+    high = [torch.where(left, one, other) for one, other in zip(x, y, strict=True)]
+    low = [torch.where(left, other, one) for one, other in zip(x, y, strict=True)]
     factor = (low[0] - high[0]).exp()
     return [high[0], high[1] + factor * low[1], high[2] + factor * low[2]]
 
@@ -129,22 +126,15 @@ def by_logarithms(x, y):
     return [higher, (total - higher).exp(), mixture]
 
 
-def sums(parts, *case):
-    return torch.cat([parts[1], parts[2]], dim=-1)
-
-
-def requirement(message, view, points=1, cases=plain_cases):
-    return Question(message, SECTION, points, view, cases)
-
-
+SUMS = (), (1,), (2,)  # in which factors are changed: both, or one
 SECTION = "cost.html#online-softmax-flashattention"
 QUESTIONS = [
-    requirement("it returns highest, total and mixture", form),
-    requirement("the higher score is kept", lambda parts, *case: parts[0]),
-    requirement("the totals are added to one scale", lambda parts, *case: parts[1]),
-    requirement("the mixtures are added to one scale", lambda parts, *case: parts[2], 2),
-    requirement("large scores are handled", sums, cases=large_cases),
-    requirement("a part without keys changes nothing", sums, cases=empty_cases),
+    Question("it returns highest, total and mixture", SECTION, 1, form, PLAIN),
+    Question("the higher score is kept", SECTION, 1, first, PLAIN),
+    Question("the totals are added to one scale", SECTION, 1, second, PLAIN),
+    Question("the mixtures are added to one scale", SECTION, 2, lambda x, *case: x[2], PLAIN),
+    Question("large scores are handled", SECTION, 1, sums, large_cases),
+    Question("a part without keys changes nothing", SECTION, 1, sums, empty_cases),
 ]
 WRONG = {
     "Both parts were added as they are: the one with the lower scores must shrink.": (
@@ -161,9 +151,7 @@ WRONG = {
     ),
     "The factors are exchanged: each part shrinks by the other's.": in_sums(lambda a, b: (b, a)),
     "The parts shrink in proportion to their scores, not by an exponential.": (
-        merged(in_proportion),
-        merged(in_proportion, 1),
-        merged(in_proportion, 2),
+        tuple(merged(lambda x, y, higher: (x[0] / higher, y[0] / higher), *only) for only in SUMS)
     ),
     "The scores are not added; the higher one is kept.": kept(torch.add),
     "This is the lower one.": kept(torch.minimum),

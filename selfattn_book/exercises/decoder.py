@@ -81,7 +81,7 @@ class OfTheBook(Decoder):
     def __init__(self, d_model, num_heads, d_ff):
         super().__init__(d_model=d_model, num_heads=num_heads, d_ff=d_ff, d_input=d_model)
 
-    def forward(self, x, m, lengths):
+    def forward(self, x, m, lengths):  # type: ignore[override]
         return super().forward(x, m, causal_mask(x.size(1)), padding_mask(lengths, m.size(1)))[0]
 
 

@@ -15,10 +15,6 @@ ROWS = (
 )
 
 
-def rows():
-    return [(torch.tensor(row), p) for row, p in ROWS]
-
-
 @factory
 def renormalized(choose, shares, p):
     kept = torch.zeros_like(shares)
@@ -34,10 +30,7 @@ def chosen(shares, p):
 
 
 def more(count):
-    def choose(shares, p):
-        return shares.argsort(descending=True)[: len(chosen(shares, p)) + count]
-
-    return renormalized(choose)
+    return renormalized(lambda x, p: x.argsort(descending=True)[: len(chosen(x, p)) + count])
 
 
 def not_crossing(shares, p):
@@ -51,18 +44,6 @@ def least(shares, p):
 
 
 nucleus = renormalized(chosen)
-
-
-def in_order(shares, p):
-    return nucleus(shares, p).sort(descending=True).values
-
-
-def softened(shares, p):
-    return torch.where(nucleus(shares, p) > 0, shares, -torch.inf).softmax(-1)
-
-
-def uniform(shares, p):
-    return (nucleus(shares, p) > 0) / len(chosen(shares, p))
 
 
 def by_loop(shares, p):
@@ -87,7 +68,9 @@ QUESTIONS = [
     Question("what is left keeps its proportions", SAMPLING),
 ]
 WRONG = {
-    "The probabilities are sorted, and no longer in the order of the tokens.": in_order,
+    "The probabilities are sorted, and no longer in the order of the tokens.": (
+        lambda shares, p: nucleus(shares, p).sort(descending=True).values
+    ),
     "The token that crosses p has been cut off: it stays.": renormalized(not_crossing),
     "The last token that is needed has been cut off: it stays.": more(-1),
     "One token too many is left: those before it already reach p.": more(1),
@@ -103,15 +86,19 @@ WRONG = {
     "These are logits or logarithms, not probabilities.": (
         lambda shares, p: nucleus(shares, p).log()
     ),
-    "A softmax of probabilities is no longer in proportion.": softened,
-    "All that are left have become equally likely.": uniform,
+    "A softmax of probabilities is no longer in proportion.": (
+        lambda shares, p: torch.where(nucleus(shares, p) > 0, shares, -torch.inf).softmax(-1)
+    ),
+    "All that are left have become equally likely.": (
+        lambda shares, p: (nucleus(shares, p) > 0) / len(chosen(shares, p))
+    ),
 }
 EXERCISE = Exercise(
     "def nucleus(shares, p):\n    ...",
     QUESTIONS,
     right=nucleus,
     wrong=WRONG,
-    cases=rows,
+    cases=lambda: [(torch.tensor(row), p) for row, p in ROWS],
     unusual={
         "a loop": by_loop,
         "in place": in_place,

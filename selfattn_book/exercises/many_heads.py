@@ -50,10 +50,6 @@ def strided(attention, wide):
     return wide.unflatten(-1, (attention.d_head, attention.num_heads)).permute(0, 3, 1, 2)
 
 
-def stored(attention):
-    return attention.project_output.weight.reshape(blocks_of(attention).shape)
-
-
 def by_ablation(attention, x):
     weight, found = attention.project_output.weight.data, []
     columns = weight.clone().unflatten(1, (attention.num_heads, attention.d_head))
@@ -63,32 +59,25 @@ def by_ablation(attention, x):
     return torch.stack(found, dim=1)
 
 
-def before_output(attention, x):
-    return attention(x, x, x)[1] @ split(attention, attention.project_value(x))
-
-
 def then(change):
     return lambda attention, x: change(contributions(attention, x), attention)
-
-
-def summed(found, attention, x):
-    return found.sum(1)
-
-
-def sizes(found, *case):
-    return found.abs().amax((0, 2, 3)) > 0
 
 
 CONTRIBUTION = "many-heads.html#the-contribution-of-each-head"
 SPLITTING = "many-heads.html#splitting-heads-transpose-do-not-only-reshape"
 QUESTIONS = [
     Question("there is one part for each head and word", CONTRIBUTION, view=form),
-    Question("with b^O, the parts add up to the output", CONTRIBUTION, 2, view=summed),
+    Question(
+        "with b^O, the parts add up to the output",
+        CONTRIBUTION,
+        2,
+        view=lambda found, *case: found.sum(1),
+    ),
     Question(
         "a head whose rows of W^O are 0 adds nothing",
         CONTRIBUTION,
-        view=sizes,
-        cases=lambda: [silent_case()],
+        view=lambda found, *case: found.abs().amax((0, 2, 3)) > 0,
+        cases=silent_case,
     ),
     Question("each part is the contribution of its head", SPLITTING, points=2),
 ]
@@ -105,7 +94,9 @@ WRONG = {
     "All words count alike: the weights are those of a mean.": (
         parts(weigh=lambda weights: torch.ones_like(weights) / weights.size(-1))
     ),
-    "PyTorch stores W^O transposed: a head has columns of the stored matrix.": parts(blocks=stored),
+    "PyTorch stores W^O transposed: a head has columns of the stored matrix.": (
+        parts(blocks=lambda a: a.project_output.weight.reshape(blocks_of(a).shape))
+    ),
     "The weights are left out: each word adds its own value.": (
         parts(weigh=lambda weights: torch.eye(weights.size(-1)).to(weights))
     ),
@@ -127,7 +118,7 @@ WRONG = {
     ),
     "The heads are added up already.": then(lambda found, a: found.sum(1)),
     "These are the heads before the output layer: each has still to meet its rows of W^O.": (
-        before_output
+        lambda attention, x: attention(x, x, x)[1] @ split(attention, attention.project_value(x))
     ),
 }
 EXERCISE = Exercise(

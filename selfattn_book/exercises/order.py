@@ -31,10 +31,6 @@ def pooled(weigh=lambda scores: scores.softmax(0), score=lambda w, q: w @ q / le
     return lambda words, question: weigh(score(words, question)) @ words
 
 
-def counted(words, question):
-    return attended(torch.cat([words, question[None]]), question)
-
-
 @factory
 def shuffled(pool, words, question):
     """Return the program that compares answers about shuffled words with the usual answer."""
@@ -90,7 +86,9 @@ WRONG = {
         question
     ),
     "The question is added to the answer.": lambda words, q: attended(words, q) + q,
-    "The question is counted as one of the words.": counted,
+    "The question is counted as one of the words.": (
+        lambda words, q: attended(torch.cat([words, q[None]]), q)
+    ),
     "The exponentials are not divided by their sum.": pooled(torch.exp),
     "These are scores: the softmax is missing.": pooled(lambda scores: scores),
     "The scores themselves were divided by their sum: exponentials come first.": (
@@ -121,15 +119,11 @@ HERE = "order.html#exercises"
 TESTING = "order.html#testing-equivariance"
 BAG = "order.html#keys-and-values-form-a-bag"
 QUESTIONS = [
-    Question("it gives one vector", HERE, view=form, cases=lambda: [bag()]),
-    Question(
-        "the order of the words does not matter", TESTING, via=shuffled, cases=lambda: [bag()]
-    ),
-    Question("the question does", BAG, via=opposed, cases=lambda: [bag()]),
-    Question(
-        "if all words are the same, the answer is that word", BAG, cases=lambda: [equal_words()]
-    ),
-    Question("a question of zeros attends to all words alike", BAG, cases=lambda: [no_question()]),
+    Question("it gives one vector", HERE, view=form, cases=bag),
+    Question("the order of the words does not matter", TESTING, via=shuffled, cases=bag),
+    Question("the question does", BAG, via=opposed, cases=bag),
+    Question("if all words are the same, the answer is that word", BAG, cases=equal_words),
+    Question("a question of zeros attends to all words alike", BAG, cases=no_question),
     Question("it is the usual attention", BAG, cases=lambda: [bag(), bag(4, 8)]),
 ]
 EXERCISE = Exercise(

@@ -10,18 +10,14 @@ from selfattn_book.exercises.checking.results import factory
 from selfattn_book.properties.answer import RefusedError
 from selfattn_book.properties.calls import missing
 
-LENGTH = 9
+LENGTH, SIX = 9, [(6,)]
 
 
 @factory
 def table(entry, d_model):
     """Return the program that fills a table of a dimension with an answer's entries."""
-    return torch.stack(
-        [
-            torch.stack([number(entry(p, column, d_model)) for column in range(d_model)])
-            for p in range(LENGTH)
-        ]
-    )
+    cells = [number(entry(p, c, d_model)) for p in range(LENGTH) for c in range(d_model)]
+    return torch.stack(cells).view(LENGTH, d_model)
 
 
 def number(got):
@@ -55,10 +51,6 @@ def halves(p, column, d_model):
 
 def usual(column, d_model):
     return 2 * (column // 2) / d_model
-
-
-def fixed(d_model):
-    return lambda p, column, d: entry(p, column, d_model)
 
 
 WRONG = {
@@ -105,7 +97,9 @@ WRONG = {
         for base in (10, 1000, 100_000)  # 100 is i / D
     },
     **{
-        f"The dimension {d_model} is written out: it must be that of the table.": fixed(d_model)
+        f"The dimension {d_model} is written out: it must be that of the table.": (
+            lambda p, c, d, d_model=d_model: entry(p, c, d_model)
+        )
         for d_model in (6, 8, 512)
     },
 }
@@ -118,29 +112,29 @@ QUESTIONS = [
         "position 0 has sines of 0 and cosines of 1",
         FORMULA,
         view=lambda table, d_model: table[0],
-        cases=lambda: [(6,)],
+        cases=SIX,
     ),
     Question(
         "the angle of the first clock is in radians",
         FORMULA,
         view=lambda table, d_model: table[:, :2],
-        cases=lambda: [(6,)],
+        cases=SIX,
     ),
     Question(
         "sine and cosine of a clock have one angle",
         CLOCKS,
         view=lambda table, d_model: table.double().square().unflatten(1, (-1, 2)).sum(-1),
-        cases=lambda: [(6,)],
+        cases=SIX,
     ),
-    Question("each clock has its speed", FORMULA, cases=lambda: [(6,)]),
-    Question("each clock has its speed at an odd dimension, too", ODD, cases=lambda: [(7,)]),
+    Question("each clock has its speed", FORMULA, cases=SIX),
+    Question("each clock has its speed at an odd dimension, too", ODD, cases=[(7,)]),
 ]
 EXERCISE = Exercise(
     "def entry(p, column, d_model):\n    ...",
     QUESTIONS,
     right=entry,
     wrong=WRONG,
-    cases=lambda: [(4,), (6,), (7,)],
+    cases=[(4,), (6,), (7,)],
     unusual={
         "a shifted sine": lambda p, c, d: math.sin(angle(p, c, d) + c % 2 * math.pi / 2),
         "logarithms": lambda p, c, d: hand(p * math.exp(-math.log(10000) * usual(c, d)), c),

@@ -8,13 +8,12 @@ from selfattn_book.cache import KeyValueCache
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
 from selfattn_book.exercises.checking.results import factory
+from selfattn_book.exercises.checking.views import first, second
 from selfattn_book.experiments.seeding import set_seed
 from selfattn_book.masks import causal_mask
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.properties.answer import RefusedError
 from selfattn_book.properties.calls import missing
-
-WIDTH = 6
 
 
 class Stack(list[MultiHeadAttention]):
@@ -29,8 +28,7 @@ class Stack(list[MultiHeadAttention]):
 
 def case(layers):
     set_seed(5)
-    stack = Stack(MultiHeadAttention(WIDTH, 2) for _ in range(layers))
-    return stack, drawn(2, 5, WIDTH, seed=6)
+    return Stack(MultiHeadAttention(6, 2) for _ in range(layers)), drawn(2, 5, 6, seed=6)
 
 
 def newest(step, layers, x, caches):
@@ -53,7 +51,7 @@ def in_steps(step, layers, x):
 @factory
 def in_turn(step, layers, x):
     """Return the program for the outputs of two sequences that take turns."""
-    caches, outputs = (layers.caches(), layers.caches()), ([], [])
+    caches, outputs = (layers.caches(), layers.caches()), ([], [])  # type: ignore[var-annotated]
     for t in range(x.size(1)):
         for i, sign in enumerate((1, -1)):
             outputs[i].append(newest(step, layers, sign * x[:, t : t + 1], caches[i]))
@@ -97,7 +95,7 @@ def alone(layers, newest, caches):
 
 def kept_elsewhere():
     """Return the step with caches of its own, until those that it is given are empty."""
-    own = []
+    own: list[KeyValueCache] = []
 
     def step(layers, newest, caches):
         if not len(caches[0]):
@@ -109,9 +107,9 @@ def kept_elsewhere():
 
 
 def first_output(layers, newest, caches):
-    first = right(layers[:1], newest, caches)
-    right(layers[1:], first, caches[1:])
-    return first
+    below = right(layers[:1], newest, caches)
+    right(layers[1:], below, caches[1:])
+    return below
 
 
 def twice(layers, newest, caches):
@@ -145,26 +143,23 @@ CACHE_ERRORS = "prediction.html#when-is-a-cache-wrong"
 QUESTIONS = [
     Question("it returns the newest output alone", HERE, view=form),
     Question(
-        "each layer's cache grows by one key per step",
-        CACHE,
-        view=lambda results, *case: results[1],
-        cases=lambda: [case(2)],
+        "each layer's cache grows by one key per step", CACHE, view=second, cases=lambda: case(2)
     ),
     Question(
         "each output is that of one pass over all points",
         CACHE,
         2,
-        view=lambda results, *case: results[0],
-        cases=lambda: [case(2)],
+        view=first,
+        cases=lambda: case(2),
     ),
     Question(
         "a stack of one layer or of three works, too",
         CACHE,
-        view=lambda results, *case: results[0],
+        view=first,
         cases=lambda: [case(3), case(1)],
     ),
     Question(
-        "a sequence with new caches begins anew", CACHE_ERRORS, via=in_turn, cases=lambda: [case(2)]
+        "a sequence with new caches begins anew", CACHE_ERRORS, via=in_turn, cases=lambda: case(2)
     ),
 ]
 WRONG = {

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.views import compared, row_sums, weights
+from selfattn_book.exercises.checking.views import compared, row_sums, second
 
 WORD, VALUE = 7, 11  # dimensions of a word and of a value
 
@@ -119,7 +119,7 @@ QUESTIONS = [
     Question("it returns contexts and weights, a row for each query", CROSS, view=form),
     Question("each row of weights sums to one", LAYER, view=row_sums),
     Question("queries are compared with keys", PROJECTIONS, view=compared),
-    Question("the weights are the softmax of the divided scores", LAYER, view=weights),
+    Question("the weights are the softmax of the divided scores", LAYER, view=second),
     Question(
         "the contexts are averages of the values, with these weights", LAYER, view=off_average
     ),

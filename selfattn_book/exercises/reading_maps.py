@@ -5,6 +5,7 @@ from functools import partial
 import torch
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.results import Wrong
 
 
 def case(texts, heads, length, vocabulary):
@@ -77,7 +78,7 @@ QUESTIONS = [
     ),
     Question("it is right on random maps", HERE, points=2),
 ]
-WRONG = {
+WRONG: Wrong = {
     "A token counts as a copy of itself.": partial(score, itself=True),
     "A token counts as a copy of itself, and the mean goes over all queries.": (
         partial(score, itself=True, all_queries=True)

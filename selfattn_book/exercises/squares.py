@@ -11,6 +11,9 @@ from selfattn_book.exercises.checking.results import factory
 from selfattn_book.experiments.seeding import moved
 from selfattn_book.experiments.squares import last_corners, square_sequences
 
+# The matrices that turn a corner into its neighbors on both sides, and mirror these.
+NEIGHBORS = [[1, 0], [0, -1]], [[-1, 0], [0, 1]], [[0, -1], [1, 0]], [[0, 1], [-1, 0]]
+
 
 @cache
 def sources(seed, dtype):
@@ -27,6 +30,10 @@ def case(*counts):
     return source[rows], mask[rows]
 
 
+def same(x):
+    return x
+
+
 @factory
 def answer(source, mask, *, back=2, sign=-1, clean=torch.sign, first=torch.zeros_like):
     """Return the program with this corner counted from the end; after one corner, with another."""
@@ -38,15 +45,10 @@ def answer(source, mask, *, back=2, sign=-1, clean=torch.sign, first=torch.zeros
 
 def with_and_without_noise(**options):
     """Return a program, and the same with the noise of the source."""
-    return answer(**options), answer(**options, clean=lambda x: x)
+    return answer(**options), answer(**options, clean=same)
 
 
 right = answer()
-
-
-def neighbor(mirror, flip):
-    """Return the program with a neighbor of the corner, after one corner."""
-    return answer(first=lambda x: (x.flip(-1) if flip else x) * torch.tensor(mirror).to(x))
 
 
 def after_one(source, mask, corner):
@@ -54,7 +56,7 @@ def after_one(source, mask, corner):
 
 
 def straight(source, mask):
-    last, before = (answer(back=back, sign=1, clean=lambda x: x)(source, mask) for back in (1, 2))
+    last, before = (answer(back=back, sign=1, clean=same)(source, mask) for back in (1, 2))
     return after_one(source, mask, 2 * last - before)
 
 
@@ -62,6 +64,10 @@ def parallelogram(source, mask):
     three = (mask.sum((1, 2, 3)) == 3)[:, None, None]
     sums = source[:, :1] - source[:, 1:2] + source[:, 2:]
     return torch.where(three, sums, right(source, mask))
+
+
+def signs(corner, source, mask):
+    return corner.sign()
 
 
 def by_weights(source, mask):
@@ -75,11 +81,11 @@ def loop(source, mask):
     return [[[-x for x in points[n - 2]] if n > 1 else [0.0, 0.0]] for points, n in pairs]
 
 
-@factory
-def changes(other, program):
-    """Return what makes the program that compares an answer for two inputs."""
+def changes(other):
+    """Return the factory of programs that compare an answer for two inputs."""
 
-    def change(source, mask):
+    @factory
+    def change(program, source, mask):
         given = other(source, mask)
         got = (program(*(x.clone() for x in one)) for one in (given, (source, mask)))
         # Where the corner is nan, another question asks.
@@ -104,18 +110,11 @@ QUESTIONS = [
         via=changes(lambda x, mask: (x.masked_fill(~mask.view(-1, 3, 1), 9), mask)),
     ),
     Question(
-        "after one corner it returns the best estimate on average", PLATEAU, cases=lambda: [case(1)]
+        "after one corner it returns the best estimate on average", PLATEAU, cases=lambda: case(1)
     ),
-    *(
-        Question(
-            f"after {name} corners it returns the next",
-            BEST,
-            view=lambda corner, source, mask: corner.sign(),
-            cases=lambda n=n: [case(n)],
-        )
-        for n, name in ((2, "two"), (3, "three"))
-    ),
-    Question("the corners have no noise of the source", BEST, cases=lambda: [case(2, 3)]),
+    Question("after two corners it returns the next", BEST, 1, signs, lambda: case(2)),
+    Question("after three corners it returns the next", BEST, 1, signs, lambda: case(3)),
+    Question("the corners have no noise of the source", BEST, cases=lambda: case(2, 3)),
 ]
 WRONG = {
     "A mean over no corner is not a number.": lambda x, mask: (
@@ -128,7 +127,7 @@ WRONG = {
         with_and_without_noise(first=torch.clone)
     ),
     "It returns one of the two neighbors; their mean is nearer to both on average.": tuple(
-        neighbor(mirror, flip) for mirror in ((1, -1), (-1, 1)) for flip in (False, True)
+        answer(first=lambda x, turn=turn: x @ torch.tensor(turn).to(x)) for turn in NEIGHBORS
     ),
     "It counts from the start of the source: with two corners that is right.": (
         lambda x, mask: after_one(x, mask, -x[:, :1].sign())
@@ -148,7 +147,7 @@ WRONG = {
     ),
     "It is not a number.": lambda x, mask: torch.full((len(x), 1, 2), torch.nan),
     "The noise of the corner two before is in the output: only its signs matter.": (
-        answer(clean=lambda x: x)
+        answer(clean=same)
     ),
     "The noise of all given corners is in the output: only their signs matter.": parallelogram,
     "It uses the other sources of the batch.": lambda x, mask: right(x, mask) - x.mean((0, 1)),
@@ -158,7 +157,7 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=right,
     wrong=WRONG,
-    cases=lambda: [case(1, 2, 3)],
+    cases=lambda: case(1, 2, 3),
     unusual={
         "weights": by_weights,
         "a loop": loop,

@@ -36,15 +36,15 @@ def case(temperature, width=WIDTH, queries=KEYS, times=1):
     return times * query[:queries], key, wide + drawn(KEYS, VALUE, seed=14), temperature
 
 
-def identity_case(temperature, **sizes):
+def identity_case(temperature=1, **sizes):
     """Return a case whose values give the weights back."""
     query, key, value, _ = case(1, **sizes)
     return query, key, torch.eye(KEYS, VALUE).to(value), temperature
 
 
-def half_case(entry):
+def half_case():
     """Return equal queries and keys of float16, of 64 dimensions, and values of 1."""
-    return *(torch.full((3, 64), number).half() for number in (entry, entry, 1.0)), 1.0
+    return *(torch.full((3, 64), number).half() for number in (32.0, 32.0, 1.0)), 1.0
 
 
 def powers(q, k, v, t):
@@ -119,19 +119,19 @@ SATURATION = "why-divide.html#large-scores-saturate-the-softmax"
 VARIANCE = "why-divide.html#the-variance-of-a-score"
 QUESTIONS = [
     Question(
-        "it gives a context for each query", CODE, view=form, cases=lambda: [case(1, queries=3)]
+        "it gives a context for each query", CODE, view=form, cases=lambda: case(1, queries=3)
     ),
     Question(
         "the contexts are averages of the values",
         SATURATION,
         view=lambda contexts, *case: contexts.double().sqrt().square().sum(-1),
-        cases=lambda: [identity_case(1)],
+        cases=identity_case,
     ),
     Question(
         "queries are compared with keys",
         CODE,
         view=lambda contexts, *case: score_direction(contexts[:, :KEYS]),
-        cases=lambda: [identity_case(1)],
+        cases=identity_case,
     ),
     Question(
         "a temperature of 1 is the usual attention",
@@ -139,10 +139,7 @@ QUESTIONS = [
         cases=lambda: [case(1), case(1, width=3)],
     ),
     Question(
-        "a temperature of 2 halves the scores",
-        SATURATION,
-        via=slope_at_two,
-        cases=lambda: [identity_case(1)],
+        "a temperature of 2 halves the scores", SATURATION, via=slope_at_two, cases=identity_case
     ),
     Question(
         "a very high temperature makes the weights uniform",
@@ -152,10 +149,10 @@ QUESTIONS = [
     Question(
         "a very low temperature chooses one key",
         SATURATION,
-        cases=lambda: [identity_case(COLD, times=1e-2)],
+        cases=lambda: identity_case(COLD, times=1e-2),
         view=lambda contexts, *case: contexts.double().sort(-1).values,
     ),
-    Question("it works in 16 bits", CODE, cases=lambda: [half_case(32)]),
+    Question("it works in 16 bits", CODE, cases=half_case),
 ]
 EXERCISE = Exercise(
     "def attend(query, key, value, temperature):\n    ...",

@@ -23,7 +23,7 @@ from selfattn_book.exercises.checking.results import (
 from selfattn_book.properties.answer import YES, Answer, Likely, RefusedError
 
 WIDTH = 78  # letters in a line, as a page and a terminal show them
-Cases = Sequence[Case] | Callable[[], Sequence[Case]]
+Cases = list[Any] | Callable[[], list[Any] | Case]
 T = TypeVar("T")
 
 
@@ -36,7 +36,7 @@ class Question:
         section: the section that explains it, as in ``"masks.html#the-causal-mask"``.
         points: the points for it.
         view: the part of a result that is compared, from the result and the case; all by default.
-        cases: its cases, or a function that returns them; the exercise's by default.
+        cases: its cases, or a function that returns them, or one; the exercise's by default.
         via: makes the program that is compared from the answer, and from the reference program.
     """
 
@@ -86,7 +86,7 @@ class Exercise:
     questions: Sequence[Question]
     right: Program
     wrong: Wrong = field(default_factory=dict)
-    cases: Cases = ()
+    cases: Cases = field(default_factory=list)
     unusual: Mapping[str, Program] = field(default_factory=dict)
     returns: str | tuple[str, ...] = "the result"
     tolerance: float = 1e-4
@@ -165,7 +165,7 @@ class Report:
 
 def checked(message: str, section: str, points: int, *cases: Case) -> Question:
     """Return a question that compares all of the result in these cases."""
-    return Question(message, section, points, cases=cases)
+    return Question(message, section, points, cases=[*cases])
 
 
 def form(result: Any, *case: Any) -> torch.Tensor:
@@ -175,7 +175,8 @@ def form(result: Any, *case: Any) -> torch.Tensor:
 
 def cases_of(cases: Cases) -> list[Case]:
     """Return a list of cases."""
-    return list(cases() if callable(cases) else cases)
+    found = cases() if callable(cases) else cases
+    return found if isinstance(found, list) else [found]
 
 
 def programs_of(wrong: Program | tuple[Program, ...]) -> tuple[Program, ...]:

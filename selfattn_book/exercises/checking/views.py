@@ -1,4 +1,4 @@
-"""Views of attention weights: what questions compare of them."""
+"""Views of results: what questions compare of them."""
 
 from typing import Any
 
@@ -7,9 +7,14 @@ from torch import Tensor
 Pair = tuple[Tensor, Tensor]
 
 
-def weights(pair: Pair, *case: Any) -> Tensor:
-    """View the weights beside the contexts."""
-    return pair[1]
+def first(results: tuple[Tensor, ...], *case: Any) -> Tensor:
+    """View the first of several results."""
+    return results[0]
+
+
+def second(results: tuple[Tensor, ...], *case: Any) -> Tensor:
+    """View the second of several results, as the weights beside the contexts."""
+    return results[1]
 
 
 def row_sums(pair: Pair, *case: Any) -> Tensor:
