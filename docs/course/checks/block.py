@@ -57,11 +57,11 @@ def in_32_bits(activation, eps, *arguments):
 
 def exercises(numbers):
     activation, eps = numbers["activation"], numbers["eps"]
-    recipe = numbers["activation"], numbers["eps"]
+    recipe = activation, eps
     a = ACTIVATIONS[activation]
 
     def of(**parts):
-        return network(activation, eps, **parts)
+        return network(*recipe, **parts)
 
     wrong = {
         "The mean was subtracted: this is a layer norm.": (

@@ -8,6 +8,7 @@ import torch
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
 from selfattn_book.exercises.checking.results import factory
+from selfattn_book.exercises.checking.views import first, second
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call
 
@@ -135,12 +136,6 @@ def letting_go(stream, query, pieces):
 
 
 def stream_of(silence):
-    def context(result, *case):
-        return result[0]
-
-    def logarithm(result, *case):
-        return result[1]
-
     late = lambda top, total, mixture: normalized(top, total + math.exp(silence), mixture)  # noqa: E731
     wrong = {
         "The silent key was forgotten.": online(silence, silent=0),
@@ -171,8 +166,8 @@ def stream_of(silence):
     return Exercise(
         "def stream(query, pieces): ...",
         [
-            Question("the context is attention's output", SECTION, 2, context, case),
-            Question("the logarithm of the denominator is right", SECTION, 1, logarithm, case),
+            Question("the context is attention's output", SECTION, 2, first, case),
+            Question("the logarithm of the denominator is right", SECTION, 1, second, case),
             checked("hidden pieces are handled", SECTION, 1, *case(hidden=True)),
             checked("large scores are handled", SECTION, 1, *case(1e3)),
             Question("it frees each piece", SECTION, via=letting_go, cases=case),
@@ -189,18 +184,18 @@ def of_bill(numbers):
     width, heads = numbers["d_model"], numbers["heads"]
     length, cached = numbers["length"], numbers["cached"]
     a, b, c, d = numbers["likes"]
-    first, most = max(a, b), max(a, b, c, d)
+    early, most = max(a, b), max(a, b, c, d)
     strip, square = 4 * length * width**2, 2 * length**2 * width
     after = (a + b + c + d) / most
-    one = math.exp(a - first) + math.exp(b - first)
+    one = math.exp(a - early) + math.exp(b - early)
     right = {
         "layer": strip + square,
         "share": square / (strip + square),
         "table": 2 * heads * length**2,
         "token": 4 * width**2 + 2 * cached * width,
         "takes_over": 4 * width,
-        "totals": [(a + b) / first, after],
-        "shrink": first / most,
+        "totals": [(a + b) / early, after],
+        "shrink": early / most,
     }
     wrong = {
         "Heads are narrow: their number is not in it.": {"layer": strip + heads * square},
@@ -229,13 +224,13 @@ def of_bill(numbers):
         "A feed-forward network has two products.": {"takes_over": 3 * width},
         "These are not relative to the highest score.": {"totals": [a + b, a + b + c + d]},
         "The first total did not shrink.": {
-            "totals": [(a + b) / first, (a + b) / first + (c + d) / most]
+            "totals": [(a + b) / early, (a + b) / early + (c + d) / most]
         },
         "The likes are exponentials already.": {
-            "totals": [one, one * math.exp(first - most) + math.exp(c - most) + math.exp(d - most)],
-            "shrink": math.exp(first - most),
+            "totals": [one, one * math.exp(early - most) + math.exp(c - most) + math.exp(d - most)],
+            "shrink": math.exp(early - most),
         },
-        "It grows this way; the old scale was the smaller one.": {"shrink": most / first},
+        "It grows this way; the old scale was the smaller one.": {"shrink": most / early},
     }
     return by_hand("bill", "cost.html#counting-flops", right, wrong, points={"totals": 2})
 

@@ -19,14 +19,6 @@ def in_turn(x, times):
     return x.repeat(1, times, 1, 1)
 
 
-def first(x, times):
-    return x[:, :1].expand(-1, times * x.size(1), -1, -1)
-
-
-def averaged(x, times):
-    return x.mean(1, keepdim=True).expand(-1, times * x.size(1), -1, -1)
-
-
 def side_by_side(x):
     return x.transpose(1, 2).flatten(2)
 
@@ -35,24 +27,12 @@ def scrambled(x):
     return x.reshape(len(x), x.size(2), -1)
 
 
-def interleaved(x):
-    return x.permute(0, 2, 3, 1).flatten(2)
-
-
 @factory
 def attention(share, query, key, value, *, merge=side_by_side, divisor=7**0.5):
     """Return grouped attention, put together from parts."""
     times = query.size(1) // key.size(1)
     key, value = share(key, times), share(value, times)
     return merge((query @ key.mT / divisor).softmax(-1) @ value)
-
-
-def of_all(share):
-    return lambda q, k, v: attention(share, divisor=(7 * q.size(1)) ** 0.5)(q, k, v)
-
-
-def not_merged(share):
-    return attention(share, merge=lambda x: x)
 
 
 @factory
@@ -81,21 +61,27 @@ def exercises(numbers):
         "The heads are grouped the other way: neighbors, or in turn.": attention(other),
         "Words and heads are scrambled: move the axes first.": attention(share, merge=scrambled),
         "The heads are concatenated one after the other, not entry by entry.": (
-            attention(share, merge=interleaved)
+            attention(share, merge=lambda x: x.permute(0, 2, 3, 1).flatten(2))
         ),
         "They are grouped the other way, and scrambled: move the axes first.": (
             attention(other, merge=scrambled)
         ),
         "The divisor is missing.": attention(share, divisor=1.0),
         "The divisor is the root of the dimension.": attention(share, divisor=7.0),
-        "The divisor is the root of one head's dimension, not of all heads'.": of_all(share),
-        "All heads use the first keys and values.": attention(first),
-        "All heads use the mean of the keys and values.": attention(averaged),
+        "The divisor is the root of one head's dimension, not of all heads'.": (
+            lambda q, k, v: attention(share, divisor=(7 * q.size(1)) ** 0.5)(q, k, v)
+        ),
+        "All heads use the first keys and values.": (
+            attention(lambda x, times: x[:, :1].repeat(1, times * x.size(1), 1, 1))
+        ),
+        "All heads use the mean of the keys and values.": (
+            attention(lambda x, times: x.mean(1, True).repeat(1, times * x.size(1), 1, 1))
+        ),
         "Only the values are shared as they should be.": only_values,
         "The heads are averaged, and not concatenated.": attention(
             share, merge=lambda x: x.mean(1)
         ),
-        "The heads have still to be concatenated.": not_merged(share),
+        "The heads have still to be concatenated.": attention(share, merge=lambda x: x),
     }
     questions = [
         checked(as_many, equation, 1, case(1, 2, 3, 3)),

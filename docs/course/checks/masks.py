@@ -4,7 +4,10 @@ import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.results import factory
 
+PADDING, CAUSAL = "masks.html#the-padding-mask", "masks.html#the-causal-mask"
+BY_HAND, SOFTMAX = "masks.html#masking-scores-by-hand", "masks.html#the-masked-softmax"
 ROWS = (
     torch.tensor([[0, 0, 0, 0, 1, 1, 1, 2, 2, -1, -1], [5, 5, 5, 5, 5, 5, 5, 5, 3, 3, -1]]),
     torch.tensor([[0, 1, 1, 2, 2, 2, 3], [0, 0, 0, 0, 0, -1, 1]]),
@@ -24,38 +27,15 @@ def real(sentence):
     return (sentence >= 0)[:, :, None] & (sentence >= 0)[:, None, :]
 
 
-def packed(prompt):
-    """Return the right mask, without the axis of heads, and its parts."""
-
-    def read(s):
-        return torch.arange(s.size(1)) < prompt
-
-    def seen(s):
-        return same(s) | read(s)
-
-    return {"read": read, "seen": seen, "mask": lambda s: past(s) & seen(s) & real(s)}
+def read(s, prompt):
+    """Return which positions are the prompt."""
+    return torch.arange(s.size(1)) < prompt
 
 
-def wrong(prompt):
-    mask, seen = packed(prompt)["mask"], packed(prompt)["seen"]
-    return {
-        "True was taken to mean hidden.": lambda s: ~mask(s),
-        "Rows and columns are exchanged: a row belongs to a query.": lambda s: mask(s).mT,
-        "Padding has the same number as padding.": lambda s: mask(s) | (past(s) & same(s)),
-        "Padding still attends.": lambda s: past(s) & seen(s) & (s >= 0)[:, None],
-        "Padding is still attended to.": (
-            lambda s: past(s) & (seen(s) | (s < 0)[:, None]) & (s >= 0)[..., None]
-        ),
-        "Padding was forgotten.": lambda s: past(s) & seen(s),
-        "The prompt, too, is read from left to right.": (
-            lambda s: ((past(s) & same(s)) | (seen(s) & ~same(s))) & real(s)
-        ),
-        "The prompt was forgotten.": lambda s: past(s) & same(s) & real(s),
-        "The prompt is one position too long.": packed(prompt + 1)["mask"],
-        "The prompt is one position too short.": packed(prompt - 1)["mask"],
-        "The sentences were forgotten.": lambda s: past(s) & real(s),
-        "The future is not hidden.": lambda s: seen(s) & real(s),
-    }
+@factory
+def packed(prompt, s):
+    """Return the right mask, without the axis of heads."""
+    return past(s) & (same(s) | read(s, prompt)) & real(s)
 
 
 def with_heads(mask):
@@ -74,44 +54,49 @@ def looped(prompt):
 
 
 def packed_mask(prompt):
-    read = packed(prompt)["read"]
+    mask = packed(prompt)
 
-    def asked(message, section, points, where):
-        def view(mask, s):
-            return mask[:, 0] & where(s)
+    def seen(s):
+        return same(s) | read(s, prompt)
 
-        return Question(message, f"masks.html#{section}", points, view)
+    wrong = {
+        "True was taken to mean hidden.": lambda s: ~mask(s),
+        "Rows and columns are exchanged: a row belongs to a query.": lambda s: mask(s).mT,
+        "Padding has the same number as padding.": lambda s: mask(s) | (past(s) & same(s)),
+        "Padding still attends.": lambda s: past(s) & seen(s) & (s >= 0)[:, None],
+        "Padding is still attended to.": (
+            lambda s: past(s) & (seen(s) | (s < 0)[:, None]) & (s >= 0)[..., None]
+        ),
+        "Padding was forgotten.": lambda s: past(s) & seen(s),
+        "The prompt, too, is read from left to right.": (
+            lambda s: ((past(s) & same(s)) | (seen(s) & ~same(s))) & real(s)
+        ),
+        "The prompt was forgotten.": lambda s: past(s) & same(s) & real(s),
+        "The prompt is one position too long.": packed(prompt + 1),
+        "The prompt is one position too short.": packed(prompt - 1),
+        "The sentences were forgotten.": lambda s: past(s) & real(s),
+        "The future is not hidden.": lambda s: seen(s) & real(s),
+    }
 
-    padding = "the-padding-mask"
+    def entries(where):
+        return lambda mask, s: mask[:, 0] & where(s)
+
+    future = entries(lambda s: ~past(s))
+    own = entries(lambda s: past(s) & ~read(s, prompt) & real(s))
+    prompts = entries(lambda s: past(s) & read(s, prompt) & real(s))
+    rest = entries(lambda s: past(s) & ~real(s))
     return Exercise(
         "def packed_mask(sentence): ...",
         [
-            Question(
-                "it is a boolean mask, one a row for all heads", f"masks.html#{padding}", 1, form
-            ),
-            asked("no position attends to a later one", "the-causal-mask", 2, lambda s: ~past(s)),
-            asked(
-                "a position attends to its own sentence, and to no other",
-                "masking-scores-by-hand",
-                2,
-                lambda s: past(s) & ~read(s) & real(s),
-            ),
-            asked(
-                "later positions attend to the prompt",
-                "the-masked-softmax",
-                1,
-                lambda s: past(s) & read(s) & real(s),
-            ),
-            asked(
-                "padding attends to nothing and is not attended to",
-                padding,
-                2,
-                lambda s: past(s) & ~real(s),
-            ),
+            Question("it is a boolean mask, one a row for all heads", PADDING, 1, form),
+            Question("no position attends to a later one", CAUSAL, 2, future),
+            Question("a position attends to its own sentence, and to no other", BY_HAND, 2, own),
+            Question("later positions attend to the prompt", SOFTMAX, 1, prompts),
+            Question("padding attends to nothing and is not attended to", PADDING, 2, rest),
         ],
-        right=with_heads(packed(prompt)["mask"]),
-        wrong={sentence: with_heads(mask) for sentence, mask in wrong(prompt).items()},
-        cases=lambda: [(row,) for row in ROWS],
+        right=with_heads(mask),
+        wrong={sentence: with_heads(program) for sentence, program in wrong.items()},
+        cases=[(row,) for row in ROWS],
         unusual={"loops": looped(prompt)},
         returns="the mask",
     )
@@ -154,9 +139,7 @@ def on_paper(numbers):
         "This is the reach of one layer.": {"reach": width},
         "Reaches add; they do not multiply.": {"reach": width**layers},
     }
-    return by_hand(
-        "masked_row", "masks.html#the-masked-softmax", right, wrong, points={"weights": 2}
-    )
+    return by_hand("masked_row", SOFTMAX, right, wrong, points={"weights": 2})
 
 
 def exercises(numbers):

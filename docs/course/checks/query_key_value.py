@@ -1,5 +1,7 @@
 """Query, key, value: attention that can keep silent."""
 
+import math
+
 import torch
 
 from selfattn_book.exercises.checking.exercise import Exercise, checked
@@ -38,45 +40,42 @@ def with_zero_value(score, query, key, value):
 
 def exercises(numbers):
     score = numbers["silence"]
+    right = with_silence(score)
     equation = "query-key-value.html#the-attention-layer-equation-and-code"
     search = "query-key-value.html#attention-as-a-soft-search"
 
     def scores(q, k):
         return q @ k.mT / q.size(-1) ** 0.5
 
+    def beside_silence(exponentials, v):
+        return exponentials / (exponentials.sum(-1, keepdim=True) + math.exp(score)) @ v
+
     def moved(q, k, v):
         s = scores(q, k)
-        e = (s - s.amax(-1, keepdim=True)).exp()
-        return e / (e.sum(-1, keepdim=True) + torch.tensor(score).exp()) @ v
-
-    def naive(q, k, v):
-        e = scores(q, k).exp()
-        return e / (e.sum(-1, keepdim=True) + torch.tensor(score).exp()) @ v
-
-    def undivided(q, k, v):
-        return with_silence(score)(q * q.size(-1) ** 0.5, k, v)
-
-    def divided(q, k, v):
-        return with_silence(score / q.size(-1) ** 0.5)(q, k, v)
-
-    def added(q, k, v):
-        e = scores(q, k).softmax(-1)
-        return e / (1 + score) @ v
+        return beside_silence((s - s.amax(-1, keepdim=True)).exp(), v)
 
     def averaged(q, k, v):
-        silent = 1 - with_silence(score)(q, k, torch.ones_like(v[..., :1]))
-        return with_silence(score)(q, k, v) + silent * v.mean(-2, keepdim=True)
+        silent = 1 - right(q, k, torch.ones_like(v[..., :1]))
+        return right(q, k, v) + silent * v.mean(-2, keepdim=True)
 
     wrong = {
         "There is no silent key.": lambda q, k, v: scores(q, k).softmax(-1) @ v,
-        "The silent score is a score already; it is not divided.": divided,
-        "The scores of the keys must be divided, too.": undivided,
+        "The silent score is a score already; it is not divided.": (
+            lambda q, k, v: with_silence(score / q.size(-1) ** 0.5)(q, k, v)
+        ),
+        "The scores of the keys must be divided, too.": (
+            lambda q, k, v: right(q * q.size(-1) ** 0.5, k, v)
+        ),
         "The silent score is 0 here.": with_silence(0.0),
         "The silent score has the other sign.": with_silence(-score),
         "The largest score was subtracted from the keys, but not from the silent one.": moved,
-        "The score itself was added to the denominator, not its exponential.": added,
+        "The score itself was added to the denominator, not its exponential.": (
+            lambda q, k, v: scores(q, k).softmax(-1) / (1 + score) @ v
+        ),
         "The value of the silent key is zero.": averaged,
-        "Exponentials of large scores are infinite: subtract the largest score.": naive,
+        "Exponentials of large scores are infinite: subtract the largest score.": (
+            lambda q, k, v: beside_silence(scores(q, k).exp(), v)
+        ),
     }
     questions = [
         checked("the silent key has its weight", search, 2, case(1, 2, 3, 4, 2)),
@@ -88,7 +87,7 @@ def exercises(numbers):
     exercise = Exercise(
         "def attend_or_not(query, key, value): ...",
         questions,
-        right=with_silence(score),
+        right=right,
         wrong=wrong,
         unusual={"a zero value for the silent key": with_zero_value(score)},
         returns="the context",

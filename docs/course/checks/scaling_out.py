@@ -19,10 +19,9 @@ def stretches(order, ranks, rank):
 
 
 @factory
-def sampler(begin, deal, count, ranks, rank, epoch):
+def sampler(begin, deal, n, ranks, rank, epoch, *, used=lambda n, ranks: range(n - n % ranks)):
     """Return the sampler whose epochs begin at these examples."""
-    order = [(begin(epoch) + i) % count for i in range(count - count % ranks)]
-    return deal(order, ranks, rank)
+    return deal([(begin(epoch) + i) % n for i in used(n, ranks)], ranks, rank)
 
 
 @factory
@@ -78,46 +77,38 @@ def on_paper(numbers):
         "These are the parameters alone.": {"gigabytes": 4 * billions / ranks},
         "This is what all ranks hold together.": {"gigabytes": 16 * billions},
     }
-    return by_hand(
-        "on_paper",
-        "scaling-out-deeper.html#pipeline-parallelism-micro-batches-and-the-bubble",
-        right,
-        wrong,
-    )
+    section = "scaling-out-deeper.html#pipeline-parallelism-micro-batches-and-the-bubble"
+    return by_hand("on_paper", section, right, wrong)
 
 
 def exercises(numbers):
     shift = numbers["shift"]
     deal, other = (cards, stretches) if numbers["deal"] == "cards" else (stretches, cards)
     even, uneven = [(12, 3), (20, 4), (22, 2)], [(11, 3), (13, 4), (17, 2)]
-    right = sampler(lambda epoch: shift * epoch, deal)
-
-    def same_left_out(count, ranks, rank, epoch):
-        return right(count - count % ranks, ranks, rank, epoch)
+    begin = lambda epoch: shift * epoch  # noqa: E731
+    right = sampler(begin, deal)
 
     def own_order(count, ranks, rank, epoch):
         examples = right(count, ranks, rank, 0)
-        begin = shift * epoch % len(examples)
-        return examples[begin:] + examples[:begin]
-
-    def first_left_out(count, ranks, rank, epoch):
-        order = [(shift * epoch + i) % count for i in range(count)]
-        return deal(order[count % ranks :], ranks, rank)
-
-    def repeated(count, ranks, rank, epoch):
-        order = [(shift * epoch + i) % count for i in range(count + -count % ranks)]
-        return deal(order, ranks, rank)
+        first = begin(epoch) % len(examples)
+        return examples[first:] + examples[:first]
 
     wrong = {
-        "The examples are dealt out in the other way.": sampler(lambda e: shift * e, other),
+        "The examples are dealt out in the other way.": sampler(begin, other),
         "Ranks are counted from 0.": lambda n, ranks, r, e: right(n, ranks, (r - 1) % ranks, e),
         "Every epoch has the same order.": sampler(lambda epoch: 0, deal),
         "Each epoch begins one example later.": sampler(lambda epoch: epoch, deal),
         "The order is turned the other way.": sampler(lambda epoch: -shift * epoch, deal),
-        "The same examples are left out in every epoch.": same_left_out,
+        "The same examples are left out in every epoch.": (
+            lambda n, ranks, rank, epoch: right(n - n % ranks, ranks, rank, epoch)
+        ),
         "Each rank reads the same examples in every epoch.": own_order,
-        "The first of the order are left out, not the last.": first_left_out,
-        "Some examples are read twice, where some should be left out.": repeated,
+        "The first of the order are left out, not the last.": (
+            sampler(begin, deal, used=lambda n, ranks: range(n % ranks, n))
+        ),
+        "Some examples are read twice, where some should be left out.": (
+            sampler(begin, deal, used=lambda n, ranks: range(n + -n % ranks))
+        ),
     }
     exercise = Exercise(
         "def own_share(count, ranks, rank, epoch): ...",
@@ -127,7 +118,7 @@ def exercises(numbers):
             asked("each epoch has its order", even, range(1, 4), 2),
             asked("each epoch leaves out others", uneven, range(1, 4), 2),
         ],
-        right=sampler(lambda epoch: shift * epoch, deal),
+        right=right,
         wrong=wrong,
         unusual={"a tensor": rolled(shift, deal), "one by one": one_by_one(shift, deal)},
         returns="the list of examples",

@@ -31,10 +31,10 @@ def fit(corners, missing, turn):
 
 
 @factory
-def best_square(missing, corners, *, turns=(LEFT, RIGHT)):
+def best_square(missing, corners, *, turns=(LEFT, RIGHT), worse=False):
     """Return the best estimate; with one direction twice, the best in this direction."""
-    (one, near), (other, far) = (fit(corners, missing, turn) for turn in turns)
-    return torch.where((near <= far)[:, None], one, other)
+    guesses, distances = zip(*(fit(corners, missing, turn) for turn in turns), strict=True)
+    return nearer(guesses, distances[::-1] if worse else distances)
 
 
 def around(corners, missing):
@@ -91,10 +91,6 @@ def exercises(numbers):
         guesses = [one + left(side), one - left(side)]
         return nearer(guesses, [(guess - third).norm(dim=1) for guess in guesses])
 
-    def farther(corners):
-        (one, near), (other, far) = (fit(corners, missing, turn) for turn in (LEFT, RIGHT))
-        return nearer([one, other], [far, near])
-
     def middle(corners):
         after, _, before = around(corners, missing)
         return (after + before) - corners.mean(1)
@@ -108,23 +104,20 @@ def exercises(numbers):
         ),
         "All walks are taken to go to the left.": best_square(missing, turns=(LEFT, LEFT)),
         "All walks are taken to go to the right.": best_square(missing, turns=(RIGHT, RIGHT)),
-        "Of the two directions, the worse one was taken.": farther,
+        "Of the two directions, the worse one was taken.": best_square(missing, worse=True),
         "This is the middle of the corners.": lambda corners: corners.mean(1),
         "Three corners do not have the middle of the square.": middle,
         "Another corner is missing.": others,
     }
-    cases = {
-        "squares without noise are completed": (2, (1, all_left)),
-        "in both directions": (2, (2, both)),
-        "with noise, the nearest square counts": (3, (3, 2 * all_left, 0.1)),
-        "with noise, in both directions": (1, (4, 2 * both, 0.1)),
-    }
-    section = "squares.html#the-best-achievable-loss"
+    best = "squares.html#the-best-achievable-loss"
+    noisy_left, noisy = case(missing, 3, 2 * all_left, 0.1), case(missing, 4, 2 * both, 0.1)
     exercise = Exercise(
         "def complete(corners): ...",
         [
-            checked(message, section, points, case(missing, *walks))
-            for message, (points, walks) in cases.items()
+            checked("squares without noise are completed", best, 2, case(missing, 1, all_left)),
+            checked("in both directions", best, 2, case(missing, 2, both)),
+            checked("with noise, the nearest square counts", best, 3, noisy_left),
+            checked("with noise, in both directions", best, 1, noisy),
         ],
         right=best_square(missing),
         wrong=wrong,

@@ -112,14 +112,13 @@ def on_paper(numbers):
 
 def exercises(numbers):
     start, end = numbers["start"], numbers["end"]
-    words, first, last, _ = around(start, end)
+    words, first, last, both = around(start, end)
 
     def asked(message, part, points, section):
         cases = [(*rows, part) for rows in TEXTS]
         return checked(message, f"transformer.html#{section}", points, *cases)
 
     vectors, clock = "token-embedding-and-unembedding", "the-task-two-ways-to-tell-the-time"
-    words, first, last, both = around(start, end)
     wrong = {
         "The padding is in front; it must be at the end.": batch(words, first, last, before=True),
         "A source has no end token here.": batch(last, first, last),

@@ -24,12 +24,6 @@ def entropy(group):
     return -sum(share * math.log(share) for share in shares if share > 0)
 
 
-@factory
-def loss_of(look, tokens, labels):
-    groups = grouped(look, tokens, labels)
-    return sum(len(group) * entropy(group) for group in groups) / len(tokens)
-
-
 def case(*rows):
     return torch.tensor([words for words, _ in rows]), torch.tensor([y for _, y in rows])
 
@@ -54,8 +48,8 @@ def view_of(place):
 
 
 @factory
-def priced(look, price, tokens, labels, *, by_group=False):
-    """Return the mean of another price over sentences, or over groups."""
+def priced(look, tokens, labels, *, price=entropy, by_group=False):
+    """Return the mean price of sentences, or of groups of those that look alike."""
     groups = grouped(look, tokens, labels)
     total = sum(price(group) * (1 if by_group else len(group)) for group in groups)
     return total / (len(groups) if by_group else len(tokens))
@@ -79,23 +73,23 @@ def least_loss(place):
         case((base, 0), (twin, 1), (twin, 0), ([4, 4, 3], 0), ([4, 4, 3], 1)),
     ]
     look = view_of(place)
-    right = loss_of(look)
+    right = priced(look)
     wrong = {
         "These are bits; the loss is in natural logarithms.": lambda *c: right(*c) / math.log(2),
         "It is the sum, not the mean over the sentences.": lambda t, y: right(t, y) * len(t),
         "ln 2 is the price of an even contradiction only.": (
-            priced(look, lambda group: math.log(2) * (0 < sum(group) < len(group)))
+            priced(look, price=lambda group: math.log(2) * (0 < sum(group) < len(group)))
         ),
-        "The mean is over groups, not over sentences.": priced(look, entropy, by_group=True),
+        "The mean is over groups, not over sentences.": priced(look, by_group=True),
         "This is the error rate, not a loss.": (
-            priced(look, lambda group: min(sum(group), len(group) - sum(group)) / len(group))
+            priced(look, price=lambda group: min(sum(group), len(group) - sum(group)) / len(group))
         ),
-        "The bag was taken alone.": loss_of(lambda w: tuple(sorted(w))),
-        "The word at the position was taken alone.": loss_of(lambda w: w[place]),
-        "A bag counts its words.": loss_of(lambda w: (frozenset(w), w[place])),
-        "The whole sentence was used.": loss_of(tuple),
-        "The word at the position before was used.": loss_of(view_of(place - 1)),
-        "The word two positions before was used.": loss_of(view_of(place - 2)),
+        "The bag was taken alone.": priced(lambda w: tuple(sorted(w))),
+        "The word at the position was taken alone.": priced(lambda w: w[place]),
+        "A bag counts its words.": priced(lambda w: (frozenset(w), w[place])),
+        "The whole sentence was used.": priced(tuple),
+        "The word at the position before was used.": priced(view_of(place - 1)),
+        "The word two positions before was used.": priced(view_of(place - 2)),
     }
     questions = [
         checked("sentences that differ cost nothing", LOGIT, 1, told_apart),
@@ -107,7 +101,7 @@ def least_loss(place):
     return Exercise(
         "def least_loss(tokens, labels): ...",
         questions,
-        right=loss_of(view_of(place)),
+        right=priced(view_of(place)),
         wrong=wrong,
         unusual={"PyTorch's loss": by_cross_entropy(place)},
         returns="the loss",
