@@ -37,14 +37,6 @@ def plain_cases():
     return [plain(SMALL, vectors(2, 3, 5)), plain(SMALL, vectors(4, 1, 7))]
 
 
-def eps_cases():
-    return [plain(LARGE, vectors(2, 3, 5)), plain(LARGE, torch.full((2, 3, 5), 2.0))]
-
-
-def affine_cases():
-    return [(vectors(2, 3, 5), *drawn(2, 5, seed=5), 0.1)]
-
-
 def affine(norm):
     return lambda x, gain, bias, eps: gain * norm(x, eps) + bias
 
@@ -57,11 +49,11 @@ def mean_square(x, axes=-1):
     return x.square().mean(axes, keepdim=True)
 
 
-def over(axes):
-    def norm(x, eps):
-        return centered(x, axes) / (mean_square(centered(x, axes), axes) + eps).sqrt()
-
-    return affine(norm)
+@factory
+def over(axes, x, gain, bias, eps):
+    """Return the norm over these axes."""
+    deviation = (mean_square(centered(x, axes), axes) + eps).sqrt()
+    return gain * centered(x, axes) / deviation + bias
 
 
 def divided_by(divisor):
@@ -99,22 +91,19 @@ class Watching(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
-def without_norms(layer_norm):
+@factory
+def without_norms(norm, *case):
     """Return the program that refuses an answer that calls a norm of PyTorch's."""
-
-    def watched(*case):
-        with Watching() as watching:
-            results_of(layer_norm, case, "the output")
-        if watching.seen:
-            reason = f"it calls PyTorch's {', '.join(sorted(watching.seen))}."
-            raise RefusedError(Answer("mathematics", reason, PYTORCHS))
-        return torch.zeros(())
-
-    return watched
+    with Watching() as watching:
+        results_of(norm, case, "the output")
+    if watching.seen:
+        reason = f"it calls PyTorch's {', '.join(sorted(watching.seen))}."
+        raise RefusedError(Answer("mathematics", reason, PYTORCHS))
+    return torch.zeros(())
 
 
 PYTORCHS = "It must be written without PyTorch's norms."
-NORM = {
+WRONG = {
     UNBIASED: affine(lambda x, eps: centered(x) / (x.var(-1, keepdim=True) + eps).sqrt()),
     NOT_CENTRED: affine(lambda x, eps: x / (mean_square(x) + eps).sqrt()),
     "The mean is not subtracted, and the deviation is right.": (
@@ -142,8 +131,6 @@ NORM = {
     "The dimension is a fixed number; it is the size of the last axis.": affine(
         lambda x, eps: (x - x.sum(-1, keepdim=True) / 5) / (mean_square(centered(x)) + eps).sqrt()
     ),
-}
-EPS = {
     "eps is added outside of the root; it belongs to the variance, inside.": (
         divided_by(lambda variance, eps: variance.sqrt() + eps)
     ),
@@ -162,8 +149,6 @@ EPS = {
     "eps is not used: where all entries are equal, 0 is divided by 0.": (
         divided_by(lambda variance, eps: variance.sqrt())
     ),
-}
-AFFINE = {
     "Gain and bias are exchanged.": lambda x, g, b, eps: layer_norm(x, b, g, eps),
     "One is added to the gain.": lambda x, g, b, eps: layer_norm(x, 1 + g, b, eps),
     "The bias comes before the gain, and is multiplied with it.": (
@@ -199,12 +184,16 @@ QUESTIONS = [
         view=lambda rows, *case: rows.var(-1, correction=0),
         cases=plain_cases,
     ),
-    Question("eps is added to the variance", SECTION, cases=eps_cases),
+    Question(
+        "eps is added to the variance",
+        SECTION,
+        cases=lambda: [plain(LARGE, x) for x in (vectors(2, 3, 5), torch.full((2, 3, 5), 2.0))],
+    ),
     Question(
         "the gain is applied first, and then the bias",
         SECTION,
         via=gain_and_bias,
-        cases=affine_cases,
+        cases=lambda: (vectors(2, 3, 5), *drawn(2, 5, seed=5), 0.1),
     ),
     Question("it does without PyTorch's own norms", HERE, via=without_norms, cases=plain_cases),
 ]
@@ -212,7 +201,7 @@ EXERCISE = Exercise(
     "def layer_norm(x, gain, bias, eps):\n    ...",
     QUESTIONS,
     right=layer_norm,
-    wrong=NORM | EPS | AFFINE,
+    wrong=WRONG,
     unusual={
         "vector by vector, in place": by_loop,
         "16 bits": lambda *case: layer_norm(*case).bfloat16(),

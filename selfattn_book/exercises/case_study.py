@@ -1,5 +1,7 @@
 """A case study: a position classifier that looks everything up in a table."""
 
+from functools import partial
+
 import torch
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
@@ -77,8 +79,7 @@ def classifier(
     return model
 
 
-def with_parts(**parts):
-    return lambda table: classifier(table, **parts)
+with_parts = partial(partial, classifier)
 
 
 def with_weight(name, index, number, **parts):
@@ -121,24 +122,18 @@ def sharpened(state):
     state["block.inner.bias"][:] = -19
 
 
-def tables():
-    return [(drawn(WORDS, POSITIONS, seed=seed),) for seed in range(3)]
-
-
 HERE = "case-study.html#exercises"
 SEEDS = "case-study.html#a-hundred-seeds-of-each-model"
 SUMS = "case-study.html#words-and-words-at-positions"
 QUESTIONS = [
     Question("it returns a classifier with one logit for each sentence", HERE, view=form),
-    Question(
-        "a table of zeros gives zeros", SEEDS, cases=lambda: [(torch.zeros(WORDS, POSITIONS),)]
-    ),
+    Question("a table of zeros gives zeros", SEEDS, cases=lambda: (torch.zeros(WORDS, POSITIONS),)),
     Question(
         "an entry changes the logits of sentences with its word at its position, and no others",
         SUMS,
         2,
         via=moved,
-        cases=lambda: [divmod(entry, POSITIONS) for entry in UNIT.tolist()],
+        cases=[divmod(entry, POSITIONS) for entry in UNIT.tolist()],
     ),
     Question("a logit is the sum of three entries", SUMS, 2),
 ]
@@ -179,7 +174,7 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=classifier,
     wrong=WRONG,
-    cases=tables,
+    cases=lambda: [(drawn(WORDS, POSITIONS, seed=seed),) for seed in range(3)],
     unusual={
         "high thresholds": with_parts(change=sharpened),
         "in place": lambda table: classifier(table.mul_(3), factor=1),

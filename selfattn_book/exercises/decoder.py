@@ -342,14 +342,7 @@ QUESTIONS = [
     probed("a ReLU is between the two linear layers", DECODER, *NETWORK, points=2),
 ]
 EXERCISE = Exercise(
-    """\
-class OwnDecoder(torch.nn.Module):
-    def __init__(self, d_model, num_heads, d_ff):
-        super().__init__()
-        ...
-
-    def forward(self, shifted, memory, lengths):
-        ...""",
+    modules.stub("OwnDecoder", "shifted, memory, lengths"),
     QUESTIONS,
     right=OwnDecoder,
     wrong=WRONG,

@@ -185,14 +185,7 @@ QUESTIONS = [
     probed("a ReLU is between the two linear layers", ENCODER, *NETWORK, points=2),
 ]
 EXERCISE = Exercise(
-    """\
-class OwnEncoder(torch.nn.Module):
-    def __init__(self, d_model, num_heads, d_ff):
-        super().__init__()
-        ...
-
-    def forward(self, source, lengths):
-        ...""",
+    modules.stub("OwnEncoder", "source, lengths"),
     QUESTIONS,
     right=OwnEncoder,
     wrong=WRONG,

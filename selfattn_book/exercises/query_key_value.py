@@ -34,18 +34,9 @@ def divided_by(divisor):
     return head(lambda q, k: q @ k.mT / divisor)
 
 
-def as_they_are(x, y, q, k, v):
-    found = (x @ y.mT / x.size(-1) ** 0.5).softmax(-1)
-    return found @ y @ v, found
-
-
 def average(x, y, q, k, v, of):
     found = one_head(x, y, q, k, v)[1]
     return found @ of, found
-
-
-def cosines(q, k):
-    return F.normalize(q) @ F.normalize(k).mT
 
 
 def off_average(pair, x, y, q, k, v):
@@ -63,7 +54,9 @@ WRONG = {
     ),
     "W_Q makes the keys as well.": lambda x, y, q, k, v: one_head(x, y, q, q, v),
     "W_K makes the queries as well.": lambda x, y, q, k, v: one_head(x, y, k, k, v),
-    "The words are compared as they are, without W_Q and W_K.": as_they_are,
+    "The words are compared as they are, without W_Q and W_K.": (
+        lambda x, y, q, k, v: one_head(x, y, torch.eye(WORD).to(q), torch.eye(WORD).to(k), v)
+    ),
     "The scores are not divided by the root of the key dimension.": divided_by(1),
     "The scores are divided by the dimension, not by its root.": (
         head(lambda q, k: q @ k.mT / q.size(-1))
@@ -83,7 +76,9 @@ WRONG = {
     "The sign is wrong: the larger a score, the smaller is the weight.": (
         head(lambda q, k: -q @ k.mT / q.size(-1) ** 0.5)
     ),
-    "The scores are cosines: queries and keys lost their lengths.": head(cosines),
+    "The scores are cosines: queries and keys lost their lengths.": (
+        head(lambda q, k: F.normalize(q) @ F.normalize(k).mT)
+    ),
     "The softmax runs along the queries: each row must sum to one.": (
         head(weigh=lambda scores: scores.softmax(0))
     ),

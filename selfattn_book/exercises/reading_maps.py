@@ -17,17 +17,13 @@ def case(texts, heads, length, vocabulary):
     return weights, torch.randint(vocabulary, (texts, length), generator=chance)
 
 
-def cases():
-    return [case(3, 2, 7, 3), case(2, 5, 11, 4), case(4, 1, 5, 2)]
-
-
 def extremes():
     """Return maps of a head that attends to copies alone, and of one that attends to itself."""
     tokens = torch.tensor([[0, 1, 0, 1, 1]])
     copies = copies_of(tokens)[0].double()
     copies[:2, 0] = 1.0  # without a copy, somewhere
     weights = torch.stack([copies / copies.sum(-1, keepdim=True), torch.eye(5).double()])
-    return [(weights[None], tokens)]
+    return weights[None], tokens
 
 
 def copies_of(tokens):
@@ -104,7 +100,7 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=score,
     wrong=WRONG,
-    cases=cases,
+    cases=[case(3, 2, 7, 3), case(2, 5, 11, 4), case(4, 1, 5, 2)],
     unusual={"a loop": loop, "in place": in_place},
     returns="the scores",
 )

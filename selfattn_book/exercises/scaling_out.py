@@ -54,15 +54,15 @@ def busy_ranks(gradients, counts):
 PARALLEL = "scaling-out.html#data-parallelism-by-hand"
 HERE = "scaling-out.html#exercises"
 QUESTIONS = [
-    Question("it gives one gradient", PARALLEL, view=form, cases=lambda: [case(EVEN)]),
-    Question("even parts give the plain mean", PARALLEL, cases=lambda: [case(EVEN)]),
+    Question("it gives one gradient", PARALLEL, view=form, cases=lambda: case(EVEN)),
+    Question("even parts give the plain mean", PARALLEL, cases=lambda: case(EVEN)),
     Question(
         "in uneven parts each example counts the same",
         PARALLEL,
         points=2,
         cases=lambda: [case(UNEVEN), case(MORE)],
     ),
-    Question("a rank without examples is passed over", HERE, cases=lambda: [case(EMPTY)]),
+    Question("a rank without examples is passed over", HERE, cases=lambda: case(EMPTY)),
     Question(
         "its input is unchanged",
         PARALLEL,

@@ -1,6 +1,6 @@
 """Training an encoder-decoder: the next corner by geometry, in padded sources."""
 
-from functools import cache
+from functools import cache, partial
 
 import torch
 import torch.nn.functional as F
@@ -81,18 +81,14 @@ def loop(source, mask):
     return [[[-x for x in points[n - 2]] if n > 1 else [0.0, 0.0]] for points, n in pairs]
 
 
-def changes(other):
-    """Return the factory of programs that compare an answer for two inputs."""
-
-    @factory
-    def change(program, source, mask):
-        given = other(source, mask)
-        got = (program(*(x.clone() for x in one)) for one in (given, (source, mask)))
-        # Where the corner is nan, another question asks.
-        after, before = (tensor_of(x, "the corners").nan_to_num(nan=7.0) for x in got)
-        return after - before[: len(given[0])]
-
-    return change
+@factory
+def changes(program, source, mask, *, other):
+    """Return the program that compares an answer for two inputs."""
+    given = other(source, mask)
+    got = (program(*(x.clone() for x in one)) for one in (given, (source, mask)))
+    # Where the corner is nan, another question asks.
+    after, before = (tensor_of(x, "the corners").nan_to_num(nan=7.0) for x in got)
+    return after - before[: len(given[0])]
 
 
 HERE = "squares.html#exercises"
@@ -102,12 +98,12 @@ QUESTIONS = [
     Question(
         "it returns one corner for each source",
         HERE,
-        via=changes(lambda source, mask: (source[:7], mask[:7])),
+        via=partial(changes, other=lambda source, mask: (source[:7], mask[:7])),
     ),
     Question(
         "it does not depend on padding",
         HERE,
-        via=changes(lambda x, mask: (x.masked_fill(~mask.view(-1, 3, 1), 9), mask)),
+        via=partial(changes, other=lambda x, mask: (x.masked_fill(~mask.view(-1, 3, 1), 9), mask)),
     ),
     Question(
         "after one corner it returns the best estimate on average", PLATEAU, cases=lambda: case(1)

@@ -104,7 +104,7 @@ def calls(program, model, *arguments):
 HERE = "transformer.html#exercises"
 DECODING = "transformer.html#inference-greedy-decoding-until-the-end-token"
 QUESTIONS = [
-    Question("it returns tokens", HERE, view=form, cases=lambda: [case(9, 1)]),
+    Question("it returns tokens", HERE, view=form, cases=lambda: case(9, 1)),
     Question(
         "it generates the most likely token at each step",
         DECODING,
@@ -125,7 +125,7 @@ QUESTIONS = [
     Question(
         "where the model ends at once, nothing is generated",
         DECODING,
-        cases=lambda: [case(9, 1, ends=0)],
+        cases=lambda: case(9, 1, ends=0),
     ),
 ]
 WRONG = {

@@ -37,8 +37,7 @@ def logits(mix=proportions, block=lambda model, words: model.block(words)):
     """Return a program that mixes the words' vectors, and may use another block."""
 
     def from_counts(model, counts):
-        found = model.judge(mix(counts) @ block(model, model.embed.weight)).squeeze(-1)
-        return found
+        return model.judge(mix(counts) @ block(model, model.embed.weight)).squeeze(-1)
 
     return from_counts
 
@@ -47,14 +46,12 @@ from_counts = logits()
 
 
 def average_first(model, counts):
-    found = model.judge(model.block(proportions(counts) @ model.embed.weight)).squeeze(-1)
-    return found
+    return model.judge(model.block(proportions(counts) @ model.embed.weight)).squeeze(-1)
 
 
 def as_sentences(model, counts):
     rows = [torch.arange(5).repeat_interleave(row.long()) for row in counts]
-    logits = model(torch.stack(rows))
-    return logits
+    return model(torch.stack(rows))
 
 
 def present(counts):

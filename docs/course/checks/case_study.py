@@ -38,10 +38,6 @@ def with_itself(rows, size):
     return ((rows[i], rows[j]) for i in range(len(rows)) for j in range(i, len(rows)))
 
 
-def half(program):
-    return lambda tokens, labels: program(tokens, labels) / 2
-
-
 @factory
 def by_matrix(name, tokens, labels):
     hot = torch.nn.functional.one_hot(tokens, 5)
@@ -80,7 +76,7 @@ def contradictions(name):
     sets = {"How often a word occurs matters.": counter(parts, join=lambda a, b: frozenset(a + b))}
     wrong = (sets if name == "words" else {}) | {
         "This is the other sum: placed words, or words.": counter(other),
-        "Pairs have no order.": (ordered, half(ordered)),
+        "Pairs have no order.": (ordered, lambda *case: ordered(*case) / 2),
         "The four rows must be different.": (counter(parts, with_itself), counter(parts, twice)),
         "Each row counts by itself, copies too.": (
             counter(parts, unique=True),
@@ -97,7 +93,7 @@ def contradictions(name):
     return Exercise(
         "def contradictions(tokens, labels): ...",
         questions,
-        right=counter(PARTS[name]),
+        right=counter(parts),
         wrong=wrong,
         unusual={"a matrix": by_matrix(name)},
         returns="the count",
@@ -144,9 +140,7 @@ def on_paper(k):
             "floor": -share * math.log(share) - (1 - share) * math.log(1 - share)
         },
     }
-    return by_hand(
-        "copied", "case-study.html#words-and-words-at-positions", right, wrong, points={"t": 2}
-    )
+    return by_hand("copied", PLACES, right, wrong, points={"t": 2})
 
 
 def exercises(numbers):

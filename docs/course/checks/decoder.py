@@ -11,15 +11,11 @@ from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import factory
 from selfattn_book.masks import causal_mask
 
-INPUT, AHEAD = (
-    "decoder.html#decoder-input-and-target",
-    "decoder.html#the-causal-mask-no-looking-ahead",
-)
+INPUT = "decoder.html#decoder-input-and-target"
+AHEAD = "decoder.html#the-causal-mask-no-looking-ahead"
 LENGTHS = "decoder-deeper.html#padding-in-the-source"
-DEPENDS, DECODER = (
-    "decoder.html#dependencies-which-inputs-reach-an-output",
-    "decoder.html#the-decoder",
-)
+DEPENDS = "decoder.html#dependencies-which-inputs-reach-an-output"
+DECODER = "decoder.html#the-decoder"
 
 
 def attending(shifted, memory, mask):
@@ -46,26 +42,36 @@ def case(decoder, seed, *lengths):
     return decoder, memory, target.where(real[..., None], 3.0), n
 
 
-def loss(start, average, **parts):
+def shifted_right(start, target):
+    return torch.cat([start, target[:, :-1]], 1)
+
+
+@factory
+def loss(
+    start,
+    average,
+    decoder,
+    memory,
+    target,
+    lengths,
+    *,
+    shift=shifted_right,
+    masked=True,
+    all_real=False,
+):
     """Return the loss of one pass, or with some wrong parts."""
-    masked, counted = parts.get("masked", True), parts.get("counted", False)
-    shift = parts.get("shift", lambda s, y: torch.cat([s, y[:, :-1]], 1))
-
-    def sequence_loss(decoder, memory, target, lengths):
-        count, length, _ = target.shape
-        first = torch.tensor(start, dtype=target.dtype).expand(count, 1, 2)
-        mask = causal_mask(length) if masked else torch.ones(length, length).bool()
-        errors = (decoder(shift(first, target), memory, mask) - target).pow(2).mean(-1)
-        real = (torch.arange(length) < lengths[:, None]) | counted
-        averages = {
-            "points": errors[real].mean(),
-            "sums": errors[real].sum(),
-            "padded": (errors * real).mean(),
-            "sequences": ((errors * real).sum(1) / real.sum(1)).mean(),
-        }
-        return averages[average]
-
-    return sequence_loss
+    count, length, _ = target.shape
+    first = torch.tensor(start, dtype=target.dtype).expand(count, 1, 2)
+    mask = causal_mask(length) if masked else torch.ones(length, length).bool()
+    errors = (decoder(shift(first, target), memory, mask) - target).pow(2).mean(-1)
+    real = (torch.arange(length) < lengths[:, None]) | all_real
+    averages = {
+        "points": errors[real].mean(),
+        "sums": errors[real].sum(),
+        "padded": (errors * real).mean(),
+        "sequences": ((errors * real).sum(1) / real.sum(1)).mean(),
+    }
+    return averages[average]
 
 
 @factory
@@ -100,23 +106,13 @@ def sequence_loss(start, average):
     def shifted(shift):
         return loss(start, average, shift=shift)
 
+    attended = case(attending, 2, 5, 5), case(attending, 3, 4)
+    together = case(attending, 5, 2, 6, 3), case(repeating, 6, 5, 1)
     questions = [
         checked("its input is the start and the points before", INPUT, 2, case(repeating, 1, 4, 4)),
-        checked(
-            "no output depends on later points",
-            AHEAD,
-            2,
-            case(attending, 2, 5, 5),
-            case(attending, 3, 4),
-        ),
+        checked("no output depends on later points", AHEAD, 2, *attended),
         checked("padding is left out", LENGTHS, 2, case(silent, 4, 4, 2, 1)),
-        checked(
-            "all of that together",
-            DEPENDS,
-            2,
-            case(attending, 5, 2, 6, 3),
-            case(repeating, 6, 5, 1),
-        ),
+        checked("all of that together", DEPENDS, 2, *together),
     ]
     return Exercise(
         "def sequence_loss(decoder, memory, target, lengths): ...",
@@ -133,7 +129,7 @@ def sequence_loss(start, average):
                 shifted(lambda s, y: torch.cat([y[:, :1], y[:, :-1]], 1))
             ),
             "There is no causal mask.": loss(start, average, masked=False),
-            "Padding counts as if it were real.": loss(start, average, counted=True),
+            "Padding counts as if it were real.": loss(start, average, all_real=True),
             "Padding is left out of the sum, but counted in the divisor.": loss(start, "padded"),
             "This is a sum, not a mean.": loss(start, "sums"),
             "A point has two errors; they are averaged.": lambda *case: 2 * right(*case),

@@ -81,11 +81,6 @@ def row_by_row(name, states, real):
     return [x.mean(0).tolist() for x in both]
 
 
-def one_by_one(read):
-    vectors = read_out(read)
-    return lambda encoder, sources: torch.cat([vectors(encoder, [x]) for x in sources])
-
-
 @factory
 def calls(program, encoder, sources):
     before = encoder.calls
@@ -95,25 +90,19 @@ def calls(program, encoder, sources):
 
 def exercises(numbers):
     name = numbers["read"]
-    read = READ[name]
-    together = [case(encoder(3), 7, 4, 2, 3)]
+    read, right = READ[name], read_out(READ[name])
+    one, bare, together = encoder(1), encoder(2, positions=False), case(encoder(3), 7, 4, 2, 3)
     questions = [
-        checked("sources of one length", SECTION, 1, case(encoder(1), 1, 4, 4)),
-        checked(
-            "sources of different lengths", SECTION, 3, case(encoder(1), 2, 5, 2, 3), *together
-        ),
-        checked(
-            "an encoder without positions", SECTION, 1, case(encoder(2, positions=False), 3, 2, 6)
-        ),
-        checked(
-            "a source of one point", SECTION, 1, case(encoder(1), 4, 1, 4), case(encoder(1), 5, 1)
-        ),
+        checked("sources of one length", SECTION, 1, case(one, 1, 4, 4)),
+        checked("sources of different lengths", SECTION, 3, case(one, 2, 5, 2, 3), together),
+        checked("an encoder without positions", SECTION, 1, case(bare, 3, 2, 6)),
+        checked("a source of one point", SECTION, 1, case(one, 4, 1, 4), case(one, 5, 1)),
+        Question("all sources in one call", SECTION, via=calls, cases=[together]),
     ]
-    in_one_call = Question("all sources in one call", SECTION, via=calls, cases=lambda: together)
     exercise = Exercise(
         "def vectors(encoder, sources): ...",
-        [*questions, in_one_call],
-        right=read_out(read),
+        questions,
+        right=right,
         wrong={
             "The mask is missing: states depend on the padding.": read_out(read, masked=False),
             "The states of padding are read as if they were real.": read_out(over_all(read)),
@@ -133,7 +122,9 @@ def exercises(numbers):
                 if other != name
             },
             "The first state was read.": read_out(lambda x, real: x[:, 0]),
-            "The encoder was called once for each source.": one_by_one(read),
+            "The encoder was called once for each source.": (
+                lambda encoder, sources: torch.cat([right(encoder, [x]) for x in sources])
+            ),
         },
         unusual={
             "padding of 100": read_out(read, fill=100.0),

@@ -20,28 +20,24 @@ def case(*tokens, seed, characters=CHARACTERS):
     return logits, torch.tensor(tokens), characters
 
 
-CASES = [
+LONGER = case(0, 3, 1, 6, 4, 2, seed=1), case(5, 5, 2, 0, 3, seed=2)
+QUESTIONS = [
     checked("tokens of one character", SECTION, 2, case(0, 3, 1, 6, 4, 2, seed=1, characters=ONES)),
-    checked(
-        "tokens of several lengths",
-        SECTION,
-        2,
-        case(0, 3, 1, 6, 4, 2, seed=1),
-        case(5, 5, 2, 0, 3, seed=2),
-    ),
+    checked("tokens of several lengths", SECTION, 2, *LONGER),
     checked("a longer answer", SECTION, 1, case(*(3 * i % 7 for i in range(20)), seed=3)),
     checked("one token again and again", SECTION, 1, case(4, 4, 4, 4, 4, 4, 4, seed=4)),
 ]
 
 
 @factory
-def surprisal(first, logits, tokens, characters, *, shift=1, unit=LN2, per=""):
+def surprisal(first, logits, tokens, characters, *, shift=1, unit=LN2, per="", softmax=True):
     """Return the surprisal of the tokens from the first on, in this unit, per character.
 
     The logits of a token are ``shift`` positions before it.
     """
     answer = tokens[first:]
-    logs = logits[first - shift : len(tokens) - shift].double().log_softmax(-1)
+    logs = logits[first - shift : len(tokens) - shift].double()
+    logs = logs.log_softmax(-1) if softmax else logs
     divisors = {
         "": characters[answer].sum(),
         "of all": characters[tokens].sum(),
@@ -61,16 +57,10 @@ def by_loop(first, logits, tokens, characters):
     return -math.log2(probability) / count
 
 
-@factory
-def without_softmax(first, logits, tokens, characters):
-    found = logits[first - 1 : -1].gather(1, tokens[first:, None])
-    return -found.sum() / characters[tokens[first:]].sum() / math.log(2)
-
-
 def bits_of_answer(prompt):
     return Exercise(
         "def bits_of_answer(logits, tokens, characters): ...",
-        CASES,
+        QUESTIONS,
         right=surprisal(prompt),
         wrong={
             "These are nats, not bits.": surprisal(prompt, unit=1),
@@ -86,7 +76,7 @@ def bits_of_answer(prompt):
             "The question itself was measured.": surprisal(1),
             **({"The question is one token longer.": surprisal(prompt - 1)} if prompt > 2 else {}),
             "Logits are no logarithms of probabilities: the softmax is missing.": (
-                without_softmax(prompt)
+                surprisal(prompt, softmax=False)
             ),
         },
         unusual={"a product of probabilities": by_loop(prompt)},

@@ -63,18 +63,12 @@ def read_a_tensor(length, order):
         tensors = {key: torch.randn(shape, generator=chance) for key, shape in shapes.items()}
         return file_of(tensors, length, order, spaces), name
 
+    matrices = case(2, "x", x=(2, 3)), case(3, "x", x=(3, 1, 4))
+    several = case(4, "w", z=(2, 2), w=(3, 2), a=(4,)), case(5, "a", z=(2,), a=(2, 2))
     questions = [
         checked("a vector is read", FILE, 2, case(1, "x", x=(5,))),
-        checked(
-            "a matrix has its shape", FILE, 2, case(2, "x", x=(2, 3)), case(3, "x", x=(3, 1, 4))
-        ),
-        checked(
-            "one of several is found",
-            FILE,
-            2,
-            case(4, "w", z=(2, 2), w=(3, 2), a=(4,)),
-            case(5, "a", z=(2,), a=(2, 2)),
-        ),
+        checked("a matrix has its shape", FILE, 2, *matrices),
+        checked("one of several is found", FILE, 2, *several),
         checked("spaces after the text are skipped", FILE, 1, case(6, "x", 5, x=(2, 3))),
     ]
     other = DTYPES["big" if order == "little" else "little"]

@@ -9,10 +9,8 @@ from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.exercises.checking.results import factory
 
-FORMULA, AFTER = (
-    "positions.html#the-sinusoidal-positional-encoding",
-    "positions-deeper.html#rotary-and-relative-positions",
-)
+FORMULA = "positions.html#the-sinusoidal-positional-encoding"
+AFTER = "positions-deeper.html#rotary-and-relative-positions"
 
 
 def case(seed, start, *shape):
@@ -22,8 +20,7 @@ def case(seed, start, *shape):
 def take(x, pairs):
     if pairs == "neighbours":
         return x[..., 0::2], x[..., 1::2]
-    a, c = x.chunk(2, -1)
-    return a, c
+    return x.chunk(2, -1)
 
 
 def put(a, c, pairs):
@@ -98,16 +95,11 @@ def rotate(base, pairs):
             lambda x, start: angles(x, start, base)
         ),
     }
+    later = case(3, 9, 3, 4), case(4, 100, 1, 6)
     questions = [
         checked("one pair of columns rotates like the hand of a clock", hand, 2, case(1, 0, 5, 2)),
         checked("each pair has its own speed", FORMULA, 3, case(2, 0, 4, 6)),
-        checked(
-            "it begins at the position that is given",
-            AFTER,
-            2,
-            case(3, 9, 3, 4),
-            case(4, 100, 1, 6),
-        ),
+        checked("it begins at the position that is given", AFTER, 2, *later),
         checked("it works for all heads and sentences", AFTER, 1, case(5, 2, 2, 3, 5, 8)),
     ]
     return Exercise(

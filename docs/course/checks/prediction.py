@@ -1,6 +1,7 @@
 """Autoregressive decoding: a cache that forgets."""
 
 from collections import deque
+from functools import partial
 
 import torch
 
@@ -43,18 +44,13 @@ def in_turn(roll, *case):
 
 
 @factory
-def sizes(most, roll):
-    """Return what makes the program that tells after which steps a cache is small enough."""
-
-    def small(*case):
-        cache = []
-        held = []
-        for step in steps(case):
-            step_of(roll, step, cache)
-            held.append(sum(x.numel() for x in tensors(cache)) <= most)
-        return torch.tensor(held)
-
-    return small
+def sizes(roll, *case, most):
+    """Return the program that tells after which steps a cache is small enough."""
+    cache, small = [], []
+    for step in steps(case):
+        step_of(roll, step, cache)
+        small.append(sum(x.numel() for x in tensors(cache)) <= most)
+    return torch.tensor(small)
 
 
 def tensors(held):
@@ -147,7 +143,7 @@ def exercises(numbers):
                 "the cache stays small",
                 WRONG_CACHE,
                 2,
-                via=sizes(2 * (3 + 5) * (window + first)),
+                via=partial(sizes, most=2 * (3 + 5) * (window + first)),
                 cases=lambda: [sequence(5, 12)],
             ),
             Question(

@@ -44,6 +44,16 @@ class OwnModule(nn.Module):
         return self.attention(x, m, m, key_padding_mask=hidden)[0]
 
 
+def stub(name: str, inputs: str) -> str:
+    """Return the code of a module that a student begins with."""
+    return (
+        f"class {name}(torch.nn.Module):\n"
+        "    def __init__(self, d_model, num_heads, d_ff):\n"
+        "        super().__init__()\n        ...\n\n"
+        f"    def forward(self, {inputs}):\n        ..."
+    )
+
+
 def calling(
     base: type,
     inputs: Callable[[Tensor, Tensor], Any] = lambda x, m: (x, m, m),
