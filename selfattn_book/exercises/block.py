@@ -114,9 +114,7 @@ WRONG = {
     ),
     NOT_SCALED: divided_by(lambda variance, eps: 1),
     BY_THE_VARIANCE: divided_by(lambda variance, eps: variance + eps),
-    "It is multiplied by the root, not divided.": (
-        divided_by(lambda variance, eps: (variance + eps).rsqrt())
-    ),
+    "It is multiplied by the root, not divided.": divided_by(lambda v, eps: (v + eps).rsqrt()),
     "The squares are added up, and not divided by their number.": affine(
         lambda x, eps: centered(x) / (centered(x).square().sum(-1, keepdim=True) + eps).sqrt()
     ),

@@ -148,9 +148,7 @@ WRONG = {
         with_parts(bias=0),
         with_parts(bias=-0.5),
     ),
-    "The table is read column by column; a row belongs to a word.": (
-        lambda table: classifier(table.T)
-    ),
+    "The table is read column by column; a row belongs to a word.": lambda t: classifier(t.T),
     "The units go through the words of a position, and the table through the positions of a "
     "word.": with_parts(word=UNIT % WORDS, position=UNIT // WORDS),
     "The positions are counted from the end.": (

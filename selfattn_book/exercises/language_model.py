@@ -83,9 +83,7 @@ WRONG = {
     ),
     "Nothing has been cut off.": lambda shares, p: shares,
     "What is left must be divided by its sum.": lambda shares, p: shares * (nucleus(shares, p) > 0),
-    "These are logits or logarithms, not probabilities.": (
-        lambda shares, p: nucleus(shares, p).log()
-    ),
+    "These are logits or logarithms, not probabilities.": lambda x, p: nucleus(x, p).log(),
     "A softmax of probabilities is no longer in proportion.": (
         lambda shares, p: torch.where(nucleus(shares, p) > 0, shares, -torch.inf).softmax(-1)
     ),

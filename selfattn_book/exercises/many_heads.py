@@ -103,9 +103,7 @@ WRONG = {
     "All heads use the mean of the weights.": parts(weigh=lambda w: w.mean(1, keepdim=True)),
     "The weights are transposed: a row belongs to a query.": parts(weigh=lambda w: w.mT),
     "The parts are at other heads' positions.": then(lambda found, a: found.roll(1, 1)),
-    "Each head meets another head's rows of W^O.": (
-        parts(blocks=lambda attention: blocks_of(attention).roll(1, 0))
-    ),
+    "Each head meets another head's rows of W^O.": parts(blocks=lambda a: blocks_of(a).roll(1, 0)),
     "The output is divided evenly among the heads, independent of their contributions.": (
         then(lambda found, a: found.mean(1, keepdim=True).expand_as(found))
     ),
@@ -113,9 +111,7 @@ WRONG = {
     "The axes are in another order: heads come after the batch.": (
         then(lambda found, a: found.transpose(1, 2))
     ),
-    "The axes are in another order: the batch comes first.": (
-        then(lambda found, a: found.transpose(0, 1))
-    ),
+    "The axes are in another order: the batch comes first.": then(lambda f, a: f.transpose(0, 1)),
     "The heads are added up already.": then(lambda found, a: found.sum(1)),
     "These are the heads before the output layer: each has still to meet its rows of W^O.": (
         lambda attention, x: attention(x, x, x)[1] @ split(attention, attention.project_value(x))

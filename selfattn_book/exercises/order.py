@@ -63,12 +63,8 @@ WRONG = {
         lambda words, question: attended(words[1:], question)
     ),
     "The output is the first word, independent of the others.": lambda words, question: words[0],
-    "The first word is the query, and not the question.": (
-        lambda words, question: attended(words, words[0])
-    ),
-    "The last word is the query, and not the question.": (
-        lambda words, question: attended(words, words[-1])
-    ),
+    "The first word is the query, and not the question.": lambda w, q: attended(w, w[0]),
+    "The last word is the query, and not the question.": lambda w, q: attended(w, w[-1]),
     "The scores depend on the position.": pooled(
         score=lambda w, q: w @ q / len(q) ** 0.5 + torch.arange(len(w)).to(w)
     ),
@@ -94,9 +90,7 @@ WRONG = {
     "The scores themselves were divided by their sum: exponentials come first.": (
         pooled(lambda scores: scores / scores.sum())
     ),
-    "The query attends to one key alone: a softmax is no argmax.": (
-        lambda words, question: words[(words @ question).argmax()]
-    ),
+    "The query attends to one key alone: a softmax is no argmax.": lambda w, q: w[(w @ q).argmax()],
     "The scores are not divided by the root of the dimension.": pooled(score=torch.mv),
     "The scores are divided by the dimension, not by its root.": (
         pooled(score=lambda w, q: w @ q / len(q))

@@ -84,16 +84,12 @@ WRONG: Wrong = {
         partial(score, after=True)
     ),
     "Only the latest copy was counted.": partial(score, latest=True),
-    "Rows and columns are exchanged: a row belongs to a query.": (
-        lambda weights, tokens: score(weights.mT, tokens)
-    ),
+    "Rows and columns are exchanged: a row belongs to a query.": lambda w, t: score(w.mT, t),
     "A mean over the copies was taken, not their sum.": partial(score, mean=True),
     "The sum was not divided by the number of queries.": (
         lambda weights, tokens: score(weights, tokens) * copies_of(tokens).any(-1).sum()
     ),
-    "This is the rest: the attention that the copies do not get.": (
-        lambda weights, tokens: 1 - score(weights, tokens)
-    ),
+    "This is the rest: the attention that the copies do not get.": lambda w, t: 1 - score(w, t),
 }
 EXERCISE = Exercise(
     "def copy_score(weights, tokens):\n    ...",

@@ -74,12 +74,8 @@ QUESTIONS = [
 ]
 WRONG = {
     "The sum of the words is not divided by their number.": logits(lambda counts: counts),
-    "It is divided by the size of the vocabulary, not of the sentence.": (
-        logits(lambda counts: counts / 5)
-    ),
-    "It is divided by the number of words in the whole batch.": (
-        logits(lambda counts: counts / counts.sum())
-    ),
+    "It is divided by the size of the vocabulary, not of the sentence.": logits(lambda n: n / 5),
+    "It is divided by the number of words in the whole batch.": logits(lambda n: n / n.sum()),
     "It only matters whether a word occurs, not how often.": (
         logits(lambda counts: proportions(present(counts)))
     ),

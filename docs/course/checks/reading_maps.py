@@ -97,9 +97,7 @@ def exercises(numbers):
         "The copies themselves were taken out.": without(lambda x: behind(0)(x).tril(-1)),
         "The last tokens were rolled to the first keys.": without(behind(steps, rolled=True)),
         "Only the latest copy was used.": without(latest(cells)),
-        "Rows and columns are exchanged: a row belongs to a query.": (
-            without(lambda tokens: cells(tokens).mT)
-        ),
+        "Rows and columns are exchanged: a row belongs to a query.": without(lambda t: cells(t).mT),
         "These are the cells that were to go; the others were to stay.": (
             without(lambda tokens: ~cells(tokens))
         ),
