@@ -222,10 +222,6 @@ def of_equal_states(modules):
     return close(found, found[:, :1])
 
 
-def order_of_states(modules):
-    return close(reading(modules, memory()), reading(modules, memory().flip(1)))
-
-
 def target_of_equal_states(modules):
     m = memory((8, 1)).expand(-1, 5, -1)
     return bool(dependence(lambda x: outputs(modules, x, m), target((8, 4))).any())
@@ -312,7 +308,10 @@ QUESTIONS = [
             of_equal_states,
             "the output of position {1} is not that of position 0, where all states are equal",
         ),
-        Probe(order_of_states, "outputs change when the states are permuted"),
+        Probe(
+            lambda modules: close(reading(modules, memory()), reading(modules, memory().flip(1))),
+            "outputs change when the states are permuted",
+        ),
         Probe(target_of_equal_states, "the target changes outputs where all states are equal"),
     ),
     probed(

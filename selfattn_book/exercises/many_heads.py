@@ -42,14 +42,6 @@ def parts(split=split, blocks=blocks_of, weigh=lambda weights: weights, bias=1):
 contributions = parts()
 
 
-def scrambled(attention, wide):
-    return wide.reshape(len(wide), attention.num_heads, -1, attention.d_head)
-
-
-def strided(attention, wide):
-    return wide.unflatten(-1, (attention.d_head, attention.num_heads)).permute(0, 3, 1, 2)
-
-
 def by_ablation(attention, x):
     weight, found = attention.project_output.weight.data, []
     columns = weight.clone().unflatten(1, (attention.num_heads, attention.d_head))
@@ -89,8 +81,12 @@ WRONG = {
     "b^O is divided among the heads, and belongs to none.": (
         then(lambda found, a: found + a.project_output.bias / a.num_heads)
     ),
-    "Words and heads are scrambled: move the axes first.": parts(scrambled),
-    "Neighboring columns of the values went to different heads.": parts(strided),
+    "Words and heads are scrambled: move the axes first.": (
+        parts(lambda a, wide: wide.reshape(len(wide), a.num_heads, -1, a.d_head))
+    ),
+    "Neighboring columns of the values went to different heads.": (
+        parts(lambda a, wide: wide.unflatten(-1, (a.d_head, a.num_heads)).permute(0, 3, 1, 2))
+    ),
     "All words count alike: the weights are those of a mean.": (
         parts(weigh=lambda weights: torch.ones_like(weights) / weights.size(-1))
     ),

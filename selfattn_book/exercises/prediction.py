@@ -63,13 +63,7 @@ def through(
     inputs=lambda below, point: (below, below, below),
     output=lambda below, out: out,
 ):
-    """Return the step through all layers, or one with a wrong part.
-
-    Args:
-        select: the cache of a layer.
-        inputs: query, key and value of a layer, from the output below it and the newest point.
-        output: the output of a layer, from the output below it and that of its attention.
-    """
+    """Return the step through all layers, with these caches, inputs and outputs."""
 
     def step(layers, newest, caches):
         below = newest

@@ -44,10 +44,6 @@ def off_average(pair, x, y, q, k, v):
     return pair[0].double() - pair[1].double() @ (y @ v).double()
 
 
-def causal(scores):
-    return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(-1)
-
-
 WRONG = {
     "W_Q and W_K are exchanged: W_Q is for the first words, which are the queries.": (
         lambda x, y, q, k, v: one_head(x, y, k, q, v)
@@ -85,7 +81,9 @@ WRONG = {
     "The exponentials are not divided by their sum.": head(weigh=torch.exp),
     "These are scores: the softmax is missing.": head(weigh=lambda scores: scores),
     "These are logarithms of weights.": head(weigh=lambda scores: scores.log_softmax(-1)),
-    "A causal mask was applied, but the task has no mask.": head(weigh=causal),
+    "A causal mask was applied, but the task has no mask.": (
+        head(weigh=lambda s: s.masked_fill(s.new_ones(s.shape).triu(1) > 0, -torch.inf).softmax(-1))
+    ),
     "The keys are made from the first words; they must be made from the second.": (
         lambda x, y, q, k, v: one_head(x, x, q, k, v)
     ),

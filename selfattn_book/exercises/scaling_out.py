@@ -17,21 +17,17 @@ def case(counts):
     return means, list(counts)
 
 
-def weighted(gradients, counts):
-    return total(gradients, counts) / sum(counts)
+def weighted(g, n):
+    return total(g, n) / sum(n)
 
 
-def total(gradients, counts):
-    return (torch.tensor(counts)[:, None] * gradients.nan_to_num()).sum(0)
+def total(g, n):
+    return (torch.tensor(n)[:, None] * g.nan_to_num()).sum(0)
 
 
 def inverted(gradients, counts):
     weights = torch.tensor([1 / n if n else 0.0 for n in counts]).to(gradients)
     return weights @ gradients.nan_to_num() / weights.sum()
-
-
-def idle_as_nan(gradients, counts):
-    return (torch.tensor(counts)[:, None] * gradients).sum(0) / sum(counts)
 
 
 def in_place(gradients, counts):
@@ -85,7 +81,9 @@ WRONG = {
     "The more examples a rank has, the less it counts.": inverted,
     "Only the gradient of the first rank is used.": lambda g, n: g[0],
     "Only the gradient of the last rank is used.": lambda g, n: g[-1],
-    "A rank without examples has the mean of nothing, and 0 times nan is nan.": idle_as_nan,
+    "A rank without examples has the mean of nothing, and 0 times nan is nan.": (
+        lambda g, n: (torch.tensor(n)[:, None] * g).sum(0) / sum(n)
+    ),
     "It changes its input; take a copy first.": in_place,
 }
 EXERCISE = Exercise(

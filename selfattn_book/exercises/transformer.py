@@ -14,10 +14,8 @@ VOCABULARY, START, END = 11, 3, 7
 class Model(nn.Module):
     """A decoder whose logits depend on all tokens and their order; it counts its calls.
 
-    Args:
-        seed: of its numbers.
-        ends: the number of tokens after which the end is most likely; never when left out.
-        causal: whether the first logits are the same for targets of all lengths.
+    After ``ends`` tokens the end is most likely. Unless it is causal, the first logits depend on the
+    length of the target.
     """
 
     def __init__(self, seed, ends=None, causal=True):

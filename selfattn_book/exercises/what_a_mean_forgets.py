@@ -45,10 +45,6 @@ def logits(mix=proportions, block=lambda model, words: model.block(words)):
 from_counts = logits()
 
 
-def average_first(model, counts):
-    return model.judge(model.block(proportions(counts) @ model.embed.weight)).squeeze(-1)
-
-
 def as_sentences(model, counts):
     rows = [torch.arange(5).repeat_interleave(row.long()) for row in counts]
     return model(torch.stack(rows))
@@ -86,7 +82,9 @@ WRONG = {
         logits(lambda counts: counts.softmax(1))
     ),
     "Only the most frequent word is used.": logits(lambda counts: torch.eye(5)[counts.argmax(1)]),
-    "The average comes before the block, and the block is not linear.": average_first,
+    "The average comes before the block, and the block is not linear.": (
+        lambda m, n: m.judge(m.block(proportions(n) @ m.embed.weight)).squeeze(-1)
+    ),
     "The logits of the words are added: the last bias counts three times.": (
         lambda model, counts: 3 * from_counts(model, counts)
     ),

@@ -42,10 +42,10 @@ def case(size=1.0, hidden=False):
     return [(size * draw(3, 5), pieces)]
 
 
-def passing(stream):
-    return lambda query, pieces: stream(
-        query, (tuple(part.clone() for part in piece) for piece in pieces)
-    )
+@factory
+def passing(stream, query, pieces):
+    """Return the program that gets the pieces of a list one by one."""
+    return stream(query, (tuple(part.clone() for part in piece) for piece in pieces))
 
 
 def normalized(highest, total, mixture):
@@ -66,19 +66,7 @@ def online(
     base=lambda own, higher: higher,
     finish=normalized,
 ):
-    """Return attention in one pass, or with some wrong parts.
-
-    Args:
-        silence: the score of the silent key.
-        query: the queries.
-        pieces: keys, values and masks.
-        root: the power of the dimension that scores are divided by.
-        silent: the number of silent keys.
-        keep: the powers of the factors by which total and mixture shrink.
-        rise: the new highest score, from the old one and the highest of a piece.
-        base: the score that is subtracted, from the highest of a piece and the new highest.
-        finish: the results, from the highest score, total and mixture.
-    """
+    """Return attention in one pass; total and mixture shrink by factors to the powers ``keep``."""
     query = query / query.size(-1) ** root
     highest = torch.full_like(query[:, :1], silence if silent else -1e30)
     total, mixture = silent * torch.ones_like(highest), torch.zeros(1)
@@ -107,10 +95,10 @@ def by_logarithms(silence, query, pieces):
     return mean, log_total
 
 
-def in_32_bits(silence):
-    return lambda query, pieces: online(silence)(
-        query.float(), ((key.float(), value.float(), mask) for key, value, mask in pieces)
-    )
+@factory
+def in_32_bits(silence, query, pieces):
+    pieces = ((key.float(), value.float(), mask) for key, value, mask in pieces)
+    return online(silence)(query.float(), pieces)
 
 
 @factory
