@@ -28,7 +28,7 @@ def test_a_copy_runs_alone(tmp_path):
 
 
 @pytest.mark.parametrize("prefix", ["", "transformer."])
-@pytest.mark.parametrize("layers, heads, d_model, context", [(1, 1, 6, 5), (3, 4, 20, 9)])
+@pytest.mark.parametrize(("layers", "heads", "d_model", "context"), [(1, 1, 6, 5), (3, 4, 20, 9)])
 def test_gpt2_weights_give_the_logits_of_transformers(
     prefix, layers, heads, d_model, context, tmp_path
 ):

@@ -132,8 +132,8 @@ def masked(layers, newest, caches):
 
 
 HERE = "prediction.html#exercises"
-CACHE = "prediction.html#the-cache"
-CACHE_ERRORS = "prediction.html#when-is-a-cache-wrong"
+CACHE = "prediction.html#the-kv-cache"
+CACHE_ERRORS = "prediction-deeper.html#when-a-cache-is-wrong"
 QUESTIONS = [
     Question("it returns the newest output alone", HERE, view=form),
     Question(

@@ -1,4 +1,4 @@
-"""Autoregressive decoding as a film: each output is the next input, and the cache grows by a column."""
+"""Autoregressive decoding step by step: each output is the next input, and the KV cache grows."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ def decoding_steps(
         >>> points = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
         >>> ax = decoding_steps(points, np.eye(3), given=2)
         >>> print(ax.get_label())
-        Prediction as a film; each output goes in at the next step.
+        Autoregressive decoding; each output is the next input.
         Step 1: (-1.00, -1.00), (-1.00, 1.00) go in, the cache holds 2 keys with weights 0.00, 1.00,
         and (1.00, 1.00) comes out.
         Step 2: (1.00, 1.00) goes in, the cache holds 3 keys with weights 0.00, 0.00, 1.00,
@@ -54,7 +54,7 @@ def decoding_steps(
         first, end = (54, 256) if narrow else (104, 532)
         wide = (end - first) / len(table)
         ax = canvas(width, TOP + PITCH * len(steps) - 56)
-        heads = ("in", "cache", "out") if narrow else ("goes in", "cache", "comes out")
+        heads = ("in", "cache", "out") if narrow else ("input", "KV cache", "output")
         middles = left + 2 * narrow, (first + right - half - 10) / 2, right
         for x, text in zip(middles, heads, strict=True):
             ax.say((x, 16), text, "muted", bold=True)
@@ -73,7 +73,7 @@ def decoding_steps(
                 ax.wire([*back, (left, y + PITCH - half)], "context", width=2)
         if not narrow and given < len(table):
             ax.note((first + given * wide, TOP - 26), "weights", "weights", align="left")
-        return ax.describe("Prediction as a film; each output goes in at the next step", *message)
+        return ax.describe("Autoregressive decoding; each output is the next input", *message)
 
     return for_desk_and_phone(draw)
 

@@ -1,9 +1,11 @@
 """The search page as a reader uses it, over a network and from a folder."""
 
 import re
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from lxml import html
 
 from tests.book.pages import SITE
 
@@ -109,3 +111,28 @@ def test_only_the_search_page_loads_what_is_searched(origin, open_page):
     page.goto(f"{origin}/search.html?q=mask")
     page.wait_for_selector(RESULTS)
     assert any("sections.js" in url for url in asked)
+
+
+# The field's words, as a reader would type them.
+STANDARD = Path(__file__).with_name("standard_terms.txt").read_text("utf-8").splitlines()
+
+
+def test_a_standard_term_leads_to_the_section_that_teaches_it(origin, open_page):
+    glossary = html.parse(str(SITE / "appendix" / "glossary.html")).getroot()
+    sections, names = {}, []
+    for entry in glossary.cssselect("dl.glossary > *"):
+        if entry.tag == "dt":
+            names.append(entry.text_content().rstrip("#¶").strip().lower())
+            continue
+        links = [link.get("href") for link in entry.cssselect("p:last-child a")]
+        sections |= {name: [link.removeprefix("../") for link in links] for name in names}
+        names = []
+    page, wrong = open_page(f"{origin}/search.html"), {}
+    for term in STANDARD:
+        page.goto(f"{origin}/search.html?q={quote(term)}")
+        page.wait_for_selector("#search-results [role=status]")
+        first = page.locator(RESULTS).locator("a").first.get_attribute("href")
+        if first not in sections.get(term.lower(), ()):
+            wrong[term] = first
+    assert len(STANDARD) > 80
+    assert wrong == {}

@@ -20,7 +20,7 @@ def features_of(tokens):
     ones = one_hot(tokens, 5).double()
     return {
         "words": ones.sum(1),
-        "placed words": ones.flatten(1),
+        "words at positions": ones.flatten(1),
         "bags": indicators(tokens.sort(dim=1).values),
         "sentences": indicators(tokens),
     }
@@ -90,7 +90,7 @@ def exact_loss(w, features, labels):
 def test_no_bound_is_above_a_loss_that_placed_words_reach(far):
     """The margins of three sentences run off, which once spoiled the bound."""
     tokens, labels = case_study()
-    features = features_of(tokens)["placed words"]
+    features = features_of(tokens)["words at positions"]
     floor = linear_floor(features, labels)
     m = math.log(1.3532099641993246)  # of t with t⁴ = t + 2
     z = torch.tensor([3 * m, m, -m, m, 3 * m, -far, far, -far], dtype=torch.float64)
@@ -125,7 +125,7 @@ def test_the_case_study_has_these_floors():
     found = {name: linear_floor(f, labels) for name, f in features_of(tokens).items()}
     assert found["words"] == (LN2, LN2, [Fraction(1, 2)] * 8)
     assert found["bags"].upper == pytest.approx(3 * math.log(3) / 8, abs=1e-15)
-    assert 0.40566998 < found["placed words"].upper < 0.40566999
+    assert 0.40566998 < found["words at positions"].upper < 0.40566999
     assert found["sentences"] == (0, 0, [0] * 8)
     doubts = found["bags"].doubts  # near to thirds, and yet exactly in balance
     thirds = [1 / 3, 0, 0, 0, 1 / 3, 2 / 3, 1 / 2, 1 / 2]
@@ -137,7 +137,7 @@ def test_the_case_study_has_these_floors():
 
 @pytest.mark.parametrize(
     ("data", "solved"),
-    [(reversal, {"placed words", "sentences"}), (xor_sentences, {"bags", "sentences"})],
+    [(reversal, {"words at positions", "sentences"}), (xor_sentences, {"bags", "sentences"})],
 )
 def test_the_two_halves_have_the_floors_of_the_first_chapter(data, solved):
     tokens, labels = data()

@@ -23,7 +23,7 @@ def others(s):
     return s.masked_fill(own(s), -torch.inf).softmax(-1)
 
 
-def listening(kept, weigh=others, score=scores, given=None):
+def keeping(kept, weigh=others, score=scores, given=None):
     """Return the program that keeps a part of each word and adds the others with these weights."""
     rest = 1 - kept if given is None else given
 
@@ -47,31 +47,29 @@ def exercises(numbers):
     equation = "attention-without-weights.html#self-attention-in-one-equation"
     by_hand = "attention-without-weights.html#four-words-by-hand"
     wrong = {
-        "Each word still attends to itself.": listening(keep, lambda s: s.softmax(-1)),
+        "Each word still attends to itself.": keeping(keep, lambda s: s.softmax(-1)),
         "A score of 0 hides nothing: its exponential is 1.": (
-            listening(keep, lambda s: s.masked_fill(own(s), 0).softmax(-1))
+            keeping(keep, lambda s: s.masked_fill(own(s), 0).softmax(-1))
         ),
         "The weights of the others do not sum to one.": (
-            listening(keep, lambda s: s.softmax(-1).masked_fill(own(s), 0))
+            keeping(keep, lambda s: s.softmax(-1).masked_fill(own(s), 0))
         ),
-        "The two weights, of the word itself and of the others, are exchanged.": listening(
-            1 - keep
-        ),
-        "The part that a word keeps is missing.": listening(0.0),
+        "The two weights, of the word itself and of the others, are exchanged.": keeping(1 - keep),
+        "The part that a word keeps is missing.": keeping(0.0),
         "The weight of the others is not 1 minus the weight that is kept.": (
             lambda x: keep * x + others(scores(x)) @ x
         ),
-        "The divisor is missing.": listening(keep, score=lambda x: x @ x.T),
+        "The divisor is missing.": keeping(keep, score=lambda x: x @ x.T),
         "The divisor is the root of the dimension.": (
-            listening(keep, score=lambda x: x @ x.T / x.size(1))
+            keeping(keep, score=lambda x: x @ x.T / x.size(1))
         ),
         "The divisor counts words, not the dimension.": (
-            listening(keep, score=lambda x: x @ x.T / len(x) ** 0.5)
+            keeping(keep, score=lambda x: x @ x.T / len(x) ** 0.5)
         ),
         "The weights sum to one along the columns; a row belongs to a query.": (
-            listening(keep, lambda s: s.masked_fill(own(s), -torch.inf).softmax(0))
+            keeping(keep, lambda s: s.masked_fill(own(s), -torch.inf).softmax(0))
         ),
-        "This is the plain mean of the others.": listening(keep, lambda s: others(0 * s)),
+        "This is the plain mean of the others.": keeping(keep, lambda s: others(0 * s)),
         "A word alone has no others: a softmax of nothing is not a number.": (
             lambda x: keep * x + (1 - keep) * others(scores(x)) @ x
         ),
@@ -84,9 +82,9 @@ def exercises(numbers):
         checked("a word alone stays as it is", by_hand, 1, words(5, 1, 3)),
     ]
     exercise = Exercise(
-        "def listen(X): ...",
+        "def attend_to_others(X): ...",
         questions,
-        right=listening(keep),
+        right=keeping(keep),
         wrong=wrong,
         unusual={"word by word": word_by_word(keep)},
         returns="the words",

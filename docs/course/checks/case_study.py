@@ -11,7 +11,7 @@ from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import factory
 from selfattn_book.experiments.words import case_study, xor_sentences
 
-PARTS = {"placed words": lambda s: list(enumerate(s)), "words": lambda s: [*s]}
+PARTS = {"words at positions": lambda s: list(enumerate(s)), "words": lambda s: [*s]}
 CERTIFICATE = "case-study.html#proof-by-tangents"
 PLACES = "case-study.html#words-and-words-at-positions"
 
@@ -41,7 +41,7 @@ def with_itself(rows, size):
 @factory
 def by_matrix(name, tokens, labels):
     hot = torch.nn.functional.one_hot(tokens, 5)
-    x = hot.flatten(1) if name == "placed words" else hot.sum(1)
+    x = hot.flatten(1) if name == "words at positions" else hot.sum(1)
     sums = []
     for rows in (x[labels == 1], x[labels == 0]):
         i, j = torch.triu_indices(len(rows), len(rows), 1)
@@ -75,7 +75,7 @@ def contradictions(name):
     # At one position, two words are known by their set.
     sets = {"How often a word occurs matters.": counter(parts, join=lambda a, b: frozenset(a + b))}
     wrong = (sets if name == "words" else {}) | {
-        "This is the other sum: placed words, or words.": counter(other),
+        "This is the other sum: words at positions, or words.": counter(other),
         "Pairs have no order.": (ordered, lambda *case: ordered(*case) / 2),
         "The four rows must be different.": (counter(parts, with_itself), counter(parts, twice)),
         "Each row counts by itself, copies too.": (

@@ -35,7 +35,7 @@ def case(size=1.0, hidden=False):
         mask = torch.ones(3, n, dtype=torch.bool)
         if hidden:
             mask = draw(3, n) > 0
-            mask[0] = False  # this query attends to the silent key alone
+            mask[0] = False  # this query attends to the null key alone
             mask[1] &= i > 0  # and this one to nothing in the first piece
         # Later keys are longer, so that later scores are higher.
         pieces.append((1.5**i * draw(n, 5), draw(n, 2), mask))
@@ -55,12 +55,12 @@ def normalized(highest, total, mixture):
 
 @factory
 def online(
-    silence,
+    null_score,
     query,
     pieces,
     *,
     root=0.5,
-    silent=1,
+    null=1,
     keep=(1, 1),
     rise=torch.maximum,
     base=lambda own, higher: higher,
@@ -68,8 +68,8 @@ def online(
 ):
     """Return attention in one pass; total and mixture shrink by factors to the powers ``keep``."""
     query = query / query.size(-1) ** root
-    highest = torch.full_like(query[:, :1], silence if silent else -1e30)
-    total, mixture = silent * torch.ones_like(highest), torch.zeros(1)
+    highest = torch.full_like(query[:, :1], null_score if null else -1e30)
+    total, mixture = null * torch.ones_like(highest), torch.zeros(1)
     for key, value, mask in pieces:
         scores = (query @ key.mT).masked_fill(~mask, -math.inf)
         own = scores.amax(-1, keepdim=True)
@@ -84,8 +84,8 @@ def online(
 
 
 @factory
-def by_logarithms(silence, query, pieces):
-    mean, log_total = torch.zeros(1), torch.full_like(query[:, 0], silence)
+def by_logarithms(null_score, query, pieces):
+    mean, log_total = torch.zeros(1), torch.full_like(query[:, 0], null_score)
     for key, value, mask in pieces:
         scores = (query @ key.mT / query.size(-1) ** 0.5).masked_fill(~mask, -math.inf)
         new = torch.logaddexp(log_total, scores.logsumexp(1))
@@ -96,9 +96,9 @@ def by_logarithms(silence, query, pieces):
 
 
 @factory
-def in_32_bits(silence, query, pieces):
+def in_32_bits(null_score, query, pieces):
     pieces = ((key.float(), value.float(), mask) for key, value, mask in pieces)
-    return online(silence)(query.float(), pieces)
+    return online(null_score)(query.float(), pieces)
 
 
 @factory
@@ -123,33 +123,34 @@ def letting_go(stream, query, pieces):
     return 0, 0
 
 
-def stream_of(silence):
-    late = lambda top, total, mixture: normalized(top, total + math.exp(silence), mixture)  # noqa: E731
+def stream_of(null_score):
+    late = lambda top, total, mixture: normalized(top, total + math.exp(null_score), mixture)  # noqa: E731
     wrong = {
-        "The silent key was forgotten.": online(silence, silent=0),
-        "The silent key counts once, not once a piece.": online(silence, silent=len(LENGTHS)),
-        "The silent key's score is not divided.": online(silence / 5**0.5),
-        "Scores are divided by the root of the dimension.": online(silence, root=0),
-        "By the end the total is relative to the highest score; so must be the silent key.": (
-            online(silence, silent=0, finish=late)
+        "The null key was forgotten.": online(null_score, null=0),
+        "The null key counts once, not once a piece.": online(null_score, null=len(LENGTHS)),
+        "The null key's score is not divided.": online(null_score / 5**0.5),
+        "Scores are divided by the root of the dimension.": online(null_score, root=0),
+        "By the end the total is relative to the highest score; so must be the null key.": (
+            online(null_score, null=0, finish=late)
         ),
-        "Only the total has to shrink? The mixture must, too.": online(silence, keep=(1, 0)),
-        "Only the mixture has to shrink? The total must, too.": online(silence, keep=(0, 1)),
-        "Earlier sums must shrink when a higher score comes.": (online(silence, keep=(0, 0))),
+        "Only the total has to shrink? The mixture must, too.": online(null_score, keep=(1, 0)),
+        "Only the mixture has to shrink? The total must, too.": online(null_score, keep=(0, 1)),
+        "Earlier sums must shrink when a higher score comes.": (online(null_score, keep=(0, 0))),
         "This is the last piece alone.": (
-            lambda query, pieces: online(silence, silent=0)(query, [*pieces][-1:])
+            lambda query, pieces: online(null_score, null=0)(query, [*pieces][-1:])
         ),
         "The logarithm is missing.": online(
-            silence, finish=lambda top, total, mixture: (mixture / total, (top.exp() * total)[:, 0])
+            null_score,
+            finish=lambda top, total, mixture: (mixture / total, (top.exp() * total)[:, 0]),
         ),
         "The highest score is missing in the logarithm.": online(
-            silence, finish=lambda top, total, mixture: (mixture / total, total.log()[:, 0])
+            null_score, finish=lambda top, total, mixture: (mixture / total, total.log()[:, 0])
         ),
         "Infinity minus infinity is nan.": (
-            online(0, silent=math.exp(silence), rise=lambda highest, own: highest),
-            online(silence, base=lambda own, higher: own),
+            online(0, null=math.exp(null_score), rise=lambda highest, own: highest),
+            online(null_score, base=lambda own, higher: own),
         ),
-        COLLECTED: lambda query, pieces: online(silence)(query, [*pieces]),
+        COLLECTED: lambda query, pieces: online(null_score)(query, [*pieces]),
     }
     return Exercise(
         "def stream(query, pieces): ...",
@@ -160,9 +161,9 @@ def stream_of(silence):
             checked("large scores are handled", SECTION, 1, *case(1e3)),
             Question("it frees each piece", SECTION, via=letting_go, cases=case),
         ],
-        right=online(silence),
+        right=online(null_score),
         wrong=wrong,
-        unusual={"logarithms": by_logarithms(silence), "in 32 bits": in_32_bits(silence)},
+        unusual={"logarithms": by_logarithms(null_score), "in 32 bits": in_32_bits(null_score)},
         returns=("the context", "the logarithms"),
         via=passing,
     )
@@ -171,7 +172,7 @@ def stream_of(silence):
 def of_bill(numbers):
     width, heads = numbers["d_model"], numbers["heads"]
     length, cached = numbers["length"], numbers["cached"]
-    a, b, c, d = numbers["likes"]
+    a, b, c, d = numbers["exponentials"]
     early, most = max(a, b), max(a, b, c, d)
     strip, square = 4 * length * width**2, 2 * length**2 * width
     after = (a + b + c + d) / most
@@ -214,7 +215,7 @@ def of_bill(numbers):
         "The first total did not shrink.": {
             "totals": [(a + b) / early, (a + b) / early + (c + d) / most]
         },
-        "The likes are exponentials already.": {
+        "These are exponentials already.": {
             "totals": [one, one * math.exp(early - most) + math.exp(c - most) + math.exp(d - most)],
             "shrink": math.exp(early - most),
         },
@@ -224,4 +225,4 @@ def of_bill(numbers):
 
 
 def exercises(numbers):
-    return [stream_of(numbers["silence"]), of_bill(numbers)]
+    return [stream_of(numbers["null_score"]), of_bill(numbers)]

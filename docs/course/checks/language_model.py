@@ -86,7 +86,7 @@ def bits_of_answer(prompt):
 
 
 def on_paper(numbers):
-    a, b, c, d = numbers["likes"]
+    a, b, c, d = numbers["weights"]
     seen, kinds = numbers["seen"], numbers["kinds"]
     hits, shorter = numbers["hits"], 1 / numbers["shorter"]
     total, squares = a + b + c + d, a**2 + b**2 + c**2 + d**2
@@ -100,7 +100,7 @@ def on_paper(numbers):
     }
     wrong = {
         "It is divided by the others, and not by all.": {"first": a / (b + c + d)},
-        "The likes were taken to the power 1/2: this is hot, and not cold.": {
+        "The weights were taken to the power 1/2: this is hot, and not cold.": {
             "cold": a**0.5 / roots
         },
         "The temperature makes no difference.": {"cold": a / total},

@@ -11,7 +11,7 @@ def case(seed, batch, heads, groups):
     return normal(seed, (batch, heads, 3, 7), (batch, groups, 5, 7), (batch, groups, 5, 2))
 
 
-def neighbours(x, times):
+def neighbors(x, times):
     return x.repeat_interleave(times, dim=1)
 
 
@@ -37,7 +37,7 @@ def attention(share, query, key, value, *, merge=side_by_side, divisor=7**0.5):
 
 @factory
 def by_einsum(sharing, q, k, v):
-    near = sharing == "neighbours"
+    near = sharing == "neighbors"
     q = q.unflatten(1, (k.size(1), -1) if near else (-1, k.size(1)))
     q = q if near else q.transpose(1, 2)
     w = torch.einsum("bgntd,bgsd->bgnts", q, k).div(q.size(-1) ** 0.5).softmax(-1)
@@ -46,8 +46,8 @@ def by_einsum(sharing, q, k, v):
 
 
 def exercises(numbers):
-    near = numbers["sharing"] == "neighbours"
-    share, other = (neighbours, in_turn) if near else (in_turn, neighbours)
+    near = numbers["sharing"] == "neighbors"
+    share, other = (neighbors, in_turn) if near else (in_turn, neighbors)
     equation = "many-heads.html#the-multi-head-attention-layer"
     merge = "many-heads.html#splitting-heads-transpose-do-not-only-reshape"
     query, key, value = case(5, 2, 4, 2)

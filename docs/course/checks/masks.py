@@ -103,7 +103,7 @@ def packed_mask(prompt):
 
 
 def on_paper(numbers):
-    a, b, c, d = numbers["likes"]
+    a, b, c, d = numbers["exponentials"]
     u, v, w, x = numbers["values"]
     layers, width = numbers["layers"], numbers["width"]
     three, four = a + b + c, a + b + c + d
@@ -125,7 +125,7 @@ def on_paper(numbers):
             "weights": [a / four, b / four, c / four, d / four],
             "context": (a * u + b * v + c * w + d * x) / four,
         },
-        "The likes are the exponentials already.": {"weights": [*scores.tolist(), 0]},
+        "These are the exponentials already.": {"weights": [*scores.tolist(), 0]},
         "This is the mean: the weights were left out.": {"context": (u + v + w) / 3},
         "A row sums to one only if the hidden key was never counted.": {"too_late": 1},
         "This is what is lost.": {"too_late": d / four},

@@ -97,7 +97,7 @@ def read_a_tensor(length, order):
 
 def on_paper(numbers):
     blocks, heads, keys = numbers["blocks"], numbers["heads"], numbers["key_heads"]
-    row, (p, s) = numbers["row"], numbers["places"]
+    row, (p, s) = numbers["row"], numbers["positions"]
     each = 2 * blocks * keys * numbers["d_head"] * 2
     ways = {
         "All heads of queries were counted; only keys and values are kept.": heads / keys,

@@ -18,13 +18,13 @@ def case(seed, start, *shape):
 
 
 def take(x, pairs):
-    if pairs == "neighbours":
+    if pairs == "neighbors":
         return x[..., 0::2], x[..., 1::2]
     return x.chunk(2, -1)
 
 
 def put(a, c, pairs):
-    return torch.stack([a, c], -1).flatten(-2) if pairs == "neighbours" else torch.cat([a, c], -1)
+    return torch.stack([a, c], -1).flatten(-2) if pairs == "neighbors" else torch.cat([a, c], -1)
 
 
 def angles(x, start, base, exponent=2.0):
@@ -58,7 +58,7 @@ def by_swapped_copy(base, pairs, x, start):
 
 def rotate(base, pairs):
     hand = "positions.html#the-rotation-property"
-    other = "halves" if pairs == "neighbours" else "neighbours"
+    other = "halves" if pairs == "neighbors" else "neighbors"
     right = turn(base, pairs)
 
     def in_place(x, start):
@@ -71,7 +71,7 @@ def rotate(base, pairs):
 
     def added(x, start):
         by = angles(x, start, base)
-        return x + put(by.sin(), by.cos(), "neighbours")
+        return x + put(by.sin(), by.cos(), "neighbors")
 
     wrong = {
         "The pairs are formed the other way: neighbors, or halves.": turn(base, other),
@@ -116,16 +116,16 @@ def rotate(base, pairs):
     )
 
 
-def width_for(places, turn=2 * math.pi, last=2):
+def width_for(length, turn=2 * math.pi, last=2):
     """Return the least even width whose slowest clock goes round in so many steps."""
     width = 2
-    while turn * 10000 ** (1 - last / width) < places:
+    while turn * 10000 ** (1 - last / width) < length:
         width += 2
     return width
 
 
 def on_paper(numbers):
-    k, places = numbers["steps"], numbers["places"]
+    k, length = numbers["steps"], numbers["positions"]
     degree, slower = math.radians(k), math.cos(k) + math.cos(k / 100)
     product = math.cos(k) + math.cos(k / 10)
     right = {
@@ -133,7 +133,7 @@ def on_paper(numbers):
         "distance": math.sqrt(4 - 2 * product),
         "turn": 20 * math.pi,
         "slowest": 2000 * math.pi,
-        "width": width_for(places),
+        "width": width_for(length),
     }
     wrong = {
         "These are degrees; angles are in radians.": {
@@ -150,7 +150,7 @@ def on_paper(numbers):
         "This is half a turn.": {"turn": 10 * math.pi},
         "This is the fast clock.": {"turn": 2 * math.pi},
         "The last of the D/2 clocks has the number D/2 − 1.": {"slowest": 20000 * math.pi},
-        "A clock takes two columns; the width must be even.": {"width": width_for(places) - 1},
+        "A clock takes two columns; the width must be even.": {"width": width_for(length) - 1},
     }
     return by_hand("two_clocks", FORMULA, right, wrong, points={"width": 2})
 

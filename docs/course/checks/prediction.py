@@ -10,7 +10,8 @@ from selfattn_book.exercises.checking.numbers import normal, tensor_of
 from selfattn_book.exercises.checking.results import factory
 from selfattn_book.properties.answer import RefusedError, wrong_shape
 
-CACHE, WRONG_CACHE = "prediction.html#the-cache", "prediction.html#when-is-a-cache-wrong"
+CACHE = "prediction.html#the-kv-cache"
+WRONG_CACHE = "prediction-deeper.html#when-a-cache-is-wrong"
 
 
 def sequence(seed, length):

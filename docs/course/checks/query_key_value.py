@@ -1,4 +1,4 @@
-"""Query, key, value: attention that can keep silent."""
+"""Query, key, value: attention with a null key."""
 
 import math
 
@@ -25,10 +25,10 @@ def same_sign(sign):
 
 
 @factory
-def with_silence(score, query, key, value):
+def with_null_key(score, query, key, value):
     scores = query @ key.mT / query.size(-1) ** 0.5
-    silent = torch.full_like(scores[..., :1], score)
-    weights = torch.cat([scores, silent], -1).softmax(-1)
+    null = torch.full_like(scores[..., :1], score)
+    weights = torch.cat([scores, null], -1).softmax(-1)
     return weights[..., :-1] @ value
 
 
@@ -39,49 +39,49 @@ def with_zero_value(score, query, key, value):
 
 
 def exercises(numbers):
-    score = numbers["silence"]
-    right = with_silence(score)
+    score = numbers["null_score"]
+    right = with_null_key(score)
     equation = "query-key-value.html#the-attention-layer-equation-and-code"
     search = "query-key-value.html#attention-as-a-soft-search"
 
     def scores(q, k):
         return q @ k.mT / q.size(-1) ** 0.5
 
-    def beside_silence(exponentials, v):
+    def beside_null_key(exponentials, v):
         return exponentials / (exponentials.sum(-1, keepdim=True) + math.exp(score)) @ v
 
     def moved(q, k, v):
         s = scores(q, k)
-        return beside_silence((s - s.amax(-1, keepdim=True)).exp(), v)
+        return beside_null_key((s - s.amax(-1, keepdim=True)).exp(), v)
 
     def averaged(q, k, v):
-        silent = 1 - right(q, k, torch.ones_like(v[..., :1]))
-        return right(q, k, v) + silent * v.mean(-2, keepdim=True)
+        null = 1 - right(q, k, torch.ones_like(v[..., :1]))
+        return right(q, k, v) + null * v.mean(-2, keepdim=True)
 
     wrong = {
-        "There is no silent key.": lambda q, k, v: scores(q, k).softmax(-1) @ v,
-        "The silent score is a score already; it is not divided.": (
-            lambda q, k, v: with_silence(score / q.size(-1) ** 0.5)(q, k, v)
+        "There is no null key.": lambda q, k, v: scores(q, k).softmax(-1) @ v,
+        "The null score is a score already; it is not divided.": (
+            lambda q, k, v: with_null_key(score / q.size(-1) ** 0.5)(q, k, v)
         ),
         "The scores of the keys must be divided, too.": (
             lambda q, k, v: right(q * q.size(-1) ** 0.5, k, v)
         ),
-        "The silent score is 0 here.": with_silence(0.0),
-        "The silent score has the other sign.": with_silence(-score),
-        "The largest score was subtracted from the keys, but not from the silent one.": moved,
+        "The null score is 0 here.": with_null_key(0.0),
+        "The null score has the other sign.": with_null_key(-score),
+        "The largest score was subtracted from the keys, but not from the null score.": moved,
         "The score itself was added to the denominator, not its exponential.": (
             lambda q, k, v: scores(q, k).softmax(-1) / (1 + score) @ v
         ),
-        "The value of the silent key is zero.": averaged,
+        "The value of the null key is zero.": averaged,
         "Exponentials of large scores are infinite: subtract the largest score.": (
-            lambda q, k, v: beside_silence(scores(q, k).exp(), v)
+            lambda q, k, v: beside_null_key(scores(q, k).exp(), v)
         ),
     }
     questions = [
-        checked("the silent key has its weight", search, 2, case(1, 2, 3, 4, 2)),
+        checked("the null key has its weight", search, 2, case(1, 2, 3, 4, 2)),
         checked("also for other sizes", equation, 2, case(2, 5, 2, 7, 3), case(3, 1, 1, 3, 3)),
         checked("and for batches", equation, 1, case(4, 4, 3, 5, 2, lead=(2, 3))),
-        checked("large scores leave no weight for the silent key", search, 2, same_sign(1.0)),
+        checked("large scores leave no weight for the null key", search, 2, same_sign(1.0)),
         checked("where nothing fits, the context is zero", search, 1, same_sign(-1.0)),
     ]
     exercise = Exercise(
@@ -89,7 +89,7 @@ def exercises(numbers):
         questions,
         right=right,
         wrong=wrong,
-        unusual={"a zero value for the silent key": with_zero_value(score)},
+        unusual={"a zero value for the null key": with_zero_value(score)},
         returns="the context",
         tolerance=1e-5,
     )

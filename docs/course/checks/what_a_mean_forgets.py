@@ -140,4 +140,4 @@ def on_paper(numbers):
 
 
 def exercises(numbers):
-    return [least_loss(numbers["place"]), on_paper(numbers)]
+    return [least_loss(numbers["position"]), on_paper(numbers)]
