@@ -43,7 +43,7 @@ def hidden(mask):
     return attention(weigh=lambda s: s.masked_fill(mask(s).bool(), -torch.inf).softmax(-1))
 
 
-def off_average(pair, rows):
+def errors(pair, rows):
     """View how far the contexts are from the averages with these weights."""
     return pair[0].double() - pair[1].double() @ torch.tensor(rows, dtype=torch.float64)
 
@@ -123,7 +123,7 @@ BY_HAND = "attention-without-weights.html#four-words-by-hand"
 QUESTIONS = [
     Question("it gives contexts and weights, a row for each word", EQUATION, view=form),
     Question("each row of weights is positive and sums to one", BY_HAND, view=row_sums),
-    Question("the contexts are averages with these weights", BY_HAND, view=off_average),
+    Question("the contexts are averages with these weights", BY_HAND, view=errors),
     Question("the score of two words is made of their dot product", BY_HAND, view=compared),
     Question("each score is divided", EQUATION, view=second),
 ]

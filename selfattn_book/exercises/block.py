@@ -33,7 +33,7 @@ def plain(eps, x):
     return x, torch.ones(x.size(-1)), torch.zeros(x.size(-1)), eps
 
 
-def plain_cases():
+def usual():
     return [plain(SMALL, vectors(2, 3, 5)), plain(SMALL, vectors(4, 1, 7))]
 
 
@@ -169,31 +169,29 @@ def by_loop(x, gain, bias, eps):
     return x
 
 
-SECTION = "block.html#layer-normalization"
+NORM = "block.html#layer-normalization"
 HERE = "block.html#exercises"
 QUESTIONS = [
-    Question("it returns vectors of the input's shape", SECTION, view=form, cases=plain_cases),
-    Question(
-        "each vector has mean 0", SECTION, view=lambda rows, *case: rows.mean(-1), cases=plain_cases
-    ),
+    Question("it returns vectors of the input's shape", NORM, view=form, cases=usual),
+    Question("each vector has mean 0", NORM, view=lambda rows, *case: rows.mean(-1), cases=usual),
     Question(
         "each vector has variance 1",
-        SECTION,
+        NORM,
         view=lambda rows, *case: rows.var(-1, correction=0),
-        cases=plain_cases,
+        cases=usual,
     ),
     Question(
         "eps is added to the variance",
-        SECTION,
+        NORM,
         cases=lambda: [plain(LARGE, x) for x in (vectors(2, 3, 5), torch.full((2, 3, 5), 2.0))],
     ),
     Question(
         "the gain is applied first, and then the bias",
-        SECTION,
+        NORM,
         via=gain_and_bias,
         cases=lambda: (vectors(2, 3, 5), *drawn(2, 5, seed=5), 0.1),
     ),
-    Question("it does without PyTorch's own norms", HERE, via=without_norms, cases=plain_cases),
+    Question("it does without PyTorch's own norms", HERE, via=without_norms, cases=usual),
 ]
 EXERCISE = Exercise(
     "def layer_norm(x, gain, bias, eps):\n    ...",

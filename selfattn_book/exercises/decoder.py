@@ -255,8 +255,9 @@ def opposites(modules):
     return bool((alike & ~also).sum() < 0.1 * alike.sum())
 
 
+OUTPUT = "the output of position"
 PADDED = lambda: (target(), memory(), torch.tensor(LENGTHS))  # noqa: E731
-CONTENTS, WEIGHTS = probes.padding(reading, memory, "the output of position", own=False)
+CONTENTS, WEIGHTS = probes.padding(reading, memory, OUTPUT, own=False)
 PAST = "the output of position {0} does not depend on target point {1}"
 AHEAD = "the output of position {0} depends on target point {1}, which comes later"
 NETWORK = feed_forward.networks(
@@ -271,12 +272,8 @@ DEPENDENCIES = "decoder.html#dependencies-which-inputs-reach-an-output"
 PADDING = "decoder-deeper.html#padding-in-the-source"
 QUESTIONS = [
     probed("it returns one output for each target point", DECODER, *probes.repeated(PADDED)),
-    probed("each output is finite", DECODER, probes.finite(PADDED, "the output of position")),
-    probed(
-        "the samples are independent",
-        DECODER,
-        *probes.apart(writing, target, "the output of position"),
-    ),
+    probed("each output is finite", DECODER, probes.finite(PADDED, OUTPUT)),
+    probed("the samples are independent", DECODER, *probes.apart(writing, target, OUTPUT)),
     probed(
         "no output depends on later points",
         CAUSAL,

@@ -142,6 +142,7 @@ def spread(modules):
     return bool((found - found[:, :1]).abs().amax() > tolerance(found))
 
 
+STATE = "the state of point"
 PADDED = lambda: (points(), torch.tensor(LENGTHS))  # noqa: E731
 CONTENTS, WEIGHTS = probes.padding(states, points, "the state of position", own=True)
 ALL = Probe(
@@ -158,10 +159,8 @@ BY_HAND = "encoder.html#self-attention-with-two-inputs-by-hand"
 ORDER = "encoder.html#order-which-corner-came-first"
 QUESTIONS = [
     probed("it returns one state for each point", ENCODER, *probes.repeated(PADDED)),
-    probed("each state is finite", PADDING, probes.finite(PADDED, "the state of point")),
-    probed(
-        "the samples are independent", ENCODER, *probes.apart(states, points, "the state of point")
-    ),
+    probed("each state is finite", PADDING, probes.finite(PADDED, STATE)),
+    probed("the samples are independent", ENCODER, *probes.apart(states, points, STATE)),
     probed("the contents of padding have no effect", PADDING, *CONTENTS),
     probed("padding has no attention weights", PADDING, *WEIGHTS),
     probed("each state depends on all points", BY_HAND, ALL, points=2),

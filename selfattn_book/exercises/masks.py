@@ -26,14 +26,14 @@ CAUSAL = "masks.html#the-causal-mask"
 HERE = "masks.html#exercises"
 QUESTIONS = [
     Question("it is a boolean matrix", BY_HAND, view=form),
-    Question("each query attends to itself", CAUSAL, view=lambda mask, n, width: mask.diagonal()),
+    Question("each query attends to itself", CAUSAL, view=lambda mask, n, w: mask.diagonal()),
     Question(
-        "no query attends to its future", CAUSAL, view=lambda mask, n, width: mask & ~causal_mask(n)
+        "no query attends to its future", CAUSAL, view=lambda mask, n, w: mask & ~causal_mask(n)
     ),
     Question(
         "each query attends to as many keys as its window has",
         HERE,
-        view=lambda mask, n, width: mask.sum(1),
+        view=lambda mask, n, w: mask.sum(1),
     ),
     Question("the window moves with the query", HERE, points=2),
 ]

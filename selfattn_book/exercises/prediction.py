@@ -1,6 +1,6 @@
 """Autoregressive decoding: one step of a stack of layers with KV caches."""
 
-from functools import reduce
+from functools import partial, reduce
 
 import torch
 
@@ -131,20 +131,15 @@ def masked(layers, newest, caches):
     return newest
 
 
+two_layers = partial(case, 2)
 HERE = "prediction.html#exercises"
 CACHE = "prediction.html#the-kv-cache"
-CACHE_ERRORS = "prediction-deeper.html#when-a-cache-is-wrong"
+ERRORS = "prediction-deeper.html#when-a-cache-is-wrong"
 QUESTIONS = [
     Question("it returns the newest output alone", HERE, view=form),
+    Question("each layer's cache grows by one key per step", CACHE, view=second, cases=two_layers),
     Question(
-        "each layer's cache grows by one key per step", CACHE, view=second, cases=lambda: case(2)
-    ),
-    Question(
-        "each output is that of one pass over all points",
-        CACHE,
-        2,
-        view=first,
-        cases=lambda: case(2),
+        "each output is that of one pass over all points", CACHE, 2, view=first, cases=two_layers
     ),
     Question(
         "a stack of one layer or of three works, too",
@@ -152,9 +147,7 @@ QUESTIONS = [
         view=first,
         cases=lambda: [case(3), case(1)],
     ),
-    Question(
-        "a sequence with new caches begins anew", CACHE_ERRORS, via=in_turn, cases=lambda: case(2)
-    ),
+    Question("a sequence with new caches begins anew", ERRORS, via=in_turn, cases=two_layers),
 ]
 WRONG = {
     "One cache serves all layers: each then attends to the keys of the others.": (

@@ -39,7 +39,7 @@ def average(x, y, q, k, v, of):
     return found @ of, found
 
 
-def off_average(pair, x, y, q, k, v):
+def errors(pair, x, y, q, k, v):
     """View how far the contexts are from the averages of the values with these weights."""
     return pair[0].double() - pair[1].double() @ (y @ v).double()
 
@@ -113,9 +113,7 @@ QUESTIONS = [
     Question("each row of weights sums to one", LAYER, view=row_sums),
     Question("queries are compared with keys", PROJECTIONS, view=compared),
     Question("the weights are the softmax of the divided scores", LAYER, view=second),
-    Question(
-        "the contexts are averages of the values, with these weights", LAYER, view=off_average
-    ),
+    Question("the contexts are averages of the values, with these weights", LAYER, view=errors),
 ]
 EXERCISE = Exercise(
     "def one_head(asking, asked, W_Q, W_K, W_V):\n    ...",

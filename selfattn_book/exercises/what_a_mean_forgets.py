@@ -8,7 +8,7 @@ from selfattn_book.experiments.seeding import generator
 from selfattn_book.experiments.words import MeanClassifier
 
 SAME = [[word] * 3 for word in range(5)]
-DIFFERENT = [[0, 1, 2], [2, 3, 4], [4, 1, 0], [1, 3, 2]]
+MIXED = [[0, 1, 2], [2, 3, 4], [4, 1, 0], [1, 3, 2]]
 REPEATED = [[0, 0, 1], [1, 1, 0], [2, 4, 4], [3, 2, 3]]
 
 
@@ -57,14 +57,10 @@ def present(counts):
 BY_HAND = "what-a-mean-forgets.html#the-mean-by-hand"
 BAG = "what-a-mean-forgets.html#a-bag-of-words"
 QUESTIONS = [
-    Question(
-        "it gives one logit per sentence", BY_HAND, view=form, cases=cases(DIFFERENT, DIFFERENT[:1])
-    ),
+    Question("it gives one logit per sentence", BY_HAND, view=form, cases=cases(MIXED, MIXED[:1])),
     Question("a bag of one word gets the model's logit of this word", BY_HAND, cases=cases(SAME)),
     Question(
-        "each word goes through the block, and then they are averaged",
-        BY_HAND,
-        cases=cases(DIFFERENT),
+        "each word goes through the block, and then they are averaged", BY_HAND, cases=cases(MIXED)
     ),
     Question("a word that occurs twice counts twice", BAG, cases=cases(REPEATED)),
 ]

@@ -36,7 +36,7 @@ def case(temperature, width=WIDTH, queries=KEYS, times=1):
     return times * query[:queries], key, wide + drawn(KEYS, VALUE, seed=14), temperature
 
 
-def identity_case(temperature=1, **sizes):
+def identity(temperature=1, **sizes):
     """Return a case whose values give the weights back."""
     query, key, value, _ = case(1, **sizes)
     return query, key, torch.eye(KEYS, VALUE).to(value), temperature
@@ -125,22 +125,20 @@ QUESTIONS = [
         "the contexts are averages of the values",
         SATURATION,
         view=lambda contexts, *case: contexts.double().sqrt().square().sum(-1),
-        cases=identity_case,
+        cases=identity,
     ),
     Question(
         "queries are compared with keys",
         CODE,
         view=lambda contexts, *case: score_direction(contexts[:, :KEYS]),
-        cases=identity_case,
+        cases=identity,
     ),
     Question(
         "a temperature of 1 is the usual attention",
         VARIANCE,
         cases=lambda: [case(1), case(1, width=3)],
     ),
-    Question(
-        "a temperature of 2 halves the scores", SATURATION, via=slope_at_two, cases=identity_case
-    ),
+    Question("a temperature of 2 halves the scores", SATURATION, via=slope_at_two, cases=identity),
     Question(
         "a very high temperature makes the weights uniform",
         SATURATION,
@@ -149,7 +147,7 @@ QUESTIONS = [
     Question(
         "a very low temperature chooses one key",
         SATURATION,
-        cases=lambda: identity_case(COLD, times=1e-2),
+        cases=lambda: identity(COLD, times=1e-2),
         view=lambda contexts, *case: contexts.double().sort(-1).values,
     ),
     Question("it works in 16 bits", CODE, cases=half_case),

@@ -145,14 +145,14 @@ def sequence_loss(start, average):
 
 
 def on_paper(numbers):
-    width, heads, inner = numbers["width"], numbers["heads"], numbers["inner"]
+    d, heads, inner = numbers["width"], numbers["heads"], numbers["inner"]
     source, target = numbers["source"], numbers["target"]
-    whole = Decoder(d_model=width, num_heads=heads, d_ff=inner)
+    whole = Decoder(d_model=d, num_heads=heads, d_ff=inner)
     attention = sum(p.numel() for p in whole.self_attention.parameters())
     network = sum(p.numel() for p in whole.feed_forward.parameters())
-    wide = heads * width
+    wide, triangle = heads * d, target * (target + 1) // 2
     right = {
-        "self_weights": heads * target * (target + 1) // 2,
+        "self_weights": heads * triangle,
         "cross_weights": heads * target * source,
         "depends": target - 1,
         "attention": attention,
@@ -161,28 +161,22 @@ def on_paper(numbers):
     wrong = {
         "The mask hides the future.": {"self_weights": heads * target**2},
         "Each head has separate weights.": {
-            "self_weights": target * (target + 1) // 2,
+            "self_weights": triangle,
             "cross_weights": target * source,
         },
         "A position attends to itself.": {"self_weights": heads * target * (target - 1) // 2},
         "Queries come from the target, keys from the source.": {"cross_weights": heads * source**2},
-        "There is no causal mask over the source.": {
-            "cross_weights": heads * target * (target + 1) // 2
-        },
+        "There is no causal mask over the source.": {"cross_weights": heads * triangle},
         "The output must not depend on its own target.": {"depends": target},
         "It depends on all points before it.": {"depends": 1},
-        "The heads are wide: each has the full width.": {
-            "attention": 3 * 3 * width + width**2 + width
-        },
+        "The heads are wide: each has the full width.": {"attention": 3 * 3 * d + d**2 + d},
         "The biases are missing.": {
-            "attention": 3 * 2 * wide + wide * width,
-            "network": width * inner + 2 * inner,
+            "attention": 3 * 2 * wide + wide * d,
+            "network": d * inner + 2 * inner,
         },
-        "Its input has the width of a point.": {
-            "attention": 3 * (width * wide + wide) + wide * width + width
-        },
+        "Its input has the width of a point.": {"attention": 3 * (d * wide + wide) + wide * d + d},
         "The output layer is missing.": {"attention": 9 * wide},
-        "It ends in a point.": {"network": 2 * width * inner + inner + width},
+        "It ends in a point.": {"network": 2 * d * inner + inner + d},
     }
     return by_hand("decoder_counts", DECODER, right, wrong, tolerance=1e-6)
 

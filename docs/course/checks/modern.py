@@ -107,7 +107,7 @@ def on_paper(numbers):
     }
     size = math.sqrt(sum(x * x for x in row) / 4)
     mean = sum(row) / 4
-    spread = math.sqrt(sum((x - mean) ** 2 for x in row) / 4)
+    std = math.sqrt(sum((x - mean) ** 2 for x in row) / 4)
     long, near = each * 100_000 / 1e9, each * (numbers["window"] + 4) / 1e6
     sizes = {"per_token": each, "gigabytes": long, "kept": near}
     right = {**sizes, "normed": [x / size for x in row], "score": math.cos(p - s)}
@@ -117,9 +117,7 @@ def on_paper(numbers):
             for message, way in ways.items()
         },
         "This is the whole text.": {"kept": long * 1000},
-        "The mean was subtracted: this is LayerNorm.": {
-            "normed": [(x - mean) / spread for x in row]
-        },
+        "The mean was subtracted: this is LayerNorm.": {"normed": [(x - mean) / std for x in row]},
         "It is the mean of the squares, not their sum.": {"normed": [x / size / 2 for x in row]},
         "The root is missing.": {"normed": [x / size**2 for x in row]},
         "Each position is a rotation by a radian, not by a degree.": {

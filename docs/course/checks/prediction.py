@@ -11,7 +11,7 @@ from selfattn_book.exercises.checking.results import factory
 from selfattn_book.properties.answer import RefusedError, wrong_shape
 
 CACHE = "prediction.html#the-kv-cache"
-WRONG_CACHE = "prediction-deeper.html#when-a-cache-is-wrong"
+ERRORS = "prediction-deeper.html#when-a-cache-is-wrong"
 
 
 def sequence(seed, length):
@@ -121,7 +121,7 @@ def in_a_ring(window, first, query, key, value, cache):
 def exercises(numbers):
     window, first = numbers["window"], numbers["first"]
     recent, right = kept(window, first), rolled(kept(window, first))
-    short, longer = sequence(1, window), sequence(2, 11)
+    short, long = sequence(1, window), sequence(2, 11)
 
     # Where there is one first position, or a window of two, these are other misconceptions.
     several = {
@@ -137,22 +137,15 @@ def exercises(numbers):
         "def roll(query, key, value, cache): ...",
         [
             checked("while all is in the window, nothing is lost", CACHE, 2, short),
-            checked(
-                "then the oldest are forgotten, and the first are not", CACHE, 4, short, longer
-            ),
+            checked("then the oldest are forgotten, and the first are not", CACHE, 4, short, long),
             Question(
                 "the cache stays small",
-                WRONG_CACHE,
+                ERRORS,
                 2,
                 via=partial(sizes, most=2 * (3 + 5) * (window + first)),
-                cases=lambda: [sequence(5, 12)],
+                cases=[sequence(5, 12)],
             ),
-            Question(
-                "two sequences are independent",
-                WRONG_CACHE,
-                via=in_turn,
-                cases=lambda: [sequence(6, 7)],
-            ),
+            Question("two sequences are independent", ERRORS, via=in_turn, cases=[sequence(6, 7)]),
         ],
         right=right,
         wrong={

@@ -6,6 +6,7 @@ from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.results import factory
 
+VARIANCE = "why-divide.html#the-variance-of-a-score"
 CASES = {
     "coins": [([1.0, -1.0], [0.5, 0.5], [1.0, -1.0], [0.5, 0.5], width) for width in (16, 3)],
     "uneven": [([2.0, -1.0], [1 / 3, 2 / 3], [3.0, 0.0, -1.0], [0.2, 0.2, 0.6], 9)],
@@ -43,7 +44,6 @@ def by_listing(p, qv, qc, kv, kc, width):
 
 
 def right_divisor(p):
-    section = "why-divide.html#the-variance-of-a-score"
     conditions = "why-divide-deeper.html#the-conditions-of-the-square-root"
     right = divisor(1 / (1 - p))
 
@@ -66,8 +66,8 @@ def right_divisor(p):
         "Dropout keeps the mean: it stretches the mean square only.": first_variance,
     }
     questions = [
-        checked("it is right for coins, which are dropped sometimes", section, 2, *CASES["coins"]),
-        checked("for values with other chances", section, 2, *CASES["uneven"]),
+        checked("it is right for coins, which are dropped sometimes", VARIANCE, 2, *CASES["coins"]),
+        checked("for values with other chances", VARIANCE, 2, *CASES["uneven"]),
         checked("for means that are not 0", conditions, 2, *CASES["means"]),
         checked("for all distributions", conditions, 2, *CASES["more"]),
     ]
@@ -84,14 +84,14 @@ def right_divisor(p):
 
 def on_paper(numbers):
     high, width, gap = numbers["high"], numbers["width"], numbers["gap"]
-    spread = high * width**0.5 / 2
+    root = high * width**0.5 / 2
     centred = high * (3 / 16) ** 0.5 * width**0.5
     right = {
         "mean": 0,
         "variance": high**2 / 4,
-        "divisor": spread,
-        "ratio": math.exp(gap / spread),
-        "wider": math.exp(gap / (2 * spread)),
+        "divisor": root,
+        "ratio": math.exp(gap / root),
+        "wider": math.exp(gap / (2 * root)),
     }
     wrong = {
         "The mean of a coin is 0, and the two are independent.": {"mean": high / 4},
@@ -107,16 +107,12 @@ def on_paper(numbers):
             "ratio": math.exp(gap / width**0.5),
         },
         "The difference was not divided.": {"ratio": math.exp(gap)},
-        "A softmax takes exponentials.": {"ratio": gap / spread},
-        "The divisor grows with the dimension.": {"wider": math.exp(gap / spread)},
-        "The divisor grows with the root of the dimension.": {
-            "wider": math.exp(gap / (4 * spread))
-        },
-        "The exponent is halved, not the ratio.": {"wider": math.exp(gap / spread) / 2},
+        "A softmax takes exponentials.": {"ratio": gap / root},
+        "The divisor grows with the dimension.": {"wider": math.exp(gap / root)},
+        "The divisor grows with the root of the dimension.": {"wider": math.exp(gap / (4 * root))},
+        "The exponent is halved, not the ratio.": {"wider": math.exp(gap / root) / 2},
     }
-    return by_hand(
-        "sparse_keys", "why-divide.html#the-variance-of-a-score", right, wrong, tolerance=0.005
-    )
+    return by_hand("sparse_keys", VARIANCE, right, wrong, tolerance=0.005)
 
 
 def exercises(numbers):
