@@ -4,9 +4,9 @@ import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import factory, results_of
+from selfattn_book.exercises.checking.results import results_of
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.explain_models import (
     ALONG_POSITIONS,

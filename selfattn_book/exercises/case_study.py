@@ -4,9 +4,9 @@ from functools import partial
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import factory, near
+from selfattn_book.exercises.checking.results import near
 from selfattn_book.experiments.words import PositionClassifier
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call, missing

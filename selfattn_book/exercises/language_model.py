@@ -2,8 +2,7 @@
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
-from selfattn_book.exercises.checking.results import factory
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.generation import next_token_distribution
 
 # Sums of these are exact in binary, so that no result depends on a rounding error.

@@ -4,9 +4,8 @@ import torch
 import torch.nn.functional as F
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import factory
 
 
 def bag(length=7, width=5):

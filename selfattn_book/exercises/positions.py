@@ -4,9 +4,8 @@ import math
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import factory
 from selfattn_book.properties.answer import RefusedError
 from selfattn_book.properties.calls import missing
 

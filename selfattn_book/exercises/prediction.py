@@ -5,9 +5,8 @@ from functools import partial, reduce
 import torch
 
 from selfattn_book.cache import KeyValueCache
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import factory
 from selfattn_book.exercises.checking.views import first, second
 from selfattn_book.experiments.seeding import set_seed
 from selfattn_book.masks import causal_mask

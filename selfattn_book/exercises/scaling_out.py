@@ -4,7 +4,7 @@ import torch
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import input_after
+from selfattn_book.exercises.checking.views import input_after
 
 D = 4
 EVEN, UNEVEN, MORE, EMPTY = [3, 3], [1, 3], [2, 5, 1], [2, 0, 6]

@@ -5,9 +5,8 @@ from functools import cache, partial
 import torch
 import torch.nn.functional as F
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import factory
 from selfattn_book.experiments.seeding import moved
 from selfattn_book.experiments.squares import last_corners, square_sequences
 

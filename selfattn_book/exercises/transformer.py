@@ -3,9 +3,8 @@
 import torch
 from torch import nn
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import factory
 from selfattn_book.properties.answer import Answer, RefusedError
 
 VOCABULARY, START, END = 11, 3, 7

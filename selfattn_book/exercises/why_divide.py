@@ -3,9 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import factory
 from selfattn_book.exercises.checking.views import score_direction
 
 WIDTH, KEYS, VALUE = 7, 5, 9

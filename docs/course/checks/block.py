@@ -3,9 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-from selfattn_book.exercises.checking.exercise import Exercise, checked
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import factory
 
 ACTIVATIONS = {"relu": F.relu, "silu": F.silu, "gelu": F.gelu}
 NORM = "block.html#layer-normalization"

@@ -7,8 +7,7 @@ from itertools import combinations, permutations, product
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import factory
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.experiments.words import case_study, xor_sentences
 
 PARTS = {"words at positions": lambda s: list(enumerate(s)), "words": lambda s: [*s]}

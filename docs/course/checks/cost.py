@@ -6,8 +6,7 @@ import weakref
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
-from selfattn_book.exercises.checking.results import factory
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory
 from selfattn_book.exercises.checking.views import first, second
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call

@@ -6,9 +6,8 @@ import torch.nn.functional as F
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.encoder_decoder import Decoder
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import factory
 from selfattn_book.masks import causal_mask
 
 INPUT = "decoder.html#decoder-input-and-target"

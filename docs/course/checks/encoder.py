@@ -7,9 +7,8 @@ from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
 from selfattn_book.encoder_decoder import Encoder
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory
 from selfattn_book.exercises.checking.numbers import normal, tensor_of
-from selfattn_book.exercises.checking.results import factory
 from selfattn_book.masks import padding_mask
 
 SECTION = "encoder.html#sources-of-different-lengths-the-padding-mask"

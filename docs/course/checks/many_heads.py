@@ -2,9 +2,8 @@
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, checked
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import factory
 
 
 def case(seed, batch, heads, groups):

@@ -3,8 +3,7 @@
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
-from selfattn_book.exercises.checking.results import factory
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 
 PADDING, CAUSAL = "masks.html#the-padding-mask", "masks.html#the-causal-mask"
 BY_HAND, SOFTMAX = "masks.html#masking-scores-by-hand", "masks.html#the-masked-softmax"

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import factory
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 
 FILE = "modern-deeper.html#weight-files-safetensors"
 DTYPES = {"little": "<f4", "big": ">f4"}

@@ -3,8 +3,7 @@
 import torch
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import factory
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.masks import causal_mask
 from selfattn_book.positions import sinusoidal_encoding
 

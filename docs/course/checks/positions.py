@@ -5,9 +5,8 @@ import math
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import factory
 
 FORMULA = "positions.html#the-sinusoidal-positional-encoding"
 AFTER = "positions-deeper.html#rotary-and-relative-positions"

@@ -5,9 +5,8 @@ from functools import partial
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checked
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory
 from selfattn_book.exercises.checking.numbers import normal, tensor_of
-from selfattn_book.exercises.checking.results import factory
 from selfattn_book.properties.answer import RefusedError, wrong_shape
 
 CACHE = "prediction.html#the-kv-cache"

@@ -4,9 +4,8 @@ import math
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, checked
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import factory
 
 
 def case(seed, *sizes, lead=(), size=1.0):

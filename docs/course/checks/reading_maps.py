@@ -3,8 +3,8 @@
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, form
-from selfattn_book.exercises.checking.results import factory, input_after
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
+from selfattn_book.exercises.checking.views import input_after
 from selfattn_book.exercises.reading_maps import case
 
 

@@ -5,8 +5,7 @@ from itertools import product
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import factory
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 
 
 def cards(order, ranks, rank):

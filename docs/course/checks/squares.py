@@ -3,9 +3,8 @@
 import numpy as np
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, checked
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import factory
 
 LEFT, RIGHT = 1j, -1j
 

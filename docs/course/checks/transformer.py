@@ -7,9 +7,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import factory
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import missing
 

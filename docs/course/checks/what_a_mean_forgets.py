@@ -5,8 +5,7 @@ import math
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import factory
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 
 LOGIT = "what-a-mean-forgets.html#one-logit-two-labels"
 

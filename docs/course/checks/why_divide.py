@@ -3,8 +3,7 @@
 import math
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked
-from selfattn_book.exercises.checking.results import factory
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 
 VARIANCE = "why-divide.html#the-variance-of-a-score"
 CASES = {

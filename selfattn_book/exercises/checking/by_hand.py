@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, checked
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import Program, factory, near
+from selfattn_book.exercises.checking.results import Program, near
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call
 

@@ -163,6 +163,19 @@ class Report:
         )
 
 
+def factory(program: Program) -> Callable[..., Program]:
+    """Return the function that fixes the first arguments and the options of a program.
+
+    Example:
+        >>> @factory
+        ... def multiplied(factor, n, *, plus=0):
+        ...     return factor * n + plus
+        >>> multiplied(3)(2), multiplied(3, plus=1)(2)
+        (6, 7)
+    """
+    return partial(partial, program)
+
+
 def checked(message: str, section: str, points: int, *cases: Case) -> Question:
     """Return a question that compares all of the result in these cases."""
     return Question(message, section, points, cases=[*cases])

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from functools import partial
 from typing import Any
 
 import torch
@@ -39,19 +38,6 @@ def results_of(program: Program, case: Case, names: str | tuple[str, ...]) -> Re
     return tuple(tensor_of(part, name) for part, name in zip(returned, names, strict=True))
 
 
-def factory(program: Program) -> Callable[..., Program]:
-    """Return the function that fixes the first arguments and the options of a program.
-
-    Example:
-        >>> @factory
-        ... def multiplied(factor, n, *, plus=0):
-        ...     return factor * n + plus
-        >>> multiplied(3)(2), multiplied(3, plus=1)(2)
-        (6, 7)
-    """
-    return partial(partial, program)
-
-
 def copy_of(value: Any) -> Any:
     """Return an argument that a program may change in place."""
     if isinstance(value, Tensor):
@@ -59,18 +45,6 @@ def copy_of(value: Any) -> Any:
     if isinstance(value, torch.Generator):
         return value.clone_state()
     return deepcopy(value) if isinstance(value, nn.Module | list | dict) else value
-
-
-@factory
-def input_after(program: Program, *case: Any) -> Any:
-    """Return the program that returns its first input after a call.
-
-    Example:
-        >>> input_after(lambda x, n: x.mul_(n))(torch.ones(2), 3)
-        tensor([3., 3.])
-    """
-    tensor_of(program(*case), "a result")
-    return case[0]
 
 
 def form_of(got: Results, wanted: Results, case: Case, names: str | tuple[str, ...]) -> Answer:

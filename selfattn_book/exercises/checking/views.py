@@ -4,6 +4,10 @@ from typing import Any
 
 from torch import Tensor
 
+from selfattn_book.exercises.checking.exercise import factory
+from selfattn_book.exercises.checking.numbers import tensor_of
+from selfattn_book.exercises.checking.results import Program
+
 Pair = tuple[Tensor, Tensor]
 
 
@@ -32,3 +36,15 @@ def score_direction(weights: Tensor) -> Tensor:
 def compared(pair: Pair, *case: Any) -> Tensor:
     """View what the scores compare, whatever they are divided by."""
     return score_direction(pair[1])
+
+
+@factory
+def input_after(program: Program, *case: Any) -> Any:
+    """Return the program that returns its first input after a call.
+
+    Example:
+        >>> input_after(lambda x, n: x.mul_(n))(torch.ones(2), 3)
+        tensor([3., 3.])
+    """
+    tensor_of(program(*case), "a result")
+    return case[0]
