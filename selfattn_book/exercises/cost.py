@@ -1,23 +1,19 @@
 """The cost of attention: two parts of a softmax, merged into one."""
 
 import torch
-from torch import Tensor
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.results import Described
 from selfattn_book.exercises.checking.views import first, second
-
-
-class Part(list[Tensor]):
-    def __repr__(self):
-        return f"a part for {len(self[2])} queries"
 
 
 def part_of(scores, values):
     """Return what one pass over some keys keeps."""
     highest = scores.amax(-1, keepdim=True)
     exponentials = (scores - highest).exp()
-    return Part([highest, exponentials.sum(-1, keepdim=True), exponentials @ values])
+    kept = highest, exponentials.sum(-1, keepdim=True), exponentials @ values
+    return Described(kept, f"a part for {len(scores)} queries")
 
 
 def halves(queries, keys, left, width, size=1):
@@ -49,7 +45,7 @@ def empty_cases():
     """Return cases with a part that has seen no key."""
     full, _ = halves(3, 7, 4, 2)
     highest = torch.full_like(full[0], torch.finfo(full[0].dtype).min)
-    empty = Part([highest, 0 * full[1], 0 * full[2]])
+    empty = Described([highest, 0 * full[1], 0 * full[2]], full.message)
     return [(empty, full), (full, empty), (empty, empty)]
 
 

@@ -7,6 +7,7 @@ import torch
 from selfattn_book.cache import KeyValueCache
 from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
+from selfattn_book.exercises.checking.results import Described
 from selfattn_book.exercises.checking.views import first, second
 from selfattn_book.experiments.seeding import set_seed
 from selfattn_book.masks import causal_mask
@@ -15,19 +16,15 @@ from selfattn_book.properties.answer import RefusedError
 from selfattn_book.properties.calls import missing
 
 
-class Stack(list[MultiHeadAttention]):
-    """Layers of attention, with a brief representation."""
-
-    def __repr__(self):
-        return f"a stack of {len(self)} {'layer' if len(self) == 1 else 'layers'}"
-
-    def caches(self):
-        return [KeyValueCache() for _ in self]
+def caches_of(layers):
+    return [KeyValueCache() for _ in layers]
 
 
 def case(layers):
     set_seed(5)
-    return Stack(MultiHeadAttention(6, 2) for _ in range(layers)), drawn(2, 5, 6, seed=6)
+    stack = [MultiHeadAttention(6, 2) for _ in range(layers)]
+    message = f"a stack of {layers} {'layer' if layers == 1 else 'layers'}"
+    return Described(stack, message), drawn(2, 5, 6, seed=6)
 
 
 def newest(step, layers, x, caches):
@@ -40,7 +37,7 @@ def newest(step, layers, x, caches):
 @factory
 def in_steps(step, layers, x):
     """Return the program for the outputs of all steps, and the lengths of the caches after each."""
-    caches, outputs, lengths = layers.caches(), [], []
+    caches, outputs, lengths = caches_of(layers), [], []
     for t in range(x.size(1)):
         outputs.append(newest(step, layers, x[:, t : t + 1], caches))
         lengths.append([len(cache) for cache in caches])
@@ -50,7 +47,7 @@ def in_steps(step, layers, x):
 @factory
 def in_turn(step, layers, x):
     """Return the program for the outputs of two sequences that take turns."""
-    caches, outputs = (layers.caches(), layers.caches()), ([], [])  # type: ignore[var-annotated]
+    caches, outputs = (caches_of(layers), caches_of(layers)), ([], [])  # type: ignore[var-annotated]
     for t in range(x.size(1)):
         for i, sign in enumerate((1, -1)):
             outputs[i].append(newest(step, layers, sign * x[:, t : t + 1], caches[i]))
@@ -92,7 +89,7 @@ def kept_elsewhere():
 
     def step(layers, newest, caches):
         if not len(caches[0]):
-            own[:] = Stack(layers).caches()
+            own[:] = caches_of(layers)
         right(layers, newest, caches)
         return right(layers, newest, own)
 

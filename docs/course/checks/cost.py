@@ -7,6 +7,7 @@ import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory
+from selfattn_book.exercises.checking.results import Described
 from selfattn_book.exercises.checking.views import first, second
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call
@@ -16,20 +17,13 @@ SECTION = "cost.html#online-softmax-flashattention"
 COLLECTED = "All pieces are collected first."
 
 
-class Pieces(list):
-    """Keys, values and masks, with a brief representation."""
-
-    def __repr__(self):
-        return f"{len(self)} pieces"
-
-
 def case(size=1.0, hidden=False):
     chance = torch.Generator().manual_seed(71)
 
     def draw(*shape):
         return torch.randn(*shape, generator=chance, dtype=torch.float64)
 
-    pieces = Pieces()
+    pieces = Described([], f"{len(LENGTHS)} pieces")
     for i, n in enumerate(LENGTHS):
         mask = torch.ones(3, n, dtype=torch.bool)
         if hidden:

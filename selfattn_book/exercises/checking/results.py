@@ -1,6 +1,6 @@
 """Call programs on copies of a case, take their results as tensors, and compare them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -15,6 +15,14 @@ Program = Callable[..., Any]
 Wrong = Mapping[str, Program | tuple[Program, ...]]  # by the sentence of their misconception
 Case = tuple[Any, ...]
 Results = tuple[Tensor, ...]
+
+
+class Described(list[Any]):
+    """A list with a brief description for messages."""
+
+    def __init__(self, items: Iterable[Any], message: str):
+        super().__init__(items)
+        self.message = message
 
 
 def results_of(program: Program, case: Case, names: str | tuple[str, ...]) -> Results:
@@ -100,7 +108,7 @@ def described(value: Any) -> str:
         return "[" + ", ".join(f"{x:.4g}" for x in value.tolist()) + "]"
     if isinstance(value, Tensor):
         return f"a tensor {tuple(value.shape)}"
-    if callable(value):
+    if callable(value) or hasattr(value, "message"):
         return str(getattr(value, "message", type(value).__name__))
     return repr(value) if len(repr(value)) < 60 else type(value).__name__
 
