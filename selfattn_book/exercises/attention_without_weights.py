@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
 from selfattn_book.exercises.checking.views import compared, row_sums, second
 
@@ -35,6 +35,7 @@ def in_python(x):
     return contexts, weights
 
 
+@factory
 def case(length, width):
     return (drawn(length, width, seed=length).double().tolist(),)
 
@@ -132,7 +133,7 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=attend,
     wrong=WRONG,
-    cases=lambda: [case(5, 2), case(7, 3), case(1, 6)],
+    cases=[case(5, 2), case(7, 3), case(1, 6)],
     unusual={"plain Python": in_python},
     returns=("the contexts", "the weights"),
 )

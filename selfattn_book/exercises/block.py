@@ -189,7 +189,7 @@ QUESTIONS = [
         "the gain is applied first, and then the bias",
         NORM,
         via=gain_and_bias,
-        cases=lambda: (vectors(2, 3, 5), *drawn(2, 5, seed=5), 0.1),
+        cases=[lambda: (vectors(2, 3, 5), *drawn(2, 5, seed=5), 0.1)],
     ),
     Question("it does without PyTorch's own norms", HERE, via=without_norms, cases=usual),
 ]

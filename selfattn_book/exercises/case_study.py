@@ -4,7 +4,7 @@ from functools import partial
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
 from selfattn_book.exercises.checking.results import near
 from selfattn_book.experiments.words import PositionClassifier
@@ -127,7 +127,7 @@ SEEDS = "case-study.html#a-hundred-seeds-of-each-model"
 SUMS = "case-study.html#words-and-words-at-positions"
 QUESTIONS = [
     Question("it returns a classifier with one logit for each sentence", HERE, view=form),
-    Question("a table of zeros gives zeros", SEEDS, cases=lambda: (torch.zeros(WORDS, POSITIONS),)),
+    checked("a table of zeros gives zeros", SEEDS, 1, lambda: (torch.zeros(WORDS, POSITIONS),)),
     Question(
         "an entry changes the logits of sentences with its word at its position, and no others",
         SUMS,

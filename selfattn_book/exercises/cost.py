@@ -2,7 +2,7 @@
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
 from selfattn_book.exercises.checking.results import Described
 from selfattn_book.exercises.checking.views import first, second
@@ -16,6 +16,7 @@ def part_of(scores, values):
     return Described(kept, f"a part for {len(scores)} queries")
 
 
+@factory
 def halves(queries, keys, left, width, size=1):
     """Return the parts of the left keys and of the right keys."""
     scores = size * drawn(queries, keys, seed=81)
@@ -30,20 +31,20 @@ def sums(parts, *case):
     return torch.cat([parts[1], parts[2]], dim=-1)
 
 
-PLAIN = lambda: [halves(3, 7, 4, 2), halves(5, 6, 1, 3)]  # noqa: E731
+PLAIN = [halves(3, 7, 4, 2), halves(5, 6, 1, 3)]
 
 
 def large_cases():
     """Return parts with scores whose exponentials no format can hold."""
-    cases = [halves(3, 7, 4, 2, 1e3), halves(3, 7, 4, 2, 1e3)]
+    cases = [halves(3, 7, 4, 2, 1e3)() for _ in range(2)]
     for part in cases[1]:
         part[0] -= 1e5
-    return [*cases]
+    return cases
 
 
 def empty_cases():
     """Return cases with a part that has seen no key."""
-    full, _ = halves(3, 7, 4, 2)
+    full, _ = halves(3, 7, 4, 2)()
     highest = torch.full_like(full[0], torch.finfo(full[0].dtype).min)
     empty = Described([highest, 0 * full[1], 0 * full[2]], full.message)
     return [(empty, full), (full, empty), (empty, empty)]

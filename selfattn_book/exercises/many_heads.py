@@ -2,12 +2,13 @@
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
 from selfattn_book.experiments.seeding import set_seed
 from selfattn_book.multi_head import MultiHeadAttention
 
 
+@factory
 def case(batch, length, width, heads, d_head):
     set_seed(8)
     return MultiHeadAttention(width, heads, d_head=d_head), drawn(batch, length, width, seed=8)
@@ -15,7 +16,7 @@ def case(batch, length, width, heads, d_head):
 
 def silent_case():
     """Return an attention module whose second head meets rows of zeros in W^O, and sentences."""
-    attention, x = case(2, 5, 10, 3, 7)
+    attention, x = case(2, 5, 10, 3, 7)()
     attention.project_output.weight.data.unflatten(1, (3, 7))[:, 1] = 0
     return attention, x
 
@@ -69,7 +70,7 @@ QUESTIONS = [
         "a head whose rows of W^O are 0 adds nothing",
         CONTRIBUTION,
         view=lambda found, *case: found.abs().amax((0, 2, 3)) > 0,
-        cases=silent_case,
+        cases=[silent_case],
     ),
     Question("each part is the contribution of its head", SPLITTING, points=2),
 ]
@@ -118,7 +119,7 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=contributions,
     wrong=WRONG,
-    cases=lambda: [case(2, 5, 10, 3, 7), case(3, 4, 6, 2, 5)],
+    cases=[case(2, 5, 10, 3, 7), case(3, 4, 6, 2, 5)],
     unusual={"ablation of the other heads": by_ablation},
     returns="the parts",
 )

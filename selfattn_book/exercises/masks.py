@@ -57,7 +57,7 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=window,
     wrong=WRONG,
-    cases=lambda: [(7, 3), (5, 1), (4, 4), (3, 9)],
+    cases=[(7, 3), (5, 1), (4, 4), (3, 9)],
     unusual={
         "two triangles": lambda n, w: torch.ones(n, n).tril().triu(1 - w).bool(),
         "a loop": lambda n, w: [[0 <= i - j < w for j in range(n)] for i in range(n)],

@@ -59,7 +59,7 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=streaming_mask,
     wrong=WRONG,
-    cases=lambda: [(11, 3, 2), (7, 1, 1), (5, 5, 2), (7, 3, 0), (3, 2, 5)],
+    cases=[(11, 3, 2), (7, 1, 1), (5, 5, 2), (7, 3, 0), (3, 2, 5)],
     unusual={
         "a loop": lambda n, w, s: [
             [j <= i and (i - j < w or j < s) for j in range(n)] for i in range(n)

@@ -4,21 +4,22 @@ import torch
 import torch.nn.functional as F
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
 
 
+@factory
 def bag(length=7, width=5):
     return drawn(length, width, seed=length), drawn(width, seed=0)
 
 
 def equal_words():
-    words, question = bag()
+    words, question = bag()()
     return words[1].expand_as(words).clone(), question
 
 
 def no_question():
-    words, question = bag()
+    words, question = bag()()
     return words, 0 * question
 
 
@@ -112,12 +113,12 @@ HERE = "order.html#exercises"
 TESTING = "order.html#testing-equivariance"
 BAG = "order.html#keys-and-values-form-a-bag"
 QUESTIONS = [
-    Question("it gives one vector", HERE, view=form, cases=bag),
-    Question("the order of the words does not matter", TESTING, via=shuffled, cases=bag),
-    Question("the question does", BAG, via=opposed, cases=bag),
-    Question("if all words are the same, the answer is that word", BAG, cases=equal_words),
-    Question("a question of zeros attends to all words alike", BAG, cases=no_question),
-    Question("it is the usual attention", BAG, cases=lambda: [bag(), bag(4, 8)]),
+    Question("it gives one vector", HERE, view=form, cases=[bag()]),
+    Question("the order of the words does not matter", TESTING, via=shuffled, cases=[bag()]),
+    Question("the question does", BAG, via=opposed, cases=[bag()]),
+    checked("if all words are the same, the answer is that word", BAG, 1, equal_words),
+    checked("a question of zeros attends to all words alike", BAG, 1, no_question),
+    checked("it is the usual attention", BAG, 1, bag(), bag(4, 8)),
 ]
 EXERCISE = Exercise(
     "def pool(words, question):\n    ...",

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import tensor_of
 from selfattn_book.properties.answer import RefusedError
 from selfattn_book.properties.calls import missing
@@ -126,7 +126,7 @@ QUESTIONS = [
         cases=SIX,
     ),
     Question("each clock has its speed", FORMULA, cases=SIX),
-    Question("each clock has its speed at an odd dimension, too", ODD, cases=[(7,)]),
+    checked("each clock has its speed at an odd dimension, too", ODD, 1, (7,)),
 ]
 EXERCISE = Exercise(
     "def entry(p, column, d_model):\n    ...",

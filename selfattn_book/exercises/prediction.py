@@ -1,6 +1,6 @@
 """Autoregressive decoding: one step of a stack of layers with KV caches."""
 
-from functools import partial, reduce
+from functools import reduce
 
 import torch
 
@@ -20,6 +20,7 @@ def caches_of(layers):
     return [KeyValueCache() for _ in layers]
 
 
+@factory
 def case(layers):
     set_seed(5)
     stack = [MultiHeadAttention(6, 2) for _ in range(layers)]
@@ -127,23 +128,19 @@ def masked(layers, newest, caches):
     return newest
 
 
-two_layers = partial(case, 2)
 HERE = "prediction.html#exercises"
 CACHE = "prediction.html#the-kv-cache"
 ERRORS = "prediction-deeper.html#when-a-cache-is-wrong"
 QUESTIONS = [
     Question("it returns the newest output alone", HERE, view=form),
-    Question("each layer's cache grows by one key per step", CACHE, view=second, cases=two_layers),
+    Question("each layer's cache grows by one key per step", CACHE, view=second, cases=[case(2)]),
     Question(
-        "each output is that of one pass over all points", CACHE, 2, view=first, cases=two_layers
+        "each output is that of one pass over all points", CACHE, 2, view=first, cases=[case(2)]
     ),
     Question(
-        "a stack of one layer or of three works, too",
-        CACHE,
-        view=first,
-        cases=lambda: [case(3), case(1)],
+        "a stack of one layer or of three works, too", CACHE, view=first, cases=[case(3), case(1)]
     ),
-    Question("a sequence with new caches begins anew", ERRORS, via=in_turn, cases=two_layers),
+    Question("a sequence with new caches begins anew", ERRORS, via=in_turn, cases=[case(2)]),
 ]
 WRONG = {
     "One cache serves all layers: each then attends to the keys of the others.": (
@@ -197,7 +194,7 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=right,
     wrong=WRONG,
-    cases=lambda: [case(2), case(3), case(1)],
+    cases=[case(2), case(3), case(1)],
     unusual={
         "recursion": recursive,
         "a mask": masked,

@@ -4,13 +4,14 @@ import torch
 import torch.nn.functional as F
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
 from selfattn_book.exercises.checking.views import compared, row_sums, second
 
 WORD, VALUE = 7, 11  # dimensions of a word and of a value
 
 
+@factory
 def case(queries, keys, width):
     """Return the words of the queries, the words of keys and values, and three projections."""
     shapes = (WORD, width), (WORD, width), (WORD, VALUE)
@@ -120,7 +121,7 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=one_head,
     wrong=WRONG,
-    cases=lambda: [case(3, 5, 6), case(3, 5, 2), case(5, 5, 6)],
+    cases=[case(3, 5, 6), case(3, 5, 2), case(5, 5, 6)],
     unusual={
         "einsum": lambda x, y, q, k, v: [
             torch.einsum("ij,ja,ae->ie", w := head()(x, y, q, k, v)[1], y, v),

@@ -4,7 +4,7 @@ from functools import partial
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, form
 from selfattn_book.exercises.checking.results import Wrong
 
 
@@ -67,10 +67,11 @@ COPIES = "reading-maps.html#induction-heads"
 HERE = "reading-maps.html#exercises"
 QUESTIONS = [
     Question("it is one number for each head", COPIES, view=form),
-    Question(
+    checked(
         "it is 1 for a head that attends only to copies, and 0 for one that never does",
         COPIES,
-        cases=extremes,
+        1,
+        extremes,
     ),
     Question("it is right on random maps", HERE, points=2),
 ]

@@ -2,7 +2,7 @@
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
 from selfattn_book.exercises.checking.views import input_after
 
@@ -10,6 +10,7 @@ D = 4
 EVEN, UNEVEN, MORE, EMPTY = [3, 3], [1, 3], [2, 5, 1], [2, 0, 6]
 
 
+@factory
 def case(counts):
     """Return the mean gradient of each rank, nan without examples, and the counts."""
     means = drawn(len(counts), D, seed=31 + sum(counts))
@@ -50,20 +51,12 @@ def busy_ranks(gradients, counts):
 PARALLEL = "scaling-out.html#data-parallelism-by-hand"
 HERE = "scaling-out.html#exercises"
 QUESTIONS = [
-    Question("it gives one gradient", PARALLEL, view=form, cases=lambda: case(EVEN)),
-    Question("even parts give the plain mean", PARALLEL, cases=lambda: case(EVEN)),
+    Question("it gives one gradient", PARALLEL, view=form, cases=[case(EVEN)]),
+    checked("even parts give the plain mean", PARALLEL, 1, case(EVEN)),
+    checked("in uneven parts each example counts the same", PARALLEL, 2, case(UNEVEN), case(MORE)),
+    checked("a rank without examples is passed over", HERE, 1, case(EMPTY)),
     Question(
-        "in uneven parts each example counts the same",
-        PARALLEL,
-        points=2,
-        cases=lambda: [case(UNEVEN), case(MORE)],
-    ),
-    Question("a rank without examples is passed over", HERE, cases=lambda: case(EMPTY)),
-    Question(
-        "its input is unchanged",
-        PARALLEL,
-        via=input_after,
-        cases=lambda: [case(UNEVEN), case(EMPTY)],
+        "its input is unchanged", PARALLEL, via=input_after, cases=[case(UNEVEN), case(EMPTY)]
     ),
 ]
 WRONG = {

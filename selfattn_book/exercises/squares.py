@@ -5,7 +5,7 @@ from functools import cache, partial
 import torch
 import torch.nn.functional as F
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, factory
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory
 from selfattn_book.exercises.checking.numbers import tensor_of
 from selfattn_book.experiments.seeding import moved
 from selfattn_book.experiments.squares import last_corners, square_sequences
@@ -22,6 +22,7 @@ def sources(seed, dtype):
     return source.to(dtype), mask
 
 
+@factory
 def case(*counts):
     """Return the sources with one of these numbers of corners."""
     source, mask = sources(moved(7), torch.get_default_dtype())
@@ -104,12 +105,10 @@ QUESTIONS = [
         HERE,
         via=partial(changes, other=lambda x, mask: (x.masked_fill(~mask.view(-1, 3, 1), 9), mask)),
     ),
-    Question(
-        "after one corner it returns the best estimate on average", PLATEAU, cases=lambda: case(1)
-    ),
-    Question("after two corners it returns the next", BEST, 1, signs, lambda: case(2)),
-    Question("after three corners it returns the next", BEST, 1, signs, lambda: case(3)),
-    Question("the corners have no noise of the source", BEST, cases=lambda: case(2, 3)),
+    checked("after one corner it returns the best estimate on average", PLATEAU, 1, case(1)),
+    Question("after two corners it returns the next", BEST, 1, signs, [case(2)]),
+    Question("after three corners it returns the next", BEST, 1, signs, [case(3)]),
+    checked("the corners have no noise of the source", BEST, 1, case(2, 3)),
 ]
 WRONG = {
     "A mean over no corner is not a number.": lambda x, mask: (
@@ -152,7 +151,7 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=right,
     wrong=WRONG,
-    cases=lambda: case(1, 2, 3),
+    cases=[case(1, 2, 3)],
     unusual={
         "weights": by_weights,
         "a loop": loop,

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
 from selfattn_book.properties.answer import Answer, RefusedError
 
@@ -41,6 +41,7 @@ class Model(nn.Module):
         return logits[None]
 
 
+@factory
 def case(length, seed, ends=None, causal=True):
     """Return the arguments of a call."""
     return Model(seed, ends, causal), START, END, length
@@ -101,29 +102,21 @@ def calls(program, model, *arguments):
 HERE = "transformer.html#exercises"
 DECODING = "transformer.html#inference-greedy-decoding-until-the-end-token"
 QUESTIONS = [
-    Question("it returns tokens", HERE, view=form, cases=lambda: case(9, 1)),
+    Question("it returns tokens", HERE, view=form, cases=[case(9, 1)]),
     Question(
         "it generates the most likely token at each step",
         DECODING,
         points=2,
-        cases=lambda: [case(length, seed) for seed in (1, 2, 5) for length in (9, 5)],
+        cases=[case(length, seed) for seed in (1, 2, 5) for length in (9, 5)],
     ),
-    Question(
-        "it stops before the end token",
-        DECODING,
-        cases=lambda: [case(9, 1, ends=4), case(9, 2, ends=1)],
-    ),
+    checked("it stops before the end token", DECODING, 1, case(9, 1, ends=4), case(9, 2, ends=1)),
     Question(
         "it calls the model no more often than needed",
         DECODING,
         via=calls,
-        cases=lambda: [case(9, 1, ends=4), case(9, 1)],
+        cases=[case(9, 1, ends=4), case(9, 1)],
     ),
-    Question(
-        "where the model ends at once, nothing is generated",
-        DECODING,
-        cases=lambda: case(9, 1, ends=0),
-    ),
+    checked("where the model ends at once, nothing is generated", DECODING, 1, case(9, 1, ends=0)),
 ]
 WRONG = {
     "The first row of the logits was read: the last one is for the next token.": greedy(row=0),
@@ -146,7 +139,7 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=right,
     wrong=WRONG,
-    cases=lambda: [case(9, 1), case(5, 2), case(9, 1, ends=4), case(9, 1, causal=False)],
+    cases=[case(9, 1), case(5, 2), case(9, 1, ends=4), case(9, 1, causal=False)],
     unusual={"recursion": recursive, "all rows": all_rows},
     returns="the tokens",
 )

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
 from selfattn_book.exercises.checking.views import score_direction
 
@@ -29,15 +29,17 @@ def at(temperature):
     return lambda q, k, v, t: attend(q, k, v, temperature(t))
 
 
+@factory
 def case(temperature, width=WIDTH, queries=KEYS, times=1):
     query, key, value = drawn(3, KEYS, width, seed=13)
     wide = F.pad(value, (0, VALUE - width))
     return times * query[:queries], key, wide + drawn(KEYS, VALUE, seed=14), temperature
 
 
+@factory
 def identity(temperature=1, **sizes):
     """Return a case whose values give the weights back."""
-    query, key, value, _ = case(1, **sizes)
+    query, key, value, _ = case(1, **sizes)()
     return query, key, torch.eye(KEYS, VALUE).to(value), temperature
 
 
@@ -117,39 +119,33 @@ CODE = "why-divide.html#the-divisor-in-the-code"
 SATURATION = "why-divide.html#large-scores-saturate-the-softmax"
 VARIANCE = "why-divide.html#the-variance-of-a-score"
 QUESTIONS = [
-    Question(
-        "it gives a context for each query", CODE, view=form, cases=lambda: case(1, queries=3)
-    ),
+    Question("it gives a context for each query", CODE, view=form, cases=[case(1, queries=3)]),
     Question(
         "the contexts are averages of the values",
         SATURATION,
         view=lambda contexts, *case: contexts.double().sqrt().square().sum(-1),
-        cases=identity,
+        cases=[identity()],
     ),
     Question(
         "queries are compared with keys",
         CODE,
         view=lambda contexts, *case: score_direction(contexts[:, :KEYS]),
-        cases=identity,
+        cases=[identity()],
     ),
+    checked("a temperature of 1 is the usual attention", VARIANCE, 1, case(1), case(1, width=3)),
     Question(
-        "a temperature of 1 is the usual attention",
-        VARIANCE,
-        cases=lambda: [case(1), case(1, width=3)],
+        "a temperature of 2 halves the scores", SATURATION, via=slope_at_two, cases=[identity()]
     ),
-    Question("a temperature of 2 halves the scores", SATURATION, via=slope_at_two, cases=identity),
-    Question(
-        "a very high temperature makes the weights uniform",
-        SATURATION,
-        cases=lambda: [case(HOT), case(1.7)],
+    checked(
+        "a very high temperature makes the weights uniform", SATURATION, 1, case(HOT), case(1.7)
     ),
     Question(
         "a very low temperature chooses one key",
         SATURATION,
-        cases=lambda: identity(COLD, times=1e-2),
+        cases=[identity(COLD, times=1e-2)],
         view=lambda contexts, *case: contexts.double().sort(-1).values,
     ),
-    Question("it works in 16 bits", CODE, cases=half_case),
+    checked("it works in 16 bits", CODE, 1, half_case),
 ]
 EXERCISE = Exercise(
     "def attend(query, key, value, temperature):\n    ...",

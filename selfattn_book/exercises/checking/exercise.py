@@ -23,7 +23,7 @@ from selfattn_book.exercises.checking.results import (
 from selfattn_book.properties.answer import YES, Answer, Likely, RefusedError
 
 WIDTH = 78  # letters in a line, as a page and a terminal show them
-Cases = list[Any] | Callable[[], list[Any] | Case]
+Cases = list[Any] | Callable[[], list[Any]]
 T = TypeVar("T")
 
 
@@ -36,7 +36,7 @@ class Question:
         section: the section that explains it, as in ``"masks.html#the-causal-mask"``.
         points: the points for it.
         view: the part of a result that is compared, from the result and the case; all by default.
-        cases: its cases, or a function that returns them, or one; the exercise's by default.
+        cases: its cases, or functions that return them; the exercise's by default.
         via: makes the program that is compared from the answer, and from the reference program.
     """
 
@@ -176,7 +176,7 @@ def factory(program: Program) -> Callable[..., Program]:
     return partial(partial, program)
 
 
-def checked(message: str, section: str, points: int, *cases: Case) -> Question:
+def checked(message: str, section: str, points: int, *cases: Any) -> Question:
     """Return a question that compares all of the result in these cases."""
     return Question(message, section, points, cases=[*cases])
 
@@ -187,9 +187,8 @@ def form(result: Any, *case: Any) -> torch.Tensor:
 
 
 def cases_of(cases: Cases) -> list[Case]:
-    """Return a list of cases."""
-    found = cases() if callable(cases) else cases
-    return found if isinstance(found, list) else [found]
+    """Return a list of cases; functions are called, in the dtype and with the seed of now."""
+    return [x() if callable(x) else x for x in (cases() if callable(cases) else cases)]
 
 
 def programs_of(wrong: Program | tuple[Program, ...]) -> tuple[Program, ...]:
