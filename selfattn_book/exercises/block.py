@@ -7,16 +7,8 @@ from torch.overrides import TorchFunctionMode
 from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
 from selfattn_book.exercises.checking.results import results_of
+from selfattn_book.properties import explain_models as explain
 from selfattn_book.properties.answer import Answer, RefusedError
-from selfattn_book.properties.explain_models import (
-    ALONG_POSITIONS,
-    BY_THE_VARIANCE,
-    INPUT_ADDED,
-    NOT_CENTRED,
-    NOT_SCALED,
-    OVER_EVERYTHING,
-    UNBIASED,
-)
 
 SMALL, LARGE = 1e-9, 0.5  # as eps
 NORMS = {"layer_norm", "rms_norm", "group_norm", "instance_norm", "batch_norm"}
@@ -104,27 +96,27 @@ def without_norms(norm, *case):
 
 PYTORCHS = "It must be written without PyTorch's norms."
 WRONG = {
-    UNBIASED: affine(lambda x, eps: centered(x) / (x.var(-1, keepdim=True) + eps).sqrt()),
-    NOT_CENTRED: affine(lambda x, eps: x / (mean_square(x) + eps).sqrt()),
+    explain.UNBIASED: affine(lambda x, eps: centered(x) / (x.var(-1, keepdim=True) + eps).sqrt()),
+    explain.NOT_CENTRED: affine(lambda x, eps: x / (mean_square(x) + eps).sqrt()),
     "The mean is not subtracted, and the deviation is right.": (
         affine(lambda x, eps: x / (mean_square(centered(x)) + eps).sqrt())
     ),
     "The mean is subtracted, but the mean square is that of the original vector.": (
         affine(lambda x, eps: centered(x) / (mean_square(x) + eps).sqrt())
     ),
-    NOT_SCALED: divided_by(lambda variance, eps: 1),
-    BY_THE_VARIANCE: divided_by(lambda variance, eps: variance + eps),
+    explain.NOT_SCALED: divided_by(lambda variance, eps: 1),
+    explain.BY_THE_VARIANCE: divided_by(lambda variance, eps: variance + eps),
     "It is multiplied by the root, not divided.": divided_by(lambda v, eps: (v + eps).rsqrt()),
     "The squares are added up, and not divided by their number.": affine(
         lambda x, eps: centered(x) / (centered(x).square().sum(-1, keepdim=True) + eps).sqrt()
     ),
-    INPUT_ADDED: lambda x, gain, bias, eps: x + layer_norm(x, gain, bias, eps),
+    explain.INPUT_ADDED: lambda x, gain, bias, eps: x + layer_norm(x, gain, bias, eps),
     "Mean and deviation are those of an entry over the samples.": over(0),
     "Mean and deviation are those of an entry over the batch, as batch norm takes them.": (
         over((0, 1))
     ),
-    ALONG_POSITIONS: over(1),
-    OVER_EVERYTHING: over((1, 2)),
+    explain.ALONG_POSITIONS: over(1),
+    explain.OVER_EVERYTHING: over((1, 2)),
     "Mean and deviation are those of the whole batch.": over((0, 1, 2)),
     "The dimension is a fixed number; it is the size of the last axis.": affine(
         lambda x, eps: (x - x.sum(-1, keepdim=True) / 5) / (mean_square(centered(x)) + eps).sqrt()

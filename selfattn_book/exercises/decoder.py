@@ -11,17 +11,7 @@ from selfattn_book.exercises.checking import feed_forward, modules, probes
 from selfattn_book.exercises.checking.exercise import Exercise
 from selfattn_book.exercises.checking.modules import CUT_OFF, IGNORE, OwnModule, with_positions
 from selfattn_book.exercises.checking.numbers import drawn, tolerance
-from selfattn_book.exercises.checking.probes import (
-    D_MODEL,
-    HEADS,
-    LENGTHS,
-    Modules,
-    Probe,
-    close,
-    dependence,
-    probed,
-    variant,
-)
+from selfattn_book.exercises.checking.probes import D_MODEL, Modules, Probe, close, probed
 from selfattn_book.masks import causal_mask, padding_mask
 
 
@@ -40,7 +30,7 @@ class OwnDecoder(OwnModule):
         return self.feed_forward(self.attend(self.look(x), m, hidden))
 
 
-own, calling = partial(variant, OwnDecoder), partial(modules.calling, OwnDecoder)
+own, calling = partial(probes.variant, OwnDecoder), partial(modules.calling, OwnDecoder)
 
 
 def masked(mask):
@@ -203,13 +193,13 @@ def of_targets(modules, length=5):
     """Return which output depends on which target point, ``(T, T)``."""
     m = memory((8, 5))
     run = lambda x: outputs(modules, x, m, (length,) * 8, seed=7)  # noqa: E731
-    return dependence(run, target((8, 6))).any(0)
+    return probes.dependence(run, target((8, 6))).any(0)
 
 
 def of_states(modules):
     """Return which output depends on which state, ``(T, S)``."""
     run = lambda m: outputs(modules, target((8, 5)), m, seed=7)  # noqa: E731
-    return dependence(run, memory((8, 5))).any(0)
+    return probes.dependence(run, memory((8, 5))).any(0)
 
 
 def prefixes(modules):
@@ -224,7 +214,7 @@ def of_equal_states(modules):
 
 def target_of_equal_states(modules):
     m = memory((8, 1)).expand(-1, 5, -1)
-    return bool(dependence(lambda x: outputs(modules, x, m), target((8, 4))).any())
+    return bool(probes.dependence(lambda x: outputs(modules, x, m), target((8, 4))).any())
 
 
 def equal_targets(modules):
@@ -244,7 +234,7 @@ def chosen(modules, position):
         other[:, state] *= 0.5
         gap = (outputs(modules, x, other) - once).abs().amax(-1)
         count += (gap > tolerance(once)).double().mean(0)[position].item()
-    return count <= 1.5 * HEADS
+    return count <= 1.5 * probes.HEADS
 
 
 def opposites(modules):
@@ -256,7 +246,7 @@ def opposites(modules):
 
 
 OUTPUT = "the output of position"
-PADDED = lambda: (target(), memory(), torch.tensor(LENGTHS))  # noqa: E731
+PADDED = lambda: (target(), memory(), torch.tensor(probes.LENGTHS))  # noqa: E731
 CONTENTS, WEIGHTS = probes.padding(reading, memory, OUTPUT, own=False)
 PAST = "the output of position {0} does not depend on target point {1}"
 AHEAD = "the output of position {0} depends on target point {1}, which comes later"

@@ -9,17 +9,7 @@ from selfattn_book.exercises.checking import feed_forward, modules, probes
 from selfattn_book.exercises.checking.exercise import Exercise
 from selfattn_book.exercises.checking.modules import OwnModule, with_positions
 from selfattn_book.exercises.checking.numbers import drawn, tolerance
-from selfattn_book.exercises.checking.probes import (
-    D_MODEL,
-    HEADS,
-    LENGTHS,
-    Modules,
-    Probe,
-    close,
-    dependence,
-    probed,
-    variant,
-)
+from selfattn_book.exercises.checking.probes import D_MODEL, Modules, Probe, close, probed
 from selfattn_book.masks import padding_mask
 from selfattn_book.multi_head import MultiHeadAttention
 
@@ -30,7 +20,7 @@ class OwnEncoder(OwnModule):
         return self.feed_forward(self.attend(source, source, hidden))
 
 
-own, calling = partial(variant, OwnEncoder), partial(modules.calling, OwnEncoder)
+own, calling = partial(probes.variant, OwnEncoder), partial(modules.calling, OwnEncoder)
 
 
 def masked(mask):
@@ -38,7 +28,7 @@ def masked(mask):
 
 
 def hidden_queries(self, x, m, hidden):
-    mask = hidden[:, :, None].expand(-1, -1, x.size(1)).repeat_interleave(HEADS, 0)
+    mask = hidden[:, :, None].expand(-1, -1, x.size(1)).repeat_interleave(probes.HEADS, 0)
     return self.attention(x, x, x, attn_mask=mask)[0]
 
 
@@ -143,10 +133,10 @@ def spread(modules):
 
 
 STATE = "the state of point"
-PADDED = lambda: (points(), torch.tensor(LENGTHS))  # noqa: E731
+PADDED = lambda: (points(), torch.tensor(probes.LENGTHS))  # noqa: E731
 CONTENTS, WEIGHTS = probes.padding(states, points, "the state of position", own=True)
 ALL = Probe(
-    lambda modules: dependence(lambda x: states(modules, x, seed=5), points((8, 5))).any(0),
+    lambda modules: probes.dependence(lambda x: states(modules, x, seed=5), points((8, 5))).any(0),
     "the state of point {0} does not depend on point {1}",
 )
 NETWORK = feed_forward.networks(

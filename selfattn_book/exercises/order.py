@@ -9,18 +9,10 @@ from selfattn_book.exercises.checking.numbers import drawn, tensor_of
 
 
 @factory
-def bag(length=7, width=5):
-    return drawn(length, width, seed=length), drawn(width, seed=0)
-
-
-def equal_words():
-    words, question = bag()()
-    return words[1].expand_as(words).clone(), question
-
-
-def no_question():
-    words, question = bag()()
-    return words, 0 * question
+def bag(length=7, width=5, equal_words=False, size=1):
+    words = drawn(length, width, seed=length)
+    words = words[1].expand_as(words).clone() if equal_words else words
+    return words, size * drawn(width, seed=0)
 
 
 def attended(words, question):
@@ -116,8 +108,8 @@ QUESTIONS = [
     Question("it gives one vector", HERE, view=form, cases=[bag()]),
     Question("the order of the words does not matter", TESTING, via=shuffled, cases=[bag()]),
     Question("the question does", BAG, via=opposed, cases=[bag()]),
-    checked("if all words are the same, the answer is that word", BAG, 1, equal_words),
-    checked("a question of zeros attends to all words alike", BAG, 1, no_question),
+    checked("if all words are the same, the answer is that word", BAG, 1, bag(equal_words=True)),
+    checked("a question of zeros attends to all words alike", BAG, 1, bag(size=0)),
     checked("it is the usual attention", BAG, 1, bag(), bag(4, 8)),
 ]
 EXERCISE = Exercise(

@@ -47,23 +47,15 @@ def case(length, seed, ends=None, causal=True):
     return Model(seed, ends, causal), START, END, length
 
 
-def greedy(
-    row=-1,
-    pick=torch.argmax,
-    context=slice(None),
-    stops=True,
-    more=0,
-    keep=slice(1, None),
-    end=False,
-):
+def greedy(row=-1, pick=torch.argmax, context=slice(None), stops=True, more=0, first=1, end=False):
     def write(logits_of, start, stop, length):
         target = [start]
         for _ in range(length + more):
             token = int(pick(logits_of(torch.tensor([target[context]]))[0, row]))
             if token == stop and stops:
-                return target[keep] + end * [stop]
+                return target[first:] + end * [stop]
             target.append(token)
-        return target[keep]
+        return target[first:]
 
     return write
 
@@ -127,7 +119,7 @@ WRONG = {
     "The model never reads its own tokens: each step gets the start alone.": (
         greedy(context=slice(1))
     ),
-    "The start token is in the result; it was not generated.": greedy(keep=slice(None)),
+    "The start token is in the result; it was not generated.": greedy(first=0),
     "One token too many was generated.": greedy(more=1),
     "One token too few was generated: the start does not count.": greedy(more=-1),
     "The end token is in the result; it only marks the end.": greedy(end=True),

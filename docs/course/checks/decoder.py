@@ -41,29 +41,18 @@ def case(decoder, seed, *lengths):
     return decoder, memory, target.where(real[..., None], 3.0), n
 
 
-def shifted_right(start, target):
-    return torch.cat([start, target[:, :-1]], 1)
+def delayed(start, y):
+    return torch.cat([start, y[:, :-1]], 1)
 
 
 @factory
-def loss(
-    start,
-    average,
-    decoder,
-    memory,
-    target,
-    lengths,
-    *,
-    shift=shifted_right,
-    masked=True,
-    all_real=False,
-):
+def loss(start, average, decoder, memory, y, lengths, *, shift=delayed, masked=True, padded=False):
     """Return the loss of one pass, or with some wrong parts."""
-    count, length, _ = target.shape
-    first = torch.tensor(start, dtype=target.dtype).expand(count, 1, 2)
+    count, length, _ = y.shape
+    first = torch.tensor(start, dtype=y.dtype).expand(count, 1, 2)
     mask = causal_mask(length) if masked else torch.ones(length, length).bool()
-    errors = (decoder(shift(first, target), memory, mask) - target).pow(2).mean(-1)
-    real = (torch.arange(length) < lengths[:, None]) | all_real
+    errors = (decoder(shift(first, y), memory, mask) - y).pow(2).mean(-1)
+    real = (torch.arange(length) < lengths[:, None]) | padded
     averages = {
         "points": errors[real].mean(),
         "sums": errors[real].sum(),
@@ -128,7 +117,7 @@ def sequence_loss(start, average):
                 shifted(lambda s, y: torch.cat([y[:, :1], y[:, :-1]], 1))
             ),
             "There is no causal mask.": loss(start, average, masked=False),
-            "Padding counts as if it were real.": loss(start, average, all_real=True),
+            "Padding counts as if it were real.": loss(start, average, padded=True),
             "Padding is left out of the sum, but counted in the divisor.": loss(start, "padded"),
             "This is a sum, not a mean.": loss(start, "sums"),
             "A point has two errors; they are averaged.": lambda *case: 2 * right(*case),

@@ -10,6 +10,7 @@ from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 ONES = torch.ones(7, dtype=torch.int64)
 LN2 = math.log(2)
 CHARACTERS = torch.tensor([1, 2, 3, 5, 4, 2, 1])
+SAMPLING = "language-model.html#sampling-temperature-top-k-top-p"
 SECTION = "language-model.html#cross-entropy-perplexity-bits-per-character"
 
 
@@ -116,13 +117,8 @@ def on_paper(numbers):
             "counted": (hits + shorter) / (seen + 1)
         },
     }
-    return by_hand(
-        "next_word",
-        "language-model.html#sampling-temperature-top-k-top-p",
-        right,
-        wrong,
-        points={"cold": 2, "counted": 2},
-    )
+    points = {"cold": 2, "counted": 2}
+    return by_hand("next_word", SAMPLING, right, wrong, points=points)
 
 
 def exercises(numbers):

@@ -129,13 +129,8 @@ def on_paper(numbers):
             "score": math.cos(p) * math.cos(s)
         },
     }
-    return by_hand(
-        "on_paper",
-        "modern.html#grouped-query-and-multi-query-attention",
-        right,
-        wrong,
-        tolerance=0.002,
-    )
+    section = "modern.html#grouped-query-and-multi-query-attention"
+    return by_hand("on_paper", section, right, wrong, tolerance=0.002)
 
 
 def exercises(numbers):

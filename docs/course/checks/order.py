@@ -1,5 +1,7 @@
 """Order and permutation: a test of the law."""
 
+from functools import partial
+
 import torch
 
 from selfattn_book.attention import scaled_dot_product_attention
@@ -57,14 +59,10 @@ MODELS = {
 }
 
 
-class Named:
-    """A model that can be named."""
-
-    def __init__(self, message, model):
-        self.message, self.model = f"the model {message!r}", model
-
-    def __call__(self, x):
-        return self.model(x)
+def named(name, model):
+    program = partial(model)
+    program.message = f"the model {name!r}"
+    return program
 
 
 def models(law, *names):
@@ -75,7 +73,7 @@ def models(law, *names):
 
     kept = [(name, MODELS[name]) for name in ("attention", *names)]
     return [
-        (Named(name, model if law == "equivariant" else pooled(model)), X) for name, model in kept
+        (named(name, model if law == "equivariant" else pooled(model)), X) for name, model in kept
     ]
 
 

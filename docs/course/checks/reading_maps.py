@@ -7,6 +7,10 @@ from selfattn_book.exercises.checking.exercise import Exercise, Question, checke
 from selfattn_book.exercises.checking.views import input_after
 from selfattn_book.exercises.reading_maps import case
 
+HERE = "reading-maps.html#exercises"
+COPIES = "reading-maps.html#induction-heads"
+KNOCKOUT = "reading-maps.html#attention-knockout"
+
 
 def drawn():
     return [case(3, 2, 11, 4), case(2, 3, 7, 3), case(1, 1, 13, 5)]
@@ -79,18 +83,12 @@ def on_paper(numbers):
         "Each equation takes one away; this adds.": {"directions": keys + width + 1},
         "These are the equations.": {"directions": width + 1},
     }
-    return by_hand(
-        "read_a_row", "reading-maps.html#exercises", right, wrong, points={"contributions": 2}
-    )
+    return by_hand("read_a_row", HERE, right, wrong, points={"contributions": 2})
 
 
 def exercises(numbers):
     steps = numbers["steps"]
-    bright = "reading-maps.html#attention-knockout"
-    cells = behind(steps)
-
-    def in_place(weights, tokens):
-        return weights.copy_(without(cells)(weights, tokens))
+    cells, right = behind(steps), without(behind(steps))
 
     wrong = {
         "The rows were not normalized again.": without(cells, normalize=False),
@@ -107,30 +105,27 @@ def exercises(numbers):
             for other in {1, 2, 3, 4} - {steps}
         },
         "A row that loses all of its weight was divided by 0.": without(cells, guard=False),
-        "The maps that were given are changed; take a copy first.": in_place,
+        "The maps that were given are changed; take a copy first.": lambda w, t: w.copy_(
+            right(w, t)
+        ),
     }
     questions = [
-        Question("they are maps, as many as before", bright, view=form, cases=drawn),
-        checked(
-            "the cells are 0, and the rest of each row is normalized",
-            "reading-maps.html#induction-heads",
-            4,
-            *drawn(),
-        ),
+        Question("they are maps, as many as before", KNOCKOUT, view=form, cases=drawn),
+        checked("the cells are 0, and the rest of each row is normalized", COPIES, 4, *drawn()),
         Question(
             "a row that would lose all its weight is unchanged",
-            bright,
+            KNOCKOUT,
             view=lambda maps, *case: maps[0, 1, -1],
-            cases=lambda: [all_on_one(steps)],
+            cases=[all_on_one(steps)],
         ),
-        Question("the input is not changed", bright, via=input_after, cases=drawn),
+        Question("the input is not changed", KNOCKOUT, via=input_after, cases=drawn),
     ]
     exercise = Exercise(
         "def take_out(weights, tokens): ...",
         questions,
-        right=without(behind(steps)),
+        right=right,
         wrong=wrong,
-        unusual={"a mask on the scores": through_scores(behind(steps))},
+        unusual={"a mask on the scores": through_scores(cells)},
         returns="the maps",
         tolerance=1e-5,
     )

@@ -49,7 +49,6 @@ class FeedForward(nn.Module):
             setattr(self, name, make(d_model, d_ff))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the outputs."""
         return self.after(self.back(self.inside(self.wide(self.before(x)))))
 
 
@@ -61,7 +60,6 @@ class PlainList(nn.Module):
         self.layers = [nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)]
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the outputs."""
         return self.layers[1](self.layers[0](x).relu())
 
 

@@ -19,7 +19,6 @@ from selfattn_book.properties.calls import call, missing
 
 D_MODEL, HEADS, D_FF = 6, 2, 64
 LENGTHS = (5, 2, 3)  # of padded sources
-SHORT = (1, 2)  # the samples with padding
 MANY = 200  # equal points
 
 
