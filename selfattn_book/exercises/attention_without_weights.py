@@ -49,14 +49,13 @@ def errors(pair, rows):
     return pair[0].double() - pair[1].double() @ torch.tensor(rows, dtype=torch.float64)
 
 
-def scaled_late(rows):
-    divisor = len(rows[0]) ** 0.5
-    return attention(lambda x: x @ x.mT, lambda s: s.softmax(-1) / divisor)(rows)
-
-
 attend = attention()
 WRONG = {
-    "The softmax comes before the division: divide the scores, not the weights.": scaled_late,
+    "The softmax comes before the division: divide the scores, not the weights.": (
+        lambda rows: attention(lambda x: x @ x.mT, lambda s: s.softmax(-1) / len(rows[0]) ** 0.5)(
+            rows
+        )
+    ),
     "The word itself is added to its context.": attention(average=lambda w, x: w @ x + x),
     "Each word attends to itself alone.": attention(weigh=lambda s: torch.eye(len(s)).to(s)),
     "These are logarithms of weights.": attention(weigh=lambda s: s.log_softmax(-1)),

@@ -32,10 +32,6 @@ def hidden_queries(self, x, m, hidden):
     return self.attention(x, x, x, attn_mask=mask)[0]
 
 
-def across_samples(self, x, m, hidden):
-    return self.attention(x, x, x, hidden.mT)[0]
-
-
 def queries(change):
     return calling(lambda x, m: (change(x), x, x))
 
@@ -79,7 +75,7 @@ WRONG = modules.wrong(OwnEncoder) | {
         own(attend=hidden_queries)
     ),
     "A point attends to those at its position in other samples: the batch is taken for the length.": (
-        own(options={}, attend=across_samples)
+        own(options={}, attend=lambda self, x, m, hidden: self.attention(x, x, x, hidden.mT)[0])
     ),
     "There is a residual connection around the attention.": modules.after(OwnEncoder, torch.add),
     "A causal mask is for a decoder: here each point may attend to all the others.": (

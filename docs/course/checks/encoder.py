@@ -68,10 +68,6 @@ def read_out(read, encoder, sources, *, masked=True, fill=0):
     return read(states, torch.arange(batch.size(1)) < lengths[:, None])
 
 
-def over_all(read):
-    return lambda states, real: read(states, torch.ones_like(real))
-
-
 @factory
 def row_by_row(name, states, real):
     rows = [row[mask] for row, mask in zip(states, real, strict=True)]
@@ -89,6 +85,7 @@ def calls(program, encoder, sources):
 
 def exercises(numbers):
     name = numbers["read"]
+    over_all = lambda states, real: read(states, torch.ones_like(real))  # noqa: E731
     read, right = READ[name], read_out(READ[name])
     one, bare, together = encoder(1), encoder(2, positions=False), case(encoder(3), 7, 4, 2, 3)
     questions = [
@@ -104,8 +101,8 @@ def exercises(numbers):
         right=right,
         wrong={
             "The mask is missing: states depend on the padding.": read_out(read, masked=False),
-            "The states of padding are read as if they were real.": read_out(over_all(read)),
-            "Padding is neither hidden nor left out.": read_out(over_all(read), masked=False),
+            "The states of padding are read as if they were real.": read_out(over_all),
+            "Padding is neither hidden nor left out.": read_out(over_all, masked=False),
             "It is divided by the length of the batch.": (
                 read_out(lambda x, real: (x * real[..., None]).sum(1) / real.size(1))
             ),

@@ -65,9 +65,6 @@ def rotate(base, pairs):
         new = a * by.cos() - c * by.sin()
         return put(new, new * by.sin() + c * by.cos(), pairs)
 
-    def by_columns(x, start):
-        return right(x.mT, start).mT if x.size(-2) % 2 == 0 else x
-
     def added(x, start):
         by = angles(x, start, base)
         return x + put(by.sin(), by.cos(), "neighbors")
@@ -89,7 +86,9 @@ def rotate(base, pairs):
         "Positions are counted from 0.": turn(base, pairs, shift=1),
         "The second entry was made from the first one's new value.": in_place,
         "A code was added; nothing was rotated.": added,
-        "Rows and columns are exchanged.": by_columns,
+        "Rows and columns are exchanged.": (
+            lambda x, start: right(x.mT, start).mT if x.size(-2) % 2 == 0 else x
+        ),
         "These are angles: the vectors have still to be rotated.": (
             lambda x, start: angles(x, start, base)
         ),

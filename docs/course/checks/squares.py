@@ -79,10 +79,6 @@ def exercises(numbers):
     missing = numbers["missing"]
     all_left, both = (LEFT,) * 4, (LEFT, RIGHT, RIGHT, LEFT, RIGHT, LEFT)
 
-    def parallel(corners):
-        after, opposite, before = around(corners, missing)
-        return after + before - opposite
-
     def by_rotation(corners, backward=False):
         after, opposite, before = around(corners, missing)
         one, third = (after, before) if backward else (before, after)
@@ -90,13 +86,14 @@ def exercises(numbers):
         guesses = [one + left(side), one - left(side)]
         return nearer(guesses, [(guess - third).norm(dim=1) for guess in guesses])
 
-    def middle(corners):
-        after, _, before = around(corners, missing)
-        return (after + before) - corners.mean(1)
+    def opposite(corners):
+        return around(corners, missing)[1]
 
     others = tuple(best_square(k) for k in (1, 2, 3) if k != missing)  # 0 is as 3
     wrong = {
-        "Parallel sides are not all: angles are right, and sides equal.": parallel,
+        "Parallel sides are not all: angles are right, and sides equal.": (
+            lambda corners: corners.sum(1) - 2 * opposite(corners)
+        ),
         "Only two of the three corners were used.": (
             by_rotation,
             lambda corners: by_rotation(corners, backward=True),
@@ -105,7 +102,9 @@ def exercises(numbers):
         "All walks are taken to go to the right.": best_square(missing, turns=(RIGHT, RIGHT)),
         "Of the two directions, the worse one was taken.": best_square(missing, worse=True),
         "This is the middle of the corners.": lambda corners: corners.mean(1),
-        "Three corners do not have the middle of the square.": middle,
+        "Three corners do not have the middle of the square.": (
+            lambda corners: corners.sum(1) - opposite(corners) - corners.mean(1)
+        ),
         "Another corner is missing.": others,
     }
     best = "squares.html#the-best-achievable-loss"

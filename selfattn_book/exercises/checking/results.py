@@ -1,6 +1,6 @@
 """Call programs on copies of a case, take their results as tensors, and compare them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -57,7 +57,8 @@ def copy_of(value: Any) -> Any:
 
 def form_of(got: Results, wanted: Results, case: Case, names: str | tuple[str, ...]) -> Answer:
     """Compare shapes and dtypes: a mask must be boolean, and other numbers must not be."""
-    for one, right, name in zip(got, wanted, _tuple(names), strict=True):
+    every = (names,) if isinstance(names, str) else names
+    for one, right, name in zip(got, wanted, every, strict=True):
         if one.shape != right.shape:
             return wrong_shape(f"{_called(case)}, {name}", right.shape, one)
         if (one.dtype == torch.bool) != (right.dtype == torch.bool):
@@ -121,7 +122,3 @@ def _says(got: Tensor, wanted: Tensor) -> str:
     if wanted.dtype == torch.bool:
         return f"{bool(got)}, not {bool(wanted)}"
     return f"{got.item():.4g}, not {wanted.item():.4g}"
-
-
-def _tuple(names: str | tuple[str, ...]) -> Sequence[str]:
-    return (names,) if isinstance(names, str) else names
