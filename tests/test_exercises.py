@@ -11,7 +11,7 @@ import torch
 from course.weeks import chapters as credit_chapters
 from course.weeks import week_of
 
-from selfattn_book.exercises.checking.chapters import chapters, exercises_of
+from selfattn_book.exercises.checking.chapters import chapters, exercise_of
 from selfattn_book.exercises.checking.exercise import programs_of
 from selfattn_book.exercises.checking.numbers import drawn
 from selfattn_book.exercises.checking.results import near, results_of
@@ -35,7 +35,7 @@ def dtype(request):
 def exercises(chapter, student):
     """Return the exercises of a chapter, or of its assignment for a student."""
     if student is None:
-        return list(exercises_of(chapter))
+        return [exercise_of(chapter)]
     return list(week_of(chapter).checked(CODE, student).values())
 
 
@@ -156,7 +156,7 @@ def test_a_page_checks_its_own_solution(chapter):
         assert f"assert check({exercise.name}={exercise.name}" in text
 
 
-WINDOW = exercises_of("masks")[0]
+WINDOW = exercise_of("masks")
 REFUSED = {
     "another dtype": (lambda n, w: WINDOW.right(n, w).float(), "dtype: .* boolean; got float32"),
     "a batch": (lambda n, w: WINDOW.right(n, w)[None], r"shape: .* must have shape \(7, 7\)"),

@@ -1,29 +1,21 @@
 """Self-attention without learned parameters: contexts and weights in plain Python."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case
-from selfattn_book.exercises.checking.views import Pair, compared, row_sums, weights
-
-Rows = list[list[float]]
+from selfattn_book.exercises.checking.views import compared, row_sums, second
 
 
 def attention(
-    score: Callable[[Tensor], Tensor] = lambda x: x @ x.mT / x.size(1) ** 0.5,
-    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
-    average: Callable[[Tensor, Tensor], Tensor] = torch.matmul,
-) -> Callable[[Rows], Pair]:
-    """Return attention with other scores, other weights or other averages."""
-
-    def attend(rows: Rows) -> Pair:
+    score=lambda x: x @ x.mT / x.size(1) ** 0.5,
+    weigh=lambda scores: scores.softmax(-1),
+    average=torch.matmul,
+):
+    def attend(rows):
         x = torch.tensor(rows, dtype=torch.float64)
         found = weigh(score(x))
         return average(found, x), found
@@ -31,8 +23,7 @@ def attention(
     return attend
 
 
-def in_python(x: Rows) -> tuple[Rows, Rows]:
-    """Attend in plain Python."""
+def in_python(x):
     contexts, weights = [], []
     for query in x:
         scores = [sum(a * b for a, b in zip(query, key, strict=True)) for key in x]
@@ -44,30 +35,27 @@ def in_python(x: Rows) -> tuple[Rows, Rows]:
     return contexts, weights
 
 
-def case(length: int, width: int) -> Case:
-    """Return a sentence as lists."""
+@factory
+def case(length, width):
     return (drawn(length, width, seed=length).double().tolist(),)
 
 
-def hidden(mask: Callable[[Tensor], Tensor]) -> Callable[[Rows], Pair]:
-    """Return attention under a mask, True where a query must not attend."""
+def hidden(mask):
     return attention(weigh=lambda s: s.masked_fill(mask(s).bool(), -torch.inf).softmax(-1))
 
 
-def off_average(pair: Pair, rows: Rows) -> Tensor:
+def errors(pair, rows):
     """View how far the contexts are from the averages with these weights."""
     return pair[0].double() - pair[1].double() @ torch.tensor(rows, dtype=torch.float64)
 
 
-def scaled_late(rows: Rows) -> Pair:
-    """Divide the weights, and not the scores."""
-    divisor = len(rows[0]) ** 0.5
-    return attention(lambda x: x @ x.mT, lambda s: s.softmax(-1) / divisor)(rows)
-
-
 attend = attention()
-WRONG: dict[str, Callable[..., Any]] = {
-    "The softmax comes before the division: divide the scores, not the weights.": (scaled_late),
+WRONG = {
+    "The softmax comes before the division: divide the scores, not the weights.": (
+        lambda rows: attention(lambda x: x @ x.mT, lambda s: s.softmax(-1) / len(rows[0]) ** 0.5)(
+            rows
+        )
+    ),
     "The word itself is added to its context.": attention(average=lambda w, x: w @ x + x),
     "Each word attends to itself alone.": attention(weigh=lambda s: torch.eye(len(s)).to(s)),
     "These are logarithms of weights.": attention(weigh=lambda s: s.log_softmax(-1)),
@@ -97,9 +85,7 @@ WRONG: dict[str, Callable[..., Any]] = {
         attention(lambda x: -torch.cdist(x, x).square())
     ),
     "The dot products were squared.": attention(lambda x: (x @ x.mT).square()),
-    "The dot products lost their signs.": (
-        attention(lambda x: (x @ x.mT).abs() / x.size(1) ** 0.5)
-    ),
+    "The dot products lost their signs.": attention(lambda x: (x @ x.mT).abs() / x.size(1) ** 0.5),
     "The softmax runs along the queries: each row must sum to one.": (
         attention(weigh=lambda s: s.softmax(0))
     ),
@@ -114,9 +100,7 @@ WRONG: dict[str, Callable[..., Any]] = {
     "Each query attends to one key alone: a softmax is no argmax.": (
         attention(weigh=lambda s: F.one_hot(s.argmax(1), len(s)).to(s))
     ),
-    "The diagonal is left out: a word attends to itself, too.": (
-        hidden(lambda s: torch.eye(len(s)))
-    ),
+    "The diagonal is left out: a word attends to itself, too.": hidden(lambda s: torch.eye(len(s))),
     "A causal mask was applied, but the task has no mask.": (
         hidden(lambda s: torch.ones_like(s).triu(1))
     ),
@@ -134,41 +118,22 @@ WRONG: dict[str, Callable[..., Any]] = {
 }
 
 
-PAGE = "attention-without-weights.html"
-EXERCISES = [
-    Exercise(
-        "attend",
-        "def attend(X):\n    ...",
-        [
-            Question(
-                "it gives contexts and weights, a row for each word",
-                f"{PAGE}#self-attention-in-one-equation",
-                view=form,
-            ),
-            Question(
-                "each row of weights is positive and sums to one",
-                f"{PAGE}#four-words-by-hand",
-                view=row_sums,
-            ),
-            Question(
-                "the contexts are averages with these weights",
-                f"{PAGE}#four-words-by-hand",
-                view=off_average,
-            ),
-            Question(
-                "the score of two words is made of their dot product",
-                f"{PAGE}#four-words-by-hand",
-                view=compared,
-            ),
-            Question(
-                "each score is divided", f"{PAGE}#self-attention-in-one-equation", view=weights
-            ),
-        ],
-        right=attend,
-        wrong=WRONG,
-        cases=lambda: [case(5, 2), case(7, 3), case(1, 6)],
-        unusual={"plain Python": in_python},
-        returns=("the contexts", "the weights"),
-    )
+EQUATION = "attention-without-weights.html#self-attention-in-one-equation"
+BY_HAND = "attention-without-weights.html#four-words-by-hand"
+QUESTIONS = [
+    Question("it gives contexts and weights, a row for each word", EQUATION, view=form),
+    Question("each row of weights is positive and sums to one", BY_HAND, view=row_sums),
+    Question("the contexts are averages with these weights", BY_HAND, view=errors),
+    Question("the score of two words is made of their dot product", BY_HAND, view=compared),
+    Question("each score is divided", EQUATION, view=second),
 ]
-check = checker(EXERCISES)
+EXERCISE = Exercise(
+    "def attend(X):\n    ...",
+    QUESTIONS,
+    right=attend,
+    wrong=WRONG,
+    cases=[case(5, 2), case(7, 3), case(1, 6)],
+    unusual={"plain Python": in_python},
+    returns=("the contexts", "the weights"),
+)
+check = EXERCISE.check

@@ -1,99 +1,66 @@
 """The Transformer block: a layer normalization of your own."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Program, results_of
+from selfattn_book.exercises.checking.results import results_of
+from selfattn_book.properties import explain_models as explain
 from selfattn_book.properties.answer import Answer, RefusedError
-from selfattn_book.properties.explain_models import (
-    ALONG_POSITIONS,
-    BY_THE_VARIANCE,
-    INPUT_ADDED,
-    NOT_CENTRED,
-    NOT_SCALED,
-    OVER_EVERYTHING,
-    UNBIASED,
-)
 
 SMALL, LARGE = 1e-9, 0.5  # as eps
 NORMS = {"layer_norm", "rms_norm", "group_norm", "instance_norm", "batch_norm"}
 
 
-def vectors(*shape: int) -> Tensor:
+def vectors(*shape):
     """Return vectors whose means are not 0, the first with a variance below a large eps."""
     x = 3 * drawn(*shape, seed=4) + drawn(*shape[:-1], 1, seed=3)
     x[0, 0] *= 0.1
     return x
 
 
-def plain(eps: float, x: Tensor) -> Case:
-    """Return a case with a gain of 1 and a bias of 0."""
+def plain(eps, x):
     return x, torch.ones(x.size(-1)), torch.zeros(x.size(-1)), eps
 
 
-def plain_cases() -> list[Case]:
-    """Return cases of two shapes, with a gain of 1 and a bias of 0."""
+def usual():
     return [plain(SMALL, vectors(2, 3, 5)), plain(SMALL, vectors(4, 1, 7))]
 
 
-def eps_cases() -> list[Case]:
-    """Return a case with a large eps, and one where all entries are equal."""
-    return [plain(LARGE, vectors(2, 3, 5)), plain(LARGE, torch.full((2, 3, 5), 2.0))]
-
-
-def affine_cases() -> list[Case]:
-    """Return a case with a gain and a bias."""
-    return [(vectors(2, 3, 5), *drawn(2, 5, seed=5), 0.1)]
-
-
-def affine(norm: Callable[[Tensor, float], Tensor]) -> Program:
-    """Return this norm, with a gain and a bias."""
+def affine(norm):
     return lambda x, gain, bias, eps: gain * norm(x, eps) + bias
 
 
-def centered(x: Tensor, axes: Any = -1) -> Tensor:
-    """Subtract the mean over some axes."""
+def centered(x, axes=-1):
     return x - x.mean(axes, keepdim=True)
 
 
-def mean_square(x: Tensor, axes: Any = -1) -> Tensor:
-    """Return the mean square over some axes."""
+def mean_square(x, axes=-1):
     return x.square().mean(axes, keepdim=True)
 
 
-def over(axes: Any) -> Program:
+@factory
+def over(axes, x, gain, bias, eps):
     """Return the norm over these axes."""
-
-    def norm(x: Tensor, eps: float) -> Tensor:
-        return centered(x, axes) / (mean_square(centered(x, axes), axes) + eps).sqrt()
-
-    return affine(norm)
+    deviation = (mean_square(centered(x, axes), axes) + eps).sqrt()
+    return gain * centered(x, axes) / deviation + bias
 
 
-def divided_by(divisor: Callable[[Tensor, float], Any]) -> Program:
-    """Return the norm with another divisor, from the variance and eps."""
+def divided_by(divisor):
     return affine(lambda x, eps: centered(x) / divisor(mean_square(centered(x)), eps))
 
 
 layer_norm = over(-1)
 
 
-def gain_and_bias(norm: Program) -> Program:
+@factory
+def gain_and_bias(norm, x, gain, bias, eps):
     """Return the right norm, with the effect of gain and bias in another."""
-
-    def of(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
-        cases = (x, gain, bias, eps), plain(eps, x)
-        got, bare = (results_of(norm, case, "the output")[0] for case in cases)
-        return (layer_norm(*cases[0]) + (got - (gain * bare + bias))).to(got.dtype)
-
-    return of
+    cases = (x, gain, bias, eps), plain(eps, x)
+    got, bare = (results_of(norm, case, "the output")[0] for case in cases)
+    return (layer_norm(*cases[0]) + (got - (gain * bare + bias))).to(got.dtype)
 
 
 class Watching(TorchFunctionMode):
@@ -106,64 +73,54 @@ class Watching(TorchFunctionMode):
         {'layer_norm'}
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.seen: set[str] = set()
 
-    def __torch_function__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        """Call a function of PyTorch's, and record its name if it is a norm."""
+    def __torch_function__(self, function, types, args=(), kwargs=None):
         name, _, _ = getattr(function, "__name__", "").partition(".")
         self.seen |= {name.removeprefix("native_")} & NORMS
         return function(*args, **(kwargs or {}))
 
 
-def without_norms(layer_norm: Program) -> Program:
+@factory
+def without_norms(norm, *case):
     """Return the program that refuses an answer that calls a norm of PyTorch's."""
-
-    def watched(*case: Any) -> Tensor:
-        with Watching() as watching:
-            results_of(layer_norm, case, "the output")
-        if watching.seen:
-            reason = f"it calls PyTorch's {', '.join(sorted(watching.seen))}."
-            raise RefusedError(Answer("mathematics", reason, PYTORCHS))
-        return torch.zeros(())
-
-    return watched
+    with Watching() as watching:
+        results_of(norm, case, "the output")
+    if watching.seen:
+        reason = f"it calls PyTorch's {', '.join(sorted(watching.seen))}."
+        raise RefusedError(Answer("mathematics", reason, PYTORCHS))
+    return torch.zeros(())
 
 
 PYTORCHS = "It must be written without PyTorch's norms."
-NORM = {
-    UNBIASED: affine(lambda x, eps: centered(x) / (x.var(-1, keepdim=True) + eps).sqrt()),
-    NOT_CENTRED: affine(lambda x, eps: x / (mean_square(x) + eps).sqrt()),
+WRONG = {
+    explain.UNBIASED: affine(lambda x, eps: centered(x) / (x.var(-1, keepdim=True) + eps).sqrt()),
+    explain.NOT_CENTRED: affine(lambda x, eps: x / (mean_square(x) + eps).sqrt()),
     "The mean is not subtracted, and the deviation is right.": (
         affine(lambda x, eps: x / (mean_square(centered(x)) + eps).sqrt())
     ),
     "The mean is subtracted, but the mean square is that of the original vector.": (
         affine(lambda x, eps: centered(x) / (mean_square(x) + eps).sqrt())
     ),
-    NOT_SCALED: divided_by(lambda variance, eps: 1),
-    BY_THE_VARIANCE: divided_by(lambda variance, eps: variance + eps),
-    "It is multiplied by the root, not divided.": (
-        divided_by(lambda variance, eps: (variance + eps).rsqrt())
-    ),
+    explain.NOT_SCALED: divided_by(lambda variance, eps: 1),
+    explain.BY_THE_VARIANCE: divided_by(lambda variance, eps: variance + eps),
+    "It is multiplied by the root, not divided.": divided_by(lambda v, eps: (v + eps).rsqrt()),
     "The squares are added up, and not divided by their number.": affine(
         lambda x, eps: centered(x) / (centered(x).square().sum(-1, keepdim=True) + eps).sqrt()
     ),
-    INPUT_ADDED: lambda x, gain, bias, eps: x + layer_norm(x, gain, bias, eps),
+    explain.INPUT_ADDED: lambda x, gain, bias, eps: x + layer_norm(x, gain, bias, eps),
     "Mean and deviation are those of an entry over the samples.": over(0),
     "Mean and deviation are those of an entry over the batch, as batch norm takes them.": (
         over((0, 1))
     ),
-    ALONG_POSITIONS: over(1),
-    OVER_EVERYTHING: over((1, 2)),
+    explain.ALONG_POSITIONS: over(1),
+    explain.OVER_EVERYTHING: over((1, 2)),
     "Mean and deviation are those of the whole batch.": over((0, 1, 2)),
     "The dimension is a fixed number; it is the size of the last axis.": affine(
         lambda x, eps: (x - x.sum(-1, keepdim=True) / 5) / (mean_square(centered(x)) + eps).sqrt()
     ),
-}
-EPS = {
     "eps is added outside of the root; it belongs to the variance, inside.": (
         divided_by(lambda variance, eps: variance.sqrt() + eps)
     ),
@@ -182,8 +139,6 @@ EPS = {
     "eps is not used: where all entries are equal, 0 is divided by 0.": (
         divided_by(lambda variance, eps: variance.sqrt())
     ),
-}
-AFFINE = {
     "Gain and bias are exchanged.": lambda x, g, b, eps: layer_norm(x, b, g, eps),
     "One is added to the gain.": lambda x, g, b, eps: layer_norm(x, 1 + g, b, eps),
     "The bias comes before the gain, and is multiplied with it.": (
@@ -198,8 +153,7 @@ AFFINE = {
 }
 
 
-def by_loop(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
-    """Return the right norm, vector by vector and in place."""
+def by_loop(x, gain, bias, eps):
     for row in x.flatten(0, 1):
         mean = sum(row) / len(row)
         variance = sum((entry - mean) ** 2 for entry in row) / len(row)
@@ -207,48 +161,39 @@ def by_loop(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
     return x
 
 
-PLACE = "block.html#layer-normalization"
-EXERCISES = [
-    Exercise(
-        "layer_norm",
-        "def layer_norm(x, gain, bias, eps):\n    ...",
-        [
-            Question(
-                "it returns vectors of the input's shape", PLACE, view=form, cases=plain_cases
-            ),
-            Question(
-                "each vector has mean 0",
-                PLACE,
-                view=lambda rows, *case: rows.mean(-1),
-                cases=plain_cases,
-            ),
-            Question(
-                "each vector has variance 1",
-                PLACE,
-                view=lambda rows, *case: rows.var(-1, correction=0),
-                cases=plain_cases,
-            ),
-            Question("eps is added to the variance", PLACE, cases=eps_cases),
-            Question(
-                "the gain is applied first, and then the bias",
-                PLACE,
-                via=gain_and_bias,
-                cases=affine_cases,
-            ),
-            Question(
-                "it does without PyTorch's own norms",
-                "block.html#exercises",
-                via=without_norms,
-                cases=plain_cases,
-            ),
-        ],
-        right=layer_norm,
-        wrong=NORM | EPS | AFFINE,
-        unusual={
-            "vector by vector, in place": by_loop,
-            "16 bits": lambda *case: layer_norm(*case).bfloat16(),
-        },
-        returns="the output",
-    )
+NORM = "block.html#layer-normalization"
+HERE = "block.html#exercises"
+QUESTIONS = [
+    Question("it returns vectors of the input's shape", NORM, view=form, cases=usual),
+    Question("each vector has mean 0", NORM, view=lambda rows, *case: rows.mean(-1), cases=usual),
+    Question(
+        "each vector has variance 1",
+        NORM,
+        view=lambda rows, *case: rows.var(-1, correction=0),
+        cases=usual,
+    ),
+    Question(
+        "eps is added to the variance",
+        NORM,
+        cases=lambda: [plain(LARGE, x) for x in (vectors(2, 3, 5), torch.full((2, 3, 5), 2.0))],
+    ),
+    Question(
+        "the gain is applied first, and then the bias",
+        NORM,
+        via=gain_and_bias,
+        cases=[lambda: (vectors(2, 3, 5), *drawn(2, 5, seed=5), 0.1)],
+    ),
+    Question("it does without PyTorch's own norms", HERE, via=without_norms, cases=usual),
 ]
-check = checker(EXERCISES)
+EXERCISE = Exercise(
+    "def layer_norm(x, gain, bias, eps):\n    ...",
+    QUESTIONS,
+    right=layer_norm,
+    wrong=WRONG,
+    unusual={
+        "vector by vector, in place": by_loop,
+        "16 bits": lambda *case: layer_norm(*case).bfloat16(),
+    },
+    returns="the output",
+)
+check = EXERCISE.check

@@ -1,14 +1,12 @@
 """A case study: a position classifier that looks everything up in a table."""
 
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program, near
+from selfattn_book.exercises.checking.results import near
 from selfattn_book.experiments.words import PositionClassifier
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call, missing
@@ -22,58 +20,50 @@ NOWHERE = "No entry of the table has an effect."
 ALL_ALIKE = "All are off by the same number: a bias gets in."
 
 
-def logits(from_table: Program) -> Program:
+@factory
+def logits(from_table, table):
     """Return the program for the logits of all sentences, by the weights of an answer's model."""
-
-    def of(table: Tensor) -> Tensor:
-        model = call(from_table, table.clone())
-        if not isinstance(model, PositionClassifier):
-            raise RefusedError(missing("return a PositionClassifier", model))
-        bare = PositionClassifier(WIDTH)
-        if shapes(bare) != shapes(model):
-            raise refused("the names or shapes of its weights are different.", OTHER_SHAPES)
-        bare.to(next(model.parameters()).dtype).load_state_dict(model.state_dict())
-        found = tensor_of(call(model, EVERY), "the logits")
-        if not near(found, bare(EVERY).detach(), 1e-4):
-            raise refused("its logits do not come from its weights.", OTHER_LOGITS)
-        return found.view([WORDS] * POSITIONS)
-
-    return of
+    model = call(from_table, table.clone())
+    if not isinstance(model, PositionClassifier):
+        raise RefusedError(missing("return a PositionClassifier", model))
+    bare = PositionClassifier(WIDTH)
+    if shapes(bare) != shapes(model):
+        raise refused("the names or shapes of its weights are different.", OTHER_SHAPES)
+    bare.to(next(model.parameters()).dtype).load_state_dict(model.state_dict())
+    found = tensor_of(call(model, EVERY), "the logits")
+    if not near(found, bare(EVERY).detach(), 1e-4):
+        raise refused("its logits do not come from its weights.", OTHER_LOGITS)
+    return found.view([WORDS] * POSITIONS)
 
 
-def shapes(model: PositionClassifier) -> dict[str, torch.Size]:
-    """Return the shapes of the weights by their names."""
+def shapes(model):
     return {name: weight.shape for name, weight in model.state_dict().items()}
 
 
-def refused(reason: str, sentence: str) -> RefusedError:
-    """Return the error for a model that cannot be checked."""
+def refused(reason, sentence):
     return RefusedError(Answer("mathematics", reason).because((sentence, lambda: True)))
 
 
-def moved(from_table: Program) -> Program:
+@factory
+def moved(from_table, word, position):
     """Return the program for the change by one entry, relative to the largest."""
-
-    def of(word: int, position: int) -> Tensor:
-        table = torch.zeros(WORDS, POSITIONS)
-        before = logits(from_table)(table)
-        table[word, position] = 1
-        change = (logits(from_table)(table) - before).abs()
-        return change / change.max().clamp(min=1e-6)
-
-    return of
+    table = torch.zeros(WORDS, POSITIONS)
+    before = logits(from_table)(table)
+    table[word, position] = 1
+    change = (logits(from_table)(table) - before).abs()
+    return change / change.max().clamp(min=1e-6)
 
 
 def classifier(
-    table: Tensor,
+    table,
     *,
-    factor: float = 3,
-    bias: float = -1,
-    word: Tensor = UNIT // POSITIONS,
-    position: Tensor = UNIT % POSITIONS,
-    row: int = 8,
-    change: Callable[[dict[str, Any]], object] = lambda state: None,
-) -> PositionClassifier:
+    factor=3,
+    bias=-1,
+    word=UNIT // POSITIONS,
+    position=UNIT % POSITIONS,
+    row=8,
+    change=lambda state: None,
+):
     """Return a classifier whose logits are sums of a table, or one with some wrong weights."""
     model = PositionClassifier(WIDTH)
     state = {name: 0 * weight for name, weight in model.state_dict().items()}
@@ -89,20 +79,15 @@ def classifier(
     return model
 
 
-def with_parts(**parts: Any) -> Program:
-    """Return the program for the classifier with these parts."""
-    return lambda table: classifier(table, **parts)
+with_parts = partial(partial, classifier)
 
 
-def with_weight(name: str, index: Any, number: float, **parts: Any) -> Program:
-    """Return the program for the classifier with another weight."""
+def with_weight(name, index, number, **parts):
     return with_parts(change=lambda state: state[name].__setitem__(index, number), **parts)
 
 
-def table_inside(table: Tensor) -> PositionClassifier:
-    """Put the table before the ReLU."""
-
-    def change(state: dict[str, Any]) -> None:
+def table_inside(table):
+    def change(state):
         state["block.inner.weight"] *= table.flatten()[:, None]
         state["block.inner.bias"] *= table.flatten()
         state["block.outer.weight"][8] = 3
@@ -110,10 +95,8 @@ def table_inside(table: Tensor) -> PositionClassifier:
     return classifier(table, change=change)
 
 
-def linear(table: Tensor) -> PositionClassifier:
-    """Add a number for the word and one for the position."""
-
-    def change(state: dict[str, Any]) -> None:
+def linear(table):
+    def change(state):
         state["block.outer.weight"].zero_()
         state["embed.weight"][:, 8] = table.sum(1)
         state["position.weight"][:, 8] = table.sum(0)
@@ -121,102 +104,81 @@ def linear(table: Tensor) -> PositionClassifier:
     return classifier(table, change=change)
 
 
-def hooked(table: Tensor) -> PositionClassifier:
-    """Look the numbers up, and set no weight."""
+def hooked(table):
     model = PositionClassifier(WIDTH)
     model.register_forward_hook(lambda model, x, out: table[x[0], torch.arange(3)].sum(1))
     return model
 
 
-def without_block(table: Tensor) -> PositionClassifier:
-    """Return a classifier without its block."""
+def without_block(table):
     model = classifier(table)
-    model.block = torch.nn.Identity()  # type: ignore[assignment]
+    model.block = torch.nn.Identity()
     return model
 
 
-def sharpened(state: dict[str, Any]) -> None:
-    """Make one-hot vectors large, and the threshold high."""
+def sharpened(state):
     state["embed.weight"] *= 10
     state["position.weight"] *= 10
     state["block.inner.bias"][:] = -19
 
 
-def tables() -> list[Case]:
-    """Return random tables."""
-    return [(drawn(WORDS, POSITIONS, seed=seed),) for seed in range(3)]
-
-
+HERE = "case-study.html#exercises"
+SEEDS = "case-study.html#a-hundred-seeds-of-each-model"
 SUMS = "case-study.html#words-and-words-at-positions"
-EXERCISES = [
-    Exercise(
-        "from_table",
-        "def from_table(table):\n"
-        "    from selfattn_book.experiments.words import PositionClassifier\n\n    ...",
-        [
-            Question(
-                "it returns a classifier with one logit for each sentence",
-                "case-study.html#exercises",
-                view=form,
-            ),
-            Question(
-                "a table of zeros gives zeros",
-                "case-study.html#a-hundred-seeds-of-each-model",
-                cases=lambda: [(torch.zeros(WORDS, POSITIONS),)],
-            ),
-            Question(
-                "an entry changes the logits of sentences with its word at its position, and no others",
-                SUMS,
-                2,
-                via=moved,
-                cases=lambda: [divmod(entry, POSITIONS) for entry in UNIT.tolist()],
-            ),
-            Question("a logit is the sum of three entries", SUMS, 2),
-        ],
-        right=classifier,
-        wrong={
-            OTHER_LOGITS: hooked,
-            OTHER_SHAPES: (lambda table: PositionClassifier(20), without_block),
-            "The vectors of words and positions reach the output: the residual connection leads to the "
-            "judge.": (with_parts(row=2), with_parts(row=6)),
-            ALL_ALIKE: (with_weight("judge.bias", 0, 0.5), with_weight("block.outer.bias", 8, 0.5)),
-            NOWHERE: (
-                with_parts(bias=-2),
-                with_weight("position.weight", ..., 0),
-                with_parts(factor=0),
-            ),
-            "A unit is on although its word is elsewhere: the bias must subtract one of the two.": (
-                with_parts(bias=0),
-                with_parts(bias=-0.5),
-            ),
-            "The table is read column by column; a row belongs to a word.": (
-                lambda table: classifier(table.T)
-            ),
-            "The units go through the words of a position, and the table through the positions of a "
-            "word.": with_parts(word=UNIT % WORDS, position=UNIT // WORDS),
-            "The positions are counted from the end.": (
-                with_parts(position=POSITIONS - 1 - UNIT % POSITIONS)
-            ),
-            "The words are counted from the end.": with_parts(word=WORDS - 1 - UNIT // POSITIONS),
-            "The position of a word does not matter: each word counts at all positions.": (
-                with_weight("position.weight", ..., 0, bias=0)
-            ),
-            "The model takes a mean, and the sum is three times as large.": with_parts(factor=1),
-            "It is made three times as large once too often.": with_parts(factor=9),
-            "The sign is reversed.": with_parts(factor=-3),
-            "Nothing of the order is left: without the nonlinearity, word and position only add "
-            "up.": linear,
-            "Negative entries go wrong, and positive ones do not: the table belongs after the "
-            "ReLU.": table_inside,
-        },
-        cases=tables,
-        unusual={
-            "high thresholds": with_parts(change=sharpened),
-            "in place": lambda table: classifier(table.mul_(3), factor=1),
-            "in 64 bits": lambda table: classifier(table, row=14).double(),
-        },
-        returns="the logits",
-        via=logits,
-    )
+QUESTIONS = [
+    Question("it returns a classifier with one logit for each sentence", HERE, view=form),
+    checked("a table of zeros gives zeros", SEEDS, 1, lambda: (torch.zeros(WORDS, POSITIONS),)),
+    Question(
+        "an entry changes the logits of sentences with its word at its position, and no others",
+        SUMS,
+        2,
+        via=moved,
+        cases=[divmod(entry, POSITIONS) for entry in UNIT.tolist()],
+    ),
+    Question("a logit is the sum of three entries", SUMS, 2),
 ]
-check = checker(EXERCISES)
+WRONG = {
+    OTHER_LOGITS: hooked,
+    OTHER_SHAPES: (lambda table: PositionClassifier(20), without_block),
+    "The vectors of words and positions reach the output: the residual connection leads to the "
+    "judge.": (with_parts(row=2), with_parts(row=6)),
+    ALL_ALIKE: (with_weight("judge.bias", 0, 0.5), with_weight("block.outer.bias", 8, 0.5)),
+    NOWHERE: (with_parts(bias=-2), with_weight("position.weight", ..., 0), with_parts(factor=0)),
+    "A unit is on although its word is elsewhere: the bias must subtract one of the two.": (
+        with_parts(bias=0),
+        with_parts(bias=-0.5),
+    ),
+    "The table is read column by column; a row belongs to a word.": lambda t: classifier(t.T),
+    "The units go through the words of a position, and the table through the positions of a "
+    "word.": with_parts(word=UNIT % WORDS, position=UNIT // WORDS),
+    "The positions are counted from the end.": (
+        with_parts(position=POSITIONS - 1 - UNIT % POSITIONS)
+    ),
+    "The words are counted from the end.": with_parts(word=WORDS - 1 - UNIT // POSITIONS),
+    "The position of a word does not matter: each word counts at all positions.": (
+        with_weight("position.weight", ..., 0, bias=0)
+    ),
+    "The model takes a mean, and the sum is three times as large.": with_parts(factor=1),
+    "It is made three times as large once too often.": with_parts(factor=9),
+    "The sign is reversed.": with_parts(factor=-3),
+    "Nothing of the order is left: without the nonlinearity, word and position only add "
+    "up.": linear,
+    "Negative entries go wrong, and positive ones do not: the table belongs after the "
+    "ReLU.": table_inside,
+}
+EXERCISE = Exercise(
+    "def from_table(table):\n"
+    "    from selfattn_book.experiments.words import PositionClassifier\n\n    ...",
+    QUESTIONS,
+    right=classifier,
+    wrong=WRONG,
+    cases=lambda: [(drawn(WORDS, POSITIONS, seed=seed),) for seed in range(3)],
+    unusual={
+        "high thresholds": with_parts(change=sharpened),
+        "in place": lambda table: classifier(table.mul_(3), factor=1),
+        "in 64 bits": lambda table: classifier(table, row=14).double(),
+    },
+    returns="the logits",
+    via=logits,
+)
+check = EXERCISE.check

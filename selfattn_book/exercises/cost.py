@@ -1,34 +1,23 @@
 """The cost of attention: two parts of a softmax, merged into one."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Program
-
-Select = Callable[[Tensor, Tensor], Tensor]
-
-
-class Part(list[Tensor]):
-    """The highest score, the total and the mixture of some keys, with a brief representation."""
-
-    def __repr__(self) -> str:
-        """Return the number of queries and of entries."""
-        return f"a part for {len(self[2])} queries"
+from selfattn_book.exercises.checking.results import Described
+from selfattn_book.exercises.checking.views import first, second
 
 
-def part_of(scores: Tensor, values: Tensor) -> Part:
+def part_of(scores, values):
     """Return what one pass over some keys keeps."""
     highest = scores.amax(-1, keepdim=True)
     exponentials = (scores - highest).exp()
-    return Part([highest, exponentials.sum(-1, keepdim=True), exponentials @ values])
+    kept = highest, exponentials.sum(-1, keepdim=True), exponentials @ values
+    return Described(kept, f"a part for {len(scores)} queries")
 
 
-def halves(queries: int, keys: int, left: int, width: int, size: float = 1) -> tuple[Part, Part]:
+@factory
+def halves(queries, keys, left, width, size=1):
     """Return the parts of the left keys and of the right keys."""
     scores = size * drawn(queries, keys, seed=81)
     # Each side has the higher score in some of the rows.
@@ -38,31 +27,31 @@ def halves(queries: int, keys: int, left: int, width: int, size: float = 1) -> t
     return part_of(scores[:, :left], values[:left]), part_of(scores[:, left:], values[left:])
 
 
-def plain_cases() -> list[Case]:
-    """Return parts of two sizes."""
-    return [halves(3, 7, 4, 2), halves(5, 6, 1, 3)]
+def sums(parts, *case):
+    return torch.cat([parts[1], parts[2]], dim=-1)
 
 
-def large_cases() -> list[Case]:
+PLAIN = [halves(3, 7, 4, 2), halves(5, 6, 1, 3)]
+
+
+def large_cases():
     """Return parts with scores whose exponentials no format can hold."""
-    cases = [halves(3, 7, 4, 2, 1e3), halves(3, 7, 4, 2, 1e3)]
+    cases = [halves(3, 7, 4, 2, 1e3)() for _ in range(2)]
     for part in cases[1]:
         part[0] -= 1e5
-    return [*cases]
+    return cases
 
 
-def empty_cases() -> list[Case]:
+def empty_cases():
     """Return cases with a part that has seen no key."""
-    full, _ = halves(3, 7, 4, 2)
+    full, _ = halves(3, 7, 4, 2)()
     highest = torch.full_like(full[0], torch.finfo(full[0].dtype).min)
-    empty = Part([highest, 0 * full[1], 0 * full[2]])
+    empty = Described([highest, 0 * full[1], 0 * full[2]], full.message)
     return [(empty, full), (full, empty), (empty, empty)]
 
 
-def merged(factors: Callable[[Part, Part, Tensor], tuple[Any, Any]], *only: int) -> Program:
-    """Return the merge with these factors, or with these in some of the sums only."""
-
-    def merge(x: Part, y: Part) -> tuple[Tensor, ...]:
+def merged(factors, *only):
+    def merge(x, y):
         higher = torch.maximum(x[0], y[0])
         sums = []
         for i in (1, 2):
@@ -73,27 +62,23 @@ def merged(factors: Callable[[Part, Part, Tensor], tuple[Any, Any]], *only: int)
     return merge
 
 
-def exponentials(x: Part, y: Part, higher: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the factors that are right."""
+def exponentials(x, y, higher):
     return (x[0] - higher).exp(), (y[0] - higher).exp()
 
 
 merge = merged(exponentials)
 
 
-def in_sums(factors: Callable[[Tensor, Tensor], tuple[Any, Any]]) -> tuple[Program, ...]:
+def in_sums(factors):
     """Return merges with other factors in both sums, or in one, from those that are right."""
-
-    def changed(x: Part, y: Part, higher: Tensor) -> tuple[Any, Any]:
-        return factors(*exponentials(x, y, higher))
-
-    return merged(changed), merged(changed, 1), merged(changed, 2)
+    changed = lambda x, y, higher: factors(*exponentials(x, y, higher))  # noqa: E731
+    return tuple(merged(changed, *only) for only in SUMS)
 
 
-def kept(select: Select) -> tuple[Program, Program]:
+def kept(select):
     """Return merges that keep another score, with the right sums, and with sums relative to it."""
 
-    def relative(x: Part, y: Part) -> list[Tensor]:
+    def relative(x, y):
         chosen = select(x[0], y[0])
         a, b = exponentials(x, y, chosen)
         return [chosen, a * x[1] + b * y[1], a * x[2] + b * y[2]]
@@ -101,31 +86,22 @@ def kept(select: Select) -> tuple[Program, Program]:
     return lambda x, y: [select(x[0], y[0]), *merge(x, y)[1:]], relative
 
 
-def in_proportion(x: Part, y: Part, higher: Tensor) -> tuple[Tensor, Tensor]:
-    """Return factors in proportion to the scores."""
-    return x[0] / higher, y[0] / higher
-
-
-def with_mixture(mixture: Callable[[Part, Part], Tensor]) -> Program:
-    """Return the merge with another mixture."""
+def with_mixture(mixture):
     return lambda x, y: [*merge(x, y)[:2], mixture(x, y)]
 
 
-def quotients(x: Part, y: Part) -> list[Tensor]:
-    """Divide the mixtures by the totals, and multiply again."""
+def quotients(x, y):
     higher, total, _ = merge(x, y)
     (a, b), means = exponentials(x, y, higher), (x[2] / x[1], y[2] / y[1])
     return [higher, total, a * x[1] * means[0] + b * y[1] * means[1]]
 
 
-def bare(x: Part, y: Part) -> list[Tensor]:
-    """Return to the new scale at the end."""
+def bare(x, y):
     higher = torch.maximum(x[0], y[0])
     return [higher, *((x[0].exp() * x[i] + y[0].exp() * y[i]) * (-higher).exp() for i in (1, 2))]
 
 
-def in_place(x: Part, y: Part) -> list[Tensor]:
-    """Return the right merge, which changes its arguments."""
+def in_place(x, y):
     higher = torch.maximum(x[0], y[0])
     for highest, total, mixture in (x, y):
         factor = highest.sub_(higher).exp_()
@@ -133,91 +109,75 @@ def in_place(x: Part, y: Part) -> list[Tensor]:
     return [higher, x[1].add_(y[1]), x[2].add_(y[2])]
 
 
-def branching(x: Part, y: Part) -> list[Tensor]:
-    """Return the right merge, where the part with the lower score shrinks."""
-    first = x[0] >= y[0]
-    high = [torch.where(first, one, other) for one, other in zip(x, y, strict=True)]
-    low = [torch.where(first, other, one) for one, other in zip(x, y, strict=True)]
+def branching(x, y):
+    left = x[0] >= y[0]
+    high = [torch.where(left, one, other) for one, other in zip(x, y, strict=True)]
+    low = [torch.where(left, other, one) for one, other in zip(x, y, strict=True)]
     factor = (low[0] - high[0]).exp()
     return [high[0], high[1] + factor * low[1], high[2] + factor * low[2]]
 
 
-def by_logarithms(x: Part, y: Part) -> list[Tensor]:
-    """Return the right merge, with the total by logarithms."""
+def by_logarithms(x, y):
     higher, _, mixture = merge(x, y)
     total = torch.logaddexp(*(part[0] + part[1].log() for part in (x, y)))
     return [higher, (total - higher).exp(), mixture]
 
 
-def sums(parts: tuple[Tensor, ...], *case: Any) -> Tensor:
-    """View the totals and the mixtures."""
-    return torch.cat([parts[1], parts[2]], dim=-1)
-
-
-def requirement(message: str, view: Program, points: int = 1, cases: Any = plain_cases) -> Question:
-    """Return a question about a part of the result."""
-    return Question(message, SECTION, points, view, cases)
-
-
+SUMS = (), (1,), (2,)  # in which factors are changed: both, or one
 SECTION = "cost.html#online-softmax-flashattention"
-EXERCISES = [
-    Exercise(
-        "merge",
-        "def merge(left, right):\n    highest, total, mixture = left\n    ...",
-        [
-            requirement("it returns highest, total and mixture", form),
-            requirement("the higher score is kept", lambda parts, *case: parts[0]),
-            requirement("the totals are added to one scale", lambda parts, *case: parts[1]),
-            requirement("the mixtures are added to one scale", lambda parts, *case: parts[2], 2),
-            requirement("large scores are handled", sums, cases=large_cases),
-            requirement("a part without keys changes nothing", sums, cases=empty_cases),
-        ],
-        right=merge,
-        wrong={
-            "Both parts were added as they are: the one with the lower scores must shrink.": (
-                in_sums(lambda a, b: (1, 1))
-            ),
-            "Only the left part shrinks; the right one may have the lower scores, too.": (
-                in_sums(lambda a, b: (a, 1))
-            ),
-            "Only the right part shrinks; the left one may have the lower scores, too.": (
-                in_sums(lambda a, b: (1, b))
-            ),
-            "The exponents have the wrong sign: the parts grow instead of shrinking.": (
-                in_sums(lambda a, b: (1 / a, 1 / b))
-            ),
-            "The factors are exchanged: each part shrinks by the other's.": (
-                in_sums(lambda a, b: (b, a))
-            ),
-            "The parts shrink in proportion to their scores, not by an exponential.": (
-                merged(in_proportion),
-                merged(in_proportion, 1),
-                merged(in_proportion, 2),
-            ),
-            "The scores are not added; the higher one is kept.": kept(torch.add),
-            "This is the lower one.": kept(torch.minimum),
-            "One number was taken for all queries; each has its own.": (
-                kept(lambda m, n: torch.maximum(m, n).max().expand_as(m))
-            ),
-            "This is always the left part's.": kept(lambda m, n: m),
-            "This is always the right part's.": kept(lambda m, n: n),
-            "The mixture is a sum; it is divided by the total at the very end.": (
-                with_mixture(lambda x, y: merge(x, y)[2] / merge(x, y)[1])
-            ),
-            "These are the means of the two parts, added.": (
-                with_mixture(lambda x, y: x[2] / x[1] + y[2] / y[1])
-            ),
-            "This is the mean of two means: each part counts as much as its total.": (
-                with_mixture(lambda x, y: (x[2] / x[1] + y[2] / y[1]) / 2)
-            ),
-            "An exponential was taken of a bare score.": (
-                merged(lambda x, y, higher: (x[0].exp() / higher.exp(), y[0].exp() / higher.exp())),
-                bare,
-            ),
-            "A part without keys has the total 0, by which nothing can be divided.": (quotients),
-        },
-        unusual={"in place": in_place, "branches": branching, "by logarithms": by_logarithms},
-        returns=("highest", "total", "mixture"),
-    )
+QUESTIONS = [
+    Question("it returns highest, total and mixture", SECTION, 1, form, PLAIN),
+    Question("the higher score is kept", SECTION, 1, first, PLAIN),
+    Question("the totals are added to one scale", SECTION, 1, second, PLAIN),
+    Question("the mixtures are added to one scale", SECTION, 2, lambda x, *case: x[2], PLAIN),
+    Question("large scores are handled", SECTION, 1, sums, large_cases),
+    Question("a part without keys changes nothing", SECTION, 1, sums, empty_cases),
 ]
-check = checker(EXERCISES)
+WRONG = {
+    "Both parts were added as they are: the one with the lower scores must shrink.": (
+        in_sums(lambda a, b: (1, 1))
+    ),
+    "Only the left part shrinks; the right one may have the lower scores, too.": (
+        in_sums(lambda a, b: (a, 1))
+    ),
+    "Only the right part shrinks; the left one may have the lower scores, too.": (
+        in_sums(lambda a, b: (1, b))
+    ),
+    "The exponents have the wrong sign: the parts grow instead of shrinking.": (
+        in_sums(lambda a, b: (1 / a, 1 / b))
+    ),
+    "The factors are exchanged: each part shrinks by the other's.": in_sums(lambda a, b: (b, a)),
+    "The parts shrink in proportion to their scores, not by an exponential.": (
+        tuple(merged(lambda x, y, higher: (x[0] / higher, y[0] / higher), *only) for only in SUMS)
+    ),
+    "The scores are not added; the higher one is kept.": kept(torch.add),
+    "This is the lower one.": kept(torch.minimum),
+    "One number was taken for all queries; each has its own.": (
+        kept(lambda m, n: torch.maximum(m, n).max().expand_as(m))
+    ),
+    "This is always the left part's.": kept(lambda m, n: m),
+    "This is always the right part's.": kept(lambda m, n: n),
+    "The mixture is a sum; it is divided by the total at the very end.": (
+        with_mixture(lambda x, y: merge(x, y)[2] / merge(x, y)[1])
+    ),
+    "These are the means of the two parts, added.": (
+        with_mixture(lambda x, y: x[2] / x[1] + y[2] / y[1])
+    ),
+    "This is the mean of two means: each part counts as much as its total.": (
+        with_mixture(lambda x, y: (x[2] / x[1] + y[2] / y[1]) / 2)
+    ),
+    "An exponential was taken of a bare score.": (
+        merged(lambda x, y, higher: (x[0].exp() / higher.exp(), y[0].exp() / higher.exp())),
+        bare,
+    ),
+    "A part without keys has the total 0, by which nothing can be divided.": quotients,
+}
+EXERCISE = Exercise(
+    "def merge(left, right):\n    highest, total, mixture = left\n    ...",
+    QUESTIONS,
+    right=merge,
+    wrong=WRONG,
+    unusual={"in place": in_place, "branches": branching, "by logarithms": by_logarithms},
+    returns=("highest", "total", "mixture"),
+)
+check = EXERCISE.check

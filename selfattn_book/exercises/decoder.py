@@ -1,143 +1,95 @@
 """The decoder: a module built from PyTorch's parts."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+import torch.nn.functional as F
 
 from selfattn_book.encoder_decoder import Decoder
 from selfattn_book.exercises.checking import feed_forward, modules, probes
-from selfattn_book.exercises.checking.exercise import Exercise, checker
+from selfattn_book.exercises.checking.exercise import Exercise
 from selfattn_book.exercises.checking.modules import CUT_OFF, IGNORE, OwnModule, with_positions
 from selfattn_book.exercises.checking.numbers import drawn, tolerance
-from selfattn_book.exercises.checking.probes import (
-    D_MODEL,
-    HEADS,
-    LENGTHS,
-    Modules,
-    Probe,
-    close,
-    dependence,
-    probed,
-    variant,
-)
+from selfattn_book.exercises.checking.probes import D_MODEL, Modules, Probe, close, probed
 from selfattn_book.masks import causal_mask, padding_mask
 
 
 class OwnDecoder(OwnModule):
-    """The reference module, in parts that a misconception replaces."""
-
     attentions = "self_attention", "attention"
     self_attention: Any
 
-    def future(self, size: int) -> Tensor | None:
-        """Return the mask of later positions."""
+    def future(self, size):
         return torch.ones(size, size).triu(1).bool()
 
-    def look(self, x: Tensor) -> Tensor:
-        """Apply self-attention."""
+    def look(self, x):
         return self.self_attention(x, x, x, attn_mask=self.future(x.size(1)))[0]
 
-    def forward(self, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
-        """Return the outputs."""
+    def forward(self, x, m, lengths):
         hidden = self.hidden(lengths, m.size(1))
         return self.feed_forward(self.attend(self.look(x), m, hidden))
 
 
-own, calling = partial(variant, OwnDecoder), partial(modules.calling, OwnDecoder)
+own, calling = partial(probes.variant, OwnDecoder), partial(modules.calling, OwnDecoder)
 
 
-def masked(mask: Callable[[int], Tensor | None]) -> type:
-    """Return a module with a different mask of later positions."""
+def masked(mask):
     return own(future=lambda self, size: mask(size))
 
 
-def looking(after: Callable[..., Tensor] = lambda z, x: z, before: Any = lambda x: x) -> type:
-    """Return a module with a change after its self-attention, or before it."""
+def looking(after=lambda z, x: z, before=lambda x: x):
     return own(look=lambda self, x: after(OwnDecoder.look(self, before(x)), x))
 
 
-def later(z: Tensor, m: Tensor) -> Tensor:
-    """Return a causal mask over the memory, as PyTorch takes it."""
+def later(z, m):
     return torch.ones(z.size(1), m.size(1)).triu(1).bool()
 
 
-def hidden_target(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
+def hidden_target(self, x, m, lengths):
     """Hide points of the target by the lengths of the sources."""
-    masks = {
-        "attn_mask": self.future(x.size(1)),
-        "key_padding_mask": self.hidden(lengths, x.size(1)),
-    }
-    z, _ = self.self_attention(x, x, x, **masks)
+    hidden = self.hidden(lengths, x.size(1))
+    z, _ = self.self_attention(x, x, x, hidden, attn_mask=self.future(x.size(1)))
     return self.feed_forward(self.attend(z, m, self.hidden(lengths, m.size(1))))
 
 
-def memory_first(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
-    """Apply cross-attention before self-attention."""
+def memory_first(self, x, m, lengths):
     contexts = self.attend(x, m, self.hidden(lengths, m.size(1)))
     return self.feed_forward(self.look(contexts))
 
 
-def network_first(self: OwnDecoder, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
-    """Apply the feed-forward network to the memory."""
+def network_first(self, x, m, lengths):
     hidden = self.hidden(lengths, m.size(1))
     return self.attend(self.look(x), self.feed_forward(m), hidden)
 
 
-def one_attention(self: OwnDecoder, d_model: int, num_heads: int, d_ff: int) -> None:
-    """Use the self-attention as cross-attention."""
+def one_attention(self, d_model, num_heads, d_ff):
     OwnDecoder.__init__(self, d_model, num_heads, d_ff)
     self.attention = self.self_attention
 
 
-class Normed(OwnDecoder):
-    """Put a norm before the self-attention."""
+class OfTheBook(Decoder):
+    def __init__(self, d_model, num_heads, d_ff):
+        super().__init__(d_model=d_model, num_heads=num_heads, d_ff=d_ff, d_input=d_model)
 
-    def __init__(self, d_model: int, num_heads: int, d_ff: int):
-        super().__init__(d_model, num_heads, d_ff)
-        self.norm = nn.LayerNorm(d_model)
-
-    def look(self, x: Tensor) -> Tensor:
-        """Apply self-attention."""
-        return super().look(self.norm(x))
-
-
-class OfTheBook(nn.Module):
-    """Use the book's decoder."""
-
-    def __init__(self, d_model: int, num_heads: int, d_ff: int):
-        super().__init__()
-        self.decoder = Decoder(d_model=d_model, num_heads=num_heads, d_ff=d_ff, d_input=d_model)
-
-    def forward(self, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
-        """Return the outputs."""
-        return self.decoder(x, m, causal_mask(x.size(1)), padding_mask(lengths, m.size(1)))[0]
+    def forward(self, x, m, lengths):  # type: ignore[override]
+        return super().forward(x, m, causal_mask(x.size(1)), padding_mask(lengths, m.size(1)))[0]
 
 
 class PointByPoint(OwnDecoder):
-    """Attend to each prefix separately."""
-
-    def look(self, x: Tensor) -> Tensor:
-        """Apply self-attention."""
+    def look(self, x):
         ends = range(1, x.size(1) + 1)
         each = [self.self_attention(x[:, t - 1 : t], x[:, :t], x[:, :t])[0] for t in ends]
         return torch.cat(each, dim=1)
 
 
 class LengthFirst(OwnDecoder):
-    """Exchange the axes, as PyTorch's default wants them."""
+    options = {}  # noqa: RUF012
 
-    options: dict[str, Any] = {}  # noqa: RUF012
-
-    def look(self, x: Tensor) -> Tensor:
-        """Apply self-attention."""
+    def look(self, x):
         x, mask = x.transpose(0, 1), self.future(x.size(1))
         return self.self_attention(x, x, x, attn_mask=mask)[0].transpose(0, 1)
 
-    def attend(self, x: Tensor, m: Tensor, hidden: Tensor | None) -> Tensor:
-        """Apply cross-attention."""
+    def attend(self, x, m, hidden):
         return super().attend(x.transpose(0, 1), m.transpose(0, 1), hidden).transpose(0, 1)
 
 
@@ -147,10 +99,10 @@ WRONG = modules.wrong(OwnDecoder) | {
         looking(lambda z, x: z.detach()),
     ),
     "There is one output for each state: queries must come from the target.": calling(
-        lambda z, m, hidden: (m, z, z, {})
+        lambda z, m: (m, z, z), padded=False
     ),
-    "The values come from the target: they must come from the memory.": calling(
-        lambda z, m, hidden: (z, m, z, {"key_padding_mask": hidden})
+    "The values come from the target: they must come from the memory.": (
+        calling(lambda z, m: (z, m, z))
     ),
     f"The causal mask is inverted: each point attends only to later points. {IGNORE}": (
         masked(causal_mask)
@@ -180,23 +132,23 @@ WRONG = modules.wrong(OwnDecoder) | {
         lambda z, x: z / x.size(1)
     ),
     "The second attention has keys and values of the target; both are the memory's.": calling(
-        lambda z, m, hidden: (z, z, z, {})
+        lambda z, m: (z, z, z), padded=False
     ),
     "Target and memory are concatenated as keys and values: both must come from the memory.": (
-        calling(lambda z, m, hidden: (z, *[torch.cat([z, m], dim=1)] * 2, {}))
+        calling(lambda z, m: (z, *[torch.cat([z, m], dim=1)] * 2), padded=False)
     ),
     "The lengths of the sources hide points of the target.": own(forward=hidden_target),
-    "The causal mask of the target is over the memory, all of which may be attended to.": calling(
-        lambda z, m, hidden: (z, m, m, {"key_padding_mask": hidden, "attn_mask": later(z, m)})
+    "The causal mask of the target is over the memory, all of which may be attended to.": (
+        calling(mask=later)
     ),
     "The output does not depend on the target: its states are the queries of the second attention.": (
-        calling(lambda z, m, hidden: (torch.ones_like(z), m, m, {"key_padding_mask": hidden}))
+        calling(lambda z, m: (torch.ones_like(z), m, m))
     ),
     "The output does not depend on the memory.": calling(
-        lambda z, m, hidden: (z, z, z, {"attn_mask": later(z, z)})
+        lambda z, m: (z, z, z), lambda z, m: later(z, z), padded=False
     ),
     "A table of positions is added to the memory.": calling(
-        lambda z, m, h: (z, with_positions(m), with_positions(m), {"key_padding_mask": h})
+        lambda z, m: (z, with_positions(m), with_positions(m))
     ),
     "The target itself is in the output: by a residual connection, or as values.": (
         modules.after(OwnDecoder, torch.add)
@@ -205,7 +157,9 @@ WRONG = modules.wrong(OwnDecoder) | {
     "A table of positions is added to the target.": looking(with_positions),
     "There is a residual connection around the self-attention.": looking(torch.add),
     "Cross-attention comes before self-attention: it must come after.": own(forward=memory_first),
-    "Large points do not make large queries, as if a norm were between.": Normed,
+    "Large points do not make large queries, as if a norm were between.": (
+        looking(before=lambda x: F.layer_norm(x, x.shape[-1:]))
+    ),
     "The queries pass through a nonlinearity: a ReLU, or the feed-forward network, between the "
     "attentions.": looking(lambda z, x: z.relu()),
     "One attention is used for both.": own(__init__=one_attention),
@@ -215,83 +169,55 @@ WRONG = modules.wrong(OwnDecoder) | {
 }
 
 
-def target(shape: tuple[int, int] = (3, 4)) -> Tensor:
-    """Return targets, shifted."""
+def target(shape=(3, 4)):
     return 3 * drawn(*shape, D_MODEL, seed=7)
 
 
-def memory(shape: tuple[int, int] = (3, 5)) -> Tensor:
-    """Return the states of sources."""
+def memory(shape=(3, 5)):
     return 3 * drawn(*shape, D_MODEL, seed=9)
 
 
-def outputs(
-    modules: Modules, x: Tensor, m: Tensor, lengths: tuple[int, ...] = (), **build: Any
-) -> Tensor:
-    """Return the outputs for targets and memories, without padding unless there are lengths."""
+def outputs(modules, x, m, lengths=(), **build):
     return modules.run(x, m, torch.tensor(lengths or [m.size(1)] * len(m)), **build)
 
 
-def reading(
-    modules: Modules,
-    m: Tensor,
-    lengths: tuple[int, ...] = (),
-    samples: slice = slice(None),
-    **build: int,
-) -> Tensor:
-    """Return the outputs of the same targets for memories."""
+def reading(modules, m, lengths=(), samples=slice(None), **build):
     return outputs(modules, target()[samples], m, lengths, **build)
 
 
-def writing(
-    modules: Modules, x: Tensor, lengths: tuple[int, ...] = (), *others: Any, **build: Any
-) -> Tensor:
-    """Return the outputs of targets for the same memories."""
+def writing(modules, x, lengths=(), *others, **build):
     return outputs(modules, x, memory((8, 5))[: len(x)], lengths, **build)
 
 
-def of_targets(length: int) -> Callable[[Modules], Tensor]:
-    """Return what measures which output depends on which target point, ``(T, T)``."""
-
-    def measure(modules: Modules) -> Tensor:
-        m = memory((8, 5))
-        run = lambda x: outputs(modules, x, m, (length,) * 8, seed=7)  # noqa: E731
-        return dependence(run, target((8, 6))).any(0)
-
-    return measure
+def of_targets(modules, length=5):
+    """Return which output depends on which target point, ``(T, T)``."""
+    m = memory((8, 5))
+    run = lambda x: outputs(modules, x, m, (length,) * 8, seed=7)  # noqa: E731
+    return probes.dependence(run, target((8, 6))).any(0)
 
 
-def of_states(modules: Modules) -> Tensor:
+def of_states(modules):
     """Return which output depends on which state, ``(T, S)``."""
     run = lambda m: outputs(modules, target((8, 5)), m, seed=7)  # noqa: E731
-    return dependence(run, memory((8, 5))).any(0)
+    return probes.dependence(run, memory((8, 5))).any(0)
 
 
-def prefixes(modules: Modules) -> Tensor:
-    """Return whether outputs stay when the later points are left out."""
+def prefixes(modules):
     short, whole = (outputs(modules, target()[:, :length], memory()) for length in (2, 4))
     return close(short, whole[:, :2]).all()
 
 
-def of_equal_states(modules: Modules) -> Tensor:
-    """Return which outputs are equal where all states are."""
+def of_equal_states(modules):
     found = reading(modules, memory()[:, :1].expand(-1, 5, -1))
     return close(found, found[:, :1])
 
 
-def order_of_states(modules: Modules) -> Tensor:
-    """Return which outputs stay when the states are permuted."""
-    return close(reading(modules, memory()), reading(modules, memory().flip(1)))
-
-
-def target_of_equal_states(modules: Modules) -> bool:
-    """Return whether an output depends on the target where all states are equal."""
+def target_of_equal_states(modules):
     m = memory((8, 1)).expand(-1, 5, -1)
-    return bool(dependence(lambda x: outputs(modules, x, m), target((8, 4))).any())
+    return bool(probes.dependence(lambda x: outputs(modules, x, m), target((8, 4))).any())
 
 
-def equal_targets(modules: Modules) -> Tensor:
-    """Return which outputs of equal target points are equal."""
+def equal_targets(modules):
     found = outputs(modules, target()[:, :1].expand(-1, 4, -1), memory())
     return close(found, found[:, :1])
 
@@ -299,23 +225,19 @@ def equal_targets(modules: Modules) -> Tensor:
 LARGE = 1e6  # target points so large make each weight 0 or 1
 
 
-def chosen(position: int) -> Callable[[Modules], bool]:
-    """Return what measures whether a large query of each head chooses one state."""
-
-    def measure(modules: Modules) -> bool:
-        x, m = LARGE * drawn(16, 8, D_MODEL, seed=7), drawn(16, 8, D_MODEL, seed=9)
-        once, count = outputs(modules, x, m), 0.0
-        for state in range(8):
-            other = m.clone()
-            other[:, state] *= 0.5
-            gap = (outputs(modules, x, other) - once).abs().amax(-1)
-            count += (gap > tolerance(once)).double().mean(0)[position].item()
-        return count <= 1.5 * HEADS
-
-    return measure
+def chosen(modules, position):
+    """Return whether a large query of each head chooses one state."""
+    x, m = LARGE * drawn(16, 8, D_MODEL, seed=7), drawn(16, 8, D_MODEL, seed=9)
+    once, count = outputs(modules, x, m), 0.0
+    for state in range(8):
+        other = m.clone()
+        other[:, state] *= 0.5
+        gap = (outputs(modules, x, other) - once).abs().amax(-1)
+        count += (gap > tolerance(once)).double().mean(0)[position].item()
+    return count <= 1.5 * probes.HEADS
 
 
-def opposites(modules: Modules) -> bool:
+def opposites(modules):
     """Return whether points that choose the same states have opposites that do."""
     x, m = LARGE * drawn(64, 1, D_MODEL, seed=7), drawn(1, 2, D_MODEL, seed=9).expand(64, -1, -1)
     one, other = (outputs(modules, y, m).flatten(1).double() for y in (x, -x))
@@ -323,114 +245,100 @@ def opposites(modules: Modules) -> bool:
     return bool((alike & ~also).sum() < 0.1 * alike.sum())
 
 
-PADDED = lambda: (target(), memory(), torch.tensor(LENGTHS))  # noqa: E731
-CONTENTS, WEIGHTS = probes.padding(reading, memory, "the output of position", own=False)
+OUTPUT = "the output of position"
+PADDED = lambda: (target(), memory(), torch.tensor(probes.LENGTHS))  # noqa: E731
+CONTENTS, WEIGHTS = probes.padding(reading, memory, OUTPUT, own=False)
 PAST = "the output of position {0} does not depend on target point {1}"
 AHEAD = "the output of position {0} depends on target point {1}, which comes later"
-TARGETS = of_targets(5)
 NETWORK = feed_forward.networks(
     lambda modules, m, **build: outputs(
         modules, target()[:1, :1].expand(len(m), -1, -1), m, **build
     )[:, 0],
     lambda modules, **build: outputs(modules, target(), memory(), **build),
 )
-PAGE = "decoder.html"
-DECODER, CHEATING = f"{PAGE}#the-decoder", f"{PAGE}#the-causal-mask-no-looking-ahead"
-DEPENDS = f"{PAGE}#dependencies-which-inputs-reach-an-output"
-LENGTHS_DIFFER = "decoder-deeper.html#padding-in-the-source"
-EXERCISES = [
-    Exercise(
-        "OwnDecoder",
-        """\
-class OwnDecoder(torch.nn.Module):
-    def __init__(self, d_model, num_heads, d_ff):
-        super().__init__()
-        ...
-
-    def forward(self, shifted, memory, lengths):
-        ...""",
-        [
-            probed(
-                "it returns one output for each target point", DECODER, *probes.repeated(PADDED)
-            ),
-            probed(
-                "each output is finite", DECODER, probes.finite(PADDED, "the output of position")
-            ),
-            probed(
-                "the samples are independent",
-                DECODER,
-                *probes.apart(writing, target, "the output of position"),
-            ),
-            probed(
-                "no output depends on later points",
-                CHEATING,
-                Probe(TARGETS, AHEAD, view=lambda found: found.triu(1)),
-                Probe(prefixes, "outputs change when the points after them are left out"),
-                points=2,
-            ),
-            probed(
-                "each output depends on its past",
-                DEPENDS,
-                Probe(TARGETS, PAST, view=torch.tril),
-                Probe(
-                    of_targets(3), f"{PAST}, where the source has 3 points of 5", view=torch.tril
-                ),
-            ),
-            probed(
-                "each output depends on every state",
-                DEPENDS,
-                Probe(of_states, "the output of position {0} does not depend on state {1}"),
-            ),
-            probed("the contents of padding have no effect", LENGTHS_DIFFER, *CONTENTS),
-            probed("padding has no attention weights", LENGTHS_DIFFER, *WEIGHTS),
-            probed(
-                "each output is made of an average over the memory",
-                DEPENDS,
-                Probe(
-                    of_equal_states,
-                    "the output of position {1} is not that of position 0, where all states are equal",
-                ),
-                Probe(order_of_states, "outputs change when the states are permuted"),
-                Probe(
-                    target_of_equal_states, "the target changes outputs where all states are equal"
-                ),
-            ),
-            probed(
-                "each query is an average over the target",
-                DECODER,
-                Probe(
-                    equal_targets,
-                    "the output of position {1} is not that of position 0, "
-                    "where all target points are equal",
-                ),
-                probes.outvoted(writing, "the output"),
-                *(
-                    Probe(
-                        chosen(position),
-                        "where target points are very large, the output of position "
-                        f"{position} depends on more states than there are heads",
-                    )
-                    for position in (0, 7)
-                ),
-                Probe(
-                    opposites,
-                    "where a target has one point, very large, some points choose the same states, "
-                    "and their opposites choose others",
-                ),
-            ),
-            probed("it has the weights of the equation", DECODER, *probes.parameters(2, PADDED)),
-            probed("a ReLU is between the two linear layers", DECODER, *NETWORK, points=2),
-        ],
-        right=OwnDecoder,
-        wrong=WRONG,
-        unusual={
-            "the book's decoder": OfTheBook,
-            "each prefix separately": PointByPoint,
-            "the length first": LengthFirst,
-            **modules.unusual(OwnDecoder),
-        },
-        via=lambda answer: Modules(answer, "the outputs"),
-        returns="the outputs",
-    )
+DECODER = "decoder.html#the-decoder"
+CAUSAL = "decoder.html#the-causal-mask-no-looking-ahead"
+DEPENDENCIES = "decoder.html#dependencies-which-inputs-reach-an-output"
+PADDING = "decoder-deeper.html#padding-in-the-source"
+QUESTIONS = [
+    probed("it returns one output for each target point", DECODER, *probes.repeated(PADDED)),
+    probed("each output is finite", DECODER, probes.finite(PADDED, OUTPUT)),
+    probed("the samples are independent", DECODER, *probes.apart(writing, target, OUTPUT)),
+    probed(
+        "no output depends on later points",
+        CAUSAL,
+        Probe(of_targets, AHEAD, view=lambda found: found.triu(1)),
+        Probe(prefixes, "outputs change when the points after them are left out"),
+        points=2,
+    ),
+    probed(
+        "each output depends on its past",
+        DEPENDENCIES,
+        Probe(of_targets, PAST, view=torch.tril),
+        Probe(
+            partial(of_targets, length=3),
+            f"{PAST}, where the source has 3 points of 5",
+            view=torch.tril,
+        ),
+    ),
+    probed(
+        "each output depends on every state",
+        DEPENDENCIES,
+        Probe(of_states, "the output of position {0} does not depend on state {1}"),
+    ),
+    probed("the contents of padding have no effect", PADDING, *CONTENTS),
+    probed("padding has no attention weights", PADDING, *WEIGHTS),
+    probed(
+        "each output is made of an average over the memory",
+        DEPENDENCIES,
+        Probe(
+            of_equal_states,
+            "the output of position {1} is not that of position 0, where all states are equal",
+        ),
+        Probe(
+            lambda modules: close(reading(modules, memory()), reading(modules, memory().flip(1))),
+            "outputs change when the states are permuted",
+        ),
+        Probe(target_of_equal_states, "the target changes outputs where all states are equal"),
+    ),
+    probed(
+        "each query is an average over the target",
+        DECODER,
+        Probe(
+            equal_targets,
+            "the output of position {1} is not that of position 0, "
+            "where all target points are equal",
+        ),
+        probes.outvoted(writing, "the output"),
+        *(
+            Probe(
+                partial(chosen, position=position),
+                "where target points are very large, the output of position "
+                f"{position} depends on more states than there are heads",
+            )
+            for position in (0, 7)
+        ),
+        Probe(
+            opposites,
+            "where a target has one point, very large, some points choose the same states, "
+            "and their opposites choose others",
+        ),
+    ),
+    probed("it has the weights of the equation", DECODER, *probes.parameters(2, PADDED)),
+    probed("a ReLU is between the two linear layers", DECODER, *NETWORK, points=2),
 ]
-check = checker(EXERCISES)
+EXERCISE = Exercise(
+    modules.stub("OwnDecoder", "shifted, memory, lengths"),
+    QUESTIONS,
+    right=OwnDecoder,
+    wrong=WRONG,
+    unusual={
+        "the book's decoder": OfTheBook,
+        "each prefix separately": PointByPoint,
+        "the length first": LengthFirst,
+        **modules.unusual(OwnDecoder),
+    },
+    via=lambda answer: Modules(answer, "the outputs"),
+    returns="the outputs",
+)
+check = EXERCISE.check

@@ -1,76 +1,49 @@
 """The encoder: a module built from PyTorch's parts."""
 
 from functools import partial
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from selfattn_book.exercises.checking import feed_forward, modules, probes
-from selfattn_book.exercises.checking.exercise import Exercise, checker
+from selfattn_book.exercises.checking.exercise import Exercise
 from selfattn_book.exercises.checking.modules import OwnModule, with_positions
 from selfattn_book.exercises.checking.numbers import drawn, tolerance
-from selfattn_book.exercises.checking.probes import (
-    D_MODEL,
-    LENGTHS,
-    Modules,
-    Probe,
-    close,
-    dependence,
-    probed,
-    variant,
-)
+from selfattn_book.exercises.checking.probes import D_MODEL, Modules, Probe, close, probed
 from selfattn_book.masks import padding_mask
 from selfattn_book.multi_head import MultiHeadAttention
 
 
 class OwnEncoder(OwnModule):
-    """The reference module, in parts that a misconception replaces."""
-
-    def forward(self, source: Tensor, lengths: Tensor) -> Tensor:
-        """Return the states."""
+    def forward(self, source, lengths):
         hidden = self.hidden(lengths, source.size(1))
         return self.feed_forward(self.attend(source, source, hidden))
 
 
-own, calling = partial(variant, OwnEncoder), partial(modules.calling, OwnEncoder)
+own, calling = partial(probes.variant, OwnEncoder), partial(modules.calling, OwnEncoder)
 
 
-def masked(mask: Any) -> type:
-    """Return a module with one more mask, ``(S, S)``, where ``True`` means ignore."""
-    return calling(
-        lambda x, m, hidden: (
-            *(x, x, x),
-            {
-                "attn_mask": mask(torch.ones(x.size(1), x.size(1))).bool(),
-                "key_padding_mask": hidden,
-            },
-        )
-    )
+def masked(mask):
+    return calling(mask=lambda x, m: mask(torch.ones(x.size(1), x.size(1))).bool())
 
 
-def of_queries(x: Tensor, m: Tensor, hidden: Tensor) -> Any:
-    """Return the arguments that hide queries."""
-    mask = hidden[:, :, None].expand(-1, -1, x.size(1)).repeat_interleave(2, 0)
-    return x, x, x, {"attn_mask": mask}
+def hidden_queries(self, x, m, hidden):
+    mask = hidden[:, :, None].expand(-1, -1, x.size(1)).repeat_interleave(probes.HEADS, 0)
+    return self.attention(x, x, x, attn_mask=mask)[0]
 
 
-def queries(change: Any) -> type:
-    """Return a module with queries from changed points."""
-    return calling(lambda x, m, hidden: (change(x), x, x, {"key_padding_mask": hidden}))
+def queries(change):
+    return calling(lambda x, m: (change(x), x, x))
 
 
 class ByHand(nn.Module):
-    """Compute the heads by einsum."""
-
-    def __init__(self, d_model: int, num_heads: int, d_ff: int):
+    def __init__(self, d_model, num_heads, d_ff):
         super().__init__()
         self.heads = num_heads
         self.maps = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(4))
         self.network = feed_forward.FeedForward(d_model, d_ff)
 
-    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Return the states."""
+    def forward(self, x, lengths):
         q, k, v = (f(x).unflatten(-1, (self.heads, -1)) for f in self.maps[:3])
         scores = torch.einsum("bthd,bshd->bhts", q, k) / q.size(-1) ** 0.5
         hidden = torch.arange(x.size(1)) >= lengths[:, None]
@@ -80,22 +53,16 @@ class ByHand(nn.Module):
 
 
 class OfTheBook(OwnEncoder):
-    """Use the book's attention."""
-
-    def __init__(self, d_model: int, num_heads: int, d_ff: int):
+    def __init__(self, d_model, num_heads, d_ff):
         super().__init__(d_model, num_heads, d_ff)
         self.attention = MultiHeadAttention(d_model, num_heads)
 
-    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Return the states."""
+    def forward(self, x, lengths):
         return self.feed_forward(self.attention(x, x, x, padding_mask(lengths, x.size(1)))[0])
 
 
 class OneByOne(OwnEncoder):
-    """Encode each source separately, and pad the states with zeros."""
-
-    def forward(self, source: Tensor, lengths: Tensor) -> Tensor:
-        """Return the states."""
+    def forward(self, source, lengths):
         states = torch.zeros_like(source)
         for b, n in enumerate(lengths.tolist()):
             x = source[b : b + 1, :n]
@@ -105,17 +72,12 @@ class OneByOne(OwnEncoder):
 
 WRONG = modules.wrong(OwnEncoder) | {
     "The mask is over queries, as if padding had no queries: keys are to be hidden.": (
-        calling(of_queries)
+        own(attend=hidden_queries)
     ),
     "A point attends to those at its position in other samples: the batch is taken for the length.": (
-        own(
-            options={},
-            attend=lambda self, x, m, hidden: self.attention(x, x, x, key_padding_mask=hidden.mT)[
-                0
-            ],
-        )
+        own(options={}, attend=lambda self, x, m, hidden: self.attention(x, x, x, hidden.mT)[0])
     ),
-    "There is a residual connection around the attention.": (modules.after(OwnEncoder, torch.add)),
+    "There is a residual connection around the attention.": modules.after(OwnEncoder, torch.add),
     "A causal mask is for a decoder: here each point may attend to all the others.": (
         masked(lambda ones: ones.triu(1))
     ),
@@ -130,7 +92,7 @@ WRONG = modules.wrong(OwnEncoder) | {
         queries(lambda x: x.mean(1, True).expand_as(x))
     ),
     "Equal points get unequal states: a table of positions is added.": (
-        calling(lambda x, m, h: (*[with_positions(x)] * 3, {"key_padding_mask": h}))
+        calling(lambda x, m: [with_positions(x)] * 3)
     ),
     "Equal points get equal states: the states are not those of the points at their positions.": (
         queries(lambda x: x.flip(1))
@@ -143,108 +105,82 @@ WRONG = modules.wrong(OwnEncoder) | {
 }
 
 
-def points(shape: tuple[int, int] = (3, 5)) -> Tensor:
-    """Return the points of sources."""
+def points(shape=(3, 5)):
     return 3 * drawn(*shape, D_MODEL, seed=3)
 
 
-def states(
-    modules: Modules, x: Tensor, lengths: tuple[int, ...] = (), rows: Any = None, **build: Any
-) -> Tensor:
-    """Return the states of sources, without padding unless there are lengths."""
+def states(modules, x, lengths=(), rows=None, **build):
     return modules.run(x, torch.tensor(lengths or [x.size(1)] * len(x)), **build)
 
 
-def permuted(modules: Modules) -> Tensor:
-    """Return which states are those of the points in another order."""
+def permuted(modules):
     order, x = [3, 0, 4, 1, 2], points()
     return close(states(modules, x[:, order]), states(modules, x)[:, order])
 
 
-def equal_points(modules: Modules) -> Tensor:
-    """Return which states of equal points are equal."""
+def equal_points(modules):
     found = states(modules, points()[:, :1].expand(-1, 5, -1))
     return close(found, found[:, :1])
 
 
-def spread(modules: Modules) -> bool:
-    """Return whether different points get different states."""
+def spread(modules):
     found = states(modules, 10 * points())
     return bool((found - found[:, :1]).abs().amax() > tolerance(found))
 
 
-PADDED = lambda: (points(), torch.tensor(LENGTHS))  # noqa: E731
+STATE = "the state of point"
+PADDED = lambda: (points(), torch.tensor(probes.LENGTHS))  # noqa: E731
 CONTENTS, WEIGHTS = probes.padding(states, points, "the state of position", own=True)
 ALL = Probe(
-    lambda modules: dependence(lambda x: states(modules, x, seed=5), points((8, 5))).any(0),
+    lambda modules: probes.dependence(lambda x: states(modules, x, seed=5), points((8, 5))).any(0),
     "the state of point {0} does not depend on point {1}",
 )
 NETWORK = feed_forward.networks(
     lambda modules, x, **build: states(modules, x, **build)[:, 0],
     lambda modules, **build: states(modules, points((8, 5)), **build),
 )
-PAGE = "encoder.html"
-ENCODER, BY_HAND = (
-    f"{PAGE}#the-encoder-attention-then-a-feed-forward-network",
-    f"{PAGE}#self-attention-with-two-inputs-by-hand",
-)
-LENGTHS_DIFFER, NO_ORDER = (
-    f"{PAGE}#sources-of-different-lengths-the-padding-mask",
-    f"{PAGE}#order-which-corner-came-first",
-)
-EXERCISES = [
-    Exercise(
-        "OwnEncoder",
-        """\
-class OwnEncoder(torch.nn.Module):
-    def __init__(self, d_model, num_heads, d_ff):
-        super().__init__()
-        ...
-
-    def forward(self, source, lengths):
-        ...""",
-        [
-            probed("it returns one state for each point", ENCODER, *probes.repeated(PADDED)),
-            probed(
-                "each state is finite", LENGTHS_DIFFER, probes.finite(PADDED, "the state of point")
-            ),
-            probed(
-                "the samples are independent",
-                ENCODER,
-                *probes.apart(states, points, "the state of point"),
-            ),
-            probed("the contents of padding have no effect", LENGTHS_DIFFER, *CONTENTS),
-            probed("padding has no attention weights", LENGTHS_DIFFER, *WEIGHTS),
-            probed("each state depends on all points", BY_HAND, ALL, points=2),
-            probed(
-                "each point has its own query",
-                BY_HAND,
-                Probe(spread, "the states of five different points are all the same"),
-            ),
-            probed(
-                "one point among many equal ones has little weight",
-                BY_HAND,
-                probes.outvoted(states, "the state"),
-            ),
-            probed(
-                "positions have no effect",
-                NO_ORDER,
-                Probe(permuted, "a state changes when the points come in another order"),
-                Probe(equal_points, "equal points have different states"),
-            ),
-            probed("it has the weights of the equation", ENCODER, *probes.parameters(1, PADDED)),
-            probed("a ReLU is between the two linear layers", ENCODER, *NETWORK, points=2),
-        ],
-        right=OwnEncoder,
-        wrong=WRONG,
-        unusual={
-            "einsum": ByHand,
-            "the book's attention": OfTheBook,
-            "each source separately": OneByOne,
-            **modules.unusual(OwnEncoder),
-        },
-        via=lambda answer: Modules(answer, "the states"),
-        returns="the states",
-    )
+ENCODER = "encoder.html#the-encoder-attention-then-a-feed-forward-network"
+PADDING = "encoder.html#sources-of-different-lengths-the-padding-mask"
+BY_HAND = "encoder.html#self-attention-with-two-inputs-by-hand"
+ORDER = "encoder.html#order-which-corner-came-first"
+QUESTIONS = [
+    probed("it returns one state for each point", ENCODER, *probes.repeated(PADDED)),
+    probed("each state is finite", PADDING, probes.finite(PADDED, STATE)),
+    probed("the samples are independent", ENCODER, *probes.apart(states, points, STATE)),
+    probed("the contents of padding have no effect", PADDING, *CONTENTS),
+    probed("padding has no attention weights", PADDING, *WEIGHTS),
+    probed("each state depends on all points", BY_HAND, ALL, points=2),
+    probed(
+        "each point has its own query",
+        BY_HAND,
+        Probe(spread, "the states of five different points are all the same"),
+    ),
+    probed(
+        "one point among many equal ones has little weight",
+        BY_HAND,
+        probes.outvoted(states, "the state"),
+    ),
+    probed(
+        "positions have no effect",
+        ORDER,
+        Probe(permuted, "a state changes when the points come in another order"),
+        Probe(equal_points, "equal points have different states"),
+    ),
+    probed("it has the weights of the equation", ENCODER, *probes.parameters(1, PADDED)),
+    probed("a ReLU is between the two linear layers", ENCODER, *NETWORK, points=2),
 ]
-check = checker(EXERCISES)
+EXERCISE = Exercise(
+    modules.stub("OwnEncoder", "source, lengths"),
+    QUESTIONS,
+    right=OwnEncoder,
+    wrong=WRONG,
+    unusual={
+        "einsum": ByHand,
+        "the book's attention": OfTheBook,
+        "each source separately": OneByOne,
+        **modules.unusual(OwnEncoder),
+    },
+    via=lambda answer: Modules(answer, "the states"),
+    returns="the states",
+)
+check = EXERCISE.check

@@ -1,15 +1,9 @@
 """A language model: the tokens that top-p leaves."""
 
-from collections.abc import Callable
-
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.generation import next_token_distribution
-
-Choose = Callable[[Tensor, float], Tensor]
 
 # Sums of these are exact in binary, so that no result depends on a rounding error.
 ROWS = (
@@ -20,46 +14,30 @@ ROWS = (
 )
 
 
-def rows() -> list[Case]:
-    """Return distributions, and the probability that is to be left."""
-    return [(torch.tensor(row), p) for row, p in ROWS]
+@factory
+def renormalized(choose, shares, p):
+    kept = torch.zeros_like(shares)
+    tokens = choose(shares, p)
+    kept[tokens] = shares[tokens]
+    return kept / kept.sum()
 
 
-def renormalized(choose: Choose) -> Program:
-    """Return the program that leaves the tokens of this choice, and divides by their sum."""
-
-    def nucleus(shares: Tensor, p: float) -> Tensor:
-        kept = torch.zeros_like(shares)
-        tokens = choose(shares, p)
-        kept[tokens] = shares[tokens]
-        return kept / kept.sum()
-
-    return nucleus
-
-
-def chosen(shares: Tensor, p: float) -> Tensor:
+def chosen(shares, p):
     """Return the fewest tokens whose probabilities sum to ``p``, the most likely first."""
     order = shares.argsort(descending=True)
     return order[shares[order].cumsum(0) - shares[order] < p]
 
 
-def more(count: int) -> Program:
-    """Return the program that leaves so many tokens more."""
-
-    def choose(shares: Tensor, p: float) -> Tensor:
-        return shares.argsort(descending=True)[: len(chosen(shares, p)) + count]
-
-    return renormalized(choose)
+def more(count):
+    return renormalized(lambda x, p: x.argsort(descending=True)[: len(chosen(x, p)) + count])
 
 
-def not_crossing(shares: Tensor, p: float) -> Tensor:
-    """Return the tokens that do not cross ``p``, and at least one."""
+def not_crossing(shares, p):
     order = shares.argsort(descending=True)
     return order[: max(int((shares[order].cumsum(0) <= p).sum()), 1)]
 
 
-def least(shares: Tensor, p: float) -> Tensor:
-    """Return the fewest tokens whose probabilities sum to ``p``, the least likely first."""
+def least(shares, p):
     order = shares.argsort()
     return order[: int((shares[order].cumsum(0) < p).sum()) + 1]
 
@@ -67,23 +45,7 @@ def least(shares: Tensor, p: float) -> Tensor:
 nucleus = renormalized(chosen)
 
 
-def in_order(shares: Tensor, p: float) -> Tensor:
-    """Return the right probabilities in descending order."""
-    return nucleus(shares, p).sort(descending=True).values
-
-
-def softened(shares: Tensor, p: float) -> Tensor:
-    """Apply a softmax to the probabilities that are left."""
-    return torch.where(nucleus(shares, p) > 0, shares, -torch.inf).softmax(-1)
-
-
-def uniform(shares: Tensor, p: float) -> Tensor:
-    """Return a uniform distribution over the tokens that are left."""
-    return (nucleus(shares, p) > 0) / len(chosen(shares, p))
-
-
-def by_loop(shares: Tensor, p: float) -> list[float]:
-    """Return the right probabilities, token by token."""
+def by_loop(shares, p):
     left, total = [0.0] * len(shares), 0.0
     for token in sorted(range(len(shares)), key=lambda token: -shares[token]):
         if total < p:
@@ -92,53 +54,53 @@ def by_loop(shares: Tensor, p: float) -> list[float]:
     return [share / total for share in left]
 
 
-def in_place(shares: Tensor, p: float) -> Tensor:
-    """Return the argument, changed."""
+def in_place(shares, p):
     left = torch.isin(torch.arange(len(shares)), chosen(shares, p))
     return shares.mul_(left).div_(shares.sum())
 
 
-CODE = "language-model.html#sampling-temperature-top-k-top-p"
-EXERCISES = [
-    Exercise(
-        "nucleus",
-        "def nucleus(shares, p):\n    ...",
-        [
-            Question("it returns a probability for each token", CODE, view=form),
-            Question("the right tokens are left", CODE, 2, view=lambda left, *case: left != 0),
-            Question("what is left sums to one", CODE, view=lambda left, *case: left.sum()),
-            Question("what is left keeps its proportions", CODE),
-        ],
-        right=nucleus,
-        wrong={
-            "The probabilities are sorted, and no longer in the order of the tokens.": in_order,
-            "The token that crosses p has been cut off: it stays.": (renormalized(not_crossing)),
-            "The last token that is needed has been cut off: it stays.": more(-1),
-            "One token too many is left: those before it already reach p.": more(1),
-            "The least likely tokens are left.": renormalized(least),
-            "A token is left if its own probability is at least p; what counts is their sum.": (
-                renormalized(lambda shares, p: (shares >= p).nonzero()[:, 0])
-            ),
-            "They were summed in the order of the vocabulary: the most likely come first.": (
-                renormalized(lambda shares, p: (shares.cumsum(0) - shares < p).nonzero()[:, 0])
-            ),
-            "Nothing has been cut off.": lambda shares, p: shares,
-            "What is left must be divided by its sum.": (
-                lambda shares, p: shares * (nucleus(shares, p) > 0)
-            ),
-            "These are logits or logarithms, not probabilities.": (
-                lambda shares, p: nucleus(shares, p).log()
-            ),
-            "A softmax of probabilities is no longer in proportion.": softened,
-            "All that are left have become equally likely.": uniform,
-        },
-        cases=rows,
-        unusual={
-            "a loop": by_loop,
-            "in place": in_place,
-            "the package's": lambda shares, p: next_token_distribution(shares.log(), top_p=p),
-        },
-        returns="what is left",
-    )
+SAMPLING = "language-model.html#sampling-temperature-top-k-top-p"
+QUESTIONS = [
+    Question("it returns a probability for each token", SAMPLING, view=form),
+    Question("the right tokens are left", SAMPLING, 2, view=lambda left, *case: left != 0),
+    Question("what is left sums to one", SAMPLING, view=lambda left, *case: left.sum()),
+    Question("what is left keeps its proportions", SAMPLING),
 ]
-check = checker(EXERCISES)
+WRONG = {
+    "The probabilities are sorted, and no longer in the order of the tokens.": (
+        lambda shares, p: nucleus(shares, p).sort(descending=True).values
+    ),
+    "The token that crosses p has been cut off: it stays.": renormalized(not_crossing),
+    "The last token that is needed has been cut off: it stays.": more(-1),
+    "One token too many is left: those before it already reach p.": more(1),
+    "The least likely tokens are left.": renormalized(least),
+    "A token is left if its own probability is at least p; what counts is their sum.": (
+        renormalized(lambda shares, p: (shares >= p).nonzero()[:, 0])
+    ),
+    "They were summed in the order of the vocabulary: the most likely come first.": (
+        renormalized(lambda shares, p: (shares.cumsum(0) - shares < p).nonzero()[:, 0])
+    ),
+    "Nothing has been cut off.": lambda shares, p: shares,
+    "What is left must be divided by its sum.": lambda shares, p: shares * (nucleus(shares, p) > 0),
+    "These are logits or logarithms, not probabilities.": lambda x, p: nucleus(x, p).log(),
+    "A softmax of probabilities is no longer in proportion.": (
+        lambda shares, p: torch.where(nucleus(shares, p) > 0, shares, -torch.inf).softmax(-1)
+    ),
+    "All that are left have become equally likely.": (
+        lambda shares, p: (nucleus(shares, p) > 0) / len(chosen(shares, p))
+    ),
+}
+EXERCISE = Exercise(
+    "def nucleus(shares, p):\n    ...",
+    QUESTIONS,
+    right=nucleus,
+    wrong=WRONG,
+    cases=lambda: [(torch.tensor(row), p) for row, p in ROWS],
+    unusual={
+        "a loop": by_loop,
+        "in place": in_place,
+        "the package's": lambda shares, p: next_token_distribution(shares.log(), top_p=p),
+    },
+    returns="what is left",
+)
+check = EXERCISE.check

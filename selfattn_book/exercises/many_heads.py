@@ -1,50 +1,38 @@
 """Multi-head attention: the contribution of each head."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.experiments.seeding import set_seed
 from selfattn_book.multi_head import MultiHeadAttention
 
 
-def case(batch: int, length: int, width: int, heads: int, d_head: int) -> Case:
-    """Return an attention module, and sentences for it."""
+@factory
+def case(batch, length, width, heads, d_head):
     set_seed(8)
     return MultiHeadAttention(width, heads, d_head=d_head), drawn(batch, length, width, seed=8)
 
 
-def silent_case() -> Case:
+def silent_case():
     """Return an attention module whose second head meets rows of zeros in W^O, and sentences."""
-    attention, x = case(2, 5, 10, 3, 7)
+    attention, x = case(2, 5, 10, 3, 7)()
     attention.project_output.weight.data.unflatten(1, (3, 7))[:, 1] = 0
     return attention, x
 
 
-def split(attention: MultiHeadAttention, wide: Tensor) -> Tensor:
+def split(attention, wide):
     """Split the last axis into heads: ``(B, S, H d)`` to ``(B, H, S, d)``."""
     return wide.unflatten(-1, (attention.num_heads, attention.d_head)).transpose(1, 2)
 
 
-def blocks_of(attention: MultiHeadAttention) -> Tensor:
+def blocks_of(attention):
     """Return the rows of W^O of each head, ``(H, d, D)``."""
     return attention.project_output.weight.T.unflatten(0, (attention.num_heads, attention.d_head))
 
 
-def parts(
-    split: Callable[..., Tensor] = split,
-    blocks: Callable[..., Tensor] = blocks_of,
-    weigh: Callable[[Tensor], Tensor] = lambda weights: weights,
-    bias: float = 1,
-) -> Program:
-    """Return a program for the contributions, put together from these steps."""
-
-    def contributions(attention: MultiHeadAttention, x: Tensor) -> Tensor:
+def parts(split=split, blocks=blocks_of, weigh=lambda weights: weights, bias=1):
+    def contributions(attention, x):
         weights = attention(x, x, x)[1]
         wide = attention.project_value(x) - (1 - bias) * attention.project_value.bias
         return weigh(weights) @ split(attention, wide) @ blocks(attention)
@@ -55,23 +43,7 @@ def parts(
 contributions = parts()
 
 
-def scrambled(attention: MultiHeadAttention, wide: Tensor) -> Tensor:
-    """Split into heads without moving the axes."""
-    return wide.reshape(len(wide), attention.num_heads, -1, attention.d_head)
-
-
-def strided(attention: MultiHeadAttention, wide: Tensor) -> Tensor:
-    """Give neighbouring columns to different heads."""
-    return wide.unflatten(-1, (attention.d_head, attention.num_heads)).permute(0, 3, 1, 2)
-
-
-def stored(attention: MultiHeadAttention) -> Tensor:
-    """Take the rows of the stored matrix, which is transposed."""
-    return attention.project_output.weight.reshape(blocks_of(attention).shape)
-
-
-def by_ablation(attention: MultiHeadAttention, x: Tensor) -> Tensor:
-    """Return the output with all heads ablated but one, for each head."""
+def by_ablation(attention, x):
     weight, found = attention.project_output.weight.data, []
     columns = weight.clone().unflatten(1, (attention.num_heads, attention.d_head))
     for head in range(attention.num_heads):
@@ -80,92 +52,75 @@ def by_ablation(attention: MultiHeadAttention, x: Tensor) -> Tensor:
     return torch.stack(found, dim=1)
 
 
-def before_output(attention: MultiHeadAttention, x: Tensor) -> Tensor:
-    """Return the heads before the output layer."""
-    return attention(x, x, x)[1] @ split(attention, attention.project_value(x))
-
-
-def then(change: Callable[[Tensor, MultiHeadAttention], Tensor]) -> Program:
-    """Return the right program, and a wrong step after it."""
+def then(change):
     return lambda attention, x: change(contributions(attention, x), attention)
 
 
-def summed(found: Tensor, attention: MultiHeadAttention, x: Tensor) -> Tensor:
-    """View the sum over heads."""
-    return found.sum(1)
-
-
-def sizes(found: Tensor, *case: Any) -> Tensor:
-    """View which heads contribute anything."""
-    return found.abs().amax((0, 2, 3)) > 0
-
-
-SECTION = "many-heads.html#the-contribution-of-each-head"
-EXERCISES = [
-    Exercise(
-        "contributions",
-        "def contributions(attention, x):\n    ...",
-        [
-            Question("there is one part for each head and word", SECTION, view=form),
-            Question("with b^O, the parts add up to the output", SECTION, 2, view=summed),
-            Question(
-                "a head whose rows of W^O are 0 adds nothing",
-                SECTION,
-                view=sizes,
-                cases=lambda: [silent_case()],
-            ),
-            Question(
-                "each part is the contribution of its head",
-                "many-heads.html#splitting-heads-transpose-do-not-only-reshape",
-                points=2,
-            ),
-        ],
-        right=contributions,
-        wrong={
-            "The values have a bias, b^V, which is left out.": parts(bias=0),
-            "b^O is added to each part, and belongs to no head.": (
-                then(lambda found, attention: found + attention.project_output.bias)
-            ),
-            "b^O is divided among the heads, and belongs to none.": (
-                then(lambda found, a: found + a.project_output.bias / a.num_heads)
-            ),
-            "Words and heads are scrambled: move the axes first.": parts(scrambled),
-            "Neighboring columns of the values went to different heads.": parts(strided),
-            "All words count alike: the weights are those of a mean.": (
-                parts(weigh=lambda weights: torch.ones_like(weights) / weights.size(-1))
-            ),
-            "PyTorch stores W^O transposed: a head has columns of the stored matrix.": (
-                parts(blocks=stored)
-            ),
-            "The weights are left out: each word adds its own value.": (
-                parts(weigh=lambda weights: torch.eye(weights.size(-1)).to(weights))
-            ),
-            "All heads use the mean of the weights.": parts(
-                weigh=lambda w: w.mean(1, keepdim=True)
-            ),
-            "The weights are transposed: a row belongs to a query.": parts(weigh=lambda w: w.mT),
-            "The parts are at other heads' positions.": then(lambda found, a: found.roll(1, 1)),
-            "Each head meets another head's rows of W^O.": (
-                parts(blocks=lambda attention: blocks_of(attention).roll(1, 0))
-            ),
-            "The output is divided evenly among the heads, independent of their contributions.": (
-                then(lambda found, a: found.mean(1, keepdim=True).expand_as(found))
-            ),
-            "Each part includes those of the heads before it, too.": then(lambda f, a: f.cumsum(1)),
-            "The axes are in another order: heads come after the batch.": (
-                then(lambda found, a: found.transpose(1, 2))
-            ),
-            "The axes are in another order: the batch comes first.": (
-                then(lambda found, a: found.transpose(0, 1))
-            ),
-            "The heads are added up already.": then(lambda found, a: found.sum(1)),
-            "These are the heads before the output layer: each has still to meet its rows of W^O.": (
-                before_output
-            ),
-        },
-        cases=lambda: [case(2, 5, 10, 3, 7), case(3, 4, 6, 2, 5)],
-        unusual={"ablation of the other heads": by_ablation},
-        returns="the parts",
-    )
+CONTRIBUTION = "many-heads.html#the-contribution-of-each-head"
+SPLITTING = "many-heads.html#splitting-heads-transpose-do-not-only-reshape"
+QUESTIONS = [
+    Question("there is one part for each head and word", CONTRIBUTION, view=form),
+    Question(
+        "with b^O, the parts add up to the output",
+        CONTRIBUTION,
+        2,
+        view=lambda found, *case: found.sum(1),
+    ),
+    Question(
+        "a head whose rows of W^O are 0 adds nothing",
+        CONTRIBUTION,
+        view=lambda found, *case: found.abs().amax((0, 2, 3)) > 0,
+        cases=[silent_case],
+    ),
+    Question("each part is the contribution of its head", SPLITTING, points=2),
 ]
-check = checker(EXERCISES)
+WRONG = {
+    "The values have a bias, b^V, which is left out.": parts(bias=0),
+    "b^O is added to each part, and belongs to no head.": (
+        then(lambda found, attention: found + attention.project_output.bias)
+    ),
+    "b^O is divided among the heads, and belongs to none.": (
+        then(lambda found, a: found + a.project_output.bias / a.num_heads)
+    ),
+    "Words and heads are scrambled: move the axes first.": (
+        parts(lambda a, wide: wide.reshape(len(wide), a.num_heads, -1, a.d_head))
+    ),
+    "Neighboring columns of the values went to different heads.": (
+        parts(lambda a, wide: wide.unflatten(-1, (a.d_head, a.num_heads)).permute(0, 3, 1, 2))
+    ),
+    "All words count alike: the weights are those of a mean.": (
+        parts(weigh=lambda weights: torch.ones_like(weights) / weights.size(-1))
+    ),
+    "PyTorch stores W^O transposed: a head has columns of the stored matrix.": (
+        parts(blocks=lambda a: a.project_output.weight.reshape(blocks_of(a).shape))
+    ),
+    "The weights are left out: each word adds its own value.": (
+        parts(weigh=lambda weights: torch.eye(weights.size(-1)).to(weights))
+    ),
+    "All heads use the mean of the weights.": parts(weigh=lambda w: w.mean(1, keepdim=True)),
+    "The weights are transposed: a row belongs to a query.": parts(weigh=lambda w: w.mT),
+    "The parts are at other heads' positions.": then(lambda found, a: found.roll(1, 1)),
+    "Each head meets another head's rows of W^O.": parts(blocks=lambda a: blocks_of(a).roll(1, 0)),
+    "The output is divided evenly among the heads, independent of their contributions.": (
+        then(lambda found, a: found.mean(1, keepdim=True).expand_as(found))
+    ),
+    "Each part includes those of the heads before it, too.": then(lambda f, a: f.cumsum(1)),
+    "The axes are in another order: heads come after the batch.": (
+        then(lambda found, a: found.transpose(1, 2))
+    ),
+    "The axes are in another order: the batch comes first.": then(lambda f, a: f.transpose(0, 1)),
+    "The heads are added up already.": then(lambda found, a: found.sum(1)),
+    "These are the heads before the output layer: each has still to meet its rows of W^O.": (
+        lambda attention, x: attention(x, x, x)[1] @ split(attention, attention.project_value(x))
+    ),
+}
+EXERCISE = Exercise(
+    "def contributions(attention, x):\n    ...",
+    QUESTIONS,
+    right=contributions,
+    wrong=WRONG,
+    cases=[case(2, 5, 10, 3, 7), case(3, 4, 6, 2, 5)],
+    unusual={"ablation of the other heads": by_ablation},
+    returns="the parts",
+)
+check = EXERCISE.check

@@ -1,84 +1,75 @@
 """Modern attention: a sliding window with attention sinks."""
 
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, form
 from selfattn_book.exercises.masks import window
 from selfattn_book.masks import causal_mask
 
 
-def is_sink(length: int, sinks: int) -> Tensor:
-    """Return which keys are sinks."""
+def is_sink(length, sinks):
     return torch.arange(length) < sinks
 
 
-def streaming_mask(length: int, width: int, sinks: int) -> Tensor:
-    """Return the mask of a window with sinks."""
+def streaming_mask(length, width, sinks):
     return window(length, width) | causal_mask(length) & is_sink(length, sinks)
 
 
-def of_future(mask: Tensor, *size: int) -> Tensor:
-    """View which later keys are attended to."""
+def of_future(mask, *size):
     return mask & ~causal_mask(size[0])
 
 
-def of_window(mask: Tensor, *size: int) -> Tensor:
-    """View the keys that are no sinks."""
+def of_window(mask, *size):
     return mask & ~is_sink(size[0], size[2])
 
 
-def of_sinks(mask: Tensor, *size: int) -> Tensor:
-    """View the sinks."""
+def of_sinks(mask, *size):
     return mask & is_sink(size[0], size[2])
 
 
-SECTION = "modern.html#sliding-windows-and-attention-sinks"
-EXERCISES = [
-    Exercise(
-        "streaming_mask",
-        "def streaming_mask(length, width, sinks):\n    ...",
-        [
-            Question("it is a boolean matrix", "masks.html#masking-scores-by-hand", view=form),
-            Question("no query attends to its future", SECTION, view=of_future),
-            Question("each query attends to its window", SECTION, view=of_window),
-            Question("each query attends to the sinks", SECTION, 2, view=of_sinks),
-        ],
-        right=streaming_mask,
-        wrong={
-            "True was taken to mean hidden.": lambda n, w, s: ~streaming_mask(n, w, s),
-            "Rows and columns are exchanged: a row belongs to a query.": (
-                lambda n, w, s: streaming_mask(n, w, s).mT
-            ),
-            "Queries that come before a sink attend to it.": (
-                lambda n, w, s: window(n, w) | is_sink(n, s)
-            ),
-            "The sinks are missing: this is the window alone.": lambda n, w, s: window(n, w),
-            "The window is missing: these are the sinks alone.": (
-                lambda n, w, s: causal_mask(n) & is_sink(n, s)
-            ),
-            "No key is ever too old: this is the causal mask.": lambda n, w, s: causal_mask(n),
-            "The sinks are counted as part of the window.": (
-                lambda n, w, s: streaming_mask(n, max(w - s, 1), s)
-            ),
-            "The width counts the query itself.": lambda n, w, s: streaming_mask(n, w + 1, s),
-            "The window is one too narrow.": lambda n, w, s: streaming_mask(n, w - 1, s),
-            "There is one sink too many.": lambda n, w, s: streaming_mask(n, w, s + 1),
-            "There is one sink too few.": lambda n, w, s: streaming_mask(n, w, max(s - 1, 0)),
-        },
-        # Also without sinks, and with more sinks than keys.
-        cases=lambda: [(11, 3, 2), (7, 1, 1), (5, 5, 2), (7, 3, 0), (3, 2, 5)],
-        unusual={
-            "a loop": lambda n, w, s: [
-                [j <= i and (i - j < w or j < s) for j in range(n)] for i in range(n)
-            ],
-            "two triangles": lambda n, w, s: (
-                torch.ones(n, n).triu(1 - w).bool() | is_sink(n, s)
-            ).tril(),
-            "a list of tensors": lambda n, w, s: list(streaming_mask(n, w, s)),
-            "a generator": lambda n, w, s: (row.tolist() for row in streaming_mask(n, w, s)),
-        },
-        returns="the mask",
-    )
+BY_HAND = "masks.html#masking-scores-by-hand"
+SINKS = "modern.html#sliding-windows-and-attention-sinks"
+QUESTIONS = [
+    Question("it is a boolean matrix", BY_HAND, view=form),
+    Question("no query attends to its future", SINKS, view=of_future),
+    Question("each query attends to its window", SINKS, view=of_window),
+    Question("each query attends to the sinks", SINKS, 2, view=of_sinks),
 ]
-check = checker(EXERCISES)
+WRONG = {
+    "True was taken to mean hidden.": lambda n, w, s: ~streaming_mask(n, w, s),
+    "Rows and columns are exchanged: a row belongs to a query.": (
+        lambda n, w, s: streaming_mask(n, w, s).mT
+    ),
+    "Queries that come before a sink attend to it.": lambda n, w, s: window(n, w) | is_sink(n, s),
+    "The sinks are missing: this is the window alone.": lambda n, w, s: window(n, w),
+    "The window is missing: these are the sinks alone.": (
+        lambda n, w, s: causal_mask(n) & is_sink(n, s)
+    ),
+    "No key is ever too old: this is the causal mask.": lambda n, w, s: causal_mask(n),
+    "The sinks are counted as part of the window.": (
+        lambda n, w, s: streaming_mask(n, max(w - s, 1), s)
+    ),
+    "The width counts the query itself.": lambda n, w, s: streaming_mask(n, w + 1, s),
+    "The window is one too narrow.": lambda n, w, s: streaming_mask(n, w - 1, s),
+    "There is one sink too many.": lambda n, w, s: streaming_mask(n, w, s + 1),
+    "There is one sink too few.": lambda n, w, s: streaming_mask(n, w, max(s - 1, 0)),
+}
+EXERCISE = Exercise(
+    "def streaming_mask(length, width, sinks):\n    ...",
+    QUESTIONS,
+    right=streaming_mask,
+    wrong=WRONG,
+    cases=[(11, 3, 2), (7, 1, 1), (5, 5, 2), (7, 3, 0), (3, 2, 5)],
+    unusual={
+        "a loop": lambda n, w, s: [
+            [j <= i and (i - j < w or j < s) for j in range(n)] for i in range(n)
+        ],
+        "two triangles": lambda n, w, s: (
+            torch.ones(n, n).triu(1 - w).bool() | is_sink(n, s)
+        ).tril(),
+        "a list of tensors": lambda n, w, s: list(streaming_mask(n, w, s)),
+        "a generator": lambda n, w, s: (row.tolist() for row in streaming_mask(n, w, s)),
+    },
+    returns="the mask",
+)
+check = EXERCISE.check

@@ -1,100 +1,62 @@
 """Attention ignores order: one query to a bag of words."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program
 
 
-def bag(length: int = 7, width: int = 5) -> Case:
-    """Return words and a question."""
-    return drawn(length, width, seed=length), drawn(width, seed=0)
+@factory
+def bag(length=7, width=5, equal_words=False, size=1):
+    words = drawn(length, width, seed=length)
+    words = words[1].expand_as(words).clone() if equal_words else words
+    return words, size * drawn(width, seed=0)
 
 
-def equal_words() -> Case:
-    """Return words that are all the same, and a question."""
-    words, question = bag()
-    return words[1].expand_as(words).clone(), question
-
-
-def no_question() -> Case:
-    """Return words and a question of zeros."""
-    words, question = bag()
-    return words, 0 * question
-
-
-def attended(words: Tensor, question: Tensor) -> Tensor:
-    """Return the context of the question among the words."""
+def attended(words, question):
     return scaled_dot_product_attention(question[None], words, words)[0][0]
 
 
-def pooled(
-    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(0),
-    score: Callable[[Tensor, Tensor], Tensor] = lambda w, q: w @ q / len(q) ** 0.5,
-) -> Program:
-    """Return a program with other weights or other scores."""
+def pooled(weigh=lambda scores: scores.softmax(0), score=lambda w, q: w @ q / len(q) ** 0.5):
     return lambda words, question: weigh(score(words, question)) @ words
 
 
-def counted(words: Tensor, question: Tensor) -> Tensor:
-    """Count the question as one of the words."""
-    return attended(torch.cat([words, question[None]]), question)
-
-
-def shuffled(pool: Program) -> Program:
+@factory
+def shuffled(pool, words, question):
     """Return the program that compares answers about shuffled words with the usual answer."""
-
-    def gaps(words: Tensor, question: Tensor) -> Tensor:
-        orders = words.flip(0), words.roll(1, 0), words.roll(3, 0)
-        usual = vector(pool, words, question)
-        return torch.stack([vector(pool, other, question) - usual for other in orders])
-
-    return gaps
+    orders = words.flip(0), words.roll(1, 0), words.roll(3, 0)
+    usual = vector(pool, words, question)
+    return torch.stack([vector(pool, other, question) - usual for other in orders])
 
 
-def opposed(pool: Program) -> Program:
+@factory
+def opposed(pool, words, question):
     """Return the program that tells whether the opposite question has another answer."""
-
-    def differs(words: Tensor, question: Tensor) -> Tensor:
-        gap = vector(pool, words, -question) - vector(pool, words, question)
-        return gap.abs().max() > 1e-3
-
-    return differs
+    gap = vector(pool, words, -question) - vector(pool, words, question)
+    return gap.abs().max() > 1e-3
 
 
-def vector(pool: Program, words: Tensor, question: Tensor) -> Tensor:
-    """Return one answer."""
+def vector(pool, words, question):
     return tensor_of(pool(words.clone(), question.clone()), "the answer").double()
 
 
-def each_word(words: Tensor, question: Tensor) -> Tensor:
-    """Let each word attend to all words."""
+def each_word(words, question):
     return scaled_dot_product_attention(words, words, words)[0]
 
 
-def pooled_weights(words: Tensor, question: Tensor) -> Tensor:
-    """Return the weights of the words."""
+def pooled_weights(words, question):
     return (words @ question / len(question) ** 0.5).softmax(0)
 
 
-WRONG: dict[str, Callable[..., Any]] = {
+WRONG = {
     "One of the words is left out: the answer does not depend on it.": (
         lambda words, question: attended(words[1:], question)
     ),
     "The output is the first word, independent of the others.": lambda words, question: words[0],
-    "The first word is the query, and not the question.": (
-        lambda words, question: attended(words, words[0])
-    ),
-    "The last word is the query, and not the question.": (
-        lambda words, question: attended(words, words[-1])
-    ),
+    "The first word is the query, and not the question.": lambda w, q: attended(w, w[0]),
+    "The last word is the query, and not the question.": lambda w, q: attended(w, w[-1]),
     "The scores depend on the position.": pooled(
         score=lambda w, q: w @ q / len(q) ** 0.5 + torch.arange(len(w)).to(w)
     ),
@@ -112,15 +74,15 @@ WRONG: dict[str, Callable[..., Any]] = {
         question
     ),
     "The question is added to the answer.": lambda words, q: attended(words, q) + q,
-    "The question is counted as one of the words.": counted,
+    "The question is counted as one of the words.": (
+        lambda words, q: attended(torch.cat([words, q[None]]), q)
+    ),
     "The exponentials are not divided by their sum.": pooled(torch.exp),
     "These are scores: the softmax is missing.": pooled(lambda scores: scores),
     "The scores themselves were divided by their sum: exponentials come first.": (
         pooled(lambda scores: scores / scores.sum())
     ),
-    "The query attends to one key alone: a softmax is no argmax.": (
-        lambda words, question: words[(words @ question).argmax()]
-    ),
+    "The query attends to one key alone: a softmax is no argmax.": lambda w, q: w[(w @ q).argmax()],
     "The scores are not divided by the root of the dimension.": pooled(score=torch.mv),
     "The scores are divided by the dimension, not by its root.": (
         pooled(score=lambda w, q: w @ q / len(q))
@@ -136,44 +98,30 @@ WRONG: dict[str, Callable[..., Any]] = {
     "The dot products lost their signs.": pooled(lambda scores: scores.abs().softmax(0)),
     "The dot products were squared.": pooled(score=lambda w, q: (w @ q).square()),
     "There is an answer for each word, but the question must be the only query.": each_word,
-    "These are weights, and not the average of the words.": (pooled_weights),
+    "These are weights, and not the average of the words.": pooled_weights,
     "The axis of the one query must be removed.": lambda words, q: attended(words, q)[None],
 }
-WORDS = "order.html#keys-and-values-form-a-bag"
 HERE = "order.html#exercises"
-EXERCISES = [
-    Exercise(
-        "pool",
-        "def pool(words, question):\n    ...",
-        [
-            Question("it gives one vector", HERE, view=form, cases=lambda: [bag()]),
-            Question(
-                "the order of the words does not matter",
-                "order.html#testing-equivariance",
-                via=shuffled,
-                cases=lambda: [bag()],
-            ),
-            Question("the question does", WORDS, via=opposed, cases=lambda: [bag()]),
-            Question(
-                "if all words are the same, the answer is that word",
-                WORDS,
-                cases=lambda: [equal_words()],
-            ),
-            Question(
-                "a question of zeros attends to all words alike",
-                WORDS,
-                cases=lambda: [no_question()],
-            ),
-            Question("it is the usual attention", WORDS, cases=lambda: [bag(), bag(4, 8)]),
-        ],
-        right=attended,
-        wrong=WRONG,
-        unusual={
-            "PyTorch's own": lambda w, q: F.scaled_dot_product_attention(q[None], w, w)[0],
-            "in place": lambda w, q: w.mul_(pooled_weights(w, q)[:, None]).sum(0),
-            "a loop": lambda w, q: sum(a * x for a, x in zip(pooled_weights(w, q), w, strict=True)),
-        },
-        returns="the answer",
-    )
+TESTING = "order.html#testing-equivariance"
+BAG = "order.html#keys-and-values-form-a-bag"
+QUESTIONS = [
+    Question("it gives one vector", HERE, view=form, cases=[bag()]),
+    Question("the order of the words does not matter", TESTING, via=shuffled, cases=[bag()]),
+    Question("the question does", BAG, via=opposed, cases=[bag()]),
+    checked("if all words are the same, the answer is that word", BAG, 1, bag(equal_words=True)),
+    checked("a question of zeros attends to all words alike", BAG, 1, bag(size=0)),
+    checked("it is the usual attention", BAG, 1, bag(), bag(4, 8)),
 ]
-check = checker(EXERCISES)
+EXERCISE = Exercise(
+    "def pool(words, question):\n    ...",
+    QUESTIONS,
+    right=attended,
+    wrong=WRONG,
+    unusual={
+        "PyTorch's own": lambda w, q: F.scaled_dot_product_attention(q[None], w, w)[0],
+        "in place": lambda w, q: w.mul_(pooled_weights(w, q)[:, None]).sum(0),
+        "a loop": lambda w, q: sum(a * x for a, x in zip(pooled_weights(w, q), w, strict=True)),
+    },
+    returns="the answer",
+)
+check = EXERCISE.check

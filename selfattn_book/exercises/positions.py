@@ -1,80 +1,58 @@
 """Positional encoding: one entry of the table of sines and cosines."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import Program
 from selfattn_book.properties.answer import RefusedError
 from selfattn_book.properties.calls import missing
 
-LENGTH = 9
-Entry = Callable[[int, int, int], Any]
+LENGTH, SIX = 9, [(6,)]
 
 
-def table(entry: Entry) -> Program:
+@factory
+def table(entry, d_model):
     """Return the program that fills a table of a dimension with an answer's entries."""
-
-    def fill(d_model: int) -> Tensor:
-        return torch.stack(
-            [
-                torch.stack([number(entry(p, column, d_model)) for column in range(d_model)])
-                for p in range(LENGTH)
-            ]
-        )
-
-    return fill
+    cells = [number(entry(p, c, d_model)) for p in range(LENGTH) for c in range(d_model)]
+    return torch.stack(cells).view(LENGTH, d_model)
 
 
-def number(got: object) -> Tensor:
-    """Return an entry as a tensor, or refuse several numbers."""
+def number(got):
     if isinstance(got, tuple | list):
         raise RefusedError(missing("return one number", got))
     return tensor_of(got, "an entry")
 
 
-def hand(angle: float, which: int) -> float:
+def hand(angle, which):
     """Return the sine of an angle for an even number, and else the cosine."""
     return math.sin(angle) if which % 2 == 0 else math.cos(angle)
 
 
-def angle(p: int, column: int, d_model: int) -> float:
-    """Return the angle of a column at a position."""
+def angle(p, column, d_model):
     return p / 10000 ** (2 * (column // 2) / d_model)
 
 
-def entry(p: int, column: int, d_model: int) -> float:
-    """Return one entry of the table."""
+def entry(p, column, d_model):
     return hand(angle(p, column, d_model), column)
 
 
-def powered(power: Callable[[int, int], float], base: float = 10000) -> Entry:
-    """Return the entries with another exponent, from column and dimension, or another base."""
+def powered(power, base=10000):
     return lambda p, column, d: hand(p / base ** power(column, d), column)
 
 
-def halves(p: int, column: int, d_model: int) -> float:
+def halves(p, column, d_model):
     """Put all sines first, and then all cosines."""
     clocks = (d_model + 1) // 2
     return entry(p, 2 * (column % clocks) + (column >= clocks), d_model)
 
 
-def usual(column: int, d_model: int) -> float:
-    """Return the right exponent."""
+def usual(column, d_model):
     return 2 * (column // 2) / d_model
 
 
-def fixed(d_model: int) -> Entry:
-    """Return the entries of one dimension, whatever is asked."""
-    return lambda p, column, d: entry(p, column, d_model)
-
-
-WRONG: dict[str, Entry] = {
+WRONG = {
     "Sines and cosines are exchanged.": lambda p, c, d: hand(angle(p, c, d), c + 1),
     "All sines come first, and then all cosines: halves instead of pairs.": halves,
     "The positions begin at 1, not at 0.": lambda p, c, d: entry(p + 1, c, d),
@@ -118,52 +96,50 @@ WRONG: dict[str, Entry] = {
         for base in (10, 1000, 100_000)  # 100 is i / D
     },
     **{
-        f"The dimension {d_model} is written out: it must be that of the table.": fixed(d_model)
+        f"The dimension {d_model} is written out: it must be that of the table.": (
+            lambda p, c, d, d_model=d_model: entry(p, c, d_model)
+        )
         for d_model in (6, 8, 512)
     },
 }
 FORMULA = "positions.html#the-sinusoidal-positional-encoding"
-EXERCISES = [
-    Exercise(
-        "entry",
-        "def entry(p, column, d_model):\n    ...",
-        [
-            Question("each entry is one number", FORMULA, view=form),
-            Question(
-                "position 0 has sines of 0 and cosines of 1",
-                FORMULA,
-                view=lambda table, d_model: table[0],
-                cases=lambda: [(6,)],
-            ),
-            Question(
-                "the angle of the first clock is in radians",
-                FORMULA,
-                view=lambda table, d_model: table[:, :2],
-                cases=lambda: [(6,)],
-            ),
-            Question(
-                "sine and cosine of a clock have one angle",
-                "positions.html#clocks",
-                view=lambda table, d_model: table.double().square().unflatten(1, (-1, 2)).sum(-1),
-                cases=lambda: [(6,)],
-            ),
-            Question("each clock has its speed", FORMULA, cases=lambda: [(6,)]),
-            Question(
-                "each clock has its speed at an odd dimension, too",
-                "positions-deeper.html#odd-dimensions",
-                cases=lambda: [(7,)],
-            ),
-        ],
-        right=entry,
-        wrong=WRONG,
-        cases=lambda: [(4,), (6,), (7,)],
-        unusual={
-            "a shifted sine": lambda p, c, d: math.sin(angle(p, c, d) + c % 2 * math.pi / 2),
-            "logarithms": lambda p, c, d: hand(p * math.exp(-math.log(10000) * usual(c, d)), c),
-            "16 bits": lambda p, c, d: torch.tensor(entry(p, c, d)).half(),
-        },
-        returns="the table",
-        via=table,
-    )
+CLOCKS = "positions.html#clocks"
+ODD = "positions-deeper.html#odd-dimensions"
+QUESTIONS = [
+    Question("each entry is one number", FORMULA, view=form),
+    Question(
+        "position 0 has sines of 0 and cosines of 1",
+        FORMULA,
+        view=lambda table, d_model: table[0],
+        cases=SIX,
+    ),
+    Question(
+        "the angle of the first clock is in radians",
+        FORMULA,
+        view=lambda table, d_model: table[:, :2],
+        cases=SIX,
+    ),
+    Question(
+        "sine and cosine of a clock have one angle",
+        CLOCKS,
+        view=lambda table, d_model: table.double().square().unflatten(1, (-1, 2)).sum(-1),
+        cases=SIX,
+    ),
+    Question("each clock has its speed", FORMULA, cases=SIX),
+    checked("each clock has its speed at an odd dimension, too", ODD, 1, (7,)),
 ]
-check = checker(EXERCISES)
+EXERCISE = Exercise(
+    "def entry(p, column, d_model):\n    ...",
+    QUESTIONS,
+    right=entry,
+    wrong=WRONG,
+    cases=[(4,), (6,), (7,)],
+    unusual={
+        "a shifted sine": lambda p, c, d: math.sin(angle(p, c, d) + c % 2 * math.pi / 2),
+        "logarithms": lambda p, c, d: hand(p * math.exp(-math.log(10000) * usual(c, d)), c),
+        "16 bits": lambda p, c, d: torch.tensor(entry(p, c, d)).half(),
+    },
+    returns="the table",
+    via=table,
+)
+check = EXERCISE.check

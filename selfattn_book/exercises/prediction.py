@@ -1,95 +1,68 @@
 """Autoregressive decoding: one step of a stack of layers with KV caches."""
 
-from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
 
 import torch
-from torch import Tensor
 
 from selfattn_book.cache import KeyValueCache
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.results import Described
+from selfattn_book.exercises.checking.views import first, second
 from selfattn_book.experiments.seeding import set_seed
 from selfattn_book.masks import causal_mask
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.properties.answer import RefusedError
 from selfattn_book.properties.calls import missing
 
-WIDTH = 6
-Caches = list[KeyValueCache]
-Select = Callable[[Caches, int], KeyValueCache | None]
-Inputs = Callable[[Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
+
+def caches_of(layers):
+    return [KeyValueCache() for _ in layers]
 
 
-class Stack(list[MultiHeadAttention]):
-    """Layers of attention, with a brief representation."""
-
-    def __repr__(self) -> str:
-        """Return the number of layers."""
-        return f"a stack of {len(self)} {'layer' if len(self) == 1 else 'layers'}"
-
-    def caches(self) -> Caches:
-        """Return an empty cache for each layer."""
-        return [KeyValueCache() for _ in self]
-
-
-def case(layers: int) -> Case:
-    """Return a stack of layers, and points for it."""
+@factory
+def case(layers):
     set_seed(5)
-    stack = Stack(MultiHeadAttention(WIDTH, 2) for _ in range(layers))
-    return stack, drawn(2, 5, WIDTH, seed=6)
+    stack = [MultiHeadAttention(6, 2) for _ in range(layers)]
+    message = f"a stack of {layers} {'layer' if layers == 1 else 'layers'}"
+    return Described(stack, message), drawn(2, 5, 6, seed=6)
 
 
-def newest(step: Program, layers: Stack, x: Tensor, caches: Caches) -> Tensor:
-    """Return the output of one step, or refuse several values."""
+def newest(step, layers, x, caches):
     returned = step(list(layers), x.clone(), caches)
     if isinstance(returned, tuple):
         raise RefusedError(missing("return the newest output alone", returned))
     return tensor_of(returned, "the newest output")
 
 
-def in_steps(step: Program) -> Program:
+@factory
+def in_steps(step, layers, x):
     """Return the program for the outputs of all steps, and the lengths of the caches after each."""
-
-    def run(layers: Stack, x: Tensor) -> tuple[Tensor, Tensor]:
-        caches, outputs, lengths = layers.caches(), [], []
-        for t in range(x.size(1)):
-            outputs.append(newest(step, layers, x[:, t : t + 1], caches))
-            lengths.append([len(cache) for cache in caches])
-        return torch.cat(outputs, dim=1), torch.tensor(lengths)
-
-    return run
+    caches, outputs, lengths = caches_of(layers), [], []
+    for t in range(x.size(1)):
+        outputs.append(newest(step, layers, x[:, t : t + 1], caches))
+        lengths.append([len(cache) for cache in caches])
+    return torch.cat(outputs, dim=1), torch.tensor(lengths)
 
 
-def in_turn(step: Program) -> Program:
+@factory
+def in_turn(step, layers, x):
     """Return the program for the outputs of two sequences that take turns."""
-
-    def run(layers: Stack, x: Tensor) -> tuple[Tensor, Tensor]:
-        caches, outputs = (layers.caches(), layers.caches()), ([], [])  # type: ignore[var-annotated]
-        for t in range(x.size(1)):
-            for i, sign in enumerate((1, -1)):
-                outputs[i].append(newest(step, layers, sign * x[:, t : t + 1], caches[i]))
-        return torch.cat(outputs[0], dim=1), torch.cat(outputs[1], dim=1)
-
-    return run
+    caches, outputs = (caches_of(layers), caches_of(layers)), ([], [])  # type: ignore[var-annotated]
+    for t in range(x.size(1)):
+        for i, sign in enumerate((1, -1)):
+            outputs[i].append(newest(step, layers, sign * x[:, t : t + 1], caches[i]))
+    return torch.cat(outputs[0], dim=1), torch.cat(outputs[1], dim=1)
 
 
 def through(
-    select: Select = lambda caches, i: caches[i],
-    inputs: Inputs = lambda below, point: (below, below, below),
-    output: Callable[[Tensor, Tensor], Tensor] = lambda below, out: out,
-) -> Program:
-    """Return the step through all layers, or one with a wrong part.
+    select=lambda caches, i: caches[i],
+    inputs=lambda below, point: (below, below, below),
+    output=lambda below, out: out,
+):
+    """Return the step through all layers, with these caches, inputs and outputs."""
 
-    Args:
-        select: the cache of a layer.
-        inputs: query, key and value of a layer, from the output below it and the newest point.
-        output: the output of a layer, from the output below it and that of its attention.
-    """
-
-    def step(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+    def step(layers, newest, caches):
         below = newest
         for i, layer in enumerate(layers):
             below = output(below, layer(*inputs(below, newest), cache=select(caches, i))[0])
@@ -101,159 +74,135 @@ def through(
 right = through()
 
 
-def of_layers(change: Callable[[Any], Any], caches: Callable[[Any], Any] | None = None) -> Program:
+def of_layers(change, caches=None):
     """Return the step through changed layers, and their caches changed in the same way."""
     return lambda layers, x, kept: right(change(layers), x, (caches or change)(kept))
 
 
-def alone(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
-    """Fill the caches, and attend to the newest point alone."""
+def alone(layers, newest, caches):
     right(layers, newest, caches)
     return through(lambda caches, i: None)(layers, newest, caches)
 
 
-def kept_elsewhere() -> Program:
+def kept_elsewhere():
     """Return the step with caches of its own, until those that it is given are empty."""
-    own: Caches = []
+    own: list[KeyValueCache] = []
 
-    def step(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
+    def step(layers, newest, caches):
         if not len(caches[0]):
-            own[:] = Stack(layers).caches()
+            own[:] = caches_of(layers)
         right(layers, newest, caches)
         return right(layers, newest, own)
 
     return step
 
 
-def first_output(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
-    """Return the output of the first layer, and fill all caches."""
-    first = right(layers[:1], newest, caches)
-    right(layers[1:], first, caches[1:])
-    return first
+def first_output(layers, newest, caches):
+    below = right(layers[:1], newest, caches)
+    right(layers[1:], below, caches[1:])
+    return below
 
 
-def twice(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
-    """Call each layer twice."""
+def twice(layers, newest, caches):
     right(layers, newest, caches)
     return right(layers, newest, caches)
 
 
-def summed(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
-    """Add up the outputs of the layers."""
+def summed(layers, newest, caches):
     outputs = [newest]
     for layer, cache in zip(layers, caches, strict=True):
         outputs.append(layer(*[outputs[-1]] * 3, cache=cache)[0])
     return torch.stack(outputs[1:]).sum(0)
 
 
-def recursive(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
-    """Return the output of the layers above the first."""
+def recursive(layers, newest, caches):
     if not layers:
         return newest
     return recursive(layers[1:], layers[0](*[newest] * 3, cache=caches[0])[0], caches[1:])
 
 
-def masked(layers: Sequence[MultiHeadAttention], newest: Tensor, caches: Caches) -> Tensor:
-    """Apply the causal mask of one query, without weights."""
+def masked(layers, newest, caches):
     for layer, cache in zip(layers, caches, strict=True):
         mask = causal_mask(1, len(cache) + 1)
         newest, _ = layer(newest, newest, newest, mask, cache=cache, need_weights=False)
     return newest
 
 
-CACHE, WRONG = "prediction.html#the-kv-cache", "prediction-deeper.html#when-a-cache-is-wrong"
-EXERCISES = [
-    Exercise(
-        "step",
-        "def step(layers, newest, caches):\n    ...",
-        [
-            Question("it returns the newest output alone", "prediction.html#exercises", view=form),
-            Question(
-                "each layer's cache grows by one key per step",
-                CACHE,
-                view=lambda results, *case: results[1],
-                cases=lambda: [case(2)],
-            ),
-            Question(
-                "each output is that of one pass over all points",
-                CACHE,
-                2,
-                view=lambda results, *case: results[0],
-                cases=lambda: [case(2)],
-            ),
-            Question(
-                "a stack of one layer or of three works, too",
-                CACHE,
-                view=lambda results, *case: results[0],
-                cases=lambda: [case(3), case(1)],
-            ),
-            Question(
-                "a sequence with new caches begins anew",
-                WRONG,
-                via=in_turn,
-                cases=lambda: [case(2)],
-            ),
-        ],
-        right=right,
-        wrong={
-            "One cache serves all layers: each then attends to the keys of the others.": (
-                through(lambda caches, i: caches[0]),
-                through(lambda caches, i: caches[-1]),
-            ),
-            "Nothing is kept in these caches: a layer keeps keys only in a cache that it is given.": (
-                through(lambda caches, i: None)
-            ),
-            "Each layer is called twice in a step.": twice,
-            "Only one of the two caches is used.": (
-                through(lambda caches, i: caches[i] if i == 0 else None),
-                through(lambda caches, i: caches[i] if i == len(caches) - 1 else None),
-            ),
-            "Each point attends only to itself: earlier points have no effect.": alone,
-            "The layers are in the wrong order.": (
-                of_layers(lambda both: both[::-1]),
-                of_layers(lambda layers: layers[::-1], lambda caches: caches),
-            ),
-            "The input of each layer is the newest point, not the output of the layer below.": (
-                through(inputs=lambda below, point: (point, point, point))
-            ),
-            "The output is that of the first layer, not of the last.": first_output,
-            "The input is added to the output: these layers have no residual connection.": (
-                through(output=lambda below, out: below + out)
-            ),
-            "Queries come from the layer below, but keys and values from the newest point.": (
-                through(inputs=lambda below, point: (below, point, point))
-            ),
-            "Keys and values come from the layer below, but queries from the newest point.": (
-                through(inputs=lambda below, point: (point, below, below))
-            ),
-            "Queries and keys come from the layer below, but values from the newest point.": (
-                through(inputs=lambda below, point: (below, below, point))
-            ),
-            "One layer is used in place of all of them.": (
-                of_layers(lambda layers: layers[:1] * len(layers), lambda caches: caches)
-            ),
-            "The newest point is added to the last output: there is no residual connection.": (
-                lambda layers, x, caches: x + right(layers, x, caches)
-            ),
-            "The outputs of the layers are added up.": summed,
-            "The number of layers is fixed at two.": (
-                of_layers(lambda both: both[:2]),
-                of_layers(lambda both: [both[0], both[1]]),
-            ),
-            "Something is kept from call to call outside of the caches.": kept_elsewhere(),
-        },
-        cases=lambda: [case(2), case(3), case(1)],
-        unusual={
-            "recursion": recursive,
-            "a mask": masked,
-            "reduce": lambda layers, x, caches: reduce(
-                lambda x, pair: pair[0](x, x, x, cache=pair[1])[0],
-                zip(layers, caches, strict=True),
-                x,
-            ),
-        },
-        returns=("the outputs", "the lengths of the caches"),
-        via=in_steps,
-    )
+HERE = "prediction.html#exercises"
+CACHE = "prediction.html#the-kv-cache"
+ERRORS = "prediction-deeper.html#when-a-cache-is-wrong"
+QUESTIONS = [
+    Question("it returns the newest output alone", HERE, view=form),
+    Question("each layer's cache grows by one key per step", CACHE, view=second, cases=[case(2)]),
+    Question(
+        "each output is that of one pass over all points", CACHE, 2, view=first, cases=[case(2)]
+    ),
+    Question(
+        "a stack of one layer or of three works, too", CACHE, view=first, cases=[case(3), case(1)]
+    ),
+    Question("a sequence with new caches begins anew", ERRORS, via=in_turn, cases=[case(2)]),
 ]
-check = checker(EXERCISES)
+WRONG = {
+    "One cache serves all layers: each then attends to the keys of the others.": (
+        through(lambda caches, i: caches[0]),
+        through(lambda caches, i: caches[-1]),
+    ),
+    "Nothing is kept in these caches: a layer keeps keys only in a cache that it is given.": (
+        through(lambda caches, i: None)
+    ),
+    "Each layer is called twice in a step.": twice,
+    "Only one of the two caches is used.": (
+        through(lambda caches, i: caches[i] if i == 0 else None),
+        through(lambda caches, i: caches[i] if i == len(caches) - 1 else None),
+    ),
+    "Each point attends only to itself: earlier points have no effect.": alone,
+    "The layers are in the wrong order.": (
+        of_layers(lambda both: both[::-1]),
+        of_layers(lambda layers: layers[::-1], lambda caches: caches),
+    ),
+    "The input of each layer is the newest point, not the output of the layer below.": (
+        through(inputs=lambda below, point: (point, point, point))
+    ),
+    "The output is that of the first layer, not of the last.": first_output,
+    "The input is added to the output: these layers have no residual connection.": (
+        through(output=lambda below, out: below + out)
+    ),
+    "Queries come from the layer below, but keys and values from the newest point.": (
+        through(inputs=lambda below, point: (below, point, point))
+    ),
+    "Keys and values come from the layer below, but queries from the newest point.": (
+        through(inputs=lambda below, point: (point, below, below))
+    ),
+    "Queries and keys come from the layer below, but values from the newest point.": (
+        through(inputs=lambda below, point: (below, below, point))
+    ),
+    "One layer is used in place of all of them.": (
+        of_layers(lambda layers: layers[:1] * len(layers), lambda caches: caches)
+    ),
+    "The newest point is added to the last output: there is no residual connection.": (
+        lambda layers, x, caches: x + right(layers, x, caches)
+    ),
+    "The outputs of the layers are added up.": summed,
+    "The number of layers is fixed at two.": (
+        of_layers(lambda both: both[:2]),
+        of_layers(lambda both: [both[0], both[1]]),
+    ),
+    "Something is kept from call to call outside of the caches.": kept_elsewhere(),
+}
+EXERCISE = Exercise(
+    "def step(layers, newest, caches):\n    ...",
+    QUESTIONS,
+    right=right,
+    wrong=WRONG,
+    cases=[case(2), case(3), case(1)],
+    unusual={
+        "recursion": recursive,
+        "a mask": masked,
+        "reduce": lambda layers, x, caches: reduce(
+            lambda x, pair: pair[0](x, x, x, cache=pair[1])[0], zip(layers, caches, strict=True), x
+        ),
+    },
+    returns=("the outputs", "the lengths of the caches"),
+    via=in_steps,
+)
+check = EXERCISE.check

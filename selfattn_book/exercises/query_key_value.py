@@ -1,85 +1,59 @@
 """Queries, keys and values: one attention head."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case
-from selfattn_book.exercises.checking.views import Pair, compared, row_sums, weights
+from selfattn_book.exercises.checking.views import compared, row_sums, second
 
 WORD, VALUE = 7, 11  # dimensions of a word and of a value
 
 
-def case(queries: int, keys: int, width: int) -> Case:
+@factory
+def case(queries, keys, width):
     """Return the words of the queries, the words of keys and values, and three projections."""
     shapes = (WORD, width), (WORD, width), (WORD, VALUE)
     maps = [drawn(*size, seed=7 + i) / WORD**0.5 for i, size in enumerate(shapes)]
     return drawn(queries, WORD, seed=5), drawn(keys, WORD, seed=6), *maps
 
 
-def one_head(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Pair:
-    """Return the contexts and the weights of one head."""
+def one_head(x, y, q, k, v):
     return scaled_dot_product_attention(x @ q, y @ k, y @ v)
 
 
-def head(
-    scores: Callable[..., Tensor] = lambda q, k: q @ k.mT / q.size(-1) ** 0.5,
-    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
-) -> Callable[..., Pair]:
-    """Return a head with other scores, or other weights."""
-
-    def other(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Pair:
+def head(scores=lambda q, k: q @ k.mT / q.size(-1) ** 0.5, weigh=lambda scores: scores.softmax(-1)):
+    def other(x, y, q, k, v):
         found = weigh(scores(x @ q, y @ k))
         return found @ (y @ v), found
 
     return other
 
 
-def divided_by(divisor: float) -> Callable[..., Pair]:
-    """Return a head with this divisor."""
+def divided_by(divisor):
     return head(lambda q, k: q @ k.mT / divisor)
 
 
-def as_they_are(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Pair:
-    """Compare the words themselves."""
-    found = (x @ y.mT / x.size(-1) ** 0.5).softmax(-1)
-    return found @ y @ v, found
-
-
-def average(x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor, of: Any) -> Pair:
-    """Average something else than the values, with the right weights."""
+def average(x, y, q, k, v, of):
     found = one_head(x, y, q, k, v)[1]
     return found @ of, found
 
 
-def cosines(q: Tensor, k: Tensor) -> Tensor:
-    """Return the cosines between queries and keys."""
-    return F.normalize(q) @ F.normalize(k).mT
-
-
-def off_average(pair: Pair, x: Tensor, y: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+def errors(pair, x, y, q, k, v):
     """View how far the contexts are from the averages of the values with these weights."""
     return pair[0].double() - pair[1].double() @ (y @ v).double()
 
 
-def causal(scores: Tensor) -> Tensor:
-    """Return the weights under a causal mask."""
-    return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(-1)
-
-
-WRONG: dict[str, Callable[..., Any]] = {
+WRONG = {
     "W_Q and W_K are exchanged: W_Q is for the first words, which are the queries.": (
         lambda x, y, q, k, v: one_head(x, y, k, q, v)
     ),
     "W_Q makes the keys as well.": lambda x, y, q, k, v: one_head(x, y, q, q, v),
     "W_K makes the queries as well.": lambda x, y, q, k, v: one_head(x, y, k, k, v),
-    "The words are compared as they are, without W_Q and W_K.": as_they_are,
+    "The words are compared as they are, without W_Q and W_K.": (
+        lambda x, y, q, k, v: one_head(x, y, torch.eye(WORD).to(q), torch.eye(WORD).to(k), v)
+    ),
     "The scores are not divided by the root of the key dimension.": divided_by(1),
     "The scores are divided by the dimension, not by its root.": (
         head(lambda q, k: q @ k.mT / q.size(-1))
@@ -99,14 +73,18 @@ WRONG: dict[str, Callable[..., Any]] = {
     "The sign is wrong: the larger a score, the smaller is the weight.": (
         head(lambda q, k: -q @ k.mT / q.size(-1) ** 0.5)
     ),
-    "The scores are cosines: queries and keys lost their lengths.": head(cosines),
+    "The scores are cosines: queries and keys lost their lengths.": (
+        head(lambda q, k: F.normalize(q) @ F.normalize(k).mT)
+    ),
     "The softmax runs along the queries: each row must sum to one.": (
         head(weigh=lambda scores: scores.softmax(0))
     ),
     "The exponentials are not divided by their sum.": head(weigh=torch.exp),
     "These are scores: the softmax is missing.": head(weigh=lambda scores: scores),
     "These are logarithms of weights.": head(weigh=lambda scores: scores.log_softmax(-1)),
-    "A causal mask was applied, but the task has no mask.": head(weigh=causal),
+    "A causal mask was applied, but the task has no mask.": (
+        head(weigh=lambda s: s.masked_fill(s.new_ones(s.shape).triu(1) > 0, -torch.inf).softmax(-1))
+    ),
     "The keys are made from the first words; they must be made from the second.": (
         lambda x, y, q, k, v: one_head(x, x, q, k, v)
     ),
@@ -128,48 +106,30 @@ WRONG: dict[str, Callable[..., Any]] = {
     ),
     "The contexts come first, then the weights.": lambda *case: one_head(*case)[::-1],
 }
-PAGE = "query-key-value.html"
-EXERCISES = [
-    Exercise(
-        "one_head",
-        "def one_head(asking, asked, W_Q, W_K, W_V):\n    ...",
-        [
-            Question(
-                "it returns contexts and weights, a row for each query",
-                f"{PAGE}#self-attention-and-cross-attention",
-                view=form,
-            ),
-            Question(
-                "each row of weights sums to one",
-                f"{PAGE}#the-attention-layer-equation-and-code",
-                view=row_sums,
-            ),
-            Question(
-                "queries are compared with keys", f"{PAGE}#three-projections-by-hand", view=compared
-            ),
-            Question(
-                "the weights are the softmax of the divided scores",
-                f"{PAGE}#the-attention-layer-equation-and-code",
-                view=weights,
-            ),
-            Question(
-                "the contexts are averages of the values, with these weights",
-                f"{PAGE}#the-attention-layer-equation-and-code",
-                view=off_average,
-            ),
-        ],
-        right=one_head,
-        wrong=WRONG,
-        cases=lambda: [case(3, 5, 6), case(3, 5, 2), case(5, 5, 6)],
-        unusual={
-            "einsum": lambda x, y, q, k, v: [
-                torch.einsum("ij,ja,ae->ie", w := head()(x, y, q, k, v)[1], y, v),
-                w,
-            ],
-            "divided before": head(lambda q, k: (q / q.size(-1) ** 0.5) @ k.mT),
-            "in place": lambda x, y, q, k, v: one_head(x.mul_(2), y, q.div_(2), k, v),
-        },
-        returns=("the contexts", "the weights"),
-    )
+CROSS = "query-key-value.html#self-attention-and-cross-attention"
+LAYER = "query-key-value.html#the-attention-layer-equation-and-code"
+PROJECTIONS = "query-key-value.html#three-projections-by-hand"
+QUESTIONS = [
+    Question("it returns contexts and weights, a row for each query", CROSS, view=form),
+    Question("each row of weights sums to one", LAYER, view=row_sums),
+    Question("queries are compared with keys", PROJECTIONS, view=compared),
+    Question("the weights are the softmax of the divided scores", LAYER, view=second),
+    Question("the contexts are averages of the values, with these weights", LAYER, view=errors),
 ]
-check = checker(EXERCISES)
+EXERCISE = Exercise(
+    "def one_head(asking, asked, W_Q, W_K, W_V):\n    ...",
+    QUESTIONS,
+    right=one_head,
+    wrong=WRONG,
+    cases=[case(3, 5, 6), case(3, 5, 2), case(5, 5, 6)],
+    unusual={
+        "einsum": lambda x, y, q, k, v: [
+            torch.einsum("ij,ja,ae->ie", w := head()(x, y, q, k, v)[1], y, v),
+            w,
+        ],
+        "divided before": head(lambda q, k: (q / q.size(-1) ** 0.5) @ k.mT),
+        "in place": lambda x, y, q, k, v: one_head(x.mul_(2), y, q.div_(2), k, v),
+    },
+    returns=("the contexts", "the weights"),
+)
+check = EXERCISE.check

@@ -3,13 +3,12 @@
 from functools import partial
 
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
-from selfattn_book.exercises.checking.results import Case
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, form
+from selfattn_book.exercises.checking.results import Wrong
 
 
-def case(texts: int, heads: int, length: int, vocabulary: int) -> Case:
+def case(texts, heads, length, vocabulary):
     """Return random causal maps, and tokens of which some are repeated."""
     chance = torch.Generator().manual_seed(length)
     scores = torch.randn(texts, heads, length, length, generator=chance)
@@ -18,36 +17,23 @@ def case(texts: int, heads: int, length: int, vocabulary: int) -> Case:
     return weights, torch.randint(vocabulary, (texts, length), generator=chance)
 
 
-def cases() -> list[Case]:
-    """Return maps of several sizes."""
-    return [case(3, 2, 7, 3), case(2, 5, 11, 4), case(4, 1, 5, 2)]
-
-
-def extremes() -> list[Case]:
+def extremes():
     """Return maps of a head that attends to copies alone, and of one that attends to itself."""
     tokens = torch.tensor([[0, 1, 0, 1, 1]])
     copies = copies_of(tokens)[0].double()
     copies[:2, 0] = 1.0  # without a copy, somewhere
     weights = torch.stack([copies / copies.sum(-1, keepdim=True), torch.eye(5).double()])
-    return [(weights[None], tokens)]
+    return weights[None], tokens
 
 
-def copies_of(tokens: Tensor) -> Tensor:
+def copies_of(tokens):
     """Return which keys are earlier copies of each query, (B, T, T)."""
     return (tokens[:, :, None] == tokens[:, None, :]).tril(-1)
 
 
 def score(
-    weights: Tensor,
-    tokens: Tensor,
-    *,
-    itself: bool = False,
-    after: bool = False,
-    latest: bool = False,
-    mean: bool = False,
-    all_queries: bool = False,
-) -> Tensor:
-    """Return the scores of the heads, or those of a misconception."""
+    weights, tokens, *, itself=False, after=False, latest=False, mean=False, all_queries=False
+):
     cells = copies = copies_of(tokens)
     queries = torch.ones_like(copies).any(-1) if all_queries else copies.any(-1)
     if itself:
@@ -62,8 +48,7 @@ def score(
     return attention.transpose(0, 1)[:, queries].mean(1)
 
 
-def loop(weights: Tensor, tokens: Tensor) -> list[float]:
-    """Add up the attention of each query."""
+def loop(weights, tokens):
     total, count = [0.0] * weights.size(1), 0
     for text, row in zip(weights, tokens.tolist(), strict=True):
         for i, token in enumerate(row):
@@ -73,53 +58,47 @@ def loop(weights: Tensor, tokens: Tensor) -> list[float]:
     return [t / count for t in total]
 
 
-def in_place(weights: Tensor, tokens: Tensor) -> Tensor:
-    """Set all other cells to 0."""
+def in_place(weights, tokens):
     weights *= copies_of(tokens)[:, None]
     return weights.sum((0, 2, 3)) / copies_of(tokens).any(-1).sum()
 
 
 COPIES = "reading-maps.html#induction-heads"
-EXERCISES = [
-    Exercise(
-        "copy_score",
-        "def copy_score(weights, tokens):\n    ...",
-        [
-            Question("it is one number for each head", COPIES, view=form),
-            Question(
-                "it is 1 for a head that attends only to copies, and 0 for one that never does",
-                COPIES,
-                cases=extremes,
-            ),
-            Question("it is right on random maps", "reading-maps.html#exercises", points=2),
-        ],
-        right=score,
-        wrong={
-            "A token counts as a copy of itself.": partial(score, itself=True),
-            "A token counts as a copy of itself, and the mean goes over all queries.": (
-                partial(score, itself=True, all_queries=True)
-            ),
-            "The mean goes over all queries, also those without a copy.": (
-                partial(score, all_queries=True)
-            ),
-            "This measures attention to the token after the copy, as the induction score does.": (
-                partial(score, after=True)
-            ),
-            "Only the latest copy was counted.": partial(score, latest=True),
-            "Rows and columns are exchanged: a row belongs to a query.": (
-                lambda weights, tokens: score(weights.mT, tokens)
-            ),
-            "A mean over the copies was taken, not their sum.": partial(score, mean=True),
-            "The sum was not divided by the number of queries.": (
-                lambda weights, tokens: score(weights, tokens) * copies_of(tokens).any(-1).sum()
-            ),
-            "This is the rest: the attention that the copies do not get.": (
-                lambda weights, tokens: 1 - score(weights, tokens)
-            ),
-        },
-        cases=cases,
-        unusual={"a loop": loop, "in place": in_place},
-        returns="the scores",
-    )
+HERE = "reading-maps.html#exercises"
+QUESTIONS = [
+    Question("it is one number for each head", COPIES, view=form),
+    checked(
+        "it is 1 for a head that attends only to copies, and 0 for one that never does",
+        COPIES,
+        1,
+        extremes,
+    ),
+    Question("it is right on random maps", HERE, points=2),
 ]
-check = checker(EXERCISES)
+WRONG: Wrong = {
+    "A token counts as a copy of itself.": partial(score, itself=True),
+    "A token counts as a copy of itself, and the mean goes over all queries.": (
+        partial(score, itself=True, all_queries=True)
+    ),
+    "The mean goes over all queries, also those without a copy.": partial(score, all_queries=True),
+    "This measures attention to the token after the copy, as the induction score does.": (
+        partial(score, after=True)
+    ),
+    "Only the latest copy was counted.": partial(score, latest=True),
+    "Rows and columns are exchanged: a row belongs to a query.": lambda w, t: score(w.mT, t),
+    "A mean over the copies was taken, not their sum.": partial(score, mean=True),
+    "The sum was not divided by the number of queries.": (
+        lambda weights, tokens: score(weights, tokens) * copies_of(tokens).any(-1).sum()
+    ),
+    "This is the rest: the attention that the copies do not get.": lambda w, t: 1 - score(w, t),
+}
+EXERCISE = Exercise(
+    "def copy_score(weights, tokens):\n    ...",
+    QUESTIONS,
+    right=score,
+    wrong=WRONG,
+    cases=[case(3, 2, 7, 3), case(2, 5, 11, 4), case(4, 1, 5, 2)],
+    unusual={"a loop": loop, "in place": in_place},
+    returns="the scores",
+)
+check = EXERCISE.check

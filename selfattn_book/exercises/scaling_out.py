@@ -1,111 +1,90 @@
 """Distributed training: the gradient of a batch that is split unevenly."""
 
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, input_after
+from selfattn_book.exercises.checking.views import input_after
 
 D = 4
 EVEN, UNEVEN, MORE, EMPTY = [3, 3], [1, 3], [2, 5, 1], [2, 0, 6]
 
 
-def case(counts: list[int]) -> Case:
+@factory
+def case(counts):
     """Return the mean gradient of each rank, nan without examples, and the counts."""
     means = drawn(len(counts), D, seed=31 + sum(counts))
     means[torch.tensor(counts) == 0] = torch.nan
     return means, list(counts)
 
 
-def weighted(gradients: Tensor, counts: list[int]) -> Tensor:
-    """Return the gradient of the whole batch."""
-    return total(gradients, counts) / sum(counts)
+def weighted(g, n):
+    return total(g, n) / sum(n)
 
 
-def total(gradients: Tensor, counts: list[int]) -> Tensor:
-    """Return the sum over all examples."""
-    return (torch.tensor(counts)[:, None] * gradients.nan_to_num()).sum(0)
+def total(g, n):
+    return (torch.tensor(n)[:, None] * g.nan_to_num()).sum(0)
 
 
-def inverted(gradients: Tensor, counts: list[int]) -> Tensor:
-    """Weight each rank by one over its count."""
+def inverted(gradients, counts):
     weights = torch.tensor([1 / n if n else 0.0 for n in counts]).to(gradients)
     return weights @ gradients.nan_to_num() / weights.sum()
 
 
-def idle_as_nan(gradients: Tensor, counts: list[int]) -> Tensor:
-    """Multiply the mean of no examples by 0."""
-    return (torch.tensor(counts)[:, None] * gradients).sum(0) / sum(counts)
-
-
-def in_place(gradients: Tensor, counts: list[int]) -> Tensor:
-    """Change the gradients."""
+def in_place(gradients, counts):
     gradients.nan_to_num_().mul_(torch.tensor(counts)[:, None])
     return gradients.sum(0) / sum(counts)
 
 
-def loop(gradients: Tensor, counts: list[int]) -> list[float]:
-    """Sum rank by rank."""
+def loop(gradients, counts):
     sums = [0.0] * D
     for row, count in zip(gradients.tolist(), counts, strict=True):
         sums = [s + count * x for s, x in zip(sums, row, strict=True)] if count else sums
     return [s / sum(counts) for s in sums]
 
 
-def busy_ranks(gradients: Tensor, counts: list[int]) -> Tensor:
-    """Select the ranks with examples."""
+def busy_ranks(gradients, counts):
     n = torch.tensor(counts).to(gradients)
     return n[n > 0] @ gradients[n > 0] / n.sum()
 
 
-HALVES = "scaling-out.html#data-parallelism-by-hand"
-EXERCISES = [
-    Exercise(
-        "whole_gradient",
-        "def whole_gradient(gradients, counts):\n    ...",
-        [
-            Question("it gives one gradient", HALVES, view=form, cases=lambda: [case(EVEN)]),
-            Question("even parts give the plain mean", HALVES, cases=lambda: [case(EVEN)]),
-            Question(
-                "in uneven parts each example counts the same",
-                HALVES,
-                points=2,
-                cases=lambda: [case(UNEVEN), case(MORE)],
-            ),
-            Question(
-                "a rank without examples is passed over",
-                "scaling-out.html#exercises",
-                cases=lambda: [case(EMPTY)],
-            ),
-            Question(
-                "its input is unchanged",
-                HALVES,
-                via=input_after,
-                cases=lambda: [case(UNEVEN), case(EMPTY)],
-            ),
-        ],
-        right=weighted,
-        wrong={
-            "This is the mean of the ranks' means: a small part counts as much as a large one.": (
-                lambda g, n: g.nan_to_num().mean(0)
-            ),
-            "The means were added, and never divided.": lambda g, n: g.nan_to_num().sum(0),
-            "The sum over the examples was not divided by how many there are.": total,
-            "The sum over the examples is divided by the number of ranks.": (
-                lambda g, n: total(g, n) / len(n)
-            ),
-            "The weights sum to one already; it was divided by the number of ranks as well.": (
-                lambda g, n: weighted(g, n) / len(n)
-            ),
-            "The more examples a rank has, the less it counts.": inverted,
-            "Only the gradient of the first rank is used.": lambda g, n: g[0],
-            "Only the gradient of the last rank is used.": lambda g, n: g[-1],
-            "A rank without examples has the mean of nothing, and 0 times nan is nan.": idle_as_nan,
-            "It changes its input; take a copy first.": in_place,
-        },
-        unusual={"a loop": loop, "the busy ranks": busy_ranks},
-        returns="the gradient",
-    )
+PARALLEL = "scaling-out.html#data-parallelism-by-hand"
+HERE = "scaling-out.html#exercises"
+QUESTIONS = [
+    Question("it gives one gradient", PARALLEL, view=form, cases=[case(EVEN)]),
+    checked("even parts give the plain mean", PARALLEL, 1, case(EVEN)),
+    checked("in uneven parts each example counts the same", PARALLEL, 2, case(UNEVEN), case(MORE)),
+    checked("a rank without examples is passed over", HERE, 1, case(EMPTY)),
+    Question(
+        "its input is unchanged", PARALLEL, via=input_after, cases=[case(UNEVEN), case(EMPTY)]
+    ),
 ]
-check = checker(EXERCISES)
+WRONG = {
+    "This is the mean of the ranks' means: a small part counts as much as a large one.": (
+        lambda g, n: g.nan_to_num().mean(0)
+    ),
+    "The means were added, and never divided.": lambda g, n: g.nan_to_num().sum(0),
+    "The sum over the examples was not divided by how many there are.": total,
+    "The sum over the examples is divided by the number of ranks.": (
+        lambda g, n: total(g, n) / len(n)
+    ),
+    "The weights sum to one already; it was divided by the number of ranks as well.": (
+        lambda g, n: weighted(g, n) / len(n)
+    ),
+    "The more examples a rank has, the less it counts.": inverted,
+    "Only the gradient of the first rank is used.": lambda g, n: g[0],
+    "Only the gradient of the last rank is used.": lambda g, n: g[-1],
+    "A rank without examples has the mean of nothing, and 0 times nan is nan.": (
+        lambda g, n: (torch.tensor(n)[:, None] * g).sum(0) / sum(n)
+    ),
+    "It changes its input; take a copy first.": in_place,
+}
+EXERCISE = Exercise(
+    "def whole_gradient(gradients, counts):\n    ...",
+    QUESTIONS,
+    right=weighted,
+    wrong=WRONG,
+    unusual={"a loop": loop, "the busy ranks": busy_ranks},
+    returns="the gradient",
+)
+check = EXERCISE.check

@@ -1,38 +1,30 @@
 """The full Transformer: greedy decoding, up to the end token."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.properties.answer import Answer, RefusedError
 
 VOCABULARY, START, END = 11, 3, 7
-Logits = Callable[[Tensor], Tensor]
 
 
 class Model(nn.Module):
     """A decoder whose logits depend on all tokens and their order; it counts its calls.
 
-    Args:
-        seed: of its numbers.
-        ends: the number of tokens after which the end is most likely; never when left out.
-        causal: whether the first logits are the same for targets of all lengths.
+    After ``ends`` tokens the end is most likely. Unless it is causal, the first logits depend on the
+    length of the target.
     """
 
-    def __init__(self, seed: int, ends: int | None = None, causal: bool = True):
+    def __init__(self, seed, ends=None, causal=True):
         super().__init__()
         self.table = drawn(997, VOCABULARY, seed=seed)
         self.ends, self.causal, self.calls = ends, causal, 0
         self.table[:, [START, END]] = -9.0  # only the rule below generates the end
         self.message = "a model that never ends" if ends is None else f"one that ends after {ends}"
 
-    def forward(self, target: Tensor) -> Tensor:
-        """Return logits ``(1, T, V)`` for tokens ``(1, T)``."""
+    def forward(self, target):
         self.calls += 1
         if self.calls > 50:
             raise RefusedError(Answer("exception", "the model was called more than 50 times."))
@@ -49,30 +41,21 @@ class Model(nn.Module):
         return logits[None]
 
 
-def case(length: int, seed: int, ends: int | None = None, causal: bool = True) -> Case:
+@factory
+def case(length, seed, ends=None, causal=True):
     """Return the arguments of a call."""
     return Model(seed, ends, causal), START, END, length
 
 
-def greedy(
-    row: int = -1,
-    pick: Callable[[Tensor], Tensor] = torch.argmax,
-    context: slice = slice(None),
-    stops: bool = True,
-    more: int = 0,
-    keep: slice = slice(1, None),
-    end: bool = False,
-) -> Program:
-    """Return greedy decoding, put together from these steps."""
-
-    def write(logits_of: Logits, start: int, stop: int, length: int) -> list[int]:
+def greedy(row=-1, pick=torch.argmax, context=slice(None), stops=True, more=0, first=1, end=False):
+    def write(logits_of, start, stop, length):
         target = [start]
         for _ in range(length + more):
             token = int(pick(logits_of(torch.tensor([target[context]]))[0, row]))
             if token == stop and stops:
-                return target[keep] + end * [stop]
+                return target[first:] + end * [stop]
             target.append(token)
-        return target[keep]
+        return target[first:]
 
     return write
 
@@ -80,22 +63,19 @@ def greedy(
 right = greedy()
 
 
-def cut_off(logits_of: Logits, start: int, end: int, length: int) -> list[int]:
-    """Generate all tokens, and cut them off at the end."""
+def cut_off(logits_of, start, end, length):
     tokens = greedy(stops=False)(logits_of, start, end, length)
     return [*tokens, end][: [*tokens, end].index(end)]
 
 
-def recursive(logits_of: Logits, start: int, end: int, length: int, *made: int) -> list[int]:
-    """Return the tokens so far, or one more."""
+def recursive(logits_of, start, end, length, *made):
     if len(made) == length:
         return list(made)
     token = int(logits_of(torch.tensor([[start, *made]]))[0, -1].argmax())
     return list(made) if token == end else recursive(logits_of, start, end, length, *made, token)
 
 
-def all_rows(logits_of: Logits, start: int, end: int, length: int) -> Tensor:
-    """Read every row again in each step: the same, as the model is causal."""
+def all_rows(logits_of, start, end, length):
     target = torch.tensor([[start]])
     for _ in range(length):
         tokens = logits_of(target).argmax(-1)
@@ -105,73 +85,54 @@ def all_rows(logits_of: Logits, start: int, end: int, length: int) -> Tensor:
     return target[0, 1:]
 
 
-def calls(program: Program) -> Program:
-    """Return the program that counts the calls of the model."""
-
-    def count(model: Model, *arguments: Any) -> int:
-        tensor_of(program(model, *arguments), "a list of tokens")
-        return model.calls
-
-    return count
+@factory
+def calls(program, model, *arguments):
+    tensor_of(program(model, *arguments), "a list of tokens")
+    return model.calls
 
 
-WRITES = "transformer.html#inference-greedy-decoding-until-the-end-token"
-EXERCISES = [
-    Exercise(
-        "write",
-        "def write(logits_of, start, end, length):\n    ...",
-        [
-            Question(
-                "it returns tokens",
-                "transformer.html#exercises",
-                view=form,
-                cases=lambda: [case(9, 1)],
-            ),
-            Question(
-                "it generates the most likely token at each step",
-                WRITES,
-                points=2,
-                cases=lambda: [case(length, seed) for seed in (1, 2, 5) for length in (9, 5)],
-            ),
-            Question(
-                "it stops before the end token",
-                WRITES,
-                cases=lambda: [case(9, 1, ends=4), case(9, 2, ends=1)],
-            ),
-            Question(
-                "it calls the model no more often than needed",
-                WRITES,
-                via=calls,
-                cases=lambda: [case(9, 1, ends=4), case(9, 1)],
-            ),
-            Question(
-                "where the model ends at once, nothing is generated",
-                WRITES,
-                cases=lambda: [case(9, 1, ends=0)],
-            ),
-        ],
-        right=right,
-        wrong={
-            "The first row of the logits was read: the last one is for the next token.": (
-                greedy(row=0)
-            ),
-            "The least of the logits was taken, not the greatest.": greedy(pick=torch.argmin),
-            "Only the newest token was passed on: without a cache, the model needs all of them.": (
-                greedy(context=slice(-1, None))
-            ),
-            "The model never reads its own tokens: each step gets the start alone.": (
-                greedy(context=slice(1))
-            ),
-            "The start token is in the result; it was not generated.": greedy(keep=slice(None)),
-            "One token too many was generated.": greedy(more=1),
-            "One token too few was generated: the start does not count.": greedy(more=-1),
-            "The end token is in the result; it only marks the end.": greedy(end=True),
-            "It continues after the end.": greedy(stops=False),
-            "The model was called after the end, and the tokens were cut off later.": cut_off,
-        },
-        cases=lambda: [case(9, 1), case(5, 2), case(9, 1, ends=4), case(9, 1, causal=False)],
-        unusual={"recursion": recursive, "all rows": all_rows},
-        returns="the tokens",
-    )
+HERE = "transformer.html#exercises"
+DECODING = "transformer.html#inference-greedy-decoding-until-the-end-token"
+QUESTIONS = [
+    Question("it returns tokens", HERE, view=form, cases=[case(9, 1)]),
+    Question(
+        "it generates the most likely token at each step",
+        DECODING,
+        points=2,
+        cases=[case(length, seed) for seed in (1, 2, 5) for length in (9, 5)],
+    ),
+    checked("it stops before the end token", DECODING, 1, case(9, 1, ends=4), case(9, 2, ends=1)),
+    Question(
+        "it calls the model no more often than needed",
+        DECODING,
+        via=calls,
+        cases=[case(9, 1, ends=4), case(9, 1)],
+    ),
+    checked("where the model ends at once, nothing is generated", DECODING, 1, case(9, 1, ends=0)),
 ]
-check = checker(EXERCISES)
+WRONG = {
+    "The first row of the logits was read: the last one is for the next token.": greedy(row=0),
+    "The least of the logits was taken, not the greatest.": greedy(pick=torch.argmin),
+    "Only the newest token was passed on: without a cache, the model needs all of them.": (
+        greedy(context=slice(-1, None))
+    ),
+    "The model never reads its own tokens: each step gets the start alone.": (
+        greedy(context=slice(1))
+    ),
+    "The start token is in the result; it was not generated.": greedy(first=0),
+    "One token too many was generated.": greedy(more=1),
+    "One token too few was generated: the start does not count.": greedy(more=-1),
+    "The end token is in the result; it only marks the end.": greedy(end=True),
+    "It continues after the end.": greedy(stops=False),
+    "The model was called after the end, and the tokens were cut off later.": cut_off,
+}
+EXERCISE = Exercise(
+    "def write(logits_of, start, end, length):\n    ...",
+    QUESTIONS,
+    right=right,
+    wrong=WRONG,
+    cases=[case(9, 1), case(5, 2), case(9, 1, ends=4), case(9, 1, causal=False)],
+    unusual={"recursion": recursive, "all rows": all_rows},
+    returns="the tokens",
+)
+check = EXERCISE.check

@@ -1,15 +1,10 @@
 """Scaled dot-product attention: attention with a temperature."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checker, form
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
-from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.exercises.checking.views import score_direction
 
 WIDTH, KEYS, VALUE = 7, 5, 9
@@ -17,66 +12,57 @@ HOT, COLD = 1e9, 1e-9
 
 
 def attention(
-    scores: Callable[..., Tensor] = lambda q, k, t: q / (t * q.size(-1) ** 0.5) @ k.mT,
-    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
-) -> Program:
-    """Return attention with other scores or other weights."""
+    scores=lambda q, k, t: q / (t * q.size(-1) ** 0.5) @ k.mT,
+    weigh=lambda scores: scores.softmax(-1),
+):
     return lambda q, k, v, t: weigh(scores(q, k, t)) @ v
 
 
 attend = attention()
 
 
-def divided_by(divisor: Callable[[int, float], float]) -> Program:
-    """Return attention with another divisor, from the dimension and the temperature."""
+def divided_by(divisor):
     return attention(lambda q, k, t: q / divisor(q.size(-1), t) @ k.mT)
 
 
-def at(temperature: Callable[[float], float]) -> Program:
-    """Return attention at another temperature."""
+def at(temperature):
     return lambda q, k, v, t: attend(q, k, v, temperature(t))
 
 
-def case(temperature: float, width: int = WIDTH, queries: int = KEYS, times: float = 1) -> Case:
-    """Return queries, keys, values and a temperature."""
+@factory
+def case(temperature, width=WIDTH, queries=KEYS, times=1):
     query, key, value = drawn(3, KEYS, width, seed=13)
     wide = F.pad(value, (0, VALUE - width))
     return times * query[:queries], key, wide + drawn(KEYS, VALUE, seed=14), temperature
 
 
-def identity_case(temperature: float, **sizes: Any) -> Case:
+@factory
+def identity(temperature=1, **sizes):
     """Return a case whose values give the weights back."""
-    query, key, value, _ = case(1, **sizes)
+    query, key, value, _ = case(1, **sizes)()
     return query, key, torch.eye(KEYS, VALUE).to(value), temperature
 
 
-def half_case(entry: float) -> Case:
+def half_case():
     """Return equal queries and keys of float16, of 64 dimensions, and values of 1."""
-    return *(torch.full((3, 64), number).half() for number in (entry, entry, 1.0)), 1.0
+    return *(torch.full((3, 64), number).half() for number in (32.0, 32.0, 1.0)), 1.0
 
 
-def powers(q: Tensor, k: Tensor, v: Tensor, t: float) -> Tensor:
-    """Raise the weights to the power of the temperature."""
+def powers(q, k, v, t):
     weights = attend(q, k, torch.eye(len(k)).to(v), 1) ** t
     return weights / weights.sum(1, keepdim=True) @ v
 
 
-def slope_at_two(attend: Program) -> Program:
+@factory
+def slope_at_two(attend, query, key, value, temperature):
     """Return the program that compares the scores of temperatures 2 and 1 of one attention."""
-
-    def slope(query: Tensor, key: Tensor, value: Tensor, temperature: float) -> Tensor:
-        found = [torch.as_tensor(attend(query.clone(), key, value, t))[:, :KEYS] for t in (1, 2)]
-        once, twice = (x.double().log() - x.double().log().mean(-1, keepdim=True) for x in found)
-        sums = found[1].double().sum(-1)
-        return (once * twice).sum() / once.square().sum() * sums
-
-    return slope
+    found = [torch.as_tensor(attend(query.clone(), key, value, t))[:, :KEYS] for t in (1, 2)]
+    once, twice = (x.double().log() - x.double().log().mean(-1, keepdim=True) for x in found)
+    sums = found[1].double().sum(-1)
+    return (once * twice).sum() / once.square().sum() * sums
 
 
-PAGE = "why-divide.html"
-BEGINNING = f"{PAGE}#large-scores-saturate-the-softmax"
-CODE = f"{PAGE}#the-divisor-in-the-code"
-WRONG: dict[str, Callable[..., Any]] = {
+WRONG = {
     "Query and key are exchanged: a row belongs to a query.": lambda q, k, v, t: attend(k, q, v, t),
     "Queries are compared with queries.": lambda q, k, v, t: attend(q, q, v[: len(q)], t),
     "Keys are compared with keys.": lambda q, k, v, t: attend(k, k, v, t)[: len(q)],
@@ -129,63 +115,50 @@ WRONG: dict[str, Callable[..., Any]] = {
         lambda q, k, v, t: attend(q, k, torch.eye(len(k)).to(q), t)
     ),
 }
-EXERCISES = [
-    Exercise(
-        "attend",
-        "def attend(query, key, value, temperature):\n    ...",
-        [
-            Question(
-                "it gives a context for each query",
-                CODE,
-                view=form,
-                cases=lambda: [case(1, queries=3)],
-            ),
-            Question(
-                "the contexts are averages of the values",
-                BEGINNING,
-                view=lambda contexts, *case: contexts.double().sqrt().square().sum(-1),
-                cases=lambda: [identity_case(1)],
-            ),
-            Question(
-                "queries are compared with keys",
-                CODE,
-                view=lambda contexts, *case: score_direction(contexts[:, :KEYS]),
-                cases=lambda: [identity_case(1)],
-            ),
-            Question(
-                "a temperature of 1 is the usual attention",
-                f"{PAGE}#the-variance-of-a-score",
-                cases=lambda: [case(1), case(1, width=3)],
-            ),
-            Question(
-                "a temperature of 2 halves the scores",
-                BEGINNING,
-                via=slope_at_two,
-                cases=lambda: [identity_case(1)],
-            ),
-            Question(
-                "a very high temperature makes the weights uniform",
-                BEGINNING,
-                cases=lambda: [case(HOT), case(1.7)],
-            ),
-            Question(
-                "a very low temperature chooses one key",
-                BEGINNING,
-                cases=lambda: [identity_case(COLD, times=1e-2)],
-                view=lambda contexts, *case: contexts.double().sort(-1).values,
-            ),
-            Question("it works in 16 bits", CODE, cases=lambda: [half_case(32)]),
-        ],
-        right=attend,
-        wrong=WRONG,
-        unusual={
-            "PyTorch's own": lambda q, k, v, t: F.scaled_dot_product_attention(q / t, k, v),
-            "late in 32 bits": attention(
-                lambda q, k, t: (q.float() @ k.float().mT / t / q.size(1) ** 0.5).to(q)
-            ),
-            "both divided": lambda q, k, v, t: attend(q / t**0.5, k / t**0.5, v, 1),
-        },
-        returns="the contexts",
-    )
+CODE = "why-divide.html#the-divisor-in-the-code"
+SATURATION = "why-divide.html#large-scores-saturate-the-softmax"
+VARIANCE = "why-divide.html#the-variance-of-a-score"
+QUESTIONS = [
+    Question("it gives a context for each query", CODE, view=form, cases=[case(1, queries=3)]),
+    Question(
+        "the contexts are averages of the values",
+        SATURATION,
+        view=lambda contexts, *case: contexts.double().sqrt().square().sum(-1),
+        cases=[identity()],
+    ),
+    Question(
+        "queries are compared with keys",
+        CODE,
+        view=lambda contexts, *case: score_direction(contexts[:, :KEYS]),
+        cases=[identity()],
+    ),
+    checked("a temperature of 1 is the usual attention", VARIANCE, 1, case(1), case(1, width=3)),
+    Question(
+        "a temperature of 2 halves the scores", SATURATION, via=slope_at_two, cases=[identity()]
+    ),
+    checked(
+        "a very high temperature makes the weights uniform", SATURATION, 1, case(HOT), case(1.7)
+    ),
+    Question(
+        "a very low temperature chooses one key",
+        SATURATION,
+        cases=[identity(COLD, times=1e-2)],
+        view=lambda contexts, *case: contexts.double().sort(-1).values,
+    ),
+    checked("it works in 16 bits", CODE, 1, half_case),
 ]
-check = checker(EXERCISES)
+EXERCISE = Exercise(
+    "def attend(query, key, value, temperature):\n    ...",
+    QUESTIONS,
+    right=attend,
+    wrong=WRONG,
+    unusual={
+        "PyTorch's own": lambda q, k, v, t: F.scaled_dot_product_attention(q / t, k, v),
+        "late in 32 bits": attention(
+            lambda q, k, t: (q.float() @ k.float().mT / t / q.size(1) ** 0.5).to(q)
+        ),
+        "both divided": lambda q, k, v, t: attend(q / t**0.5, k / t**0.5, v, 1),
+    },
+    returns="the contexts",
+)
+check = EXERCISE.check

@@ -1,54 +1,52 @@
 """Self-attention without learned parameters: attend to the others."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Program
-
-Weigh = Callable[[Tensor], Tensor]
 
 
-def words(seed: int, length: int, width: int, size: float = 1.0) -> tuple[Tensor]:
-    """Return random words."""
+def words(seed, length, width, size=1.0):
     (x,) = normal(seed, (length, width))
     return (size * x,)
 
 
-def scores(x: Tensor) -> Tensor:
-    """Return the scores of all pairs."""
+def scores(x):
     return x @ x.T / x.size(1) ** 0.5
 
 
-def own(s: Tensor) -> Tensor:
-    """Return where a word meets itself."""
+def own(s):
     return torch.eye(len(s), dtype=torch.bool)
 
 
-def others(s: Tensor) -> Tensor:
-    """Return the weights of the other words."""
+def others(s):
     return s.masked_fill(own(s), -torch.inf).softmax(-1)
 
 
-def keeping(
-    kept: float, weigh: Weigh = others, score: Weigh = scores, given: float | None = None
-) -> Weigh:
+def keeping(kept, weigh=others, score=scores, given=None):
     """Return the program that keeps a part of each word and adds the others with these weights."""
     rest = 1 - kept if given is None else given
 
-    def program(x: Tensor) -> Tensor:
+    def listen(x):
         return x if len(x) == 1 else kept * x + rest * weigh(score(x)) @ x
 
-    return program
+    return listen
 
 
-def wrong(keep: float) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
-    return {
+def word_by_word(keep):
+    def one(x, i):
+        rest = torch.cat([x[:i], x[i + 1 :]])
+        weights = (rest @ x[i] / x.size(1) ** 0.5).softmax(0)
+        return keep * x[i] + (1 - keep) * weights @ rest if len(rest) else x[i]
+
+    return lambda x: torch.stack([one(x, i) for i in range(len(x))])
+
+
+def exercises(numbers):
+    keep = numbers["keep"]
+    equation = "attention-without-weights.html#self-attention-in-one-equation"
+    by_hand = "attention-without-weights.html#four-words-by-hand"
+    wrong = {
         "Each word still attends to itself.": keeping(keep, lambda s: s.softmax(-1)),
         "A score of 0 hides nothing: its exponential is 1.": (
             keeping(keep, lambda s: s.masked_fill(own(s), 0).softmax(-1))
@@ -77,38 +75,19 @@ def wrong(keep: float) -> dict[str, Program]:
         ),
         "These are weights, and not contexts.": lambda x: others(scores(x)),
     }
-
-
-def word_by_word(keep: float) -> Program:
-    """Return the right program, with the others cut out."""
-
-    def one(x: Tensor, i: int) -> Tensor:
-        rest = torch.cat([x[:i], x[i + 1 :]])
-        weights = (rest @ x[i] / x.size(1) ** 0.5).softmax(0)
-        return keep * x[i] + (1 - keep) * weights @ rest if len(rest) else x[i]
-
-    return lambda x: torch.stack([one(x, i) for i in range(len(x))])
-
-
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
-    equation = "attention-without-weights.html#self-attention-in-one-equation"
-    by_hand = "attention-without-weights.html#four-words-by-hand"
-    cases = {
-        "two words attend to each other alone": (by_hand, 2, [words(1, 2, 3)]),
-        "more words attend by their scores": (equation, 2, [words(2, 5, 3), words(3, 4, 7)]),
-        "so they do where scores are large": (equation, 1, [words(4, 6, 2, 4.0)]),
-        "a word alone stays as it is": (by_hand, 1, [words(5, 1, 3)]),
-    }
-    return [
-        Exercise(
-            "attend_to_others",
-            "def attend_to_others(X): ...",
-            questions_of(cases),
-            right=keeping(numbers["keep"]),
-            wrong=wrong(numbers["keep"]),
-            unusual={"word by word": word_by_word(numbers["keep"])},
-            returns="the words",
-            tolerance=1e-5,
-        )
+    questions = [
+        checked("two words attend to each other alone", by_hand, 2, words(1, 2, 3)),
+        checked("more words attend by their scores", equation, 2, words(2, 5, 3), words(3, 4, 7)),
+        checked("so they do where scores are large", equation, 1, words(4, 6, 2, 4.0)),
+        checked("a word alone stays as it is", by_hand, 1, words(5, 1, 3)),
     ]
+    exercise = Exercise(
+        "def attend_to_others(X): ...",
+        questions,
+        right=keeping(keep),
+        wrong=wrong,
+        unusual={"word by word": word_by_word(keep)},
+        returns="the words",
+        tolerance=1e-5,
+    )
+    return [exercise]

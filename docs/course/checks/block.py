@@ -1,65 +1,68 @@
 """The Transformer block: a gated feed-forward network."""
 
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, Program
 
-ACTIVATIONS: dict[str, Program] = {"relu": F.relu, "silu": F.silu, "gelu": F.gelu}
+ACTIVATIONS = {"relu": F.relu, "silu": F.silu, "gelu": F.gelu}
 NORM = "block.html#layer-normalization"
 NETWORK = "block.html#the-feed-forward-network"
 BATCHES = "block.html#pre-norm-and-post-norm"
 
 
-def case(
-    seed: int, *shape: int, size: float = 1.0, shift: float = 0.0, plain: bool = False
-) -> list[Case]:
+def case(seed, *shape, size=1.0, shift=0.0, plain=False):
     """Return vectors and weights; the gain of plain ones is 1."""
     d, d_ff = shape[-1], 7
     x, gain, *weights = normal(seed, shape, (d,), (d, d_ff), (d, d_ff), (d_ff, d))
-    return [(size * x + shift, torch.ones_like(gain) if plain else gain, *weights)]
+    return size * x + shift, torch.ones_like(gain) if plain else gain, *weights
 
 
-def mean_square(x: Tensor) -> Tensor:
-    """Return the mean square of each vector."""
+def mean_square(x):
     return x.pow(2).mean(-1, keepdim=True)
 
 
 def network(
-    activation: str,
-    eps: float,
-    *,
-    norm: Callable[[Tensor], Any] | None = None,
-    join: Program | None = None,
-    path: Program = lambda x, n: x,
-    gained: Program = lambda n, gain: gain * n,
-) -> Program:
+    activation, eps, *, norm=None, join=None, path=lambda x, n: x, gained=lambda n, gain: gain * n
+):
     """Return the gated network, put together from parts."""
     a = ACTIVATIONS[activation]
     norm = norm or (lambda x: x / (mean_square(x) + eps).sqrt())
     join = join or (lambda one, two: a(one) * two)
 
-    def gated(x: Tensor, gain: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
+    def gated(x, gain, gate, up, down):
         n = gained(norm(x), gain)
         return path(x, n) + join(n @ gate, n @ up) @ down
 
     return gated
 
 
-def mistakes(activation: str, eps: float) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
+@factory
+def in_place(activation, eps, x, gain, gate, up, down):
+    n = F.rms_norm(x, x.shape[-1:], gain, eps)
+    one, two = (n @ torch.cat([gate, up], -1)).chunk(2, -1)
+    x += (ACTIVATIONS[activation](one) * two) @ down
+    return x
+
+
+@factory
+def in_32_bits(activation, eps, *arguments):
+    x, gain, gate, up, down = (argument.float() for argument in arguments)
+    n = x * gain * (mean_square(x) + eps).rsqrt()
+    one, two = (torch.einsum("...d,df->...f", n, w) for w in (gate, up))
+    return x + torch.einsum("...f,fd->...d", ACTIVATIONS[activation](one) * two, down)
+
+
+def exercises(numbers):
+    activation, eps = numbers["activation"], numbers["eps"]
+    recipe = activation, eps
     a = ACTIVATIONS[activation]
 
-    def of(**parts: Program) -> Program:
-        return network(activation, eps, **parts)
-
-    return {
+    of = partial(network, *recipe)
+    wrong = {
         "The mean was subtracted: this is a layer norm.": (
             of(norm=lambda x: F.layer_norm(x, x.shape[-1:], eps=eps))
         ),
@@ -87,55 +90,19 @@ def mistakes(activation: str, eps: float) -> dict[str, Program]:
             if name != activation
         },
     }
-
-
-def in_place(activation: str, eps: float) -> Program:
-    """Return the right program, with PyTorch's norm and one product, in place."""
-
-    def gated(x: Tensor, gain: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
-        n = F.rms_norm(x, x.shape[-1:], gain, eps)
-        one, two = (n @ torch.cat([gate, up], -1)).chunk(2, -1)
-        x += (ACTIVATIONS[activation](one) * two) @ down
-        return x
-
-    return gated
-
-
-def in_32_bits(activation: str, eps: float) -> Program:
-    """Return the right program, with another notation and precision."""
-
-    def gated(*arguments: Tensor) -> Tensor:
-        x, gain, gate, up, down = (argument.float() for argument in arguments)
-        n = x * gain * (mean_square(x) + eps).rsqrt()
-        one, two = (torch.einsum("...d,df->...f", n, w) for w in (gate, up))
-        return x + torch.einsum("...f,fd->...d", ACTIVATIONS[activation](one) * two, down)
-
-    return gated
-
-
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
-    recipe = numbers["activation"], numbers["eps"]
     questions = [
-        Question(
-            "it works for one vector without a gain",
-            NETWORK,
-            2,
-            cases=lambda: case(1, 5, plain=True),
-        ),
-        Question("the gain is used", NORM, cases=lambda: case(2, 3, 4)),
-        Question("nothing is subtracted", NORM, 2, cases=lambda: case(3, 2, 5, shift=2.0)),
-        Question("small vectors show eps", NORM, cases=lambda: case(4, 2, 3, size=0.1)),
-        Question("batches and heads change nothing", BATCHES, cases=lambda: case(5, 2, 3, 4, 6)),
+        checked("it works for one vector without a gain", NETWORK, 2, case(1, 5, plain=True)),
+        checked("the gain is used", NORM, 1, case(2, 3, 4)),
+        checked("nothing is subtracted", NORM, 2, case(3, 2, 5, shift=2.0)),
+        checked("small vectors show eps", NORM, 1, case(4, 2, 3, size=0.1)),
+        checked("batches and heads change nothing", BATCHES, 1, case(5, 2, 3, 4, 6)),
     ]
-    return [
-        Exercise(
-            "gated",
-            "def gated(x, gain, gate, up, down): ...",
-            questions,
-            right=network(*recipe),
-            wrong=mistakes(*recipe),
-            unusual={"in place": in_place(*recipe), "in 32 bits": in_32_bits(*recipe)},
-            tolerance=1e-5,
-        )
-    ]
+    exercise = Exercise(
+        "def gated(x, gain, gate, up, down): ...",
+        questions,
+        right=network(*recipe),
+        wrong=wrong,
+        unusual={"in place": in_place(*recipe), "in 32 bits": in_32_bits(*recipe)},
+        tolerance=1e-5,
+    )
+    return [exercise]

@@ -2,37 +2,24 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable
 from itertools import combinations, permutations, product
-from typing import Any
 
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.by_hand import by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.experiments.words import case_study, xor_sentences
 
-Parts = Callable[[list[int]], list[Hashable]]
-PARTS: dict[str, Parts] = {
-    "words at positions": lambda s: list(enumerate(s)),
-    "words": lambda s: [*s],
-}
+PARTS = {"words at positions": lambda s: list(enumerate(s)), "words": lambda s: [*s]}
 CERTIFICATE = "case-study.html#proof-by-tangents"
 PLACES = "case-study.html#words-and-words-at-positions"
 
 
-def counter(
-    parts: Parts,
-    select: Callable[..., Any] = combinations,
-    join: Callable[..., Hashable] = lambda a, b: tuple(sorted(a + b)),
-    **options: bool,
-) -> Program:
+def counter(parts, select=combinations, join=lambda a, b: tuple(sorted(a + b)), **options):
     """Return the program that counts contradictions, put together from parts."""
 
-    def count(tokens: Tensor, labels: Tensor) -> int:
-        def pairs(label: int) -> Counter[Hashable]:
+    def count(tokens, labels):
+        def pairs(label):
             rows = tokens if options.get("all_labels") else tokens[labels == label]
             rows = rows.unique(dim=0) if options.get("unique") else rows
             return Counter(join(parts(a), parts(b)) for a, b in select(rows.tolist(), 2))
@@ -45,27 +32,50 @@ def counter(
     return count
 
 
-def with_itself(rows: list[Any], size: int) -> Any:
+def with_itself(rows, size):
     """Return all pairs without order, of a row with itself as well."""
     return ((rows[i], rows[j]) for i in range(len(rows)) for j in range(i, len(rows)))
 
 
-def half(program: Program) -> Program:
-    """Return half of the count."""
-    return lambda tokens, labels: program(tokens, labels) / 2
+@factory
+def by_matrix(name, tokens, labels):
+    hot = torch.nn.functional.one_hot(tokens, 5)
+    x = hot.flatten(1) if name == "words at positions" else hot.sum(1)
+    sums = []
+    for rows in (x[labels == 1], x[labels == 0]):
+        i, j = torch.triu_indices(len(rows), len(rows), 1)
+        sums.append(rows[i] + rows[j])
+    return (sums[0][:, None] == sums[1]).all(-1).sum()
 
 
-def mistakes(name: str) -> dict[str, Program | tuple[Program, ...]]:
-    """Return wrong programs by their misconceptions."""
+def many(seed, vocabulary, count):
+    chance = torch.Generator().manual_seed(seed)
+    tokens = torch.randint(vocabulary, (count, 3), generator=chance)
+    return tokens, torch.randint(2, (count,), generator=chance)
+
+
+def no_contradictions():
+    none = torch.tensor([[0, 1, 2], [3, 4, 0], [1, 1, 2]]), torch.tensor([1, 0, 1])
+    tokens, labels = xor_sentences()
+    return [none, (tokens, labels.long())]
+
+
+def copied_rows():
+    (one, two), (tokens, labels) = xor_sentences(), case_study()
+    rows = [0, 0, 1, 2, 3, 3]
+    return [(one[rows], two[rows].long()), (tokens, labels.long())]
+
+
+def contradictions(name):
     parts = PARTS[name]
     (other,) = (PARTS[key] for key in PARTS if key != name)
     ordered = counter(parts, permutations)
     twice = lambda rows, size: product(rows, repeat=size)  # noqa: E731
     # At one position, two words are known by their set.
     sets = {"How often a word occurs matters.": counter(parts, join=lambda a, b: frozenset(a + b))}
-    return (sets if name == "words" else {}) | {
+    wrong = (sets if name == "words" else {}) | {
         "This is the other sum: words at positions, or words.": counter(other),
-        "Pairs have no order.": (ordered, half(ordered)),
+        "Pairs have no order.": (ordered, lambda *case: ordered(*case) / 2),
         "The four rows must be different.": (counter(parts, with_itself), counter(parts, twice)),
         "Each row counts by itself, copies too.": (
             counter(parts, unique=True),
@@ -73,65 +83,24 @@ def mistakes(name: str) -> dict[str, Program | tuple[Program, ...]]:
         ),
         "The labels were not used.": counter(parts, all_labels=True),
     }
-
-
-def by_matrix(name: str) -> Program:
-    """Return the right program, which compares sums of one-hot vectors."""
-
-    def count(tokens: Tensor, labels: Tensor) -> Tensor:
-        hot = torch.nn.functional.one_hot(tokens, 5)
-        x = hot.flatten(1) if name == "words at positions" else hot.sum(1)
-        sums = []
-        for rows in (x[labels == 1], x[labels == 0]):
-            i, j = torch.triu_indices(len(rows), len(rows), 1)
-            sums.append(rows[i] + rows[j])
-        return (sums[0][:, None] == sums[1]).all(-1).sum()
-
-    return count
-
-
-def many(seed: int, vocabulary: int, count: int) -> Case:
-    """Return random sentences, with copies and contradictions."""
-    chance = torch.Generator().manual_seed(seed)
-    tokens = torch.randint(vocabulary, (count, 3), generator=chance)
-    return tokens, torch.randint(2, (count,), generator=chance)
-
-
-def no_contradictions() -> list[Case]:
-    """Return sentences without contradictions."""
-    none = torch.tensor([[0, 1, 2], [3, 4, 0], [1, 1, 2]]), torch.tensor([1, 0, 1])
-    tokens, labels = xor_sentences()
-    return [none, (tokens, labels.long())]
-
-
-def copied_rows() -> list[Case]:
-    """Return sentences that occur more than once."""
-    (one, two), (tokens, labels) = xor_sentences(), case_study()
-    rows = [0, 0, 1, 2, 3, 3]
-    return [(one[rows], two[rows].long()), (tokens, labels.long())]
-
-
-def contradictions(name: str) -> Exercise:
-    """Return the exercise on contradictions."""
-    cases: dict[str, tuple[str, int, list[Case]]] = {
-        "none is found where there is none": (CERTIFICATE, 1, no_contradictions()),
-        "copies count": (PLACES, 2, copied_rows()),
-        "it counts right in small data": (CERTIFICATE, 3, [many(1, 2, 9), many(2, 3, 11)]),
-        "and in larger data": (CERTIFICATE, 2, [many(3, 2, 14), many(4, 3, 18)]),
-    }
+    questions = [
+        checked("none is found where there is none", CERTIFICATE, 1, *no_contradictions()),
+        checked("copies count", PLACES, 2, *copied_rows()),
+        checked("it counts right in small data", CERTIFICATE, 3, many(1, 2, 9), many(2, 3, 11)),
+        checked("and in larger data", CERTIFICATE, 2, many(3, 2, 14), many(4, 3, 18)),
+    ]
     return Exercise(
-        "contradictions",
         "def contradictions(tokens, labels): ...",
-        questions_of(cases),
-        right=counter(PARTS[name]),
-        wrong=mistakes(name),
+        questions,
+        right=counter(parts),
+        wrong=wrong,
         unusual={"a matrix": by_matrix(name)},
         returns="the count",
         tolerance=1e-5,
     )
 
 
-def root(k: int) -> float:
+def root(k):
     """Return the root of t⁴ = (k − 1) t + k."""
     low, high = 1.0, 3.0
     for _ in range(60):
@@ -140,45 +109,38 @@ def root(k: int) -> float:
     return low
 
 
-def on_paper(k: int) -> Exercise:
-    """Return the exercise on a contradiction with copies."""
+def on_paper(k):
     t = root(k)
     total = k * math.log(1 + t**-3) + 3 * math.log(1 + t)
     share = k / (k + 3)
-    parts: dict[str, dict[str, Any]] = {
-        "balance": {
-            RIGHT: k / 10,
-            "The copies have k doubts, which add up.": 0.1,
-            "The others balance all copies together.": 1 / (10 * k),
-            "Each of the three balances the copies; they do not share.": k / 30,
+    right = {
+        "balance": k / 10,
+        "plain": math.log(2),
+        "t": t,
+        "doubts": [1 / (1 + t**3), t / (1 + t)],
+        "floor": total / (k + 3),
+    }
+    wrong = {
+        "The copies have k doubts, which add up.": {"balance": 0.1},
+        "The others balance all copies together.": {"balance": 1 / (10 * k)},
+        "Each of the three balances the copies; they do not share.": {"balance": k / 30},
+        "The answer is the mean over four sentences.": {"plain": 4 * math.log(2)},
+        "The four cannot all be right.": {"plain": 0},
+        "These are margins of 0, for one copy only.": {"t": 1},
+        "This is the logarithm of t.": {"t": math.log(t)},
+        "These are the probabilities of the right labels.": {
+            "doubts": [1 - 1 / (1 + t**3), 1 / (1 + t)]
         },
-        "plain": {
-            RIGHT: math.log(2),
-            "The answer is the mean over four sentences.": 4 * math.log(2),
-            "The four cannot all be right.": 0,
-        },
-        "t": {
-            RIGHT: t,
-            "These are margins of 0, for one copy only.": 1,
-            "This is the logarithm of t.": math.log(t),
-        },
-        "doubts": {
-            RIGHT: [1 / (1 + t**3), t / (1 + t)],
-            "These are the probabilities of the right labels.": [1 - 1 / (1 + t**3), 1 / (1 + t)],
-            "The two are exchanged.": [t / (1 + t), 1 / (1 + t**3)],
-        },
-        "floor": {
-            RIGHT: total / (k + 3),
-            "This is a sum over the rows.": total,
-            "There are k + 3 rows, not four.": total / 4,
-            "ln 2 is the floor for one copy.": math.log(2),
-            "This is the price of one bag, where all share a logit.": -share * math.log(share)
-            - (1 - share) * math.log(1 - share),
+        "The two are exchanged.": {"doubts": [t / (1 + t), 1 / (1 + t**3)]},
+        "This is a sum over the rows.": {"floor": total},
+        "There are k + 3 rows, not four.": {"floor": total / 4},
+        "ln 2 is the floor for one copy.": {"floor": math.log(2)},
+        "This is the price of one bag, where all share a logit.": {
+            "floor": -share * math.log(share) - (1 - share) * math.log(1 - share)
         },
     }
-    return by_hand("copied", "case-study.html#words-and-words-at-positions", parts, points={"t": 2})
+    return by_hand("copied", PLACES, right, wrong, points={"t": 2})
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
+def exercises(numbers):
     return [contradictions(numbers["sum"]), on_paper(numbers["copies"])]

@@ -2,41 +2,28 @@
 
 import math
 import weakref
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.by_hand import by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory
+from selfattn_book.exercises.checking.results import Described
+from selfattn_book.exercises.checking.views import first, second
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call
 
-Piece = tuple[Tensor, Tensor, Tensor]
-Result = tuple[Tensor, Tensor]
 LENGTHS = (4, 1, 6, 3)
 SECTION = "cost.html#online-softmax-flashattention"
 COLLECTED = "All pieces are collected first."
 
 
-class Pieces(list[Piece]):
-    """Keys, values and masks, with a brief representation."""
-
-    def __repr__(self) -> str:
-        """Return the number of pieces."""
-        return f"{len(self)} pieces"
-
-
-def case(size: float = 1.0, hidden: bool = False) -> list[Case]:
-    """Return queries and pieces; some pieces may be hidden from some queries."""
+def case(size=1.0, hidden=False):
     chance = torch.Generator().manual_seed(71)
 
-    def draw(*shape: int) -> Tensor:
+    def draw(*shape):
         return torch.randn(*shape, generator=chance, dtype=torch.float64)
 
-    pieces = Pieces()
+    pieces = Described([], f"{len(LENGTHS)} pieces")
     for i, n in enumerate(LENGTHS):
         mask = torch.ones(3, n, dtype=torch.bool)
         if hidden:
@@ -48,86 +35,90 @@ def case(size: float = 1.0, hidden: bool = False) -> list[Case]:
     return [(size * draw(3, 5), pieces)]
 
 
-def passing(stream: Program) -> Program:
+@factory
+def passing(stream, query, pieces):
     """Return the program that gets the pieces of a list one by one."""
-    return lambda query, pieces: stream(
-        query, (tuple(part.clone() for part in piece) for piece in pieces)
-    )
+    return stream(query, (tuple(part.clone() for part in piece) for piece in pieces))
 
 
-def normalized(highest: Tensor, total: Tensor, mixture: Tensor) -> Result:
+def normalized(highest, total, mixture):
     """Return the context and the logarithm of the denominator, at the end of a pass."""
     return mixture / total, (highest + total.log())[:, 0]
 
 
+@factory
 def online(
-    null_score: float,
+    null_score,
+    query,
+    pieces,
     *,
-    root: float = 0.5,
-    null: float = 1,
-    keep: tuple[float, float] = (1, 1),
-    rise: Program = torch.maximum,
-    base: Program = lambda own, higher: higher,
-    finish: Callable[..., Any] = normalized,
-) -> Program:
-    """Return attention in one pass, or with some wrong parts.
+    root=0.5,
+    null=1,
+    keep=(1, 1),
+    rise=torch.maximum,
+    base=lambda own, higher: higher,
+    finish=normalized,
+):
+    """Return attention in one pass; total and mixture shrink by factors to the powers ``keep``."""
+    query = query / query.size(-1) ** root
+    highest = torch.full_like(query[:, :1], null_score if null else -1e30)
+    total, mixture = null * torch.ones_like(highest), torch.zeros(1)
+    for key, value, mask in pieces:
+        scores = (query @ key.mT).masked_fill(~mask, -math.inf)
+        own = scores.amax(-1, keepdim=True)
+        higher = rise(highest, own)
+        shrink, lower = (highest - higher).exp(), base(own, higher)
+        exponentials = (scores - lower).exp() * (lower - higher).exp()
+        total = shrink ** keep[0] * total + exponentials.sum(-1, keepdim=True)
+        mixture = shrink ** keep[1] * mixture + exponentials @ value
+        highest = higher
+        del key, value, mask
+    return finish(highest, total, mixture)
 
-    Args:
-        null_score: the score of the null key.
-        root: the power of the dimension that scores are divided by.
-        null: the number of null keys.
-        keep: the powers of the factors by which total and mixture shrink.
-        rise: the new highest score, from the old one and the highest of a piece.
-        base: the score that is subtracted, from the highest of a piece and the new highest.
-        finish: the results, from the highest score, total and mixture.
-    """
 
-    def stream(query: Tensor, pieces: Iterable[Piece]) -> Any:
-        query = query / query.size(-1) ** root
-        highest = torch.full_like(query[:, :1], null_score if null else -1e30)
-        total, mixture = null * torch.ones_like(highest), torch.zeros(1)
-        for key, value, mask in pieces:
-            scores = (query @ key.mT).masked_fill(~mask, -math.inf)
-            own = scores.amax(-1, keepdim=True)
-            higher = rise(highest, own)
-            shrink, lower = (highest - higher).exp(), base(own, higher)
-            exponentials = (scores - lower).exp() * (lower - higher).exp()
-            total = shrink ** keep[0] * total + exponentials.sum(-1, keepdim=True)
-            mixture = shrink ** keep[1] * mixture + exponentials @ value
-            highest = higher
+@factory
+def by_logarithms(null_score, query, pieces):
+    mean, log_total = torch.zeros(1), torch.full_like(query[:, 0], null_score)
+    for key, value, mask in pieces:
+        scores = (query @ key.mT / query.size(-1) ** 0.5).masked_fill(~mask, -math.inf)
+        new = torch.logaddexp(log_total, scores.logsumexp(1))
+        mean = mean * (log_total - new).exp()[:, None] + (scores - new[:, None]).exp() @ value
+        log_total = new
+        del key, value, mask, scores
+    return mean, log_total
+
+
+@factory
+def in_32_bits(null_score, query, pieces):
+    pieces = ((key.float(), value.float(), mask) for key, value, mask in pieces)
+    return online(null_score)(query.float(), pieces)
+
+
+@factory
+def letting_go(stream, query, pieces):
+    """Return the program that refuses an answer with more than two pieces in memory."""
+    refs = []
+
+    def fetched():
+        for i, piece in enumerate([*pieces, *pieces]):
+            if i >= 2 and refs[i - 2]() is not None:
+                reason = f"piece {i - 2} was still in memory when piece {i} was fetched."
+                raise RefusedError(Answer("mathematics", reason, COLLECTED))
+            key, value, mask = (part.clone() for part in piece)
+            refs.append(weakref.ref(key))
+            yield key, value, mask
             del key, value, mask
-        return finish(highest, total, mixture)
 
-    return stream
-
-
-def by_logarithms(null_score: float) -> Program:
-    """Return the right program, which keeps means and logarithms."""
-
-    def stream(query: Tensor, pieces: Iterable[Piece]) -> Result:
-        mean, log_total = torch.zeros(1), torch.full_like(query[:, 0], null_score)
-        for key, value, mask in pieces:
-            scores = (query @ key.mT / query.size(-1) ** 0.5).masked_fill(~mask, -math.inf)
-            new = torch.logaddexp(log_total, scores.logsumexp(1))
-            mean = mean * (log_total - new).exp()[:, None] + (scores - new[:, None]).exp() @ value
-            log_total = new
-            del key, value, mask, scores
-        return mean, log_total
-
-    return stream
+    call(stream, query, fetched())
+    if len(refs) < 2 * len(pieces):
+        reason = f"it fetched {len(refs)} of {2 * len(pieces)} pieces."
+        raise RefusedError(Answer("mathematics", reason))
+    return 0, 0
 
 
-def in_32_bits(null_score: float) -> Program:
-    """Return the right program in another precision."""
-    return lambda query, pieces: online(null_score)(
-        query.float(), ((key.float(), value.float(), mask) for key, value, mask in pieces)
-    )
-
-
-def mistakes(null_score: float) -> dict[str, Program | tuple[Program, ...]]:
-    """Return wrong programs by their misconceptions."""
+def stream_of(null_score):
     late = lambda top, total, mixture: normalized(top, total + math.exp(null_score), mixture)  # noqa: E731
-    return {
+    wrong = {
         "The null key was forgotten.": online(null_score, null=0),
         "The null key counts once, not once a piece.": online(null_score, null=len(LENGTHS)),
         "The null key's score is not divided.": online(null_score / 5**0.5),
@@ -154,125 +145,77 @@ def mistakes(null_score: float) -> dict[str, Program | tuple[Program, ...]]:
         ),
         COLLECTED: lambda query, pieces: online(null_score)(query, [*pieces]),
     }
-
-
-def letting_go(stream: Program) -> Program:
-    """Return the program that refuses an answer with more than two pieces in memory."""
-
-    def watched(query: Tensor, pieces: Pieces) -> tuple[int, int]:
-        refs: list[weakref.ref[Tensor]] = []
-
-        def fetched() -> Iterator[Piece]:
-            for i, piece in enumerate([*pieces, *pieces]):
-                if i >= 2 and refs[i - 2]() is not None:
-                    reason = f"piece {i - 2} was still in memory when piece {i} was fetched."
-                    raise RefusedError(Answer("mathematics", reason, COLLECTED))
-                key, value, mask = (part.clone() for part in piece)
-                refs.append(weakref.ref(key))
-                yield key, value, mask
-                del key, value, mask
-
-        call(stream, query, fetched())
-        if len(refs) < 2 * len(pieces):
-            reason = f"it fetched {len(refs)} of {2 * len(pieces)} pieces."
-            raise RefusedError(Answer("mathematics", reason))
-        return 0, 0
-
-    return watched
-
-
-def stream_of(null_score: float) -> Exercise:
-    """Return the exercise on attention in one pass."""
-
-    def context(result: Result, *case: Any) -> Tensor:
-        return result[0]
-
-    def logarithm(result: Result, *case: Any) -> Tensor:
-        return result[1]
-
     return Exercise(
-        "stream",
         "def stream(query, pieces): ...",
         [
-            Question("the context is attention's output", SECTION, 2, context, case),
-            Question("the logarithm of the denominator is right", SECTION, 1, logarithm, case),
-            Question("hidden pieces are handled", SECTION, cases=lambda: case(hidden=True)),
-            Question("large scores are handled", SECTION, cases=lambda: case(1e3)),
+            Question("the context is attention's output", SECTION, 2, first, case),
+            Question("the logarithm of the denominator is right", SECTION, 1, second, case),
+            checked("hidden pieces are handled", SECTION, 1, *case(hidden=True)),
+            checked("large scores are handled", SECTION, 1, *case(1e3)),
             Question("it frees each piece", SECTION, via=letting_go, cases=case),
         ],
         right=online(null_score),
-        wrong=mistakes(null_score),
+        wrong=wrong,
         unusual={"logarithms": by_logarithms(null_score), "in 32 bits": in_32_bits(null_score)},
         returns=("the context", "the logarithms"),
         via=passing,
     )
 
 
-def of_bill(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on the bill of a layer."""
+def of_bill(numbers):
     width, heads = numbers["d_model"], numbers["heads"]
     length, cached = numbers["length"], numbers["cached"]
     a, b, c, d = numbers["exponentials"]
-    first, most = max(a, b), max(a, b, c, d)
+    early, most = max(a, b), max(a, b, c, d)
     strip, square = 4 * length * width**2, 2 * length**2 * width
     after = (a + b + c + d) / most
-    one = math.exp(a - first) + math.exp(b - first)
-    parts: dict[str, dict[str, Any]] = {
-        "layer": {
-            RIGHT: strip + square,
-            "Heads are narrow: their number is not in it.": strip + heads * square,
-            "Every score is followed by a weighted value: twice the square.": (strip + square / 2),
-            "The output has a projection, too.": 3 * strip / 4 + square,
-            "These are the projections alone.": strip,
-        },
-        "share": {
-            RIGHT: square / (strip + square),
-            "This is the other part.": strip / (strip + square),
-            "This is their quotient, not their part of the whole.": square / strip,
-        },
-        "table": {
-            RIGHT: 2 * heads * length**2,
-            "Each head has a separate table.": 2 * length**2,
-            "Each number has two bytes here, not four.": 4 * heads * length**2,
-            "These are numbers, not bytes.": heads * length**2,
-        },
-        "token": {
-            RIGHT: 4 * width**2 + 2 * cached * width,
-            "The cache keeps the projections of the keys.": (
-                4 * cached * width**2 + 2 * cached * width
-            ),
-            "Each key is used twice: in a score, and in a weighted value.": (
-                4 * width**2 + cached * width
-            ),
-            "The newest token is projected, too.": 2 * cached * width,
-            "There is a single query, so there is no square.": (
-                4 * width**2 + 2 * cached**2 * width
-            ),
-        },
-        "takes_over": {
-            RIGHT: 4 * width,
-            "This is a layer without its feed-forward network.": 2 * width,
-            "This is for a hidden dimension of four times the width.": 6 * width,
-            "A feed-forward network has two products.": 3 * width,
-        },
-        "totals": {
-            RIGHT: [(a + b) / first, after],
-            "These are not relative to the highest score.": [a + b, a + b + c + d],
-            "The first total did not shrink.": [(a + b) / first, (a + b) / first + (c + d) / most],
-            "These are exponentials already.": [
-                one,
-                one * math.exp(first - most) + math.exp(c - most) + math.exp(d - most),
-            ],
-        },
-        "shrink": {
-            RIGHT: first / most,
-            "It grows this way; the old scale was the smaller one.": most / first,
-            "These are exponentials already.": math.exp(first - most),
-        },
+    one = math.exp(a - early) + math.exp(b - early)
+    right = {
+        "layer": strip + square,
+        "share": square / (strip + square),
+        "table": 2 * heads * length**2,
+        "token": 4 * width**2 + 2 * cached * width,
+        "takes_over": 4 * width,
+        "totals": [(a + b) / early, after],
+        "shrink": early / most,
     }
-    return by_hand("bill", "cost.html#counting-flops", parts, points={"totals": 2})
+    wrong = {
+        "Heads are narrow: their number is not in it.": {"layer": strip + heads * square},
+        "Every score is followed by a weighted value: twice the square.": {
+            "layer": strip + square / 2
+        },
+        "The output has a projection, too.": {"layer": 3 * strip / 4 + square},
+        "These are the projections alone.": {"layer": strip},
+        "This is the other part.": {"share": strip / (strip + square)},
+        "This is their quotient, not their part of the whole.": {"share": square / strip},
+        "Each head has a separate table.": {"table": 2 * length**2},
+        "Each number has two bytes here, not four.": {"table": 4 * heads * length**2},
+        "These are numbers, not bytes.": {"table": heads * length**2},
+        "The cache keeps the projections of the keys.": {
+            "token": 4 * cached * width**2 + 2 * cached * width
+        },
+        "Each key is used twice: in a score, and in a weighted value.": {
+            "token": 4 * width**2 + cached * width
+        },
+        "The newest token is projected, too.": {"token": 2 * cached * width},
+        "There is a single query, so there is no square.": {
+            "token": 4 * width**2 + 2 * cached**2 * width
+        },
+        "This is a layer without its feed-forward network.": {"takes_over": 2 * width},
+        "This is for a hidden dimension of four times the width.": {"takes_over": 6 * width},
+        "A feed-forward network has two products.": {"takes_over": 3 * width},
+        "These are not relative to the highest score.": {"totals": [a + b, a + b + c + d]},
+        "The first total did not shrink.": {
+            "totals": [(a + b) / early, (a + b) / early + (c + d) / most]
+        },
+        "These are exponentials already.": {
+            "totals": [one, one * math.exp(early - most) + math.exp(c - most) + math.exp(d - most)],
+            "shrink": math.exp(early - most),
+        },
+        "It grows this way; the old scale was the smaller one.": {"shrink": most / early},
+    }
+    return by_hand("bill", "cost.html#counting-flops", right, wrong, points={"totals": 2})
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
+def exercises(numbers):
     return [stream_of(numbers["null_score"]), of_bill(numbers)]

@@ -1,139 +1,110 @@
 """The decoder: the loss of one pass, and its numbers of weights."""
 
-from typing import Any
-
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.encoder_decoder import Decoder
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.by_hand import by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.masks import causal_mask
 
-INPUT, AHEAD = (
-    "decoder.html#decoder-input-and-target",
-    "decoder.html#the-causal-mask-no-looking-ahead",
-)
+INPUT = "decoder.html#decoder-input-and-target"
+AHEAD = "decoder.html#the-causal-mask-no-looking-ahead"
 LENGTHS = "decoder-deeper.html#padding-in-the-source"
-DEPENDS, DECODER = (
-    "decoder.html#dependencies-which-inputs-reach-an-output",
-    "decoder.html#the-decoder",
-)
+DEPENDS = "decoder.html#dependencies-which-inputs-reach-an-output"
+DECODER = "decoder.html#the-decoder"
 
 
-def attending(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-    """Return outputs that depend on all points under the mask."""
+def attending(shifted, memory, mask):
     context, _ = scaled_dot_product_attention(shifted, shifted, shifted, mask)
     return context.tanh() + memory.mean((1, 2), keepdim=True)
 
 
-def repeating(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-    """Return the input."""
+def repeating(shifted, memory, mask):
     return shifted
 
 
-def silent(shifted: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-    """Return zeros."""
+def silent(shifted, memory, mask):
     return torch.zeros_like(shifted)
 
 
 for decoder in (attending, repeating, silent):
-    decoder.message = f"a decoder that is {decoder.__name__}"  # type: ignore[attr-defined]
+    decoder.message = f"a decoder that is {decoder.__name__}"
 
 
-def case(decoder: Program, seed: int, *lengths: int) -> Case:
-    """Return a decoder, memory, padded targets and their lengths."""
+def case(decoder, seed, *lengths):
     n, longest = torch.tensor(lengths), max(lengths)
     memory, target = normal(seed, (len(lengths), 5, 3), (len(lengths), longest, 2))
     real = torch.arange(longest) < n[:, None]
     return decoder, memory, target.where(real[..., None], 3.0), n
 
 
-def loss(start: list[float], average: str, **parts: Any) -> Program:
+def delayed(start, y):
+    return torch.cat([start, y[:, :-1]], 1)
+
+
+@factory
+def loss(start, average, decoder, memory, y, lengths, *, shift=delayed, masked=True, padded=False):
     """Return the loss of one pass, or with some wrong parts."""
-    masked, counted = parts.get("masked", True), parts.get("counted", False)
-    shift = parts.get("shift", lambda s, y: torch.cat([s, y[:, :-1]], 1))
-
-    def sequence_loss(decoder: Program, memory: Tensor, target: Tensor, lengths: Tensor) -> Tensor:
-        count, length, _ = target.shape
-        first = torch.tensor(start, dtype=target.dtype).expand(count, 1, 2)
-        mask = causal_mask(length) if masked else torch.ones(length, length).bool()
-        errors = (decoder(shift(first, target), memory, mask) - target).pow(2).mean(-1)
-        real = (torch.arange(length) < lengths[:, None]) | counted
-        averages = {
-            "points": errors[real].mean(),
-            "sums": errors[real].sum(),
-            "padded": (errors * real).mean(),
-            "sequences": ((errors * real).sum(1) / real.sum(1)).mean(),
-        }
-        return averages[average]
-
-    return sequence_loss
+    count, length, _ = y.shape
+    first = torch.tensor(start, dtype=y.dtype).expand(count, 1, 2)
+    mask = causal_mask(length) if masked else torch.ones(length, length).bool()
+    errors = (decoder(shift(first, y), memory, mask) - y).pow(2).mean(-1)
+    real = (torch.arange(length) < lengths[:, None]) | padded
+    averages = {
+        "points": errors[real].mean(),
+        "sums": errors[real].sum(),
+        "padded": (errors * real).mean(),
+        "sequences": ((errors * real).sum(1) / real.sum(1)).mean(),
+    }
+    return averages[average]
 
 
-def by_loops(start: list[float], average: str) -> Program:
-    """Return the right program, point by point."""
-
-    def sequence_loss(decoder: Program, memory: Tensor, target: Tensor, lengths: Tensor) -> Any:
-        shifted = target.roll(1, dims=1)
-        shifted[:, 0] = torch.tensor(start)
-        output = decoder(shifted, memory, causal_mask(target.size(1)))
-        each = [
-            [float((output[b, t] - target[b, t]).square().mean()) for t in range(int(n))]
-            for b, n in enumerate(lengths)
-        ]
-        if average == "sequences":
-            each = [[sum(row) / len(row)] for row in each]
-        every = [error for row in each for error in row]
-        return sum(every) / len(every)
-
-    return sequence_loss
+@factory
+def by_loops(start, average, decoder, memory, target, lengths):
+    shifted = target.roll(1, dims=1)
+    shifted[:, 0] = torch.tensor(start)
+    output = decoder(shifted, memory, causal_mask(target.size(1)))
+    each = [
+        [float((output[b, t] - target[b, t]).square().mean()) for t in range(int(n))]
+        for b, n in enumerate(lengths)
+    ]
+    if average == "sequences":
+        each = [[sum(row) / len(row)] for row in each]
+    every = [error for row in each for error in row]
+    return sum(every) / len(every)
 
 
-def weighted(start: list[float], average: str) -> Program:
-    """Return the right program, as a weighted mean in 32 bits."""
-
-    def sequence_loss(decoder: Program, memory: Tensor, target: Tensor, lengths: Tensor) -> Tensor:
-        shifted = F.pad(target[:, :-1], (0, 0, 1, 0))
-        shifted[:, 0] += torch.tensor(start)
-        output = decoder(shifted, memory, causal_mask(target.size(1)))
-        weight = (torch.arange(target.size(1)) < lengths[:, None]).double()
-        weight = weight / (lengths[:, None] if average == "sequences" else 1)
-        errors = F.mse_loss(output, target, reduction="none").mean(-1)
-        return ((errors * weight).sum() / weight.sum()).float()
-
-    return sequence_loss
+@factory
+def weighted(start, average, decoder, memory, target, lengths):
+    shifted = F.pad(target[:, :-1], (0, 0, 1, 0))
+    shifted[:, 0] += torch.tensor(start)
+    output = decoder(shifted, memory, causal_mask(target.size(1)))
+    weight = (torch.arange(target.size(1)) < lengths[:, None]).double()
+    weight = weight / (lengths[:, None] if average == "sequences" else 1)
+    errors = F.mse_loss(output, target, reduction="none").mean(-1)
+    return ((errors * weight).sum() / weight.sum()).float()
 
 
-def sequence_loss(start: list[float], average: str) -> Exercise:
-    """Return the exercise on the loss of one pass."""
+def sequence_loss(start, average):
     right = loss(start, average)
 
-    def shifted(shift: Program) -> Program:
+    def shifted(shift):
         return loss(start, average, shift=shift)
 
-    cases: dict[str, tuple[str, int, list[Case]]] = {
-        "its input is the start and the points before": (INPUT, 2, [case(repeating, 1, 4, 4)]),
-        "no output depends on later points": (
-            AHEAD,
-            2,
-            [case(attending, 2, 5, 5), case(attending, 3, 4)],
-        ),
-        "padding is left out": (LENGTHS, 2, [case(silent, 4, 4, 2, 1)]),
-        "all of that together": (
-            DEPENDS,
-            2,
-            [case(attending, 5, 2, 6, 3), case(repeating, 6, 5, 1)],
-        ),
-    }
+    attended = case(attending, 2, 5, 5), case(attending, 3, 4)
+    together = case(attending, 5, 2, 6, 3), case(repeating, 6, 5, 1)
+    questions = [
+        checked("its input is the start and the points before", INPUT, 2, case(repeating, 1, 4, 4)),
+        checked("no output depends on later points", AHEAD, 2, *attended),
+        checked("padding is left out", LENGTHS, 2, case(silent, 4, 4, 2, 1)),
+        checked("all of that together", DEPENDS, 2, *together),
+    ]
     return Exercise(
-        "sequence_loss",
         "def sequence_loss(decoder, memory, target, lengths): ...",
-        questions_of(cases),
+        questions,
         right=right,
         wrong={
             "The input at each position is its own target.": shifted(lambda s, y: y),
@@ -146,7 +117,7 @@ def sequence_loss(start: list[float], average: str) -> Exercise:
                 shifted(lambda s, y: torch.cat([y[:, :1], y[:, :-1]], 1))
             ),
             "There is no causal mask.": loss(start, average, masked=False),
-            "Padding counts as if it were real.": loss(start, average, counted=True),
+            "Padding counts as if it were real.": loss(start, average, padded=True),
             "Padding is left out of the sum, but counted in the divisor.": loss(start, "padded"),
             "This is a sum, not a mean.": loss(start, "sums"),
             "A point has two errors; they are averaged.": lambda *case: 2 * right(*case),
@@ -161,48 +132,42 @@ def sequence_loss(start: list[float], average: str) -> Exercise:
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on the numbers of weights."""
-    width, heads, inner = numbers["width"], numbers["heads"], numbers["inner"]
+def on_paper(numbers):
+    d, heads, inner = numbers["width"], numbers["heads"], numbers["inner"]
     source, target = numbers["source"], numbers["target"]
-    whole = Decoder(d_model=width, num_heads=heads, d_ff=inner)
+    whole = Decoder(d_model=d, num_heads=heads, d_ff=inner)
     attention = sum(p.numel() for p in whole.self_attention.parameters())
     network = sum(p.numel() for p in whole.feed_forward.parameters())
-    wide = heads * width
-    parts: dict[str, dict[str, Any]] = {
-        "self_weights": {
-            RIGHT: heads * target * (target + 1) // 2,
-            "The mask hides the future.": heads * target**2,
-            "Each head has separate weights.": target * (target + 1) // 2,
-            "A position attends to itself.": heads * target * (target - 1) // 2,
-        },
-        "cross_weights": {
-            RIGHT: heads * target * source,
-            "Each head has separate weights.": target * source,
-            "Queries come from the target, keys from the source.": heads * source**2,
-            "There is no causal mask over the source.": heads * target * (target + 1) // 2,
-        },
-        "depends": {
-            RIGHT: target - 1,
-            "The output must not depend on its own target.": target,
-            "It depends on all points before it.": 1,
-        },
-        "attention": {
-            RIGHT: attention,
-            "The heads are wide: each has the full width.": 3 * 3 * width + width**2 + width,
-            "The biases are missing.": 3 * 2 * wide + wide * width,
-            "Its input has the width of a point.": 3 * (width * wide + wide) + wide * width + width,
-            "The output layer is missing.": 9 * wide,
-        },
-        "network": {
-            RIGHT: network,
-            "It ends in a point.": 2 * width * inner + inner + width,
-            "The biases are missing.": width * inner + 2 * inner,
-        },
+    wide, triangle = heads * d, target * (target + 1) // 2
+    right = {
+        "self_weights": heads * triangle,
+        "cross_weights": heads * target * source,
+        "depends": target - 1,
+        "attention": attention,
+        "network": network,
     }
-    return by_hand("decoder_counts", DECODER, parts, tolerance=1e-6)
+    wrong = {
+        "The mask hides the future.": {"self_weights": heads * target**2},
+        "Each head has separate weights.": {
+            "self_weights": triangle,
+            "cross_weights": target * source,
+        },
+        "A position attends to itself.": {"self_weights": heads * target * (target - 1) // 2},
+        "Queries come from the target, keys from the source.": {"cross_weights": heads * source**2},
+        "There is no causal mask over the source.": {"cross_weights": heads * triangle},
+        "The output must not depend on its own target.": {"depends": target},
+        "It depends on all points before it.": {"depends": 1},
+        "The heads are wide: each has the full width.": {"attention": 3 * 3 * d + d**2 + d},
+        "The biases are missing.": {
+            "attention": 3 * 2 * wide + wide * d,
+            "network": d * inner + 2 * inner,
+        },
+        "Its input has the width of a point.": {"attention": 3 * (d * wide + wide) + wide * d + d},
+        "The output layer is missing.": {"attention": 9 * wide},
+        "It ends in a point.": {"network": 2 * d * inner + inner + d},
+    }
+    return by_hand("decoder_counts", DECODER, right, wrong, tolerance=1e-6)
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
+def exercises(numbers):
     return [sequence_loss(numbers["start"], numbers["average"]), on_paper(numbers)]

@@ -1,20 +1,16 @@
 """The encoder: one vector for each source."""
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
 from selfattn_book.encoder_decoder import Encoder
-from selfattn_book.exercises.checking.exercise import Exercise, Question, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory
 from selfattn_book.exercises.checking.numbers import normal, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.masks import padding_mask
 
-Read = Callable[[Tensor, Tensor], Tensor]
 SECTION = "encoder.html#sources-of-different-lengths-the-padding-mask"
 
 
@@ -23,19 +19,18 @@ class Counted(nn.Module):
 
     message = "an encoder"
 
-    def __init__(self, encoder: Encoder):
+    def __init__(self, encoder):
         super().__init__()
         self.encoder, self.calls = encoder, 0
 
     @torch.no_grad()
-    def forward(self, *inputs: Tensor, **named: Any) -> Any:
-        """Return the states and the weights."""
+    def forward(self, *inputs, **named):
         self.calls += 1
         return self.encoder(*inputs, **named)
 
 
 @cache
-def encoder(seed: int, positions: bool = True) -> Counted:
+def encoder(seed, positions=True):
     """Return an encoder whose states differ from each other clearly."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -45,119 +40,93 @@ def encoder(seed: int, positions: bool = True) -> Counted:
     return Counted(made)
 
 
-def case(model: Counted, seed: int, *lengths: int) -> Case:
-    """Return an encoder, and sources of these lengths."""
+def case(model, seed, *lengths):
     return model, list(normal(seed, *((n, 2) for n in lengths)))
 
 
-def mean(states: Tensor, real: Tensor) -> Tensor:
-    """Return the mean of the states that are not padding."""
+def mean(states, real):
     return (states * real[..., None]).sum(1) / real.sum(1, keepdim=True)
 
 
-def last(states: Tensor, real: Tensor) -> Tensor:
-    """Return the state of the last point that is not padding."""
+def last(states, real):
     return states[torch.arange(len(states)), real.sum(1) - 1]
 
 
-def ends(states: Tensor, real: Tensor) -> Tensor:
-    """Return the mean of the first and the last state."""
+def ends(states, real):
     return (states[:, 0] + last(states, real)) / 2
 
 
-READ: dict[str, Read] = {"mean": mean, "last": last, "first and last": ends}
+READ = {"mean": mean, "last": last, "first and last": ends}
 
 
-def read_out(read: Read, masked: bool = True, fill: float = 0) -> Program:
+@factory
+def read_out(read, encoder, sources, *, masked=True, fill=0):
     """Return the program that reads vectors from a padded batch."""
-
-    def vectors(encoder: Counted, sources: list[Tensor]) -> Tensor:
-        lengths = torch.tensor([len(source) for source in sources])
-        batch = pad_sequence(sources, batch_first=True, padding_value=fill)
-        states, _ = encoder(batch, padding_mask(lengths) if masked else None)
-        return read(states, torch.arange(batch.size(1)) < lengths[:, None])
-
-    return vectors
+    lengths = torch.tensor([len(source) for source in sources])
+    batch = pad_sequence(sources, batch_first=True, padding_value=fill)
+    states, _ = encoder(batch, padding_mask(lengths) if masked else None)
+    return read(states, torch.arange(batch.size(1)) < lengths[:, None])
 
 
-def over_all(read: Read) -> Read:
-    """Return the same for all positions, with padding."""
-    return lambda states, real: read(states, torch.ones_like(real))
+@factory
+def row_by_row(name, states, real):
+    rows = [row[mask] for row, mask in zip(states, real, strict=True)]
+    chosen = {"mean": rows, "last": [x[-1:] for x in rows]}
+    both = chosen.get(name, [x[[0, -1]] for x in rows])
+    return [x.mean(0).tolist() for x in both]
 
 
-def row_by_row(name: str) -> Read:
-    """Return the right vectors, from the states of each source."""
-
-    def read(states: Tensor, real: Tensor) -> Any:
-        rows = [row[mask] for row, mask in zip(states, real, strict=True)]
-        chosen = {"mean": rows, "last": [x[-1:] for x in rows]}
-        both = chosen.get(name, [x[[0, -1]] for x in rows])
-        return [x.mean(0).tolist() for x in both]
-
-    return read
+@factory
+def calls(program, encoder, sources):
+    before = encoder.calls
+    tensor_of(program(encoder, sources), "the vectors")
+    return encoder.calls - before
 
 
-def one_by_one(read: Read) -> Program:
-    """Return the right vectors, in one call for each source."""
-    vectors = read_out(read)
-    return lambda encoder, sources: torch.cat([vectors(encoder, [x]) for x in sources])
-
-
-def calls(program: Program) -> Program:
-    """Return the program that counts the calls of the encoder."""
-
-    def count(encoder: Counted, sources: list[Tensor]) -> int:
-        before = encoder.calls
-        tensor_of(program(encoder, sources), "the vectors")
-        return encoder.calls - before
-
-    return count
-
-
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
+def exercises(numbers):
     name = numbers["read"]
-    read = READ[name]
-    together = [case(encoder(3), 7, 4, 2, 3)]
-    table: dict[str, tuple[str, int, list[Case]]] = {
-        "sources of one length": (SECTION, 1, [case(encoder(1), 1, 4, 4)]),
-        "sources of different lengths": (SECTION, 3, [case(encoder(1), 2, 5, 2, 3), *together]),
-        "an encoder without positions": (SECTION, 1, [case(encoder(2, positions=False), 3, 2, 6)]),
-        "a source of one point": (SECTION, 1, [case(encoder(1), 4, 1, 4), case(encoder(1), 5, 1)]),
-    }
-    in_one_call = Question("all sources in one call", SECTION, via=calls, cases=lambda: together)
-    return [
-        Exercise(
-            "vectors",
-            "def vectors(encoder, sources): ...",
-            [*questions_of(table), in_one_call],
-            right=read_out(read),
-            wrong={
-                "The mask is missing: states depend on the padding.": read_out(read, masked=False),
-                "The states of padding are read as if they were real.": read_out(over_all(read)),
-                "Padding is neither hidden nor left out.": read_out(over_all(read), masked=False),
-                "It is divided by the length of the batch.": (
-                    read_out(lambda x, real: (x * real[..., None]).sum(1) / real.size(1))
-                ),
-                "This is the sum, not the mean.": (
-                    read_out(lambda x, real: mean(x, real) * real.sum(1, keepdim=True))
-                ),
-                "This is the sum of the two states, not their mean.": (
-                    read_out(lambda x, real: 2 * ends(x, real))
-                ),
-                **{
-                    f"Read was {other!r}, not {name!r}.": read_out(READ[other])
-                    for other in READ
-                    if other != name
-                },
-                "The first state was read.": read_out(lambda x, real: x[:, 0]),
-                "The encoder was called once for each source.": one_by_one(read),
-            },
-            unusual={
-                "padding of 100": read_out(read, fill=100.0),
-                "row by row": read_out(row_by_row(name)),
-            },
-            returns="the vectors",
-            tolerance=1e-5,
-        )
+    over_all = lambda states, real: read(states, torch.ones_like(real))  # noqa: E731
+    read, right = READ[name], read_out(READ[name])
+    one, bare, together = encoder(1), encoder(2, positions=False), case(encoder(3), 7, 4, 2, 3)
+    questions = [
+        checked("sources of one length", SECTION, 1, case(one, 1, 4, 4)),
+        checked("sources of different lengths", SECTION, 3, case(one, 2, 5, 2, 3), together),
+        checked("an encoder without positions", SECTION, 1, case(bare, 3, 2, 6)),
+        checked("a source of one point", SECTION, 1, case(one, 4, 1, 4), case(one, 5, 1)),
+        Question("all sources in one call", SECTION, via=calls, cases=[together]),
     ]
+    exercise = Exercise(
+        "def vectors(encoder, sources): ...",
+        questions,
+        right=right,
+        wrong={
+            "The mask is missing: states depend on the padding.": read_out(read, masked=False),
+            "The states of padding are read as if they were real.": read_out(over_all),
+            "Padding is neither hidden nor left out.": read_out(over_all, masked=False),
+            "It is divided by the length of the batch.": (
+                read_out(lambda x, real: (x * real[..., None]).sum(1) / real.size(1))
+            ),
+            "This is the sum, not the mean.": (
+                read_out(lambda x, real: mean(x, real) * real.sum(1, keepdim=True))
+            ),
+            "This is the sum of the two states, not their mean.": (
+                read_out(lambda x, real: 2 * ends(x, real))
+            ),
+            **{
+                f"Read was {other!r}, not {name!r}.": read_out(READ[other])
+                for other in READ
+                if other != name
+            },
+            "The first state was read.": read_out(lambda x, real: x[:, 0]),
+            "The encoder was called once for each source.": (
+                lambda encoder, sources: torch.cat([right(encoder, [x]) for x in sources])
+            ),
+        },
+        unusual={
+            "padding of 100": read_out(read, fill=100.0),
+            "row by row": read_out(row_by_row(name)),
+        },
+        returns="the vectors",
+        tolerance=1e-5,
+    )
+    return [exercise]

@@ -1,89 +1,66 @@
 """A language model: the bits of an answer, and a next word on paper."""
 
 import math
-from typing import Any
 
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.by_hand import by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 
 ONES = torch.ones(7, dtype=torch.int64)
+LN2 = math.log(2)
 CHARACTERS = torch.tensor([1, 2, 3, 5, 4, 2, 1])
+SAMPLING = "language-model.html#sampling-temperature-top-k-top-p"
 SECTION = "language-model.html#cross-entropy-perplexity-bits-per-character"
 
 
-def case(*tokens: int, seed: int, characters: Tensor = CHARACTERS) -> Case:
-    """Return random logits, tokens, and the number of characters of each in the vocabulary."""
+def case(*tokens, seed, characters=CHARACTERS):
     generator = torch.Generator().manual_seed(seed)
     logits = 2 * torch.randn(len(tokens), 7, generator=generator)
     return logits, torch.tensor(tokens), characters
 
 
-CASES: dict[str, tuple[str, int, list[Case]]] = {
-    "tokens of one character": (SECTION, 2, [case(0, 3, 1, 6, 4, 2, seed=1, characters=ONES)]),
-    "tokens of several lengths": (
-        SECTION,
-        2,
-        [case(0, 3, 1, 6, 4, 2, seed=1), case(5, 5, 2, 0, 3, seed=2)],
-    ),
-    "a longer answer": (SECTION, 1, [case(*(3 * i % 7 for i in range(20)), seed=3)]),
-    "one token again and again": (SECTION, 1, [case(4, 4, 4, 4, 4, 4, 4, seed=4)]),
-}
+LONGER = case(0, 3, 1, 6, 4, 2, seed=1), case(5, 5, 2, 0, 3, seed=2)
+QUESTIONS = [
+    checked("tokens of one character", SECTION, 2, case(0, 3, 1, 6, 4, 2, seed=1, characters=ONES)),
+    checked("tokens of several lengths", SECTION, 2, *LONGER),
+    checked("a longer answer", SECTION, 1, case(*(3 * i % 7 for i in range(20)), seed=3)),
+    checked("one token again and again", SECTION, 1, case(4, 4, 4, 4, 4, 4, 4, seed=4)),
+]
 
 
-def surprisal(first: int, shift: int = 1, unit: float = math.log(2), per: str = "") -> Program:
+@factory
+def surprisal(first, logits, tokens, characters, *, shift=1, unit=LN2, per="", softmax=True):
     """Return the surprisal of the tokens from the first on, in this unit, per character.
 
     The logits of a token are ``shift`` positions before it.
     """
-
-    def of(logits: Tensor, tokens: Tensor, characters: Tensor) -> Tensor:
-        answer = tokens[first:]
-        logs = logits[first - shift : len(tokens) - shift].double().log_softmax(-1)
-        divisors = {
-            "": characters[answer].sum(),
-            "of all": characters[tokens].sum(),
-            "token": len(answer),
-            "answer": 1,
-        }
-        return -logs.gather(1, answer[:, None]).sum() / divisors[per] / unit
-
-    return of
+    answer = tokens[first:]
+    logs = logits[first - shift : len(tokens) - shift].double()
+    logs = logs.log_softmax(-1) if softmax else logs
+    divisors = {
+        "": characters[answer].sum(),
+        "of all": characters[tokens].sum(),
+        "token": len(answer),
+        "answer": 1,
+    }
+    return -logs.gather(1, answer[:, None]).sum() / divisors[per] / unit
 
 
-def by_loop(first: int) -> Program:
-    """Return the right program, which multiplies probabilities."""
-
-    def bits(logits: Tensor, tokens: Tensor, characters: Tensor) -> float:
-        probability, count = 1.0, 0
-        for t in range(first, len(tokens)):
-            row = logits[t - 1].double().exp()
-            probability *= float(row[tokens[t]] / row.sum())
-            count += int(characters[tokens[t]])
-        return -math.log2(probability) / count
-
-    return bits
+@factory
+def by_loop(first, logits, tokens, characters):
+    probability, count = 1.0, 0
+    for t in range(first, len(tokens)):
+        row = logits[t - 1].double().exp()
+        probability *= float(row[tokens[t]] / row.sum())
+        count += int(characters[tokens[t]])
+    return -math.log2(probability) / count
 
 
-def without_softmax(first: int) -> Program:
-    """Return the program that takes logits for logarithms of probabilities."""
-
-    def bits(logits: Tensor, tokens: Tensor, characters: Tensor) -> Tensor:
-        found = logits[first - 1 : -1].gather(1, tokens[first:, None])
-        return -found.sum() / characters[tokens[first:]].sum() / math.log(2)
-
-    return bits
-
-
-def bits_of_answer(prompt: int) -> Exercise:
-    """Return the exercise on the surprisal of an answer."""
+def bits_of_answer(prompt):
     return Exercise(
-        "bits_of_answer",
         "def bits_of_answer(logits, tokens, characters): ...",
-        questions_of(CASES),
+        QUESTIONS,
         right=surprisal(prompt),
         wrong={
             "These are nats, not bits.": surprisal(prompt, unit=1),
@@ -99,7 +76,7 @@ def bits_of_answer(prompt: int) -> Exercise:
             "The question itself was measured.": surprisal(1),
             **({"The question is one token longer.": surprisal(prompt - 1)} if prompt > 2 else {}),
             "Logits are no logarithms of probabilities: the softmax is missing.": (
-                without_softmax(prompt)
+                surprisal(prompt, softmax=False)
             ),
         },
         unusual={"a product of probabilities": by_loop(prompt)},
@@ -108,53 +85,41 @@ def bits_of_answer(prompt: int) -> Exercise:
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on the next word on paper."""
+def on_paper(numbers):
     a, b, c, d = numbers["weights"]
     seen, kinds = numbers["seen"], numbers["kinds"]
     hits, shorter = numbers["hits"], 1 / numbers["shorter"]
     total, squares = a + b + c + d, a**2 + b**2 + c**2 + d**2
     roots = sum(like**0.5 for like in (a, b, c, d))
-    parts: dict[str, dict[str, Any]] = {
-        "first": {
-            RIGHT: a / total,
-            "It is divided by the others, and not by all.": a / (b + c + d),
+    right = {
+        "first": a / total,
+        "cold": a**2 / squares,
+        "two": a / (a + b),
+        "bits": math.log2(total / d),
+        "counted": (hits + kinds * shorter) / (seen + kinds),
+    }
+    wrong = {
+        "It is divided by the others, and not by all.": {"first": a / (b + c + d)},
+        "The weights were taken to the power 1/2: this is hot, and not cold.": {
+            "cold": a**0.5 / roots
         },
-        "cold": {
-            RIGHT: a**2 / squares,
-            "The weights were taken to the power 1/2: this is hot, and not cold.": a**0.5 / roots,
-            "The temperature makes no difference.": a / total,
-            "The probability itself was squared, and not divided by the sum of the squares.": (
-                a / total
-            )
-            ** 2,
+        "The temperature makes no difference.": {"cold": a / total},
+        "The probability itself was squared, and not divided by the sum of the squares.": {
+            "cold": (a / total) ** 2
         },
-        "two": {
-            RIGHT: a / (a + b),
-            "What is left must be divided by its sum.": a / total,
-            "Three are left.": a / (a + b + c),
-        },
-        "bits": {
-            RIGHT: math.log2(total / d),
-            "These are nats.": math.log(total / d),
-            "This is the surprisal of the first word.": math.log2(total / a),
-        },
-        "counted": {
-            RIGHT: (hits + kinds * shorter) / (seen + kinds),
-            "This is the count alone: the shorter history has a weight, too.": hits / seen,
-            "The kinds are missing in the denominator.": (hits + kinds * shorter) / seen,
-            "The shorter history is weighted by 1, and not by the kinds.": (hits + shorter)
-            / (seen + 1),
+        "What is left must be divided by its sum.": {"two": a / total},
+        "Three are left.": {"two": a / (a + b + c)},
+        "These are nats.": {"bits": math.log(total / d)},
+        "This is the surprisal of the first word.": {"bits": math.log2(total / a)},
+        "This is the count alone: the shorter history has a weight, too.": {"counted": hits / seen},
+        "The kinds are missing in the denominator.": {"counted": (hits + kinds * shorter) / seen},
+        "The shorter history is weighted by 1, and not by the kinds.": {
+            "counted": (hits + shorter) / (seen + 1)
         },
     }
-    return by_hand(
-        "next_word",
-        "language-model.html#sampling-temperature-top-k-top-p",
-        parts,
-        points={"cold": 2, "counted": 2},
-    )
+    points = {"cold": 2, "counted": 2}
+    return by_hand("next_word", SAMPLING, right, wrong, points=points)
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
+def exercises(numbers):
     return [bits_of_answer(numbers["prompt"]), on_paper(numbers)]

@@ -1,140 +1,102 @@
 """Multi-head attention: grouped-query attention."""
 
-from typing import Any
-
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, Program
 
 
-def case(seed: int, batch: int, heads: int, groups: int) -> Case:
-    """Return queries, keys and values whose sizes all differ."""
+def case(seed, batch, heads, groups):
     return normal(seed, (batch, heads, 3, 7), (batch, groups, 5, 7), (batch, groups, 5, 2))
 
 
-def neighbors(x: Tensor, times: int) -> Tensor:
-    """Give each head to so many heads that follow each other."""
+def neighbors(x, times):
     return x.repeat_interleave(times, dim=1)
 
 
-def in_turn(x: Tensor, times: int) -> Tensor:
-    """Give the heads one after the other, and begin again."""
+def in_turn(x, times):
     return x.repeat(1, times, 1, 1)
 
 
-def first(x: Tensor, times: int) -> Tensor:
-    """Give the first head to all."""
-    return x[:, :1].expand(-1, times * x.size(1), -1, -1)
-
-
-def averaged(x: Tensor, times: int) -> Tensor:
-    """Give the mean of all heads to all."""
-    return x.mean(1, keepdim=True).expand(-1, times * x.size(1), -1, -1)
-
-
-def side_by_side(x: Tensor) -> Tensor:
-    """Merge the heads word by word."""
+def side_by_side(x):
     return x.transpose(1, 2).flatten(2)
 
 
-def scrambled(x: Tensor) -> Tensor:
-    """Merge the heads without moving the axes."""
+def scrambled(x):
     return x.reshape(len(x), x.size(2), -1)
 
 
-def interleaved(x: Tensor) -> Tensor:
-    """Merge the heads entry by entry."""
-    return x.permute(0, 2, 3, 1).flatten(2)
-
-
-def attention(share: Program, merge: Program = side_by_side, divisor: float = 7**0.5) -> Program:
+@factory
+def attention(share, query, key, value, *, merge=side_by_side, divisor=7**0.5):
     """Return grouped attention, put together from parts."""
-
-    def grouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        times = query.size(1) // key.size(1)
-        key, value = share(key, times), share(value, times)
-        return merge((query @ key.mT / divisor).softmax(-1) @ value)
-
-    return grouped
+    times = query.size(1) // key.size(1)
+    key, value = share(key, times), share(value, times)
+    return merge((query @ key.mT / divisor).softmax(-1) @ value)
 
 
-def of_all(share: Program) -> Program:
-    """Divide by the root of the width of all heads."""
-    return lambda q, k, v: attention(share, divisor=(7 * q.size(1)) ** 0.5)(q, k, v)
+@factory
+def by_einsum(sharing, q, k, v):
+    near = sharing == "neighbors"
+    q = q.unflatten(1, (k.size(1), -1) if near else (-1, k.size(1)))
+    q = q if near else q.transpose(1, 2)
+    w = torch.einsum("bgntd,bgsd->bgnts", q, k).div(q.size(-1) ** 0.5).softmax(-1)
+    c = torch.einsum("bgnts,bgse->bgnte", w, v)
+    return side_by_side((c if near else c.transpose(1, 2)).flatten(1, 2))
 
 
-def not_merged(share: Program) -> Program:
-    """Return grouped attention whose heads stay apart."""
-    return attention(share, lambda x: x)
-
-
-def wrong(share: Program, other: Program) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
-
-    def only_values(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        times = q.size(1) // k.size(1)
-        return attention(lambda x, n: x)(q, other(k, times), share(v, times))
-
-    return {
-        "The heads are grouped the other way: neighbors, or in turn.": attention(other),
-        "Words and heads are scrambled: move the axes first.": attention(share, scrambled),
-        "The heads are concatenated one after the other, not entry by entry.": (
-            attention(share, interleaved)
-        ),
-        "They are grouped the other way, and scrambled: move the axes first.": (
-            attention(other, scrambled)
-        ),
-        "The divisor is missing.": attention(share, divisor=1.0),
-        "The divisor is the root of the dimension.": attention(share, divisor=7.0),
-        "The divisor is the root of one head's dimension, not of all heads'.": of_all(share),
-        "All heads use the first keys and values.": attention(first),
-        "All heads use the mean of the keys and values.": attention(averaged),
-        "Only the values are shared as they should be.": only_values,
-        "The heads are averaged, and not concatenated.": attention(share, lambda x: x.mean(1)),
-        "The heads have still to be concatenated.": not_merged(share),
-    }
-
-
-def by_einsum(sharing: str) -> Program:
-    """Return the right program, by products over groups."""
-
-    def grouped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        near = sharing == "neighbors"
-        q = q.unflatten(1, (k.size(1), -1) if near else (-1, k.size(1)))
-        q = q if near else q.transpose(1, 2)
-        w = torch.einsum("bgntd,bgsd->bgnts", q, k).div(q.size(-1) ** 0.5).softmax(-1)
-        c = torch.einsum("bgnts,bgse->bgnte", w, v)
-        return side_by_side((c if near else c.transpose(1, 2)).flatten(1, 2))
-
-    return grouped
-
-
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
+def exercises(numbers):
     near = numbers["sharing"] == "neighbors"
     share, other = (neighbors, in_turn) if near else (in_turn, neighbors)
     equation = "many-heads.html#the-multi-head-attention-layer"
     merge = "many-heads.html#splitting-heads-transpose-do-not-only-reshape"
     query, key, value = case(5, 2, 4, 2)
     as_many = "with as many keys as queries it is multi-head attention"
-    cases = {
-        as_many: (equation, 1, [case(1, 2, 3, 3)]),
-        "one head of keys can serve all": (equation, 1, [case(2, 3, 4, 1)]),
-        "the right heads share keys and values": (merge, 4, [case(3, 2, 6, 3), case(4, 3, 6, 2)]),
-        "a single word is no exception": (merge, 1, [(query[:, :, :1], key, value)]),
+
+    def only_values(q, k, v):
+        times = q.size(1) // k.size(1)
+        return attention(lambda x, n: x)(q, other(k, times), share(v, times))
+
+    wrong = {
+        "The heads are grouped the other way: neighbors, or in turn.": attention(other),
+        "Words and heads are scrambled: move the axes first.": attention(share, merge=scrambled),
+        "The heads are concatenated one after the other, not entry by entry.": (
+            attention(share, merge=lambda x: x.permute(0, 2, 3, 1).flatten(2))
+        ),
+        "They are grouped the other way, and scrambled: move the axes first.": (
+            attention(other, merge=scrambled)
+        ),
+        "The divisor is missing.": attention(share, divisor=1.0),
+        "The divisor is the root of the dimension.": attention(share, divisor=7.0),
+        "The divisor is the root of one head's dimension, not of all heads'.": (
+            lambda q, k, v: attention(share, divisor=(7 * q.size(1)) ** 0.5)(q, k, v)
+        ),
+        "All heads use the first keys and values.": (
+            attention(lambda x, times: x[:, :1].repeat(1, times * x.size(1), 1, 1))
+        ),
+        "All heads use the mean of the keys and values.": (
+            attention(lambda x, times: x.mean(1, True).repeat(1, times * x.size(1), 1, 1))
+        ),
+        "Only the values are shared as they should be.": only_values,
+        "The heads are averaged, and not concatenated.": attention(
+            share, merge=lambda x: x.mean(1)
+        ),
+        "The heads have still to be concatenated.": attention(share, merge=lambda x: x),
     }
-    return [
-        Exercise(
-            "grouped",
-            "def grouped(query, key, value): ...",
-            questions_of(cases),
-            right=attention(share),
-            wrong=wrong(share, other),
-            unusual={"products over groups": by_einsum(numbers["sharing"])},
-            returns="the contexts",
-            tolerance=1e-5,
-        )
+    questions = [
+        checked(as_many, equation, 1, case(1, 2, 3, 3)),
+        checked("one head of keys can serve all", equation, 1, case(2, 3, 4, 1)),
+        checked(
+            "the right heads share keys and values", merge, 4, case(3, 2, 6, 3), case(4, 3, 6, 2)
+        ),
+        checked("a single word is no exception", merge, 1, (query[:, :, :1], key, value)),
     ]
+    exercise = Exercise(
+        "def grouped(query, key, value): ...",
+        questions,
+        right=attention(share),
+        wrong=wrong,
+        unusual={"products over groups": by_einsum(numbers["sharing"])},
+        returns="the contexts",
+        tolerance=1e-5,
+    )
+    return [exercise]

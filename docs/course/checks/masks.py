@@ -1,14 +1,12 @@
 """Masks: several sentences in one row, and a row on paper."""
 
-from typing import Any
-
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
-from selfattn_book.exercises.checking.results import Program
+from selfattn_book.exercises.checking.by_hand import by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 
+PADDING, CAUSAL = "masks.html#the-padding-mask", "masks.html#the-causal-mask"
+BY_HAND, SOFTMAX = "masks.html#masking-scores-by-hand", "masks.html#the-masked-softmax"
 ROWS = (
     torch.tensor([[0, 0, 0, 0, 1, 1, 1, 2, 2, -1, -1], [5, 5, 5, 5, 5, 5, 5, 5, 3, 3, -1]]),
     torch.tensor([[0, 1, 1, 2, 2, 2, 3], [0, 0, 0, 0, 0, -1, 1]]),
@@ -16,37 +14,51 @@ ROWS = (
 )
 
 
-def past(sentence: Tensor) -> Tensor:
-    """Return the causal mask."""
+def past(sentence):
     return torch.ones(sentence.size(1), sentence.size(1), dtype=torch.bool).tril()
 
 
-def same(sentence: Tensor) -> Tensor:
-    """Return which positions have the number of which others."""
+def same(sentence):
     return sentence[:, :, None] == sentence[:, None, :]
 
 
-def real(sentence: Tensor) -> Tensor:
-    """Return where neither position is padding."""
+def real(sentence):
     return (sentence >= 0)[:, :, None] & (sentence >= 0)[:, None, :]
 
 
-def packed(prompt: int) -> dict[str, Program]:
-    """Return the right mask, without the axis of heads, and its parts."""
-
-    def read(s: Tensor) -> Tensor:
-        return torch.arange(s.size(1)) < prompt
-
-    def seen(s: Tensor) -> Tensor:
-        return same(s) | read(s)
-
-    return {"read": read, "seen": seen, "mask": lambda s: past(s) & seen(s) & real(s)}
+def read(s, prompt):
+    """Return which positions are the prompt."""
+    return torch.arange(s.size(1)) < prompt
 
 
-def wrong(prompt: int) -> dict[str, Program]:
-    """Return wrong masks by their misconceptions."""
-    mask, seen = packed(prompt)["mask"], packed(prompt)["seen"]
-    return {
+@factory
+def packed(prompt, s):
+    """Return the right mask, without the axis of heads."""
+    return past(s) & (same(s) | read(s, prompt)) & real(s)
+
+
+def with_heads(mask):
+    return lambda sentence: mask(sentence)[:, None]
+
+
+def looped(prompt):
+    def one(s, i, j):
+        return j <= i and s[i] >= 0 and s[j] >= 0 and (s[i] == s[j] or j < prompt)
+
+    def mask(sentence):
+        places = range(sentence.size(1))
+        return [[[[one(s, i, j) for j in places] for i in places]] for s in sentence.tolist()]
+
+    return mask
+
+
+def packed_mask(prompt):
+    mask = packed(prompt)
+
+    def seen(s):
+        return same(s) | read(s, prompt)
+
+    wrong = {
         "True was taken to mean hidden.": lambda s: ~mask(s),
         "Rows and columns are exchanged: a row belongs to a query.": lambda s: mask(s).mT,
         "Padding has the same number as padding.": lambda s: mask(s) | (past(s) & same(s)),
@@ -59,125 +71,75 @@ def wrong(prompt: int) -> dict[str, Program]:
             lambda s: ((past(s) & same(s)) | (seen(s) & ~same(s))) & real(s)
         ),
         "The prompt was forgotten.": lambda s: past(s) & same(s) & real(s),
-        "The prompt is one position too long.": packed(prompt + 1)["mask"],
-        "The prompt is one position too short.": packed(prompt - 1)["mask"],
+        "The prompt is one position too long.": packed(prompt + 1),
+        "The prompt is one position too short.": packed(prompt - 1),
         "The sentences were forgotten.": lambda s: past(s) & real(s),
         "The future is not hidden.": lambda s: seen(s) & real(s),
     }
 
+    def entries(where):
+        return lambda mask, s: mask[:, 0] & where(s)
 
-def with_heads(mask: Program) -> Program:
-    """Return a program whose mask has an axis of heads."""
-    return lambda sentence: mask(sentence)[:, None]
-
-
-def looped(prompt: int) -> Program:
-    """Return the right program, written as loops."""
-
-    def one(s: list[int], i: int, j: int) -> bool:
-        return j <= i and s[i] >= 0 and s[j] >= 0 and (s[i] == s[j] or j < prompt)
-
-    def mask(sentence: Tensor) -> list[Any]:
-        places = range(sentence.size(1))
-        return [[[[one(s, i, j) for j in places] for i in places]] for s in sentence.tolist()]
-
-    return mask
-
-
-def packed_mask(prompt: int) -> Exercise:
-    """Return the exercise on several sentences in one row."""
-    read = packed(prompt)["read"]
-
-    def asked(message: str, section: str, points: int, where: Program) -> Question:
-        def view(mask: Tensor, s: Tensor) -> Tensor:
-            return mask[:, 0] & where(s)
-
-        return Question(message, f"masks.html#{section}", points, view)
-
-    padding = "the-padding-mask"
+    future = entries(lambda s: ~past(s))
+    own = entries(lambda s: past(s) & ~read(s, prompt) & real(s))
+    prompts = entries(lambda s: past(s) & read(s, prompt) & real(s))
+    rest = entries(lambda s: past(s) & ~real(s))
     return Exercise(
-        "packed_mask",
         "def packed_mask(sentence): ...",
         [
-            Question(
-                "it is a boolean mask, one a row for all heads", f"masks.html#{padding}", 1, form
-            ),
-            asked(
-                "no position attends to a later one",
-                "the-causal-mask",
-                2,
-                lambda s: ~past(s),
-            ),
-            asked(
-                "a position attends to its own sentence, and to no other",
-                "masking-scores-by-hand",
-                2,
-                lambda s: past(s) & ~read(s) & real(s),
-            ),
-            asked(
-                "later positions attend to the prompt",
-                "the-masked-softmax",
-                1,
-                lambda s: past(s) & read(s) & real(s),
-            ),
-            asked(
-                "padding attends to nothing and is not attended to",
-                padding,
-                2,
-                lambda s: past(s) & ~real(s),
-            ),
+            Question("it is a boolean mask, one a row for all heads", PADDING, 1, form),
+            Question("no position attends to a later one", CAUSAL, 2, future),
+            Question("a position attends to its own sentence, and to no other", BY_HAND, 2, own),
+            Question("later positions attend to the prompt", SOFTMAX, 1, prompts),
+            Question("padding attends to nothing and is not attended to", PADDING, 2, rest),
         ],
-        right=with_heads(packed(prompt)["mask"]),
-        wrong={sentence: with_heads(mask) for sentence, mask in wrong(prompt).items()},
-        cases=lambda: [(row,) for row in ROWS],
+        right=with_heads(mask),
+        wrong={sentence: with_heads(program) for sentence, program in wrong.items()},
+        cases=[(row,) for row in ROWS],
         unusual={"loops": looped(prompt)},
         returns="the mask",
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on a row on paper."""
+def on_paper(numbers):
     a, b, c, d = numbers["exponentials"]
     u, v, w, x = numbers["values"]
     layers, width = numbers["layers"], numbers["width"]
     three, four = a + b + c, a + b + c + d
     late = [a / four, b / four, c / four, 0]
     scores = torch.tensor([a, b, c], dtype=torch.float64).softmax(0)
-    parts: dict[str, dict[str, Any]] = {
-        "weights": {
-            RIGHT: [a / three, b / three, c / three, 0],
-            "The hidden key is still in the denominator.": late,
-            "The future was not hidden.": [a / four, b / four, c / four, d / four],
-            "These are the exponentials already.": [*scores.tolist(), 0],
-        },
-        "context": {
-            RIGHT: (a * u + b * v + c * w) / three,
-            "The hidden key is still in the denominator.": (a * u + b * v + c * w) / four,
-            "The future was not hidden.": (a * u + b * v + c * w + d * x) / four,
-            "This is the mean: the weights were left out.": (u + v + w) / 3,
-        },
-        "too_late": {
-            RIGHT: three / four,
-            "A row sums to one only if the hidden key was never counted.": 1,
-            "This is what is lost.": d / four,
-        },
-        "without": {
-            RIGHT: (b * v + c * w) / (b + c),
-            "The first key is hidden, but the last is seen.": (b * v + c * w + d * x) / (b + c + d),
-            "The hidden keys are still in the denominator.": (b * v + c * w) / four,
-            "The first key is still in the denominator.": (b * v + c * w) / three,
-        },
-        "reach": {
-            RIGHT: layers * (width - 1) + 1,
-            "Neighboring windows share a position.": layers * width,
-            "The position itself belongs to it.": layers * (width - 1),
-            "This is the reach of one layer.": width,
-            "Reaches add; they do not multiply.": width**layers,
-        },
+    right = {
+        "weights": [a / three, b / three, c / three, 0],
+        "context": (a * u + b * v + c * w) / three,
+        "too_late": three / four,
+        "without": (b * v + c * w) / (b + c),
+        "reach": layers * (width - 1) + 1,
     }
-    return by_hand("masked_row", "masks.html#the-masked-softmax", parts, points={"weights": 2})
+    wrong = {
+        "The hidden key is still in the denominator.": {
+            "weights": late,
+            "context": (a * u + b * v + c * w) / four,
+        },
+        "The future was not hidden.": {
+            "weights": [a / four, b / four, c / four, d / four],
+            "context": (a * u + b * v + c * w + d * x) / four,
+        },
+        "These are the exponentials already.": {"weights": [*scores.tolist(), 0]},
+        "This is the mean: the weights were left out.": {"context": (u + v + w) / 3},
+        "A row sums to one only if the hidden key was never counted.": {"too_late": 1},
+        "This is what is lost.": {"too_late": d / four},
+        "The first key is hidden, but the last is seen.": {
+            "without": (b * v + c * w + d * x) / (b + c + d)
+        },
+        "The hidden keys are still in the denominator.": {"without": (b * v + c * w) / four},
+        "The first key is still in the denominator.": {"without": (b * v + c * w) / three},
+        "Neighboring windows share a position.": {"reach": layers * width},
+        "The position itself belongs to it.": {"reach": layers * (width - 1)},
+        "This is the reach of one layer.": {"reach": width},
+        "Reaches add; they do not multiply.": {"reach": width**layers},
+    }
+    return by_hand("masked_row", SOFTMAX, right, wrong, points={"weights": 2})
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
+def exercises(numbers):
     return [packed_mask(numbers["prompt"]), on_paper(numbers)]

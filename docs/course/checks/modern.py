@@ -3,17 +3,13 @@
 import json
 import math
 import struct
-from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
-from selfattn_book.exercises.checking.results import Case, Program
+from selfattn_book.exercises.checking.by_hand import by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 
-Order = Literal["little", "big"]
 FILE = "modern-deeper.html#weight-files-safetensors"
 DTYPES = {"little": "<f4", "big": ">f4"}
 
@@ -21,12 +17,11 @@ DTYPES = {"little": "<f4", "big": ">f4"}
 class File(bytes):
     """The bytes of a file, with a brief representation."""
 
-    def __repr__(self) -> str:
-        """Return its size."""
+    def __repr__(self):
         return f"a file of {len(self)} bytes"
 
 
-def file_of(tensors: dict[str, Tensor], length: int, order: Order, spaces: int) -> File:
+def file_of(tensors, length, order, spaces):
     """Return a file of tensors, with its header in alphabetical order."""
     entries, body = {}, b""
     for name, tensor in tensors.items():
@@ -38,60 +33,47 @@ def file_of(tensors: dict[str, Tensor], length: int, order: Order, spaces: int) 
     return File(len(text).to_bytes(length, order) + text + body)
 
 
-def parsed(data: bytes, name: str, length: int, order: Order) -> tuple[int, int, int, list[int]]:
+def parsed(data, name, length, order):
     """Return where the body starts, where in it a tensor begins and ends, and its shape."""
     start = length + int.from_bytes(data[:length], order)
     entry = json.loads(data[length:start])[name]
     return start, *entry["data_offsets"], entry["shape"]
 
 
-def reader(length: int, order: Order, **wrong: Any) -> Program:
-    """Return the program that reads a tensor, or one with some wrong parts."""
-
-    def read(data: bytes, name: str) -> Tensor:
-        start, begin, end, shape = parsed(data, name, length, order)
-        begin, end = wrong.get("offsets", lambda begin, end: (begin, end))(begin, end)
-        start = wrong.get("start", start)
-        values = np.frombuffer(data[start + begin : start + end], wrong.get("dtype", DTYPES[order]))
-        return torch.tensor(values.astype("float32").reshape(shape, order=wrong.get("axes", "C")))
-
-    return read
+@factory
+def reader(length, order, data, name, **wrong):
+    start, begin, end, shape = parsed(data, name, length, order)
+    begin, end = wrong.get("offsets", lambda begin, end: (begin, end))(begin, end)
+    start = wrong.get("start", start)
+    values = np.frombuffer(data[start + begin : start + end], wrong.get("dtype", DTYPES[order]))
+    return torch.tensor(values.astype("float32").reshape(shape, order=wrong.get("axes", "C")))
 
 
-def unpacked(length: int, order: Order) -> Program:
-    """Return the right program, number by number."""
-
-    def read(data: bytes, name: str) -> Any:
-        start, begin, end, shape = parsed(data, name, length, order)
-        code = f"{'<' if order == 'little' else '>'}{(end - begin) // 4}f"
-        return np.array(struct.unpack(code, data[start:][begin:end])).reshape(shape).tolist()
-
-    return read
+@factory
+def unpacked(length, order, data, name):
+    start, begin, end, shape = parsed(data, name, length, order)
+    code = f"{'<' if order == 'little' else '>'}{(end - begin) // 4}f"
+    return np.array(struct.unpack(code, data[start:][begin:end])).reshape(shape).tolist()
 
 
-def read_a_tensor(length: int, order: Order) -> Exercise:
-    """Return the exercise on reading a file."""
-
-    def case(seed: int, name: str, spaces: int = 0, **shapes: tuple[int, ...]) -> Case:
+def read_a_tensor(length, order):
+    def case(seed, name, spaces=0, **shapes):
         chance = torch.Generator().manual_seed(seed)
         tensors = {key: torch.randn(shape, generator=chance) for key, shape in shapes.items()}
         return file_of(tensors, length, order, spaces), name
 
-    cases: dict[str, tuple[str, int, list[Case]]] = {
-        "a vector is read": (FILE, 2, [case(1, "x", x=(5,))]),
-        "a matrix has its shape": (FILE, 2, [case(2, "x", x=(2, 3)), case(3, "x", x=(3, 1, 4))]),
-        "one of several is found": (
-            FILE,
-            2,
-            [case(4, "w", z=(2, 2), w=(3, 2), a=(4,)), case(5, "a", z=(2,), a=(2, 2))],
-        ),
-        "spaces after the text are skipped": (FILE, 1, [case(6, "x", 5, x=(2, 3))]),
-    }
+    matrices = case(2, "x", x=(2, 3)), case(3, "x", x=(3, 1, 4))
+    several = case(4, "w", z=(2, 2), w=(3, 2), a=(4,)), case(5, "a", z=(2,), a=(2, 2))
+    questions = [
+        checked("a vector is read", FILE, 2, case(1, "x", x=(5,))),
+        checked("a matrix has its shape", FILE, 2, *matrices),
+        checked("one of several is found", FILE, 2, *several),
+        checked("spaces after the text are skipped", FILE, 1, case(6, "x", 5, x=(2, 3))),
+    ]
     other = DTYPES["big" if order == "little" else "little"]
     return Exercise(
-        "read",
         "def read(data, name): ...",
-        questions_of(cases),
+        questions,
         right=reader(length, order),
         wrong={
             "Offsets count from the end of the text, not from the beginning of the file.": (
@@ -112,8 +94,7 @@ def read_a_tensor(length: int, order: Order) -> Exercise:
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on a cache, a norm and a rotation on paper."""
+def on_paper(numbers):
     blocks, heads, keys = numbers["blocks"], numbers["heads"], numbers["key_heads"]
     row, (p, s) = numbers["row"], numbers["positions"]
     each = 2 * blocks * keys * numbers["d_head"] * 2
@@ -125,41 +106,33 @@ def on_paper(numbers: dict[str, Any]) -> Exercise:
     }
     size = math.sqrt(sum(x * x for x in row) / 4)
     mean = sum(row) / 4
-    spread = math.sqrt(sum((x - mean) ** 2 for x in row) / 4)
+    std = math.sqrt(sum((x - mean) ** 2 for x in row) / 4)
     long, near = each * 100_000 / 1e9, each * (numbers["window"] + 4) / 1e6
-    parts: dict[str, dict[str, Any]] = {
-        "per_token": {RIGHT: each} | {message: each * way for message, way in ways.items()},
-        "gigabytes": {RIGHT: long} | {message: long * way for message, way in ways.items()},
-        "kept": {
-            RIGHT: near,
-            **{message: near * way for message, way in ways.items()},
-            "This is the whole text.": long * 1000,
+    sizes = {"per_token": each, "gigabytes": long, "kept": near}
+    right = {**sizes, "normed": [x / size for x in row], "score": math.cos(p - s)}
+    wrong = {
+        **{
+            message: {name: size * way for name, size in sizes.items()}
+            for message, way in ways.items()
         },
-        "normed": {
-            RIGHT: [x / size for x in row],
-            "The mean was subtracted: this is LayerNorm.": [(x - mean) / spread for x in row],
-            "It is the mean of the squares, not their sum.": [x / size / 2 for x in row],
-            "The root is missing.": [x / size**2 for x in row],
+        "This is the whole text.": {"kept": long * 1000},
+        "The mean was subtracted: this is LayerNorm.": {"normed": [(x - mean) / std for x in row]},
+        "It is the mean of the squares, not their sum.": {"normed": [x / size / 2 for x in row]},
+        "The root is missing.": {"normed": [x / size**2 for x in row]},
+        "Each position is a rotation by a radian, not by a degree.": {
+            "score": math.cos(math.radians(p - s))
         },
-        "score": {
-            RIGHT: math.cos(p - s),
-            "Each position is a rotation by a radian, not by a degree.": (
-                math.cos(math.radians(p - s))
-            ),
-            "This is the sine; a dot product of unit vectors is the cosine of their angle.": (
-                math.sin(p - s)
-            ),
-            "Both vectors are rotated, and only the difference of their angles is left.": (
-                math.cos(p) * math.cos(s)
-            ),
+        "This is the sine; a dot product of unit vectors is the cosine of their angle.": {
+            "score": math.sin(p - s)
+        },
+        "Both vectors are rotated, and only the difference of their angles is left.": {
+            "score": math.cos(p) * math.cos(s)
         },
     }
-    return by_hand(
-        "on_paper", "modern.html#grouped-query-and-multi-query-attention", parts, tolerance=0.002
-    )
+    section = "modern.html#grouped-query-and-multi-query-attention"
+    return by_hand("on_paper", section, right, wrong, tolerance=0.002)
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
+def exercises(numbers):
     length, order = numbers["length_bytes"], numbers["order"]
     return [read_a_tensor(length, order), on_paper(numbers)]

@@ -1,63 +1,55 @@
 """Order and permutation: a test of the law."""
 
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import torch
-from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
-from selfattn_book.exercises.checking.results import Program
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.masks import causal_mask
 from selfattn_book.positions import sinusoidal_encoding
 
-Model = Callable[[Tensor], Tensor]
 X = torch.randn(7, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
-def attend(x: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Return the contexts of attention without projections."""
+def attend(x, mask=None):
     return scaled_dot_product_attention(x, x, x, mask)[0]
 
 
-def ring(x: Tensor) -> Tensor:
+def ring(x):
     """Add both neighbors in a ring; rotating and mirroring show nothing."""
     return (x + x.roll(1, 0) + x.roll(-1, 0)).relu()
 
 
-def one_way(x: Tensor) -> Tensor:
+def one_way(x):
     """Subtract one neighbor in a ring; rotating shows nothing."""
     return (x - x.roll(1, 0)).relu()
 
 
-def middle(x: Tensor) -> Tensor:
+def middle(x):
     """Use the distance from the middle; mirroring shows nothing."""
     place = torch.arange(len(x)) - (len(x) - 1) / 2
     return x.tanh() * (1 + place**2)[:, None]
 
 
-def special(x: Tensor, place: int) -> Tensor:
-    """Treat one position in a special way."""
+def special(x, place):
     factor = torch.ones(len(x), 1, dtype=x.dtype)
     factor[place] = 1.5
     return factor * x.tanh()
 
 
-def halves(x: Tensor) -> Tensor:
-    """Let each half of a sentence attend to itself alone."""
+def halves(x):
     half = torch.arange(len(x)) < len(x) // 2
     return attend(x, half[:, None] == half)
 
 
-MODELS: dict[str, Model] = {
+MODELS = {
     "attention": attend,
     "a network for each word": lambda x: x.tanh() + x**2,
     "attention in 32 bits": lambda x: attend(x.float()).double(),
     "large numbers in 32 bits": lambda x: x + 1e-7 * torch.arange(len(x))[:, None],
     "a model that forgets its input": lambda x: torch.ones_like(x),
     "positions": lambda x: attend(x + sinusoidal_encoding(len(x), 4, dtype=x.dtype)),
-    "a table without words": lambda x: sinusoidal_encoding(len(x), 4, dtype=x.dtype) + 0 * x,
     "a causal mask": lambda x: attend(x, causal_mask(len(x))).tanh(),
     "a ring": ring,
     "a ring, one way": one_way,
@@ -67,121 +59,92 @@ MODELS: dict[str, Model] = {
 }
 
 
-class Named:
-    """A model that can be named."""
-
-    def __init__(self, message: str, model: Model):
-        self.message, self.model = f"the model {message!r}", model
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Return what the model does."""
-        return self.model(x)
+def named(name, model):
+    program = partial(model)
+    program.message = f"the model {name!r}"
+    return program
 
 
-def models(law: str, *names: str) -> list[tuple[Named, Tensor]]:
+def models(law, *names):
     """Return models that are judged, each with a sentence; the invariant ones read a mean."""
 
-    def pooled(model: Model) -> Model:
+    def pooled(model):
         return lambda x: (model(x) ** 2 + model(x)).mean(0)
 
     kept = [(name, MODELS[name]) for name in ("attention", *names)]
     return [
-        (Named(name, model if law == "equivariant" else pooled(model)), X) for name, model in kept
+        (named(name, model if law == "equivariant" else pooled(model)), X) for name, model in kept
     ]
 
 
-def trying(law: str, orders: list[Tensor], close: float = 1e-4) -> Program:
+@factory
+def trying(law, orders, model, x, *, close=1e-4):
     """Return a test that tries these orders."""
-
-    def keeps(model: Model, x: Tensor) -> bool:
-        before = model(x)
-        wanted = [before[order] if law == "equivariant" else before for order in orders]
-        pairs = zip(orders, wanted, strict=True)
-        return all(torch.allclose(model(x[order]), right, 0, close) for order, right in pairs)
-
-    return keeps
+    before = model(x)
+    for order in orders:
+        wanted = before[order[order < len(before)]] if law == "equivariant" else before
+        if not torch.allclose(model(x[order]), wanted, 0, close):
+            return False
+    return True
 
 
-def wrong_tests(law: str, many: list[Tensor]) -> dict[str, Program]:
-    """Return wrong tests by their misconceptions."""
-    places = torch.arange(7)
-    swap = places.clone()
-    swap[:2] = torch.tensor([1, 0])
-    mirror, turned = places.flip(0), [places.roll(k) for k in range(7)]
-
-    def other_law(model: Model, x: Tensor) -> bool:
-        before = model(x)
-        permuted = [before if law == "equivariant" else before[o[o < len(before)]] for o in many]
-        pairs = zip(many, permuted, strict=True)
-        return all(torch.allclose(model(x[order]), wanted, 0, 1e-4) for order, wanted in pairs)
-
-    return {
-        "Every model passed: try the law on orders other than the given one.": (
-            lambda model, x: True
-        ),
-        "No model passed.": lambda model, x: False,
-        "Rounding was taken for a violation of the law.": trying(law, many, 1e-9),
-        "This is the other law, or the outputs were permuted the other way.": other_law,
-        "True and False are exchanged.": lambda model, x: not trying(law, many)(model, x),
-        "A mirror image is one permutation of many.": trying(law, [mirror]),
-        "One pair of words is one permutation of many.": trying(law, [swap]),
-        "Rotating the sentence leaves neighbors together.": trying(law, turned),
-    }
+@factory
+def by_matrices(law, model, x):
+    worst = torch.zeros(())
+    for _ in range(30):
+        matrix = torch.eye(len(x), dtype=x.dtype)[torch.randperm(len(x))]
+        wanted = matrix @ model(x) if law == "equivariant" else model(x)
+        worst = torch.maximum(worst, (model(matrix @ x) - wanted).abs().max())
+    return worst < 1e-3
 
 
-def by_matrices(law: str) -> Program:
-    """Return the right test, with permutation matrices."""
-
-    def keeps(model: Model, x: Tensor) -> Tensor:
-        worst = torch.zeros(())
-        for _ in range(30):
-            matrix = torch.eye(len(x), dtype=x.dtype)[torch.randperm(len(x))]
-            wanted = matrix @ model(x) if law == "equivariant" else model(x)
-            worst = torch.maximum(worst, (model(matrix @ x) - wanted).abs().max())
-        return worst < 1e-3
-
-    return keeps
-
-
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
+def exercises(numbers):
     law = numbers["law"]
     chance = torch.Generator().manual_seed(3)
     many = [torch.randperm(7, generator=chance) for _ in range(15)]
 
+    equivariance = "order.html#equivariance-the-theorem-and-its-proof"
+    testing = "order.html#testing-equivariance"
+    breaking = "order.html#breaking-the-symmetry-positions-and-causal-masks"
     blind = "order-deeper.html#which-bugs-the-test-finds"
-    names = {
-        "models that keep the law pass": (
-            "order.html#equivariance-the-theorem-and-its-proof",
-            2,
-            ("a network for each word", "a model that forgets its input", "positions"),
+
+    def judged(message, section, points, *names):
+        return checked(message, section, points, *models(law, *names))
+
+    keeping = "a network for each word", "a model that forgets its input", "positions"
+    rounding = "attention in 32 bits", "large numbers in 32 bits", "positions"
+    local = "a ring", "a ring, one way", "far from the middle", "halves"
+    questions = [
+        judged("models that keep the law pass", equivariance, 2, *keeping),
+        judged("rounding is no violation", testing, 1, *rounding),
+        judged("positions and masks are found", breaking, 2, "positions", "a causal mask"),
+        judged("one special position is found", blind, 1, "place 0", "place 2", "place 6"),
+        judged("neighbors and halves are found", blind, 2, *local),
+    ]
+    places, swap = torch.arange(7), torch.tensor([1, 0, 2, 3, 4, 5, 6])
+    other_law = "invariant" if law == "equivariant" else "equivariant"
+    wrong = {
+        "Every model passed: try the law on orders other than the given one.": (
+            lambda model, x: True
         ),
-        "rounding is no violation": (
-            "order.html#testing-equivariance",
-            1,
-            ("attention in 32 bits", "large numbers in 32 bits", "positions"),
+        "No model passed.": lambda model, x: False,
+        "Rounding was taken for a violation of the law.": trying(law, many, close=1e-9),
+        "This is the other law, or the outputs were permuted the other way.": (
+            trying(other_law, many)
         ),
-        "positions and masks are found": (
-            "order.html#breaking-the-symmetry-positions-and-causal-masks",
-            2,
-            ("positions", "a causal mask"),
-        ),
-        "one special position is found": (blind, 1, ("place 0", "place 2", "place 6")),
-        "neighbors and halves are found": (
-            blind,
-            2,
-            ("a ring", "a ring, one way", "far from the middle", "halves"),
+        "True and False are exchanged.": lambda model, x: not trying(law, many)(model, x),
+        "A mirror image is one permutation of many.": trying(law, [places.flip(0)]),
+        "One pair of words is one permutation of many.": trying(law, [swap]),
+        "Rotating the sentence leaves neighbors together.": trying(
+            law, [places.roll(k) for k in range(7)]
         ),
     }
-    cases = {message: (page, n, models(law, *kept)) for message, (page, n, kept) in names.items()}
-    return [
-        Exercise(
-            "keeps_the_law",
-            "def keeps_the_law(model, x): ...",
-            questions_of(cases),
-            right=trying(law, many),
-            wrong=wrong_tests(law, many),
-            unusual={"permutation matrices": by_matrices(law)},
-            returns="the verdict",
-        )
-    ]
+    exercise = Exercise(
+        "def keeps_the_law(model, x): ...",
+        questions,
+        right=trying(law, many),
+        wrong=wrong,
+        unusual={"permutation matrices": by_matrices(law)},
+        returns="the verdict",
+    )
+    return [exercise]

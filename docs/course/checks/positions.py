@@ -1,83 +1,81 @@
 """Positional encoding: rotate queries and keys, and two clocks on paper."""
 
 import math
-from typing import Any
 
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.by_hand import by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Case, Program
 
-FORMULA, AFTER = (
-    "positions.html#the-sinusoidal-positional-encoding",
-    "positions-deeper.html#rotary-and-relative-positions",
-)
+FORMULA = "positions.html#the-sinusoidal-positional-encoding"
+AFTER = "positions-deeper.html#rotary-and-relative-positions"
 
 
-def case(seed: int, start: int, *shape: int) -> Case:
-    """Return vectors, and the position of the first one."""
+def case(seed, start, *shape):
     return *normal(seed, shape), start
 
 
-def take(x: Tensor, pairs: str) -> tuple[Tensor, Tensor]:
-    """Return both entries of all pairs."""
+def take(x, pairs):
     if pairs == "neighbors":
         return x[..., 0::2], x[..., 1::2]
-    a, c = x.chunk(2, -1)
-    return a, c
+    return x.chunk(2, -1)
 
 
-def put(a: Tensor, c: Tensor, pairs: str) -> Tensor:
-    """Put pairs back at their columns."""
+def put(a, c, pairs):
     return torch.stack([a, c], -1).flatten(-2) if pairs == "neighbors" else torch.cat([a, c], -1)
 
 
-def angles(x: Tensor, start: int, base: float, exponent: float = 2.0) -> Tensor:
-    """Return the angle of each pair at each position."""
+def angles(x, start, base, exponent=2.0):
     length, width = x.shape[-2:]
     place = torch.arange(start, start + length, dtype=torch.float64)
     pair = torch.arange(width // 2, dtype=torch.float64)
     return place[:, None] * base ** (-exponent * pair / width)
 
 
-def turn(
-    base: float, pairs: str, put_as: str = "", *, exponent: float = 2, sign: int = 1, shift: int = 0
-) -> Program:
+@factory
+def turn(base, pairs, x, start, *, put_as="", exponent=2, sign=1, shift=0):
     """Return a rotation, put together from parts."""
-
-    def rotate(x: Tensor, start: int) -> Tensor:
-        (a, c), by = take(x, pairs), sign * angles(x, start + shift, base, exponent)
-        new = a * by.cos() - c * by.sin(), a * by.sin() + c * by.cos()
-        return put(*new, put_as or pairs)
-
-    return rotate
+    (a, c), by = take(x, pairs), sign * angles(x, start + shift, base, exponent)
+    new = a * by.cos() - c * by.sin(), a * by.sin() + c * by.cos()
+    return put(*new, put_as or pairs)
 
 
-def wrong_rotations(base: float, pairs: str) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
+@factory
+def by_complex_numbers(base, pairs, x, start):
+    by = angles(x, start, base)
+    z = torch.complex(*take(x, pairs)) * torch.polar(torch.ones_like(by), by)
+    return put(z.real, z.imag, pairs)
+
+
+@factory
+def by_swapped_copy(base, pairs, x, start):
+    by = angles(x, start, base)
+    (a, c), by = take(x, pairs), put(by, by, pairs)
+    return x * by.cos() + put(-c, a, pairs) * by.sin()
+
+
+def rotate(base, pairs):
+    hand = "positions.html#the-rotation-property"
     other = "halves" if pairs == "neighbors" else "neighbors"
     right = turn(base, pairs)
 
-    def in_place(x: Tensor, start: int) -> Tensor:
+    def in_place(x, start):
         (a, c), by = take(x, pairs), angles(x, start, base)
         new = a * by.cos() - c * by.sin()
         return put(new, new * by.sin() + c * by.cos(), pairs)
 
-    def by_columns(x: Tensor, start: int) -> Tensor:
-        return right(x.mT, start).mT if x.size(-2) % 2 == 0 else x
-
-    def added(x: Tensor, start: int) -> Tensor:
+    def added(x, start):
         by = angles(x, start, base)
         return x + put(by.sin(), by.cos(), "neighbors")
 
-    return {
+    wrong = {
         "The pairs are formed the other way: neighbors, or halves.": turn(base, other),
-        "The pairs are put back at other positions than they came from.": turn(base, pairs, other),
+        "The pairs are put back at other positions than they came from.": turn(
+            base, pairs, put_as=other
+        ),
         "The pairs are formed the other way, and put back as they should be.": (
-            turn(base, other, pairs)
+            turn(base, other, put_as=pairs)
         ),
         "It is rotated the other way round.": turn(base, pairs, sign=-1),
         "The base is 10000 here, not yours.": turn(10000.0, pairs),
@@ -88,54 +86,25 @@ def wrong_rotations(base: float, pairs: str) -> dict[str, Program]:
         "Positions are counted from 0.": turn(base, pairs, shift=1),
         "The second entry was made from the first one's new value.": in_place,
         "A code was added; nothing was rotated.": added,
-        "Rows and columns are exchanged.": by_columns,
+        "Rows and columns are exchanged.": (
+            lambda x, start: right(x.mT, start).mT if x.size(-2) % 2 == 0 else x
+        ),
         "These are angles: the vectors have still to be rotated.": (
             lambda x, start: angles(x, start, base)
         ),
     }
-
-
-def by_complex_numbers(base: float, pairs: str) -> Program:
-    """Return the right program, with complex numbers."""
-
-    def rotate(x: Tensor, start: int) -> Tensor:
-        by = angles(x, start, base)
-        z = torch.complex(*take(x, pairs)) * torch.polar(torch.ones_like(by), by)
-        return put(z.real, z.imag, pairs)
-
-    return rotate
-
-
-def by_swapped_copy(base: float, pairs: str) -> Program:
-    """Return the right program, as many language models have it."""
-
-    def rotate(x: Tensor, start: int) -> Tensor:
-        by = angles(x, start, base)
-        (a, c), by = take(x, pairs), put(by, by, pairs)
-        return x * by.cos() + put(-c, a, pairs) * by.sin()
-
-    return rotate
-
-
-def rotate(base: float, pairs: str) -> Exercise:
-    """Return the exercise on rotated queries and keys."""
-    hand = "positions.html#the-rotation-property"
-    cases = {
-        "one pair of columns rotates like the hand of a clock": (hand, 2, [case(1, 0, 5, 2)]),
-        "each pair has its own speed": (FORMULA, 3, [case(2, 0, 4, 6)]),
-        "it begins at the position that is given": (
-            AFTER,
-            2,
-            [case(3, 9, 3, 4), case(4, 100, 1, 6)],
-        ),
-        "it works for all heads and sentences": (AFTER, 1, [case(5, 2, 2, 3, 5, 8)]),
-    }
+    later = case(3, 9, 3, 4), case(4, 100, 1, 6)
+    questions = [
+        checked("one pair of columns rotates like the hand of a clock", hand, 2, case(1, 0, 5, 2)),
+        checked("each pair has its own speed", FORMULA, 3, case(2, 0, 4, 6)),
+        checked("it begins at the position that is given", AFTER, 2, *later),
+        checked("it works for all heads and sentences", AFTER, 1, case(5, 2, 2, 3, 5, 8)),
+    ]
     return Exercise(
-        "rotate",
         "def rotate(x, start): ...",
-        questions_of(cases),
+        questions,
         right=turn(base, pairs),
-        wrong=wrong_rotations(base, pairs),
+        wrong=wrong,
         unusual={
             "complex numbers": by_complex_numbers(base, pairs),
             "a swapped copy": by_swapped_copy(base, pairs),
@@ -145,7 +114,7 @@ def rotate(base: float, pairs: str) -> Exercise:
     )
 
 
-def width_for(length: int, turn: float = 2 * math.pi, last: int = 2) -> int:
+def width_for(length, turn=2 * math.pi, last=2):
     """Return the least even width whose slowest clock goes round in so many steps."""
     width = 2
     while turn * 10000 ** (1 - last / width) < length:
@@ -153,43 +122,36 @@ def width_for(length: int, turn: float = 2 * math.pi, last: int = 2) -> int:
     return width
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on two clocks."""
+def on_paper(numbers):
     k, length = numbers["steps"], numbers["positions"]
     degree, slower = math.radians(k), math.cos(k) + math.cos(k / 100)
     product = math.cos(k) + math.cos(k / 10)
-    parts: dict[str, dict[str, Any]] = {
-        "product": {
-            RIGHT: product,
-            "These are degrees; angles are in radians.": math.cos(degree) + math.cos(degree / 10),
-            "The base is 100, so the slow clock has the speed 1/10.": slower,
-            "These are sines; the product leaves cosines.": math.sin(k) + math.sin(k / 10),
-        },
-        "distance": {
-            RIGHT: math.sqrt(4 - 2 * product),
-            "The root is missing.": 4 - 2 * product,
-            "Each row has the squared length 2, one for each clock.": abs(2 - 2 * product) ** 0.5,
-            "The product is subtracted twice.": math.sqrt(4 - product),
-        },
-        "turn": {
-            RIGHT: 20 * math.pi,
-            "A turn is 2π, not 1.": 10,
-            "This is half a turn.": 10 * math.pi,
-            "This is the fast clock.": 2 * math.pi,
-        },
-        "slowest": {
-            RIGHT: 2000 * math.pi,
-            "The last of the D/2 clocks has the number D/2 − 1.": 20000 * math.pi,
-            "A turn is 2π, not 1.": 1000,
-        },
-        "width": {
-            RIGHT: width_for(length),
-            "A clock takes two columns; the width must be even.": width_for(length) - 1,
-        },
+    right = {
+        "product": product,
+        "distance": math.sqrt(4 - 2 * product),
+        "turn": 20 * math.pi,
+        "slowest": 2000 * math.pi,
+        "width": width_for(length),
     }
-    return by_hand("two_clocks", FORMULA, parts, points={"width": 2})
+    wrong = {
+        "These are degrees; angles are in radians.": {
+            "product": math.cos(degree) + math.cos(degree / 10)
+        },
+        "The base is 100, so the slow clock has the speed 1/10.": {"product": slower},
+        "These are sines; the product leaves cosines.": {"product": math.sin(k) + math.sin(k / 10)},
+        "The root is missing.": {"distance": 4 - 2 * product},
+        "Each row has the squared length 2, one for each clock.": {
+            "distance": abs(2 - 2 * product) ** 0.5
+        },
+        "The product is subtracted twice.": {"distance": math.sqrt(4 - product)},
+        "A turn is 2π, not 1.": {"turn": 10, "slowest": 1000},
+        "This is half a turn.": {"turn": 10 * math.pi},
+        "This is the fast clock.": {"turn": 2 * math.pi},
+        "The last of the D/2 clocks has the number D/2 − 1.": {"slowest": 20000 * math.pi},
+        "A clock takes two columns; the width must be even.": {"width": width_for(length) - 1},
+    }
+    return by_hand("two_clocks", FORMULA, right, wrong, points={"width": 2})
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
+def exercises(numbers):
     return [rotate(numbers["base"], numbers["pairs"]), on_paper(numbers)]

@@ -1,28 +1,23 @@
 """Autoregressive decoding: a cache that forgets."""
 
 from collections import deque
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory
 from selfattn_book.exercises.checking.numbers import normal, tensor_of
-from selfattn_book.exercises.checking.results import Case, Program
 from selfattn_book.properties.answer import RefusedError, wrong_shape
 
-Keep = Callable[[list[Any]], list[Any]]
 CACHE = "prediction.html#the-kv-cache"
-WRONG_CACHE = "prediction-deeper.html#when-a-cache-is-wrong"
+ERRORS = "prediction-deeper.html#when-a-cache-is-wrong"
 
 
-def sequence(seed: int, length: int) -> tuple[Tensor, ...]:
-    """Return queries, keys and values of all positions."""
+def sequence(seed, length):
     return tuple(2 * x for x in normal(seed, (2, length, 3), (2, length, 3), (2, length, 5)))
 
 
-def step_of(roll: Program, step: Case, cache: list[Any]) -> Tensor:
+def step_of(roll, step, cache):
     """Return the context of one step, or refuse another shape."""
     context = tensor_of(roll(*(x.clone() for x in step), cache), "the context")
     if context.shape != (2, 1, 5):
@@ -30,52 +25,35 @@ def step_of(roll: Program, step: Case, cache: list[Any]) -> Tensor:
     return context
 
 
-def steps(case: Case) -> list[Case]:
-    """Return the arguments of each step."""
+def steps(case):
     return list(zip(*(x.split(1, 1) for x in case), strict=True))
 
 
-def in_steps(roll: Program) -> Program:
-    """Return the program for the contexts of all steps."""
-
-    def contexts(*case: Tensor) -> Tensor:
-        cache: list[Any] = []
-        return torch.cat([step_of(roll, step, cache) for step in steps(case)], 1)
-
-    return contexts
+@factory
+def in_steps(roll, *case):
+    cache = []
+    return torch.cat([step_of(roll, step, cache) for step in steps(case)], 1)
 
 
-def in_turn(roll: Program) -> Program:
-    """Return the program for the contexts of a sequence, in turn with a second one."""
-
-    def contexts(*case: Tensor) -> Tensor:
-        caches: tuple[list[Any], list[Any]] = ([], [])
-        pairs = zip(steps(case), steps(tuple(-x for x in case)), strict=True)
-        found = [[step_of(roll, *x) for x in zip(pair, caches, strict=True)] for pair in pairs]
-        return torch.cat([torch.cat(pair, -1) for pair in found], 1)
-
-    return contexts
+@factory
+def in_turn(roll, *case):
+    caches = ([], [])
+    pairs = zip(steps(case), steps(tuple(-x for x in case)), strict=True)
+    found = [[step_of(roll, *x) for x in zip(pair, caches, strict=True)] for pair in pairs]
+    return torch.cat([torch.cat(pair, -1) for pair in found], 1)
 
 
-def sizes(most: int) -> Callable[[Program], Program]:
-    """Return what makes the program that tells after which steps a cache is small enough."""
-
-    def via(roll: Program) -> Program:
-        def small(*case: Tensor) -> Tensor:
-            cache: list[Any] = []
-            held = []
-            for step in steps(case):
-                step_of(roll, step, cache)
-                held.append(sum(x.numel() for x in tensors(cache)) <= most)
-            return torch.tensor(held)
-
-        return small
-
-    return via
+@factory
+def sizes(roll, *case, most):
+    """Return the program that tells after which steps a cache is small enough."""
+    cache, small = [], []
+    for step in steps(case):
+        step_of(roll, step, cache)
+        small.append(sum(x.numel() for x in tensors(cache)) <= most)
+    return torch.tensor(small)
 
 
-def tensors(held: Any) -> list[Tensor]:
-    """Return all tensors that a cache holds."""
+def tensors(held):
     if isinstance(held, dict):
         held = list(held.values())
     if isinstance(held, list | tuple | deque):
@@ -83,42 +61,34 @@ def tensors(held: Any) -> list[Tensor]:
     return [torch.as_tensor(held)] if hasattr(held, "shape") else []
 
 
-def attend(query: Tensor, pairs: list[Any], divisor: float = 3**0.5) -> Tensor:
-    """Attend to pairs of a key and a value."""
+def attend(query, pairs, divisor=3**0.5):
     key, value = (torch.cat(x, 1) for x in zip(*pairs, strict=True))
     return (query @ key.mT / divisor).softmax(-1) @ value
 
 
-def kept(window: int, first: int) -> Keep:
+def kept(window, first):
     """Return what leaves the first pairs, and the newest of a window."""
     return lambda pairs: pairs[:first] + pairs[first:][-window:]
 
 
-def rolled(keep: Keep, **options: Any) -> Program:
-    """Return the program that leaves these pairs in the cache."""
-
-    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
-        cache[:] = keep([*cache, (key, value)])
-        return attend(query, cache, **options)
-
-    return roll
+@factory
+def rolled(keep, query, key, value, cache, **options):
+    cache[:] = keep([*cache, (key, value)])
+    return attend(query, cache, **options)
 
 
-def seen(see: Keep) -> Program:
+@factory
+def seen(see, query, key, value, cache):
     """Return the program that keeps all pairs, and attends to some."""
-
-    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
-        cache.append((key, value))
-        return attend(query, see(cache))
-
-    return roll
+    cache.append((key, value))
+    return attend(query, see(cache))
 
 
-def outside(window: int, first: int) -> Program:
+def outside(window, first):
     """Return the program that keeps pairs outside of the cache, until one is empty."""
-    pairs: list[Any] = []
+    pairs = []
 
-    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
+    def roll(query, key, value, cache):
         pairs[:] = pairs if cache else []
         cache[:] = [key]
         return rolled(kept(window, first))(query, key, value, pairs)
@@ -126,40 +96,31 @@ def outside(window: int, first: int) -> Program:
     return roll
 
 
-def with_deque(window: int, first: int) -> Program:
-    """Return the right program, with a deque."""
-
-    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
-        begin, recent = cache or ([], deque(maxlen=window))
-        if len(recent) == window and len(begin) < first:
-            begin.append(recent[0])
-        recent.append((key, value))
-        cache[:] = begin, recent
-        return attend(query, [*begin, *recent])
-
-    return roll
+@factory
+def with_deque(window, first, query, key, value, cache):
+    begin, recent = cache or ([], deque(maxlen=window))
+    if len(recent) == window and len(begin) < first:
+        begin.append(recent[0])
+    recent.append((key, value))
+    cache[:] = begin, recent
+    return attend(query, [*begin, *recent])
 
 
-def in_a_ring(window: int, first: int) -> Program:
-    """Return the right program, which overwrites the oldest pair."""
-
-    def roll(query: Tensor, key: Tensor, value: Tensor, cache: list[Any]) -> Tensor:
-        pairs, step = cache or ([], 0)
-        if len(pairs) < first + window:
-            pairs.append((key, value))
-        else:
-            pairs[first + (step - first) % window] = key, value
-        cache[:] = pairs, step + 1
-        return attend(query, pairs)
-
-    return roll
+@factory
+def in_a_ring(window, first, query, key, value, cache):
+    pairs, step = cache or ([], 0)
+    if len(pairs) < first + window:
+        pairs.append((key, value))
+    else:
+        pairs[first + (step - first) % window] = key, value
+    cache[:] = pairs, step + 1
+    return attend(query, pairs)
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
+def exercises(numbers):
     window, first = numbers["window"], numbers["first"]
     recent, right = kept(window, first), rolled(kept(window, first))
-    short, longer = sequence(1, window), sequence(2, 11)
+    short, long = sequence(1, window), sequence(2, 11)
 
     # Where there is one first position, or a window of two, these are other misconceptions.
     several = {
@@ -168,67 +129,53 @@ def exercises(numbers: dict[str, Any]) -> list[Exercise]:
     }
     others = (window, 0), (window - 1, first)
 
-    def twice(pairs: list[Any]) -> list[Any]:
+    def twice(pairs):
         return pairs[:first] + pairs[-window:]
 
-    return [
-        Exercise(
-            "roll",
-            "def roll(query, key, value, cache): ...",
-            [
-                Question(
-                    "while all is in the window, nothing is lost", CACHE, 2, cases=lambda: [short]
-                ),
-                Question(
-                    "then the oldest are forgotten, and the first are not",
-                    CACHE,
-                    4,
-                    cases=lambda: [short, longer],
-                ),
-                Question(
-                    "the cache stays small",
-                    WRONG_CACHE,
-                    2,
-                    via=sizes(2 * (3 + 5) * (window + first)),
-                    cases=lambda: [sequence(5, 12)],
-                ),
-                Question(
-                    "two sequences are independent",
-                    WRONG_CACHE,
-                    via=in_turn,
-                    cases=lambda: [sequence(6, 7)],
-                ),
-            ],
-            right=right,
-            wrong={
-                "Nothing is ever forgotten.": rolled(lambda pairs: pairs),
-                "The window is one too wide: it counts the newest position.": (
-                    rolled(kept(window + 1, first))
-                ),
-                "The window is one too narrow: it counts the newest position.": (
-                    rolled(kept(window - 1, first))
-                ),
-                "The first positions are forgotten.": rolled(kept(window, 0)),
-                "One more of the first positions is kept.": rolled(kept(window, first + 1)),
-                "A position that is among the first and in the window counts twice.": seen(twice),
-                "The newest position does not attend to itself.": (
-                    seen(lambda pairs: recent(pairs[:-1]) or pairs)
-                ),
-                **{
-                    sentence: rolled(kept(*sizes))
-                    for sentence, sizes in several.items()
-                    if sizes not in others
-                },
-                "The divisor is missing.": rolled(recent, divisor=1.0),
-                "Only the newest position is attended to: the cache stays empty.": (
-                    lambda q, k, v, cache: attend(q, [(k, v)])
-                ),
-                "The cache keeps pairs that no later query attends to.": seen(recent),
-                "Something is kept outside of the cache.": outside(window, first),
+    exercise = Exercise(
+        "def roll(query, key, value, cache): ...",
+        [
+            checked("while all is in the window, nothing is lost", CACHE, 2, short),
+            checked("then the oldest are forgotten, and the first are not", CACHE, 4, short, long),
+            Question(
+                "the cache stays small",
+                ERRORS,
+                2,
+                via=partial(sizes, most=2 * (3 + 5) * (window + first)),
+                cases=[sequence(5, 12)],
+            ),
+            Question("two sequences are independent", ERRORS, via=in_turn, cases=[sequence(6, 7)]),
+        ],
+        right=right,
+        wrong={
+            "Nothing is ever forgotten.": rolled(lambda pairs: pairs),
+            "The window is one too wide: it counts the newest position.": (
+                rolled(kept(window + 1, first))
+            ),
+            "The window is one too narrow: it counts the newest position.": (
+                rolled(kept(window - 1, first))
+            ),
+            "The first positions are forgotten.": rolled(kept(window, 0)),
+            "One more of the first positions is kept.": rolled(kept(window, first + 1)),
+            "A position that is among the first and in the window counts twice.": seen(twice),
+            "The newest position does not attend to itself.": (
+                seen(lambda pairs: recent(pairs[:-1]) or pairs)
+            ),
+            **{
+                sentence: rolled(kept(*sizes))
+                for sentence, sizes in several.items()
+                if sizes not in others
             },
-            unusual={"a deque": with_deque(window, first), "a ring": in_a_ring(window, first)},
-            returns="the contexts",
-            tolerance=1e-5,
-            via=in_steps,
-        )
-    ]
+            "The divisor is missing.": rolled(recent, divisor=1.0),
+            "Only the newest position is attended to: the cache stays empty.": (
+                lambda q, k, v, cache: attend(q, [(k, v)])
+            ),
+            "The cache keeps pairs that no later query attends to.": seen(recent),
+            "Something is kept outside of the cache.": outside(window, first),
+        },
+        unusual={"a deque": with_deque(window, first), "a ring": in_a_ring(window, first)},
+        returns="the contexts",
+        tolerance=1e-5,
+        via=in_steps,
+    )
+    return [exercise]

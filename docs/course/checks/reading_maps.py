@@ -1,26 +1,22 @@
 """Reading attention maps with care: attention knockout, and the contribution of a cell."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question, form
-from selfattn_book.exercises.checking.results import Program, input_after
+from selfattn_book.exercises.checking.by_hand import by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
+from selfattn_book.exercises.checking.views import input_after
 from selfattn_book.exercises.reading_maps import case
 
-Case = tuple[Tensor, Tensor]
-Cells = Callable[[Tensor], Tensor]
+HERE = "reading-maps.html#exercises"
+COPIES = "reading-maps.html#induction-heads"
+KNOCKOUT = "reading-maps.html#attention-knockout"
 
 
-def drawn() -> list[Case]:
-    """Return maps of several sizes."""
+def drawn():
     return [case(3, 2, 11, 4), case(2, 3, 7, 3), case(1, 1, 13, 5)]
 
 
-def all_on_one(steps: int) -> Case:
+def all_on_one(steps):
     """Return maps of which one row has all of its weight in a cell that is to go."""
     weights = torch.eye(8, dtype=torch.float64).repeat(1, 2, 1, 1)
     weights[0, 1, -1] = torch.eye(8)[steps]
@@ -29,65 +25,77 @@ def all_on_one(steps: int) -> Case:
     return weights, tokens
 
 
-def behind(steps: int, *, rolled: bool = False) -> Cells:
+@factory
+def behind(steps, tokens, *, rolled=False):
     """Return the function for the cells so many steps behind a copy, (B, T, T)."""
-
-    def cells(tokens: Tensor) -> Tensor:
-        found = tokens[:, :, None] == tokens[:, None].roll(steps, dims=-1)
-        found[:, :, :steps] &= rolled
-        return found.tril()
-
-    return cells
+    found = tokens[:, :, None] == tokens[:, None].roll(steps, dims=-1)
+    found[:, :, :steps] &= rolled
+    return found.tril()
 
 
-def latest(cells: Cells) -> Cells:
+@factory
+def latest(cells, tokens):
     """Return the function for the last of the cells of each row."""
-
-    def last(tokens: Tensor) -> Tensor:
-        found = cells(tokens)
-        return found & (found.flip(-1).cumsum(-1).flip(-1) == 1)
-
-    return last
+    found = cells(tokens)
+    return found & (found.flip(-1).cumsum(-1).flip(-1) == 1)
 
 
-def without(cells: Cells, normalize: bool = True, guard: bool = True) -> Program:
-    """Return the program that takes these cells out."""
-
-    def take_out(weights: Tensor, tokens: Tensor) -> Tensor:
-        left = weights.masked_fill(cells(tokens)[:, None], 0)
-        total = left.sum(-1, keepdim=True)
-        left = left / total if normalize else left
-        return left.where(total > 0, weights) if guard else left
-
-    return take_out
+@factory
+def without(cells, weights, tokens, *, normalize=True, guard=True):
+    left = weights.masked_fill(cells(tokens)[:, None], 0)
+    total = left.sum(-1, keepdim=True)
+    left = left / total if normalize else left
+    return left.where(total > 0, weights) if guard else left
 
 
-def through_scores(cells: Cells) -> Program:
-    """Return the right program, with a mask on the scores."""
-
-    def take_out(weights: Tensor, tokens: Tensor) -> Tensor:
-        scores = weights.log().masked_fill(cells(tokens)[:, None], -torch.inf)
-        masked = scores.isneginf().all(-1, keepdim=True)
-        return torch.where(masked, weights, scores.masked_fill(masked, 0).softmax(-1))
-
-    return take_out
+@factory
+def through_scores(cells, weights, tokens):
+    scores = weights.log().masked_fill(cells(tokens)[:, None], -torch.inf)
+    masked = scores.isneginf().all(-1, keepdim=True)
+    return torch.where(masked, weights, scores.masked_fill(masked, 0).softmax(-1))
 
 
-def wrong(steps: int) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
-    cells = behind(steps)
+def on_paper(numbers):
+    shown, values = numbers["parts"], numbers["values"]
+    keys, width = numbers["keys"], numbers["width"]
+    total, bright = sum(shown), shown.index(max(shown))
+    products = [p * v for p, v in zip(shown, values, strict=True)]
+    adds = [product / total for product in products]
+    rest = sum(products) - products[bright]
+    right = {
+        "contributions": adds,
+        "bright": bright,
+        "most": adds.index(max(adds)),
+        "hidden": rest / (total - shown[bright]),
+        "directions": keys - width - 1,
+    }
+    wrong = {
+        "These are the weights; a key adds its value times its weight.": {
+            "contributions": [part / total for part in shown]
+        },
+        "The parts have not been divided by their sum.": {"contributions": products},
+        "Places are counted from 0.": {"bright": bright + 1, "most": adds.index(max(adds)) + 1},
+        "This is the largest value, not the brightest cell.": {"bright": values.index(max(values))},
+        "The brightest cell need not contribute most.": {"most": bright},
+        "The masked key is still in the denominator.": {"hidden": rest / total},
+        "This is the context with nothing masked.": {"hidden": sum(products) / total},
+        "The sum of the row is an equation, too.": {"directions": keys - width},
+        "Each equation takes one away; this adds.": {"directions": keys + width + 1},
+        "These are the equations.": {"directions": width + 1},
+    }
+    return by_hand("read_a_row", HERE, right, wrong, points={"contributions": 2})
 
-    def in_place(weights: Tensor, tokens: Tensor) -> Tensor:
-        return weights.copy_(without(cells)(weights, tokens))
 
-    return {
+def exercises(numbers):
+    steps = numbers["steps"]
+    cells, right = behind(steps), without(behind(steps))
+
+    wrong = {
         "The rows were not normalized again.": without(cells, normalize=False),
         "The copies themselves were taken out.": without(lambda x: behind(0)(x).tril(-1)),
         "The last tokens were rolled to the first keys.": without(behind(steps, rolled=True)),
         "Only the latest copy was used.": without(latest(cells)),
-        "Rows and columns are exchanged: a row belongs to a query.": (
-            without(lambda tokens: cells(tokens).mT)
-        ),
+        "Rows and columns are exchanged: a row belongs to a query.": without(lambda t: cells(t).mT),
         "These are the cells that were to go; the others were to stay.": (
             without(lambda tokens: ~cells(tokens))
         ),
@@ -97,81 +105,28 @@ def wrong(steps: int) -> dict[str, Program]:
             for other in {1, 2, 3, 4} - {steps}
         },
         "A row that loses all of its weight was divided by 0.": without(cells, guard=False),
-        "The maps that were given are changed; take a copy first.": in_place,
-    }
-
-
-def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on a row on paper."""
-    shown, values = numbers["parts"], numbers["values"]
-    keys, width = numbers["keys"], numbers["width"]
-    total, bright = sum(shown), shown.index(max(shown))
-    products = [p * v for p, v in zip(shown, values, strict=True)]
-    adds = [product / total for product in products]
-    rest = sum(products) - products[bright]
-    parts: dict[str, dict[str, Any]] = {
-        "contributions": {
-            RIGHT: adds,
-            "These are the weights; a key adds its value times its weight.": [
-                part / total for part in shown
-            ],
-            "The parts have not been divided by their sum.": products,
-        },
-        "bright": {
-            RIGHT: bright,
-            "Places are counted from 0.": bright + 1,
-            "This is the largest value, not the brightest cell.": values.index(max(values)),
-        },
-        "most": {
-            RIGHT: adds.index(max(adds)),
-            "The brightest cell need not contribute most.": bright,
-            "Places are counted from 0.": adds.index(max(adds)) + 1,
-        },
-        "hidden": {
-            RIGHT: rest / (total - shown[bright]),
-            "The masked key is still in the denominator.": rest / total,
-            "This is the context with nothing masked.": sum(products) / total,
-        },
-        "directions": {
-            RIGHT: keys - width - 1,
-            "The sum of the row is an equation, too.": keys - width,
-            "Each equation takes one away; this adds.": keys + width + 1,
-            "These are the equations.": width + 1,
-        },
-    }
-    return by_hand("read_a_row", "reading-maps.html#exercises", parts, points={"contributions": 2})
-
-
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
-    steps = numbers["steps"]
-    bright = "reading-maps.html#attention-knockout"
-    questions = [
-        Question("they are maps, as many as before", bright, view=form, cases=drawn),
-        Question(
-            "the cells are 0, and the rest of each row is normalized",
-            "reading-maps.html#induction-heads",
-            4,
-            cases=drawn,
+        "The maps that were given are changed; take a copy first.": lambda w, t: w.copy_(
+            right(w, t)
         ),
+    }
+    questions = [
+        Question("they are maps, as many as before", KNOCKOUT, view=form, cases=drawn),
+        checked("the cells are 0, and the rest of each row is normalized", COPIES, 4, *drawn()),
         Question(
             "a row that would lose all its weight is unchanged",
-            bright,
+            KNOCKOUT,
             view=lambda maps, *case: maps[0, 1, -1],
-            cases=lambda: [all_on_one(steps)],
+            cases=[all_on_one(steps)],
         ),
-        Question("the input is not changed", bright, via=input_after, cases=drawn),
+        Question("the input is not changed", KNOCKOUT, via=input_after, cases=drawn),
     ]
-    return [
-        Exercise(
-            "take_out",
-            "def take_out(weights, tokens): ...",
-            questions,
-            right=without(behind(steps)),
-            wrong=wrong(steps),
-            unusual={"a mask on the scores": through_scores(behind(steps))},
-            returns="the maps",
-            tolerance=1e-5,
-        ),
-        on_paper(numbers),
-    ]
+    exercise = Exercise(
+        "def take_out(weights, tokens): ...",
+        questions,
+        right=right,
+        wrong=wrong,
+        unusual={"a mask on the scores": through_scores(cells)},
+        returns="the maps",
+        tolerance=1e-5,
+    )
+    return [exercise, on_paper(numbers)]

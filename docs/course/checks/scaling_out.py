@@ -1,167 +1,125 @@
 """Distributed training: a sampler that repeats nothing, and gradients, time and memory on paper."""
 
-from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import torch
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question
-
-Sampler = Callable[[int, int, int, int], list[int]]
-Deal = Callable[[list[int], int, int], list[int]]
+from selfattn_book.exercises.checking.by_hand import by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 
 
-def cards(order: list[int], ranks: int, rank: int) -> list[int]:
-    """Deal one after the other around the table."""
+def cards(order, ranks, rank):
     return order[rank::ranks]
 
 
-def stretches(order: list[int], ranks: int, rank: int) -> list[int]:
-    """Deal one slice to each rank."""
+def stretches(order, ranks, rank):
     each = len(order) // ranks
     return order[rank * each : (rank + 1) * each]
 
 
-def sampler(begin: Callable[[int], int], deal: Deal) -> Sampler:
+@factory
+def sampler(begin, deal, n, ranks, rank, epoch, *, used=lambda n, ranks: range(n - n % ranks)):
     """Return the sampler whose epochs begin at these examples."""
-
-    def own_share(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        order = [(begin(epoch) + i) % count for i in range(count - count % ranks)]
-        return deal(order, ranks, rank)
-
-    return own_share
+    return deal([(begin(epoch) + i) % n for i in used(n, ranks)], ranks, rank)
 
 
-def wrong(shift: int, deal: Deal, other: Deal) -> dict[str, Sampler]:
-    """Return wrong programs by their misconceptions."""
-    right = sampler(lambda epoch: shift * epoch, deal)
-
-    def same_left_out(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        return right(count - count % ranks, ranks, rank, epoch)
-
-    def own_order(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        examples = right(count, ranks, rank, 0)
-        begin = shift * epoch % len(examples)
-        return examples[begin:] + examples[:begin]
-
-    def first_left_out(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        order = [(shift * epoch + i) % count for i in range(count)]
-        return deal(order[count % ranks :], ranks, rank)
-
-    def repeated(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        order = [(shift * epoch + i) % count for i in range(count + -count % ranks)]
-        return deal(order, ranks, rank)
-
-    return {
-        "The examples are dealt out in the other way.": sampler(lambda e: shift * e, other),
-        "Ranks are counted from 0.": lambda n, ranks, r, e: right(n, ranks, (r - 1) % ranks, e),
-        "Every epoch has the same order.": sampler(lambda epoch: 0, deal),
-        "Each epoch begins one example later.": sampler(lambda epoch: epoch, deal),
-        "The order is turned the other way.": sampler(lambda epoch: -shift * epoch, deal),
-        "The same examples are left out in every epoch.": same_left_out,
-        "Each rank reads the same examples in every epoch.": own_order,
-        "The first of the order are left out, not the last.": first_left_out,
-        "Some examples are read twice, where some should be left out.": repeated,
-    }
+@factory
+def rolled(shift, deal, count, ranks, rank, epoch):
+    order = torch.arange(count).roll(-shift * epoch)[: count // ranks * ranks]
+    return (order.view(-1, ranks).T if deal is cards else order.view(ranks, -1))[rank]
 
 
-def rolled(shift: int, deal: Deal) -> Callable[..., torch.Tensor]:
-    """Return the right program with a tensor of all ranks."""
-
-    def own_share(count: int, ranks: int, rank: int, epoch: int) -> torch.Tensor:
-        order = torch.arange(count).roll(-shift * epoch)[: count // ranks * ranks]
-        return (order.view(-1, ranks).T if deal is cards else order.view(ranks, -1))[rank]
-
-    return own_share
+@factory
+def one_by_one(shift, deal, count, ranks, rank, epoch):
+    each = count // ranks
+    numbers = (rank + k * ranks if deal is cards else rank * each + k for k in range(each))
+    return [(shift * epoch + n) % count for n in numbers]
 
 
-def one_by_one(shift: int, deal: Deal) -> Sampler:
-    """Return the right program with the number of each example in the order."""
-
-    def own_share(count: int, ranks: int, rank: int, epoch: int) -> list[int]:
-        each = count // ranks
-        numbers = (rank + k * ranks if deal is cards else rank * each + k for k in range(each))
-        return [(shift * epoch + n) % count for n in numbers]
-
-    return own_share
-
-
-def asked(message: str, sizes: list[tuple[int, int]], epochs: range, points: int) -> Question:
-    """Return a question about all ranks."""
+def asked(message, sizes, epochs, points):
     cases = [
         (count, ranks, rank, epoch)
         for (count, ranks), epoch in product(sizes, epochs)
         for rank in range(ranks)
     ]
     section = "scaling-out-deeper.html#which-rank-reads-which-examples"
-    return Question(message, section, points, cases=lambda: cases)
+    return checked(message, section, points, *cases)
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on gradients, time and memory."""
+def on_paper(numbers):
     counts, means, ranks = (numbers[name] for name in ("counts", "means", "ranks"))
     billions, idle = numbers["billions"], numbers["idle"]
     total = sum(n * g for n, g in zip(counts, means, strict=True))
     whole, mean = total / sum(counts), sum(means) / 3
-    parts: dict[str, dict[str, Any]] = {
-        "over_ranks": {
-            RIGHT: mean,
-            "The mean over the ranks does not depend on the counts.": whole,
-            "This is the sum over the ranks.": sum(means),
-        },
-        "whole": {
-            RIGHT: whole,
-            "This is the mean of the means.": mean,
-            "The sum over the examples is divided by the number of ranks.": total / 3,
-            "This is the sum over the examples.": total,
-        },
-        "waiting": {
-            RIGHT: (ranks - 1) / (ranks + 11),
-            "The first batch is in the last stage after one tick less.": ranks / (ranks + 12),
-            "This is the fraction of time in which they work.": 12 / (ranks + 11),
-            "The time is longer than 12 ticks.": (ranks - 1) / 12,
-        },
-        "batches": {
-            RIGHT: (ranks - 1) * (idle - 1),
-            "The ticks of waiting belong to the whole time.": (ranks - 1) * idle,
-            "A pipeline waits for one tick less than it has stages.": ranks * (idle - 1),
-        },
-        "gigabytes": {
-            RIGHT: 16 * billions / ranks,
-            "Adam holds two numbers for each parameter.": 12 * billions / ranks,
-            "The gradients were forgotten.": 8 * billions / ranks,
-            "These are the parameters alone.": 4 * billions / ranks,
-            "This is what all ranks hold together.": 16 * billions,
-        },
+    right = {
+        "over_ranks": mean,
+        "whole": whole,
+        "waiting": (ranks - 1) / (ranks + 11),
+        "batches": (ranks - 1) * (idle - 1),
+        "gigabytes": 16 * billions / ranks,
     }
-    return by_hand(
-        "on_paper",
-        "scaling-out-deeper.html#pipeline-parallelism-micro-batches-and-the-bubble",
-        parts,
-    )
+    wrong = {
+        "The mean over the ranks does not depend on the counts.": {"over_ranks": whole},
+        "This is the sum over the ranks.": {"over_ranks": sum(means)},
+        "This is the mean of the means.": {"whole": mean},
+        "The sum over the examples is divided by the number of ranks.": {"whole": total / 3},
+        "This is the sum over the examples.": {"whole": total},
+        "The first batch is in the last stage after one tick less.": {
+            "waiting": ranks / (ranks + 12)
+        },
+        "This is the fraction of time in which they work.": {"waiting": 12 / (ranks + 11)},
+        "The time is longer than 12 ticks.": {"waiting": (ranks - 1) / 12},
+        "The ticks of waiting belong to the whole time.": {"batches": (ranks - 1) * idle},
+        "A pipeline waits for one tick less than it has stages.": {"batches": ranks * (idle - 1)},
+        "Adam holds two numbers for each parameter.": {"gigabytes": 12 * billions / ranks},
+        "The gradients were forgotten.": {"gigabytes": 8 * billions / ranks},
+        "These are the parameters alone.": {"gigabytes": 4 * billions / ranks},
+        "This is what all ranks hold together.": {"gigabytes": 16 * billions},
+    }
+    section = "scaling-out-deeper.html#pipeline-parallelism-micro-batches-and-the-bubble"
+    return by_hand("on_paper", section, right, wrong)
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
+def exercises(numbers):
     shift = numbers["shift"]
     deal, other = (cards, stretches) if numbers["deal"] == "cards" else (stretches, cards)
     even, uneven = [(12, 3), (20, 4), (22, 2)], [(11, 3), (13, 4), (17, 2)]
-    return [
-        Exercise(
-            "own_share",
-            "def own_share(count, ranks, rank, epoch): ...",
-            [
-                asked("examples that divide evenly are dealt out", even, range(1), 1),
-                asked("the remainder is left out", uneven, range(1), 1),
-                asked("each epoch has its order", even, range(1, 4), 2),
-                asked("each epoch leaves out others", uneven, range(1, 4), 2),
-            ],
-            right=sampler(lambda epoch: shift * epoch, deal),
-            wrong=wrong(shift, deal, other),
-            unusual={"a tensor": rolled(shift, deal), "one by one": one_by_one(shift, deal)},
-            returns="the list of examples",
+    begin = lambda epoch: shift * epoch  # noqa: E731
+    right = sampler(begin, deal)
+
+    def own_order(count, ranks, rank, epoch):
+        examples = right(count, ranks, rank, 0)
+        first = begin(epoch) % len(examples)
+        return examples[first:] + examples[:first]
+
+    wrong = {
+        "The examples are dealt out in the other way.": sampler(begin, other),
+        "Ranks are counted from 0.": lambda n, ranks, r, e: right(n, ranks, (r - 1) % ranks, e),
+        "Every epoch has the same order.": sampler(lambda epoch: 0, deal),
+        "Each epoch begins one example later.": sampler(lambda epoch: epoch, deal),
+        "The order is turned the other way.": sampler(lambda epoch: -shift * epoch, deal),
+        "The same examples are left out in every epoch.": (
+            lambda n, ranks, rank, epoch: right(n - n % ranks, ranks, rank, epoch)
         ),
-        on_paper(numbers),
-    ]
+        "Each rank reads the same examples in every epoch.": own_order,
+        "The first of the order are left out, not the last.": (
+            sampler(begin, deal, used=lambda n, ranks: range(n % ranks, n))
+        ),
+        "Some examples are read twice, where some should be left out.": (
+            sampler(begin, deal, used=lambda n, ranks: range(n + -n % ranks))
+        ),
+    }
+    exercise = Exercise(
+        "def own_share(count, ranks, rank, epoch): ...",
+        [
+            asked("examples that divide evenly are dealt out", even, range(1), 1),
+            asked("the remainder is left out", uneven, range(1), 1),
+            asked("each epoch has its order", even, range(1, 4), 2),
+            asked("each epoch leaves out others", uneven, range(1, 4), 2),
+        ],
+        right=right,
+        wrong=wrong,
+        unusual={"a tensor": rolled(shift, deal), "one by one": one_by_one(shift, deal)},
+        returns="the list of examples",
+    )
+    return [exercise, on_paper(numbers)]

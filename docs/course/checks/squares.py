@@ -1,19 +1,15 @@
 """Training an encoder-decoder: the best estimate of a corner."""
 
-from typing import Any
-
 import numpy as np
 import torch
-from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import normal
-from selfattn_book.exercises.checking.results import Program
 
 LEFT, RIGHT = 1j, -1j
 
 
-def case(missing: int, seed: int, turns: tuple[complex, ...], noise: float = 0.0) -> tuple[Tensor]:
+def case(missing, seed, turns, noise=0.0):
     """Return walks in these directions without one corner, (N, 3, 2)."""
     draw, error = normal(seed, (2, len(turns), 2), (len(turns), 4, 2))
     center, side = torch.view_as_complex(draw)
@@ -23,7 +19,7 @@ def case(missing: int, seed: int, turns: tuple[complex, ...], noise: float = 0.0
     return (corners[:, [k for k in range(4) if k != missing]],)
 
 
-def fit(corners: Tensor, missing: int, turn: complex) -> tuple[Tensor, Tensor]:
+def fit(corners, missing, turn):
     """Return the missing corner of the best square of one direction, and its squared distance."""
     z = torch.view_as_complex(corners.double().contiguous()).mT
     rows = [[1, turn**k] for k in range(4) if k != missing]
@@ -33,48 +29,39 @@ def fit(corners: Tensor, missing: int, turn: complex) -> tuple[Tensor, Tensor]:
     return torch.view_as_real(best[0] + turn**missing * best[1]), distance
 
 
-def best_square(missing: int, turns: tuple[complex, complex] = (LEFT, RIGHT)) -> Program:
+@factory
+def best_square(missing, corners, *, turns=(LEFT, RIGHT), worse=False):
     """Return the best estimate; with one direction twice, the best in this direction."""
-
-    def complete(corners: Tensor) -> Tensor:
-        (one, near), (other, far) = (fit(corners, missing, turn) for turn in turns)
-        return torch.where((near <= far)[:, None], one, other)
-
-    return complete
+    guesses, distances = zip(*(fit(corners, missing, turn) for turn in turns), strict=True)
+    return nearer(guesses, distances[::-1] if worse else distances)
 
 
-def around(corners: Tensor, missing: int) -> list[Tensor]:
+def around(corners, missing):
     """Return the corners after, opposite, and before the missing one."""
     index = {k: n for n, k in enumerate(k for k in range(4) if k != missing)}
     return [corners[:, index[(missing + step) % 4]] for step in (1, 2, 3)]
 
 
-def left(side: Tensor) -> Tensor:
-    """Rotate a side by a right angle to the left."""
+def left(side):
     return torch.stack([-side[:, 1], side[:, 0]], -1)
 
 
-def nearer(guesses: list[Tensor], distances: list[Tensor]) -> Tensor:
+def nearer(guesses, distances):
     """Return the guess with the smaller distance for each walk."""
     return torch.where((distances[0] <= distances[1])[:, None], *guesses)
 
 
-def by_formula(missing: int) -> Program:
+@factory
+def by_formula(missing, corners):
     """Return the right program: the opposite corner decides the direction only."""
-
-    def complete(corners: Tensor) -> Tensor:
-        after, opposite, before = around(corners, missing)
-        middle, half = (after + before) / 2, (before - after) / 2
-        guesses = [middle + left(half), middle - left(half)]
-        return nearer(guesses, [(2 * middle - x - opposite).norm(dim=1) for x in guesses])
-
-    return complete
+    after, opposite, before = around(corners, missing)
+    middle, half = (after + before) / 2, (before - after) / 2
+    guesses = [middle + left(half), middle - left(half)]
+    return nearer(guesses, [(2 * middle - x - opposite).norm(dim=1) for x in guesses])
 
 
-def one_by_one(missing: int) -> Program:
-    """Return the right program, walk by walk in NumPy."""
-
-    def one(walk: Any) -> list[float]:
+def one_by_one(missing):
+    def one(walk):
         tried = []
         for turn in (LEFT, RIGHT):
             rows = np.array([[1, turn**k] for k in range(4) if k != missing])
@@ -88,69 +75,52 @@ def one_by_one(missing: int) -> Program:
     return lambda corners: [one(walk) for walk in corners.numpy()]
 
 
-def wrong(missing: int) -> dict[str, Program | tuple[Program, ...]]:
-    """Return wrong programs by their misconceptions."""
+def exercises(numbers):
+    missing = numbers["missing"]
+    all_left, both = (LEFT,) * 4, (LEFT, RIGHT, RIGHT, LEFT, RIGHT, LEFT)
 
-    def parallel(corners: Tensor) -> Tensor:
-        after, opposite, before = around(corners, missing)
-        return after + before - opposite
-
-    def by_rotation(corners: Tensor, backward: bool = False) -> Tensor:
+    def by_rotation(corners, backward=False):
         after, opposite, before = around(corners, missing)
         one, third = (after, before) if backward else (before, after)
         side = one - opposite
         guesses = [one + left(side), one - left(side)]
         return nearer(guesses, [(guess - third).norm(dim=1) for guess in guesses])
 
-    def farther(corners: Tensor) -> Tensor:
-        (one, near), (other, far) = (fit(corners, missing, turn) for turn in (LEFT, RIGHT))
-        return nearer([one, other], [far, near])
-
-    def middle(corners: Tensor) -> Tensor:
-        after, _, before = around(corners, missing)
-        return (after + before) - corners.mean(1)
+    def opposite(corners):
+        return around(corners, missing)[1]
 
     others = tuple(best_square(k) for k in (1, 2, 3) if k != missing)  # 0 is as 3
-    return {
-        "Parallel sides are not all: angles are right, and sides equal.": parallel,
+    wrong = {
+        "Parallel sides are not all: angles are right, and sides equal.": (
+            lambda corners: corners.sum(1) - 2 * opposite(corners)
+        ),
         "Only two of the three corners were used.": (
             by_rotation,
             lambda corners: by_rotation(corners, backward=True),
         ),
-        "All walks are taken to go to the left.": best_square(missing, (LEFT, LEFT)),
-        "All walks are taken to go to the right.": best_square(missing, (RIGHT, RIGHT)),
-        "Of the two directions, the worse one was taken.": farther,
+        "All walks are taken to go to the left.": best_square(missing, turns=(LEFT, LEFT)),
+        "All walks are taken to go to the right.": best_square(missing, turns=(RIGHT, RIGHT)),
+        "Of the two directions, the worse one was taken.": best_square(missing, worse=True),
         "This is the middle of the corners.": lambda corners: corners.mean(1),
-        "Three corners do not have the middle of the square.": middle,
+        "Three corners do not have the middle of the square.": (
+            lambda corners: corners.sum(1) - opposite(corners) - corners.mean(1)
+        ),
         "Another corner is missing.": others,
     }
-
-
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
-    missing = numbers["missing"]
-    all_left, both = (LEFT,) * 4, (LEFT, RIGHT, RIGHT, LEFT, RIGHT, LEFT)
-    cases: dict[str, tuple[int, tuple[Any, ...]]] = {
-        "squares without noise are completed": (2, (1, all_left)),
-        "in both directions": (2, (2, both)),
-        "with noise, the nearest square counts": (3, (3, 2 * all_left, 0.1)),
-        "with noise, in both directions": (1, (4, 2 * both, 0.1)),
-    }
-    section = "squares.html#the-best-achievable-loss"
-    return [
-        Exercise(
-            "complete",
-            "def complete(corners): ...",
-            [
-                Question(
-                    message, section, points, cases=lambda walks=walks: [case(missing, *walks)]
-                )
-                for message, (points, walks) in cases.items()
-            ],
-            right=best_square(missing),
-            wrong=wrong(missing),
-            unusual={"a formula": by_formula(missing), "walk by walk": one_by_one(missing)},
-            returns="the corners",
-            tolerance=1e-5,
-        )
-    ]
+    best = "squares.html#the-best-achievable-loss"
+    noisy_left, noisy = case(missing, 3, 2 * all_left, 0.1), case(missing, 4, 2 * both, 0.1)
+    exercise = Exercise(
+        "def complete(corners): ...",
+        [
+            checked("squares without noise are completed", best, 2, case(missing, 1, all_left)),
+            checked("in both directions", best, 2, case(missing, 2, both)),
+            checked("with noise, the nearest square counts", best, 3, noisy_left),
+            checked("with noise, in both directions", best, 1, noisy),
+        ],
+        right=best_square(missing),
+        wrong=wrong,
+        unusual={"a formula": by_formula(missing), "walk by walk": one_by_one(missing)},
+        returns="the corners",
+        tolerance=1e-5,
+    )
+    return [exercise]

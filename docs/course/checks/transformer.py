@@ -1,70 +1,55 @@
 """The full Transformer: from sentences to a batch, and a Transformer on paper."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question
+from selfattn_book.exercises.checking.by_hand import by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.exercises.checking.results import Program
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import missing
 
-Rows = list[list[int]]
-Around = tuple[list[int], list[int]]  # the tokens before and after a row
 PARTS = "source", "mask", "fed", "asked"
-TEXTS: list[tuple[Rows, Rows]] = [
+TEXTS = [
     ([[5, 3, 8], [4, 4, 9, 2, 7]], [[6, 6, 1, 2], [3]]),
     ([[11, 12]], [[13, 14, 15]]),
     ([[1], [2, 3], [4, 5, 6, 7], [8]], [[9, 8], [7], [6, 5], [4, 3, 2, 1, 9]]),
 ]
 
 
-def padded(rows: Rows, before: bool = False) -> Tensor:
-    """Return rows of one length, padded with 0."""
+def padded(rows, before=False):
     longest = max(map(len, rows))
     fill = [[0] * (longest - len(row)) for row in rows]
     pairs = zip(rows, fill, strict=True)
     return torch.tensor([more + row if before else row + more for row, more in pairs])
 
 
-def batch(source: Around, fed: Around, asked: Around, before: bool = False) -> Program:
+@factory
+def batch(source, fed, asked, sources, targets, *, before=False):
     """Return the program that puts these tokens around each row, and pads the rows."""
-
-    def make(sources: Rows, targets: Rows) -> tuple[Tensor, ...]:
-        lengths = torch.tensor([len(row) for row in sources])
-        mask = torch.arange(int(lengths.max())) < lengths[:, None]
-        one, two, three = (
-            padded([[*first, *row, *last] for row in rows], before)
-            for rows, (first, last) in ((sources, source), (targets, fed), (targets, asked))
-        )
-        return one, mask[:, None, None], two, three
-
-    return make
+    lengths = torch.tensor([len(row) for row in sources])
+    mask = torch.arange(int(lengths.max())) < lengths[:, None]
+    one, two, three = (
+        padded([[*first, *row, *last] for row in rows], before)
+        for rows, (first, last) in ((sources, source), (targets, fed), (targets, asked))
+    )
+    return one, mask[:, None, None], two, three
 
 
-def then(program: Program, part: str, change: Callable[[Tensor], Tensor]) -> Program:
-    """Return a program whose result is changed in one part."""
-
-    def make(*rows: Rows) -> tuple[Tensor, ...]:
-        parts = zip(PARTS, program(*rows), strict=True)
-        return tuple(change(x) if name == part else x for name, x in parts)
-
-    return make
+@factory
+def then(program, part, change, *rows):
+    parts = zip(PARTS, program(*rows), strict=True)
+    return tuple(change(x) if name == part else x for name, x in parts)
 
 
-def by_library(start: int, end: int) -> Program:
-    """Return the right program, with PyTorch's padding."""
-
-    def pad(rows: Rows) -> Tensor:
+def by_library(start, end):
+    def pad(rows):
         return pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
 
-    def make(sources: Rows, targets: Rows) -> tuple[Tensor, ...]:
+    def make(sources, targets):
         source, both = pad(sources), [[start, *row, end] for row in targets]
         fed, asked = pad([row[:-1] for row in both]), pad([row[1:] for row in both])
         return source, source.ne(0)[:, None, None], fed, asked
@@ -72,15 +57,68 @@ def by_library(start: int, end: int) -> Program:
     return make
 
 
-def around(start: int, end: int) -> tuple[Around, Around, Around, Around]:
+def around(start, end):
     """Return no tokens, the start, the end, and both."""
     return ([], []), ([start], []), ([], [end]), ([start], [end])
 
 
-def wrong(start: int, end: int) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
+@factory
+def part_of(program, sources, targets, name):
+    parts = program(sources, targets)
+    if not isinstance(parts, tuple | list) or len(parts) != len(PARTS):
+        raise RefusedError(missing("return source, mask, fed and asked", parts))
+    part = parts[PARTS.index(name)]
+    if isinstance(part, Tensor) and part.is_floating_point():
+        wanted = "boolean" if name == "mask" else "made of integers"
+        got = str(part.dtype).removeprefix("torch.")
+        raise RefusedError(Answer("dtype", f"{name} is {wanted}; got {got}."))
+    return tensor_of(part, name)
+
+
+def on_paper(numbers):
+    d, n = numbers["width"], numbers["blocks"]
+    source, target = numbers["source_tokens"], numbers["target_tokens"]
+    ways, share = numbers["ways"], numbers["share"] / 100
+    layer, network = 4 * (d * d + d), 8 * d * d + 5 * d
+    right = {
+        "tables": d * (source + 2 * target),
+        "attention": 3 * n * layer,
+        "networks": 2 * n * network,
+        "fewer": d * target,
+        "logit": math.sqrt(d),
+        "floor": share * math.log(ways),
+    }
+    wrong = {
+        "The unembedding is a table, too.": {"tables": d * (source + target)},
+        "The sources have no unembedding.": {"tables": 2 * d * (source + target)},
+        "The cross-attention was forgotten.": {"attention": 2 * n * layer},
+        "These are those of one pair of blocks.": {"attention": 3 * layer, "networks": 2 * network},
+        "The output layer was forgotten.": {"attention": 3 * n * 3 * (d * d + d)},
+        "The decoder has feed-forward networks, too.": {"networks": n * network},
+        "The table of the sources stays.": {"fewer": d * (source + target)},
+        "It is the table of the targets that serves twice.": {"fewer": d * source},
+        "Random signs cancel for the most part.": {"logit": d},
+        "This is the size with a table of variance 1/D.": {"logit": 1},
+        "Only a part of the sources has several answers.": {"floor": math.log(ways)},
+        "No model can know which of the answers comes.": {"floor": 0},
+        "The best probability is one of the number of ways; its logarithm is lost.": {
+            "floor": share * (1 - 1 / ways)
+        },
+        "Nats are logarithms to base e.": {"floor": share * math.log2(ways)},
+    }
+    return by_hand("on_paper", "transformer.html#where-the-parameters-are", right, wrong)
+
+
+def exercises(numbers):
+    start, end = numbers["start"], numbers["end"]
     words, first, last, both = around(start, end)
-    return {
+
+    def asked(message, part, points, section):
+        cases = [(*rows, part) for rows in TEXTS]
+        return checked(message, f"transformer.html#{section}", points, *cases)
+
+    vectors, clock = "token-embedding-and-unembedding", "the-task-two-ways-to-tell-the-time"
+    wrong = {
         "The padding is in front; it must be at the end.": batch(words, first, last, before=True),
         "A source has no end token here.": batch(last, first, last),
         "A source has no start token here.": batch(first, first, last),
@@ -99,96 +137,18 @@ def wrong(start: int, end: int) -> dict[str, Program]:
         ),
         "Start and end are exchanged.": batch(words, ([end], []), ([], [start])),
     }
-
-
-def part_of(program: Program) -> Program:
-    """Return the program that returns one part of a batch, by its name."""
-
-    def made(sources: Rows, targets: Rows, name: str) -> Tensor:
-        parts = program(sources, targets)
-        if not isinstance(parts, tuple | list) or len(parts) != len(PARTS):
-            raise RefusedError(missing("return source, mask, fed and asked", parts))
-        part = parts[PARTS.index(name)]
-        if isinstance(part, Tensor) and part.is_floating_point():
-            wanted = "boolean" if name == "mask" else "made of integers"
-            got = str(part.dtype).removeprefix("torch.")
-            raise RefusedError(Answer("dtype", f"{name} is {wanted}; got {got}."))
-        return tensor_of(part, name)
-
-    return made
-
-
-def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on a Transformer on paper."""
-    d, n = numbers["width"], numbers["blocks"]
-    source, target = numbers["source_tokens"], numbers["target_tokens"]
-    ways, share = numbers["ways"], numbers["share"] / 100
-    layer, network = 4 * (d * d + d), 8 * d * d + 5 * d
-    parts: dict[str, dict[str, Any]] = {
-        "tables": {
-            RIGHT: d * (source + 2 * target),
-            "The unembedding is a table, too.": d * (source + target),
-            "The sources have no unembedding.": 2 * d * (source + target),
-        },
-        "attention": {
-            RIGHT: 3 * n * layer,
-            "The cross-attention was forgotten.": 2 * n * layer,
-            "These are those of one pair of blocks.": 3 * layer,
-            "The output layer was forgotten.": 3 * n * 3 * (d * d + d),
-        },
-        "networks": {
-            RIGHT: 2 * n * network,
-            "The decoder has feed-forward networks, too.": n * network,
-            "These are those of one pair of blocks.": 2 * network,
-        },
-        "fewer": {
-            RIGHT: d * target,
-            "The table of the sources stays.": d * (source + target),
-            "It is the table of the targets that serves twice.": d * source,
-        },
-        "logit": {
-            RIGHT: math.sqrt(d),
-            "Random signs cancel for the most part.": d,
-            "This is the size with a table of variance 1/D.": 1,
-        },
-        "floor": {
-            RIGHT: share * math.log(ways),
-            "Only a part of the sources has several answers.": math.log(ways),
-            "No model can know which of the answers comes.": 0,
-            "The best probability is one of the number of ways; its logarithm is lost.": (
-                share * (1 - 1 / ways)
-            ),
-            "Nats are logarithms to base e.": share * math.log2(ways),
-        },
-    }
-    return by_hand("on_paper", "transformer.html#where-the-parameters-are", parts)
-
-
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
-    start, end = numbers["start"], numbers["end"]
-    words, first, last, _ = around(start, end)
-
-    def asked(message: str, part: str, points: int, section: str) -> Question:
-        cases = [(*rows, part) for rows in TEXTS]
-        return Question(message, f"transformer.html#{section}", points, cases=lambda: cases)
-
-    vectors, clock = "token-embedding-and-unembedding", "the-task-two-ways-to-tell-the-time"
-    return [
-        Exercise(
-            "batch",
-            "def batch(sources, targets): ...",
-            [
-                asked("the sources are padded", "source", 1, clock),
-                asked("the mask is True where a position may be attended to", "mask", 2, clock),
-                asked("the decoder input is the start, then the words", "fed", 2, vectors),
-                asked("the target is the words, then the end", "asked", 2, vectors),
-            ],
-            right=batch(words, first, last),
-            wrong=wrong(start, end),
-            unusual={"PyTorch's padding": by_library(start, end)},
-            returns="the tensor",
-            via=part_of,
-        ),
-        on_paper(numbers),
-    ]
+    exercise = Exercise(
+        "def batch(sources, targets): ...",
+        [
+            asked("the sources are padded", "source", 1, clock),
+            asked("the mask is True where a position may be attended to", "mask", 2, clock),
+            asked("the decoder input is the start, then the words", "fed", 2, vectors),
+            asked("the target is the words, then the end", "asked", 2, vectors),
+        ],
+        right=batch(words, first, last),
+        wrong=wrong,
+        unusual={"PyTorch's padding": by_library(start, end)},
+        returns="the tensor",
+        via=part_of,
+    )
+    return [exercise, on_paper(numbers)]

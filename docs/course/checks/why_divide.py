@@ -1,14 +1,12 @@
 """Why divide: the divisor that is right, and keys that are mostly zero."""
 
 import math
-from typing import Any
 
-from selfattn_book.exercises.checking.by_hand import RIGHT, by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
-from selfattn_book.exercises.checking.results import Program
+from selfattn_book.exercises.checking.by_hand import by_hand
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 
-Numbers = list[float]
-CASES: dict[str, list[tuple[Any, ...]]] = {
+VARIANCE = "why-divide.html#the-variance-of-a-score"
+CASES = {
     "coins": [([1.0, -1.0], [0.5, 0.5], [1.0, -1.0], [0.5, 0.5], width) for width in (16, 3)],
     "uneven": [([2.0, -1.0], [1 / 3, 2 / 3], [3.0, 0.0, -1.0], [0.2, 0.2, 0.6], 9)],
     "means": [([0.0, 1.0], [0.5, 0.5], [1.0, 3.0], [0.25, 0.75], 25)],
@@ -19,38 +17,42 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
 }
 
 
-def mean(values: Numbers, chances: Numbers, power: int = 1) -> float:
-    """Return the mean of a power."""
+def mean(values, chances, power=1):
     return sum(c * v**power for v, c in zip(values, chances, strict=True))
 
 
-def variance(values: Numbers, chances: Numbers) -> float:
-    """Return the variance of an entry."""
+def variance(values, chances):
     return mean(values, chances, 2) - mean(values, chances) ** 2
 
 
-def divisor(stretch: float, with_means: bool = True) -> Program:
+@factory
+def divisor(stretch, qv, qc, kv, kc, width, *, with_means=True):
     """Return the divisor where dropout stretches the mean square of a key."""
-
-    def of(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
-        squares = mean(qv, qc, 2) * mean(kv, kc, 2) * stretch
-        means = mean(qv, qc) * mean(kv, kc) if with_means else 0.0
-        return math.sqrt(width * max(0.0, squares - means**2))
-
-    return of
+    squares = mean(qv, qc, 2) * mean(kv, kc, 2) * stretch
+    means = mean(qv, qc) * mean(kv, kc) if with_means else 0.0
+    return math.sqrt(width * max(0.0, squares - means**2))
 
 
-def wrong_divisors(p: float) -> dict[str, Program]:
-    """Return wrong programs by their misconceptions."""
+@factory
+def by_listing(p, qv, qc, kv, kc, width):
+    keys = [(v / (1 - p), c * (1 - p)) for v, c in zip(kv, kc, strict=True)] + [(0.0, p)]
+    queries = list(zip(qv, qc, strict=True))
+    pairs = [(q * k, a * b) for q, a in queries for k, b in keys]
+    center = sum(x * c for x, c in pairs)
+    return math.sqrt(width * sum(c * (x - center) ** 2 for x, c in pairs))
+
+
+def right_divisor(p):
+    conditions = "why-divide-deeper.html#the-conditions-of-the-square-root"
     right = divisor(1 / (1 - p))
 
-    def of_variances(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
+    def of_variances(qv, qc, kv, kc, width):
         return math.sqrt(width * variance(qv, qc) * variance(kv, kc) / (1 - p))
 
-    def first_variance(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
+    def first_variance(qv, qc, kv, kc, width):
         return math.sqrt(divisor(1)(qv, qc, kv, kc, width) ** 2 / (1 - p))
 
-    return {
+    wrong = {
         "This is the variance; a divisor is its root.": lambda *c: right(*c) ** 2,
         "This is the root of the dimension alone.": lambda *c: math.sqrt(c[4]),
         "Variances of D products add; the root is of all.": lambda *c: right(*c) * math.sqrt(c[4]),
@@ -62,78 +64,55 @@ def wrong_divisors(p: float) -> dict[str, Program]:
         "The square of the mean is missing.": divisor(1 / (1 - p), with_means=False),
         "Dropout keeps the mean: it stretches the mean square only.": first_variance,
     }
-
-
-def by_listing(p: float) -> Program:
-    """Return the right program, which lists all cases of a product."""
-
-    def of(qv: Numbers, qc: Numbers, kv: Numbers, kc: Numbers, width: int) -> float:
-        keys = [(v / (1 - p), c * (1 - p)) for v, c in zip(kv, kc, strict=True)] + [(0.0, p)]
-        queries = list(zip(qv, qc, strict=True))
-        pairs = [(q * k, a * b) for q, a in queries for k, b in keys]
-        center = sum(x * c for x, c in pairs)
-        return math.sqrt(width * sum(c * (x - center) ** 2 for x, c in pairs))
-
-    return of
-
-
-def right_divisor(p: float) -> Exercise:
-    """Return the exercise on the divisor that is right."""
-    section = "why-divide.html#the-variance-of-a-score"
-    conditions = "why-divide-deeper.html#the-conditions-of-the-square-root"
-    cases = {
-        "it is right for coins, which are dropped sometimes": (section, 2, CASES["coins"]),
-        "for values with other chances": (section, 2, CASES["uneven"]),
-        "for means that are not 0": (conditions, 2, CASES["means"]),
-        "for all distributions": (conditions, 2, CASES["more"]),
-    }
+    questions = [
+        checked("it is right for coins, which are dropped sometimes", VARIANCE, 2, *CASES["coins"]),
+        checked("for values with other chances", VARIANCE, 2, *CASES["uneven"]),
+        checked("for means that are not 0", conditions, 2, *CASES["means"]),
+        checked("for all distributions", conditions, 2, *CASES["more"]),
+    ]
     return Exercise(
-        "right_divisor",
         "def right_divisor(query_values, query_chances, key_values, key_chances, width): ...",
-        questions_of(cases),
+        questions,
         right=divisor(1 / (1 - p)),
-        wrong=wrong_divisors(p),
+        wrong=wrong,
         unusual={"listing all cases": by_listing(p)},
         returns="the divisor",
         tolerance=1e-5,
     )
 
 
-def on_paper(numbers: dict[str, Any]) -> Exercise:
-    """Return the exercise on keys that are mostly zero."""
+def on_paper(numbers):
     high, width, gap = numbers["high"], numbers["width"], numbers["gap"]
-    right = high * width**0.5 / 2
+    root = high * width**0.5 / 2
     centred = high * (3 / 16) ** 0.5 * width**0.5
-    parts: dict[str, dict[str, Any]] = {
-        "mean": {RIGHT: 0, "The mean of a coin is 0, and the two are independent.": high / 4},
-        "variance": {
-            RIGHT: high**2 / 4,
-            "The mean that is subtracted is that of the product, which is 0.": 3 * high**2 / 16,
-            "This is the standard deviation.": high / 2,
-            "Only a quarter of the entries is not zero.": high**2,
-        },
-        "divisor": {
-            RIGHT: right,
-            "This is the variance.": width * high**2 / 4,
-            "The root of the dimension is right for variance 1.": width**0.5,
-            "The mean that is subtracted is that of the product, which is 0.": centred,
-        },
-        "ratio": {
-            RIGHT: math.exp(gap / right),
-            "The difference was not divided.": math.exp(gap),
-            "A softmax takes exponentials.": gap / right,
-            "The root of the dimension is right for variance 1.": math.exp(gap / width**0.5),
-        },
-        "wider": {
-            RIGHT: math.exp(gap / (2 * right)),
-            "The divisor grows with the dimension.": math.exp(gap / right),
-            "The divisor grows with the root of the dimension.": math.exp(gap / (4 * right)),
-            "The exponent is halved, not the ratio.": math.exp(gap / right) / 2,
-        },
+    right = {
+        "mean": 0,
+        "variance": high**2 / 4,
+        "divisor": root,
+        "ratio": math.exp(gap / root),
+        "wider": math.exp(gap / (2 * root)),
     }
-    return by_hand("sparse_keys", "why-divide.html#the-variance-of-a-score", parts, tolerance=0.005)
+    wrong = {
+        "The mean of a coin is 0, and the two are independent.": {"mean": high / 4},
+        "The mean that is subtracted is that of the product, which is 0.": {
+            "variance": 3 * high**2 / 16,
+            "divisor": centred,
+        },
+        "This is the standard deviation.": {"variance": high / 2},
+        "Only a quarter of the entries is not zero.": {"variance": high**2},
+        "This is the variance.": {"divisor": width * high**2 / 4},
+        "The root of the dimension is right for variance 1.": {
+            "divisor": width**0.5,
+            "ratio": math.exp(gap / width**0.5),
+        },
+        "The difference was not divided.": {"ratio": math.exp(gap)},
+        "A softmax takes exponentials.": {"ratio": gap / root},
+        "The divisor grows with the dimension.": {"wider": math.exp(gap / root)},
+        "The divisor grows with the root of the dimension.": {"wider": math.exp(gap / (4 * root))},
+        "The exponent is halved, not the ratio.": {"wider": math.exp(gap / root) / 2},
+    }
+    return by_hand("sparse_keys", VARIANCE, right, wrong, tolerance=0.005)
 
 
-def exercises(numbers: dict[str, Any]) -> list[Exercise]:
-    """Return the exercises of one student."""
+def exercises(numbers):
     return [right_divisor(numbers["dropped"]), on_paper(numbers)]

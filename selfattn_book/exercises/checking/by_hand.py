@@ -6,13 +6,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book.exercises.checking.exercise import Exercise, questions_of
+from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 from selfattn_book.exercises.checking.numbers import tensor_of
 from selfattn_book.exercises.checking.results import Program, near
 from selfattn_book.properties.answer import Answer, RefusedError
 from selfattn_book.properties.calls import call
-
-RIGHT = ""  # the sentence of a right number
 
 
 class Name(str):
@@ -25,7 +23,8 @@ class Name(str):
 def by_hand(
     name: str,
     section: str,
-    parts: Mapping[str, Mapping[str, Any]],
+    right: Mapping[str, Any],
+    wrong: Mapping[str, Mapping[str, Any]],
     *,
     points: Mapping[str, int] | None = None,
     tolerance: float = 0.01,
@@ -37,58 +36,56 @@ def by_hand(
     Args:
         name: the name of the function.
         section: the section that explains the numbers.
-        parts: by name, the right number or list of numbers, and the wrong ones by their sentences.
+        right: the right number or list of numbers, by its name.
+        wrong: by the sentence of each misconception, the wrong numbers by their names.
         points: the points for a number, if there is more than one.
         tolerance: relative to the largest number.
 
     Example:
-        >>> parts = {"a": {RIGHT: 0.25, "It is a half.": 0.5}, "b": {RIGHT: [1, 2]}}
-        >>> by_hand("f", "x.html#y", parts)(lambda: {"a": 0.5, "b": (1, 2)})
+        >>> right, wrong = {"a": 0.25, "b": [1, 2]}, {"It is a half.": {"a": 0.5}}
+        >>> by_hand("f", "x.html#y", right, wrong)(lambda: {"a": 0.5, "b": (1, 2)})
         f: 1 of 2 points
           no   a: 0.5 is not right. It is a half. Read again: x.html#y
           yes  b
     """
-    right = {part: numbers[RIGHT] for part, numbers in parts.items()}
-    wrong: dict[str, tuple[Program, ...]] = {}
-    for part, numbers in parts.items():
-        known: list[tuple[Any, list[str]]] = []
-        for sentence, number in numbers.items():
-            same = (names for n, names in known if near(_tensor(number), _tensor(n), tolerance))
-            names = next(same, [])
-            if not names:
-                known.append((number, names))
-            names.append(sentence)
+    programs: dict[str, tuple[Program, ...]] = {}
+    for part in right:
+        known: list[tuple[Any, list[str]]] = [(right[part], [])]
+        for sentence, numbers in wrong.items():
+            number = numbers.get(part)
+            if number is None:
+                continue
+            for other, names in known:
+                if near(_tensor(number), _tensor(other), tolerance):
+                    names.append(sentence)
+                    break
+            else:
+                known.append((number, [sentence]))
         for number, names in known[1:]:
-            program = lambda part=part, number=number: right | {part: number}  # noqa: E731
+            program = lambda part=part, number=number: {**right, part: number}  # noqa: E731
             sentence = " Or: ".join(names)
-            wrong[sentence] = (*wrong.get(sentence, ()), program)
+            programs[sentence] = (*programs.get(sentence, ()), program)
     return Exercise(
-        name,
         f"def {name}(): ...",
-        questions_of(
-            {part: (section, (points or {}).get(part, 1), [(Name(part),)]) for part in parts}
-        ),
+        [checked(part, section, (points or {}).get(part, 1), (Name(part),)) for part in right],
         right=lambda: right,
-        wrong=wrong,
+        wrong=programs,
         tolerance=tolerance,
         via=number_of,
     )
 
 
-def number_of(answer: Callable[[], Any]) -> Program:
+@factory
+def number_of(answer: Callable[[], Any], part: str) -> Tensor:
     """Return the program that returns one number of an answer, by its name."""
-
-    def number(part: str) -> Tensor:
-        given = call(answer)
-        if not isinstance(given, Mapping):
-            message = f"it must return a dictionary of numbers; got {type(given).__name__}."
-            raise RefusedError(Answer("missing", message))
-        value = given.get(part)
-        if value is None or value is ...:
-            raise RefusedError(Answer("missing", f"there is no number for {part} yet."))
-        return tensor_of(value, part)
-
-    return number
+    given = call(answer)
+    if not isinstance(given, Mapping):
+        message = f"it must return a dictionary of numbers; got {type(given).__name__}."
+        raise RefusedError(Answer("missing", message))
+    value = given.get(part)
+    if value is None or value is ...:
+        raise RefusedError(Answer("missing", f"there is no number for {part} yet."))
+    return tensor_of(value, part)
 
 
 def _tensor(value: Any) -> Tensor:

@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 
 from selfattn_book import __version__
-from selfattn_book.exercises.checking.chapters import chapters, exercises_of
+from selfattn_book.exercises.checking.chapters import chapters, exercise_of
 
 EDITION = re.compile(r"^# edition: *(\S+)", re.MULTILINE)
 NOTE = "(A self-check for learners, not an examination.)"
@@ -43,7 +43,7 @@ def main(words: list[str]) -> int:
 
 
 def check_file(chapter: str, file: str) -> int:
-    """Run an answer file, check its answers, and return 0 if all are right."""
+    """Run an answer file, check its answer, and return 0 if it is right."""
     names = {"__name__": "answer", "__file__": file}
     sys.path.insert(0, str(Path(file).parent))
     try:
@@ -51,15 +51,13 @@ def check_file(chapter: str, file: str) -> int:
     except BaseException as error:
         print(f"No points: {_place(error, file)}{' '.join(str(error).split())}")
         return 1
-    reports = []
-    for exercise in exercises_of(chapter):
-        if exercise.name not in names:
-            print(f"{exercise.name}: 0 points; nothing with this name is defined")
-        report = exercise(names.get(exercise.name))
-        reports.append(bool(report))
-        if exercise.name in names:
-            print(report)
-    return 0 if all(reports) else 1
+    exercise = exercise_of(chapter)
+    if exercise.name not in names:
+        print(f"{exercise.name}: 0 points; nothing with this name is defined")
+        return 1
+    report = exercise(names[exercise.name])
+    print(report)
+    return 0 if report else 1
 
 
 def _place(error: BaseException, file: str) -> str:
@@ -83,8 +81,8 @@ def _options(words: list[str]) -> argparse.Namespace:
 
 
 def _refuse_unless_answer(chapter: str, file: Path) -> None:
-    """Raise unless the chapter has exercises and the file holds text of this edition."""
-    exercises_of(chapter)
+    """Raise unless the chapter has an exercise and the file holds text of this edition."""
+    exercise_of(chapter)
     if not file.is_file():
         raise ValueError(f"an answer must be a file; got {file}, which does not exist")
     try:
@@ -100,10 +98,9 @@ def _refuse_unless_answer(chapter: str, file: Path) -> None:
 
 
 def _write_stub(chapter: str, file: Path) -> None:
-    """Write the stubs of a chapter's exercises to a new file."""
-    stubs = [exercise.stub for exercise in exercises_of(chapter)]
-    head = f"# {chapter}\n# edition: {__version__}\nimport torch\n"
+    """Write the stub of a chapter's exercise to a new file."""
+    stub = exercise_of(chapter).stub
     if file.exists():
         raise ValueError(f"a stub must be a new file; {file} exists")
-    file.write_text("\n\n".join([head, *stubs]) + "\n", "utf-8")
+    file.write_text(f"# {chapter}\n# edition: {__version__}\nimport torch\n\n\n{stub}\n", "utf-8")
     print(f"Complete {file}, then run: python -m selfattn_book check {chapter} {file}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import starmap
 from textwrap import fill
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -14,15 +14,17 @@ from selfattn_book.exercises.checking.results import (
     Case,
     Program,
     Results,
+    Wrong,
     alike,
     difference,
     form_of,
     results_of,
 )
-from selfattn_book.properties.answer import YES, Answer, Likely, RefusedError, question
+from selfattn_book.properties.answer import YES, Answer, Likely, RefusedError
 
 WIDTH = 78  # letters in a line, as a page and a terminal show them
-Cases = Callable[[], Sequence[Case]]
+Cases = list[Any] | Callable[[], list[Any]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Question:
         section: the section that explains it, as in ``"masks.html#the-causal-mask"``.
         points: the points for it.
         view: the part of a result that is compared, from the result and the case; all by default.
-        cases: cases of its own, instead of the exercise's.
+        cases: its cases, or functions that return them; the exercise's by default.
         via: makes the program that is compared from the answer, and from the reference program.
     """
 
@@ -51,14 +53,13 @@ class Exercise:
     """What an answer must define, the reference program, and the misconceptions.
 
     Args:
-        name: the name of the function or class that the answer defines.
-        stub: the code that a student begins with.
+        stub: the code that a student begins with: a function or class without its body.
         questions: the requirements, in the order in which a student should satisfy them.
         right: the reference program.
         wrong: a wrong program, or a tuple of them, by the sentence of their misconception; they may
             raise in some cases.
-        cases: returns the arguments of each call when an answer is checked; by default all cases of
-            the questions.
+        cases: the arguments of each call, or a function that returns them; by default the cases of
+            all questions.
         unusual: other right programs, by a short name, for the test.
         returns: the name of the result, or a tuple of names if a tuple is returned.
         tolerance: relative to the largest number.
@@ -66,7 +67,6 @@ class Exercise:
 
     Example:
         >>> twice = Exercise(
-        ...     "twice",
         ...     "def twice(n): ...",
         ...     [Question("it doubles", "a.html#b")],
         ...     right=lambda n: 2.0 * n,
@@ -82,16 +82,20 @@ class Exercise:
                a.html#b
     """
 
-    name: str
     stub: str
     questions: Sequence[Question]
     right: Program
-    wrong: Mapping[str, Program | tuple[Program, ...]] = field(default_factory=dict)
-    cases: Cases = tuple
+    wrong: Wrong = field(default_factory=dict)
+    cases: Cases = field(default_factory=list)
     unusual: Mapping[str, Program] = field(default_factory=dict)
     returns: str | tuple[str, ...] = "the result"
     tolerance: float = 1e-4
     via: Callable[[Any], Program] = lambda answer: answer
+
+    @property
+    def name(self) -> str:
+        """Return the name of the function or class that an answer defines."""
+        return self.stub.split("(")[0].split()[1]
 
     def __call__(self, answer: Any) -> "Report":
         """Check an answer."""
@@ -100,7 +104,26 @@ class Exercise:
             no = Answer("missing", f"{rule}; got {type(answer).__name__}.")
             return Report(self.name, [(asked, no) for asked in self.questions])
         check = _Check(self, answer)
-        return Report(self.name, [(asked, _guarded(check, asked)) for asked in self.questions])
+        with torch.random.fork_rng(devices=[]):
+            found = [(asked, _guarded(partial(check, asked))) for asked in self.questions]
+        return Report(self.name, found)
+
+    def check(self, **answers: object) -> bool:
+        """Print the report of an answer, and return whether it has all points.
+
+        Example:
+            >>> doubled = Question("it doubles", "a.html#b", cases=[(3,)])
+            >>> Exercise("def twice(n): ...", [doubled], lambda n: 2 * n).check(twice=lambda n: n + n)
+            twice: 1 of 1 points
+              yes  it doubles
+            True
+        """
+        if answers.keys() != {self.name}:
+            rule = f"check takes an answer by name, as in check({self.name}={self.name})"
+            raise TypeError(f"{rule}; got {', '.join(answers) or 'none'}.")
+        report = self(answers[self.name])
+        print(report)
+        return bool(report)
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,43 +163,32 @@ class Report:
         )
 
 
-def questions_of(table: Mapping[str, tuple[str, int, Sequence[Case]]]) -> list[Question]:
-    """Return questions that compare all, by requirement: the section, the points and the cases."""
-    return [
-        Question(message, section, points, cases=partial(list, cases))
-        for message, (section, points, cases) in table.items()
-    ]
-
-
-def checker(exercises: Sequence[Exercise]) -> Callable[..., bool]:
-    """Return the function with which a page checks answers by name.
+def factory(program: Program) -> Callable[..., Program]:
+    """Return the function that fixes the first arguments and the options of a program.
 
     Example:
-        >>> doubled = Question("it doubles", "a.html#b", cases=lambda: [(3,)])
-        >>> check = checker([Exercise("twice", "def twice(n): ...", [doubled], lambda n: 2 * n)])
-        >>> check(twice=lambda n: n + n)
-        twice: 1 of 1 points
-          yes  it doubles
-        True
+        >>> @factory
+        ... def multiplied(factor, n, *, plus=0):
+        ...     return factor * n + plus
+        >>> multiplied(3)(2), multiplied(3, plus=1)(2)
+        (6, 7)
     """
-    by_name = {exercise.name: exercise for exercise in exercises}
+    return partial(partial, program)
 
-    def check(**answers: object) -> bool:
-        """Print the report of each answer, and return whether all have all points."""
-        if not answers or answers.keys() - by_name.keys():
-            name = exercises[0].name
-            rule = f"check takes an answer by name, as in check({name}={name})"
-            raise TypeError(f"{rule}; got {', '.join(answers) or 'none'}.")
-        reports = [by_name[name](answer) for name, answer in answers.items()]
-        print(*reports, sep="\n")
-        return all(reports)
 
-    return check
+def checked(message: str, section: str, points: int, *cases: Any) -> Question:
+    """Return a question that compares all of the result in these cases."""
+    return Question(message, section, points, cases=[*cases])
 
 
 def form(result: Any, *case: Any) -> torch.Tensor:
     """View nothing of a result, so that only its shape and dtype are compared."""
     return torch.zeros(())
+
+
+def cases_of(cases: Cases) -> list[Case]:
+    """Return a list of cases; functions are called, in the dtype and with the seed of now."""
+    return [x() if callable(x) else x for x in (cases() if callable(cases) else cases)]
 
 
 def programs_of(wrong: Program | tuple[Program, ...]) -> tuple[Program, ...]:
@@ -189,10 +201,11 @@ class _Check:
 
     def __init__(self, exercise: Exercise, answer: Program):
         self.exercise, self.answer, self.program = exercise, answer, exercise.via(answer)
-        each = (asked.cases() for asked in exercise.questions if asked.cases)
-        self.cases = list(exercise.cases()) or [case for cases in each for case in cases]
-        self.found: dict[tuple[int, int], Results | Answer] = {}
-        self.kept: list[Any] = []
+        every = (
+            [exercise.cases] if exercise.cases else [q.cases for q in exercise.questions if q.cases]
+        )
+        self.cases = [case for cases in every for case in cases_of(cases)]
+        self.found: dict[tuple[int, int], tuple[Program, Case, Results | Answer]] = {}
         self.right = exercise.via(exercise.right)
         self.wrong = {
             sentence: [(program, exercise.via(program)) for program in programs_of(programs)]
@@ -200,12 +213,10 @@ class _Check:
         }
 
     def __call__(self, asked: Question) -> Answer:
-        cases = self.cases if asked.cases is None else list(asked.cases())
-        via = self._kept(asked.via) if asked.via else None
-        answer, right = (
-            (via(self.answer), via(self.exercise.right)) if via else (self.program, self.right)
-        )
-        self.kept.append(cases)  # so that nothing else gets the id of one of these
+        cases = self.cases if asked.cases is None else cases_of(asked.cases)
+        via, answer, right = asked.via, self.program, self.right
+        if via:
+            answer, right = via(self.answer), via(self.exercise.right)
         nos = (no for case in cases if not (no := self._compared(asked, answer, right, case)))
 
         def all_alike(program: Program, wrong: Program) -> bool:
@@ -216,15 +227,6 @@ class _Check:
         if not via:
             likely += self._likely(lambda program, wrong: self._explains(wrong, cases))
         return next(nos, YES).because(*likely)
-
-    def _kept(self, via: Callable[[Any], Program]) -> Callable[[Any], Program]:
-        """Return the function that keeps each program that it makes, and so its id."""
-
-        def made(answer: Any) -> Program:
-            self.kept.append(via(answer))
-            return self.kept[-1]
-
-        return made
 
     def _compared(self, asked: Question, answer: Program, right: Program, case: Case) -> Answer:
         """Compare the answer with the reference program in one case."""
@@ -277,23 +279,17 @@ class _Check:
         """Return the results of a program, or the answer with the reason why there are none."""
         key = id(program), id(case)
         if key not in self.found:
-            try:
-                self.found[key] = results_of(program, case, self.exercise.returns)
-            except RefusedError as refused:
-                self.found[key] = refused.answer
-            except (Exception, SystemExit) as error:
-                self.found[key] = _stopped(error)
-        return self.found[key]
+            found = _guarded(partial(results_of, program, case, self.exercise.returns))
+            self.found[key] = program, case, found  # both are kept, and so are their ids
+        return self.found[key][-1]
 
 
-def _guarded(check: _Check, asked: Question) -> Answer:
-    """Answer one question; any exception of the answer is a no."""
+def _guarded(run: Callable[[], T]) -> T | Answer:
+    """Return a result, or the answer with the reason why there is none."""
     try:
-        return question(check)(asked)
+        return run()
+    except RefusedError as refused:
+        return refused.answer
     except (Exception, SystemExit) as error:
-        return _stopped(error)
-
-
-def _stopped(error: BaseException) -> Answer:
-    said = " ".join(str(error).split()) or "no message"
-    return Answer("exception", f"{type(error).__name__}: {said}.")
+        message = " ".join(str(error).split()) or "no message"
+        return Answer("exception", f"{type(error).__name__}: {message}.")

@@ -30,10 +30,15 @@ PATTERNS = (  # what outputs do along lines where they are wrong: the first that
 )
 
 
+def plain(x: Tensor) -> Tensor:
+    """Return the input."""
+    return x
+
+
 class FeedForward(nn.Module):
     """Two linear layers with a ReLU between them, in parts that a misconception replaces."""
 
-    before = after = staticmethod(lambda x: x)
+    before = after = staticmethod(plain)
     inside = staticmethod(torch.relu)
     extra: dict[str, Callable[[int, int], nn.Module | nn.Parameter]] = {}  # noqa: RUF012
 
@@ -44,7 +49,6 @@ class FeedForward(nn.Module):
             setattr(self, name, make(d_model, d_ff))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the outputs."""
         return self.after(self.back(self.inside(self.wide(self.before(x)))))
 
 
@@ -56,28 +60,17 @@ class PlainList(nn.Module):
         self.layers = [nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)]
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the outputs."""
         return self.layers[1](self.layers[0](x).relu())
+
+
+def with_functions(**functions: Callable[[Tensor], Tensor]) -> type:
+    """Return a network with other functions before, between or after its layers."""
+    return variant(FeedForward, **{name: staticmethod(f) for name, f in functions.items()})
 
 
 def with_layer(layer: Callable[[int, int], Any], **parts: Any) -> type:
     """Return a network with one more layer, ``more``."""
     return variant(FeedForward, extra={"more": layer}, **parts)
-
-
-def plain(x: Tensor) -> Tensor:
-    """Return the input."""
-    return x
-
-
-def norm(d_model: int, d_ff: int) -> nn.Module:
-    """Return a layer norm."""
-    return nn.LayerNorm(d_model)
-
-
-def linear(d_model: int, d_ff: int) -> nn.Module:
-    """Return a linear layer that keeps the dimension."""
-    return nn.Linear(d_model, d_model)
 
 
 WRONG: dict[str, type] = {
@@ -96,7 +89,7 @@ WRONG: dict[str, type] = {
         before=lambda self, x: self.more(*[x.reshape(1, -1, D_MODEL)] * 3)[0].view_as(x),
     ),
     "A linear layer from d_model to d_model is one too many.": with_layer(
-        linear, before=lambda self, x: self.more(x)
+        lambda d, d_ff: nn.Linear(d, d), before=lambda self, x: self.more(x)
     ),
     "The feed-forward network has one layer too many.": with_layer(
         lambda d, d_ff: nn.Linear(d_ff, d_ff), inside=lambda self, x: self.more(x).relu()
@@ -107,27 +100,27 @@ WRONG: dict[str, type] = {
     "There are other parameters, such as those of a norm, that the equation does not have.": with_layer(
         lambda d, d_ff: nn.Parameter(torch.ones(d)), before=lambda self, x: self.more * x
     ),
-    "Two linear layers without a ReLU between them are one.": variant(
-        FeedForward, inside=staticmethod(plain)
+    "Two linear layers without a ReLU between them are one.": with_functions(inside=plain),
+    "A ReLU comes last: the second linear layer should.": (
+        with_functions(inside=plain, after=torch.relu)
     ),
-    "A ReLU comes last: the second linear layer should.": variant(
-        FeedForward, inside=staticmethod(plain), after=staticmethod(torch.relu)
+    "A ReLU comes before the first linear layer: it belongs between the two.": (
+        with_functions(inside=plain, before=torch.relu)
     ),
-    "A ReLU comes before the first linear layer: it belongs between the two.": variant(
-        FeedForward, inside=staticmethod(plain), before=staticmethod(torch.relu)
+    "An activation other than ReLU makes a smooth curve, without a kink.": (
+        with_functions(inside=F.gelu)
     ),
-    "An activation other than ReLU makes a smooth curve, without a kink.": variant(
-        FeedForward, inside=staticmethod(F.gelu)
+    "A norm comes last.": with_layer(
+        lambda d, d_ff: nn.LayerNorm(d), after=lambda self, x: self.more(x)
     ),
-    "A norm comes last.": with_layer(norm, after=lambda self, x: self.more(x)),
     "A norm comes before the feed-forward network: for large inputs, its outputs do not grow.": (
-        with_layer(norm, before=lambda self, x: self.more(x))
+        with_layer(lambda d, d_ff: nn.LayerNorm(d), before=lambda self, x: self.more(x))
     ),
     "There is a residual connection around the feed-forward network.": variant(
         FeedForward, forward=lambda self, x: x + FeedForward.forward(self, x)
     ),
-    "The unit is never 0: negative numbers are made smaller, as by a leaky ReLU.": variant(
-        FeedForward, inside=staticmethod(F.leaky_relu)
+    "The unit is never 0: negative numbers are made smaller, as by a leaky ReLU.": (
+        with_functions(inside=F.leaky_relu)
     ),
 }
 

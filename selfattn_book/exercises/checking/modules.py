@@ -44,12 +44,27 @@ class OwnModule(nn.Module):
         return self.attention(x, m, m, key_padding_mask=hidden)[0]
 
 
-def calling(base: type, change: Callable[..., Any]) -> type:
-    """Return a module whose attention is called with the arguments that a change returns."""
+def stub(name: str, inputs: str) -> str:
+    """Return the code of a module that a student begins with."""
+    return (
+        f"class {name}(torch.nn.Module):\n"
+        "    def __init__(self, d_model, num_heads, d_ff):\n"
+        "        super().__init__()\n        ...\n\n"
+        f"    def forward(self, {inputs}):\n        ..."
+    )
+
+
+def calling(
+    base: type,
+    inputs: Callable[[Tensor, Tensor], Any] = lambda x, m: (x, m, m),
+    mask: Callable[[Tensor, Tensor], Tensor | None] = lambda x, m: None,
+    padded: bool = True,
+) -> type:
+    """Return a module whose attention has other inputs, another mask, or none of padding."""
 
     def attend(self: OwnModule, x: Tensor, m: Tensor, hidden: Tensor) -> Tensor:
-        *inputs, masks = change(x, m, hidden)
-        return self.attention(*inputs, **masks)[0]
+        masks = {"attn_mask": mask(x, m), "key_padding_mask": hidden if padded else None}
+        return self.attention(*inputs(x, m), **masks)[0]
 
     return variant(base, attend=attend)
 
@@ -62,11 +77,11 @@ def hiding(base: type, hidden: Hidden) -> type:
 def filled(base: type, number: float) -> type:
     """Return a module with a number in place of padding, and no mask."""
 
-    def change(x: Tensor, m: Tensor, hidden: Tensor) -> Any:
+    def attend(self: OwnModule, x: Tensor, m: Tensor, hidden: Tensor) -> Tensor:
         m = m.masked_fill(hidden[..., None], number)
-        return x, m, m, {}
+        return self.attention(x, m, m)[0]
 
-    return calling(base, change)
+    return variant(base, attend=attend)
 
 
 def after(base: type, change: Callable[[Tensor, Tensor], Tensor]) -> type:
@@ -91,14 +106,14 @@ def wrong(base: type) -> dict[str, type | tuple[type, ...]]:
         "PyTorch takes the first axis for the length, unless `batch_first=True` is given.": (
             variant(base, options={})
         ),
-        RANDOM: calling(base, lambda x, m, hidden: (x, m, m + torch.rand(()), {})),
+        RANDOM: calling(base, lambda x, m: (x, m, m + torch.rand(())), padded=False),
         STATEFUL: variant(base, attend=with_state),
         f"{INVERTED} {IGNORE}": hiding(base, lambda n, size: torch.arange(size) < n[:, None]),
         "The last position is hidden: the padding mask begins one position too early.": hiding(
             base, lambda n, size: torch.arange(size) >= n[:, None] - int(size > 1)
         ),
         "The lengths have no effect: with full lengths, the outputs are the same.": (
-            calling(base, lambda x, m, hidden: (x, m, m, {}))
+            calling(base, padded=False)
         ),
         INVERTED: hiding(base, lambda n, size: -1e9 * (torch.arange(size) < n[:, None])),
         "One padded position is seen: the mask begins one position too late.": (

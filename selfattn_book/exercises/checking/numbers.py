@@ -64,18 +64,15 @@ def tensor_of(got: object, what: str) -> Tensor:
     if isinstance(got, Tensor):
         return got.detach().cpu()
     if isinstance(got, bool | np.generic | np.ndarray):
-        return _of_array(np.asarray(got), what)
+        array = np.asarray(got)
+        if array.dtype == object:
+            return tensor_of(array.tolist(), what)
+        return torch.from_numpy(array.copy())
     if isinstance(got, Real | Decimal):  # fractions, too
         return torch.tensor(float(got), dtype=torch.float64)
     if isinstance(got, Iterable) and not isinstance(got, str | bytes | dict):
         return _stacked([tensor_of(row, what) for row in got], what)
     raise RefusedError(missing(f"return {what}", got))
-
-
-def _of_array(array: "np.ndarray[tuple[int, ...], np.dtype[np.generic]]", what: str) -> Tensor:
-    if array.dtype == object:
-        return tensor_of(array.tolist(), what)
-    return torch.from_numpy(array.copy())
 
 
 def _stacked(rows: list[Tensor], what: str) -> Tensor:

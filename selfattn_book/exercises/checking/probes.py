@@ -19,7 +19,6 @@ from selfattn_book.properties.calls import call, missing
 
 D_MODEL, HEADS, D_FF = 6, 2, 64
 LENGTHS = (5, 2, 3)  # of padded sources
-SHORT = (1, 2)  # the samples with padding
 MANY = 200  # equal points
 
 
@@ -88,9 +87,8 @@ class Probe:
 
 def probed(message: str, section: str, *probes: Probe, points: int = 1) -> Question:
     """Return a question whose cases are probes."""
-    cases = [(probe,) for probe in probes]
     view = lambda found, probe: probe.view(found)  # noqa: E731
-    return Question(message, section, points, view=view, cases=lambda: cases)
+    return Question(message, section, points, view, cases=[(probe,) for probe in probes])
 
 
 def variant(base: type, **parts: Any) -> type:

@@ -1,6 +1,6 @@
 """Call programs on copies of a case, take their results as tensors, and compare them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -12,8 +12,17 @@ from selfattn_book.properties.answer import YES, Answer, RefusedError, equal, wr
 from selfattn_book.properties.calls import call, missing
 
 Program = Callable[..., Any]
+Wrong = Mapping[str, Program | tuple[Program, ...]]  # by the sentence of their misconception
 Case = tuple[Any, ...]
 Results = tuple[Tensor, ...]
+
+
+class Described(list[Any]):
+    """A list with a brief description for messages."""
+
+    def __init__(self, items: Iterable[Any], message: str):
+        super().__init__(items)
+        self.message = message
 
 
 def results_of(program: Program, case: Case, names: str | tuple[str, ...]) -> Results:
@@ -46,24 +55,10 @@ def copy_of(value: Any) -> Any:
     return deepcopy(value) if isinstance(value, nn.Module | list | dict) else value
 
 
-def input_after(program: Program) -> Program:
-    """Return the program that returns its first input after a call.
-
-    Example:
-        >>> input_after(lambda x, n: x.mul_(n))(torch.ones(2), 3)
-        tensor([3., 3.])
-    """
-
-    def called(*case: Any) -> Any:
-        tensor_of(program(*case), "a result")
-        return case[0]
-
-    return called
-
-
 def form_of(got: Results, wanted: Results, case: Case, names: str | tuple[str, ...]) -> Answer:
     """Compare shapes and dtypes: a mask must be boolean, and other numbers must not be."""
-    for one, right, name in zip(got, wanted, _tuple(names), strict=True):
+    every = (names,) if isinstance(names, str) else names
+    for one, right, name in zip(got, wanted, every, strict=True):
         if one.shape != right.shape:
             return wrong_shape(f"{_called(case)}, {name}", right.shape, one)
         if (one.dtype == torch.bool) != (right.dtype == torch.bool):
@@ -114,7 +109,7 @@ def described(value: Any) -> str:
         return "[" + ", ".join(f"{x:.4g}" for x in value.tolist()) + "]"
     if isinstance(value, Tensor):
         return f"a tensor {tuple(value.shape)}"
-    if callable(value):
+    if callable(value) or hasattr(value, "message"):
         return str(getattr(value, "message", type(value).__name__))
     return repr(value) if len(repr(value)) < 60 else type(value).__name__
 
@@ -127,7 +122,3 @@ def _says(got: Tensor, wanted: Tensor) -> str:
     if wanted.dtype == torch.bool:
         return f"{bool(got)}, not {bool(wanted)}"
     return f"{got.item():.4g}, not {wanted.item():.4g}"
-
-
-def _tuple(names: str | tuple[str, ...]) -> Sequence[str]:
-    return (names,) if isinstance(names, str) else names

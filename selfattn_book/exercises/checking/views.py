@@ -1,15 +1,24 @@
-"""Views of attention weights: what questions compare of them."""
+"""Views of results: what questions compare of them."""
 
 from typing import Any
 
 from torch import Tensor
 
+from selfattn_book.exercises.checking.exercise import factory
+from selfattn_book.exercises.checking.numbers import tensor_of
+from selfattn_book.exercises.checking.results import Program
+
 Pair = tuple[Tensor, Tensor]
 
 
-def weights(pair: Pair, *case: Any) -> Tensor:
-    """View the weights beside the contexts."""
-    return pair[1]
+def first(results: tuple[Tensor, ...], *case: Any) -> Tensor:
+    """View the first of several results."""
+    return results[0]
+
+
+def second(results: tuple[Tensor, ...], *case: Any) -> Tensor:
+    """View the second of several results, as the weights beside the contexts."""
+    return results[1]
 
 
 def row_sums(pair: Pair, *case: Any) -> Tensor:
@@ -27,3 +36,15 @@ def score_direction(weights: Tensor) -> Tensor:
 def compared(pair: Pair, *case: Any) -> Tensor:
     """View what the scores compare, whatever they are divided by."""
     return score_direction(pair[1])
+
+
+@factory
+def input_after(program: Program, *case: Any) -> Any:
+    """Return the program that returns its first input after a call.
+
+    Example:
+        >>> input_after(lambda x, n: x.mul_(n))(torch.ones(2), 3)
+        tensor([3., 3.])
+    """
+    tensor_of(program(*case), "a result")
+    return case[0]
