@@ -144,6 +144,7 @@ katex_css_path = "katex/katex.min.css"
 
 # -- Reference from docstrings -------------------------------------------------
 
+autodoc_inherit_docstrings = False  # what PyTorch says of `forward` says nothing here
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_use_type_comments = False  # types stand in signatures
