@@ -71,7 +71,10 @@ merge = merged(exponentials)
 
 def in_sums(factors):
     """Return merges with other factors in both sums, or in one, from those that are right."""
-    changed = lambda x, y, higher: factors(*exponentials(x, y, higher))  # noqa: E731
+
+    def changed(x, y, higher):
+        return factors(*exponentials(x, y, higher))
+
     return tuple(merged(changed, *only) for only in SUMS)
 
 

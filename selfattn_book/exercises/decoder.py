@@ -1,10 +1,11 @@
 """The decoder: a module built from PyTorch's parts."""
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from selfattn_book.encoder_decoder import Decoder
 from selfattn_book.exercises.checking import feed_forward, modules, probes
@@ -67,12 +68,15 @@ def one_attention(self, d_model, num_heads, d_ff):
     self.attention = self.self_attention
 
 
-class OfTheBook(Decoder):
+class OfTheBook(nn.Module):
     def __init__(self, d_model, num_heads, d_ff):
-        super().__init__(d_model=d_model, num_heads=num_heads, d_ff=d_ff, d_input=d_model)
+        super().__init__()
+        sizes = {"d_model": d_model, "d_ff": d_ff, "d_input": d_model}
+        self.decoder = Decoder(num_heads=num_heads, **sizes)
 
-    def forward(self, x, m, lengths):  # type: ignore[override]
-        return super().forward(x, m, causal_mask(x.size(1)), padding_mask(lengths, m.size(1)))[0]
+    def forward(self, x, m, lengths):
+        masks = causal_mask(x.size(1)), padding_mask(lengths, m.size(1))
+        return self.decoder(x, m, *masks)[0]
 
 
 class PointByPoint(OwnDecoder):
@@ -83,7 +87,7 @@ class PointByPoint(OwnDecoder):
 
 
 class LengthFirst(OwnDecoder):
-    options = {}  # noqa: RUF012
+    options: ClassVar = {}
 
     def look(self, x):
         x, mask = x.transpose(0, 1), self.future(x.size(1))
@@ -192,14 +196,16 @@ def writing(modules, x, lengths=(), *others, **build):
 def of_targets(modules, length=5):
     """Return which output depends on which target point, ``(T, T)``."""
     m = memory((8, 5))
-    run = lambda x: outputs(modules, x, m, (length,) * 8, seed=7)  # noqa: E731
-    return probes.dependence(run, target((8, 6))).any(0)
+    return probes.dependence(
+        lambda x: outputs(modules, x, m, (length,) * 8, seed=7), target((8, 6))
+    ).any(0)
 
 
 def of_states(modules):
     """Return which output depends on which state, ``(T, S)``."""
-    run = lambda m: outputs(modules, target((8, 5)), m, seed=7)  # noqa: E731
-    return probes.dependence(run, memory((8, 5))).any(0)
+    return probes.dependence(
+        lambda m: outputs(modules, target((8, 5)), m, seed=7), memory((8, 5))
+    ).any(0)
 
 
 def prefixes(modules):
@@ -245,8 +251,11 @@ def opposites(modules):
     return bool((alike & ~also).sum() < 0.1 * alike.sum())
 
 
+def padded():
+    return target(), memory(), torch.tensor(probes.LENGTHS)
+
+
 OUTPUT = "the output of position"
-PADDED = lambda: (target(), memory(), torch.tensor(probes.LENGTHS))  # noqa: E731
 CONTENTS, WEIGHTS = probes.padding(reading, memory, OUTPUT, own=False)
 PAST = "the output of position {0} does not depend on target point {1}"
 AHEAD = "the output of position {0} depends on target point {1}, which comes later"
@@ -261,8 +270,8 @@ CAUSAL = "decoder.html#the-causal-mask-no-looking-ahead"
 DEPENDENCIES = "decoder.html#dependencies-which-inputs-reach-an-output"
 PADDING = "decoder-deeper.html#padding-in-the-source"
 QUESTIONS = [
-    probed("it returns one output for each target point", DECODER, *probes.repeated(PADDED)),
-    probed("each output is finite", DECODER, probes.finite(PADDED, OUTPUT)),
+    probed("it returns one output for each target point", DECODER, *probes.repeated(padded)),
+    probed("each output is finite", DECODER, probes.finite(padded, OUTPUT)),
     probed("the samples are independent", DECODER, *probes.apart(writing, target, OUTPUT)),
     probed(
         "no output depends on later points",
@@ -324,7 +333,7 @@ QUESTIONS = [
             "and their opposites choose others",
         ),
     ),
-    probed("it has the weights of the equation", DECODER, *probes.parameters(2, PADDED)),
+    probed("it has the weights of the equation", DECODER, *probes.parameters(2, padded)),
     probed("a ReLU is between the two linear layers", DECODER, *NETWORK, points=2),
 ]
 EXERCISE = Exercise(

@@ -128,8 +128,11 @@ def spread(modules):
     return bool((found - found[:, :1]).abs().amax() > tolerance(found))
 
 
+def padded():
+    return points(), torch.tensor(probes.LENGTHS)
+
+
 STATE = "the state of point"
-PADDED = lambda: (points(), torch.tensor(probes.LENGTHS))  # noqa: E731
 CONTENTS, WEIGHTS = probes.padding(states, points, "the state of position", own=True)
 ALL = Probe(
     lambda modules: probes.dependence(lambda x: states(modules, x, seed=5), points((8, 5))).any(0),
@@ -144,8 +147,8 @@ PADDING = "encoder.html#sources-of-different-lengths-the-padding-mask"
 BY_HAND = "encoder.html#self-attention-with-two-inputs-by-hand"
 ORDER = "encoder.html#order-which-corner-came-first"
 QUESTIONS = [
-    probed("it returns one state for each point", ENCODER, *probes.repeated(PADDED)),
-    probed("each state is finite", PADDING, probes.finite(PADDED, STATE)),
+    probed("it returns one state for each point", ENCODER, *probes.repeated(padded)),
+    probed("each state is finite", PADDING, probes.finite(padded, STATE)),
     probed("the samples are independent", ENCODER, *probes.apart(states, points, STATE)),
     probed("the contents of padding have no effect", PADDING, *CONTENTS),
     probed("padding has no attention weights", PADDING, *WEIGHTS),
@@ -166,7 +169,7 @@ QUESTIONS = [
         Probe(permuted, "a state changes when the points come in another order"),
         Probe(equal_points, "equal points have different states"),
     ),
-    probed("it has the weights of the equation", ENCODER, *probes.parameters(1, PADDED)),
+    probed("it has the weights of the equation", ENCODER, *probes.parameters(1, padded)),
     probed("a ReLU is between the two linear layers", ENCODER, *NETWORK, points=2),
 ]
 EXERCISE = Exercise(

@@ -48,11 +48,12 @@ def in_steps(step, layers, x):
 @factory
 def in_turn(step, layers, x):
     """Return the program for the outputs of two sequences that take turns."""
-    caches, outputs = (caches_of(layers), caches_of(layers)), ([], [])  # type: ignore[var-annotated]
-    for t in range(x.size(1)):
-        for i, sign in enumerate((1, -1)):
-            outputs[i].append(newest(step, layers, sign * x[:, t : t + 1], caches[i]))
-    return torch.cat(outputs[0], dim=1), torch.cat(outputs[1], dim=1)
+    caches = caches_of(layers), caches_of(layers)
+    turns = [
+        [newest(step, layers, sign * x[:, t : t + 1], caches[i]) for i, sign in enumerate((1, -1))]
+        for t in range(x.size(1))
+    ]
+    return tuple(torch.cat(outputs, dim=1) for outputs in zip(*turns, strict=True))
 
 
 def through(

@@ -130,8 +130,10 @@ def causal_outputs(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Can
         c holds 0.33 of a, 0.33 of b, 0.33 of c.
     """
     orders = [list(range(len(x))), list(order)]
-    build = lambda _: row(*(_bars(x, words, names) for words in orders), gap=20)  # noqa: E731
-    return show(build, "The attention weights of one causal layer at each position")
+    return show(
+        lambda _: row(*(_bars(x, words, names) for words in orders), gap=20),
+        "The attention weights of one causal layer at each position",
+    )
 
 
 def _bars(x: Tensor, words: Sequence[int], names: Sequence[str]) -> Node:

@@ -70,7 +70,10 @@ def contradictions(name):
     parts = PARTS[name]
     (other,) = (PARTS[key] for key in PARTS if key != name)
     ordered = counter(parts, permutations)
-    twice = lambda rows, size: product(rows, repeat=size)  # noqa: E731
+
+    def twice(rows, size):
+        return product(rows, repeat=size)
+
     # At one position, two words are known by their set.
     sets = {"How often a word occurs matters.": counter(parts, join=lambda a, b: frozenset(a + b))}
     wrong = (sets if name == "words" else {}) | {

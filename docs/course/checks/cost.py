@@ -117,7 +117,9 @@ def letting_go(stream, query, pieces):
 
 
 def stream_of(null_score):
-    late = lambda top, total, mixture: normalized(top, total + math.exp(null_score), mixture)  # noqa: E731
+    def late(top, total, mixture):
+        return normalized(top, total + math.exp(null_score), mixture)
+
     wrong = {
         "The null key was forgotten.": online(null_score, null=0),
         "The null key counts once, not once a piece.": online(null_score, null=len(LENGTHS)),

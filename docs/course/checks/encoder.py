@@ -85,7 +85,10 @@ def calls(program, encoder, sources):
 
 def exercises(numbers):
     name = numbers["read"]
-    over_all = lambda states, real: read(states, torch.ones_like(real))  # noqa: E731
+
+    def over_all(states, real):
+        return read(states, torch.ones_like(real))
+
     read, right = READ[name], read_out(READ[name])
     one, bare, together = encoder(1), encoder(2, positions=False), case(encoder(3), 7, 4, 2, 3)
     questions = [

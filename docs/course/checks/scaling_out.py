@@ -84,7 +84,10 @@ def exercises(numbers):
     shift = numbers["shift"]
     deal, other = (cards, stretches) if numbers["deal"] == "cards" else (stretches, cards)
     even, uneven = [(12, 3), (20, 4), (22, 2)], [(11, 3), (13, 4), (17, 2)]
-    begin = lambda epoch: shift * epoch  # noqa: E731
+
+    def begin(epoch):
+        return shift * epoch
+
     right = sampler(begin, deal)
 
     def own_order(count, ranks, rank, epoch):

@@ -1,6 +1,7 @@
 """Exercises by hand: an answer returns a dictionary of numbers, and no message tells a right one."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -62,8 +63,8 @@ def by_hand(
             else:
                 known.append((number, [sentence]))
         for number, names in known[1:]:
-            program = lambda part=part, number=number: {**right, part: number}  # noqa: E731
             sentence = " Or: ".join(names)
+            program: Program = partial(dict, right, **{part: number})
             programs[sentence] = (*programs.get(sentence, ()), program)
     return Exercise(
         f"def {name}(): ...",

@@ -6,7 +6,7 @@ point alone is linear, so the outputs along a line are two straight pieces: one 
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -40,7 +40,7 @@ class FeedForward(nn.Module):
 
     before = after = staticmethod(plain)
     inside = staticmethod(torch.relu)
-    extra: dict[str, Callable[[int, int], nn.Module | nn.Parameter]] = {}  # noqa: RUF012
+    extra: ClassVar[dict[str, Callable[[int, int], nn.Module | nn.Parameter]]] = {}
 
     def __init__(self, d_model: int, d_ff: int):
         super().__init__()

@@ -1,7 +1,7 @@
 """A reference module with attention and a feed-forward network, and misconceptions about both."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +24,7 @@ class OwnModule(nn.Module):
     """The reference module, in parts that a misconception replaces."""
 
     network: type = feed_forward.FeedForward
-    options: dict[str, Any] = {"batch_first": True}  # noqa: RUF012
+    options: ClassVar[dict[str, Any]] = {"batch_first": True}
     attentions: tuple[str, ...] = ("attention",)
     attention: Any
     feed_forward: Any

@@ -87,7 +87,10 @@ class Probe:
 
 def probed(message: str, section: str, *probes: Probe, points: int = 1) -> Question:
     """Return a question whose cases are probes."""
-    view = lambda found, probe: probe.view(found)  # noqa: E731
+
+    def view(found: Any, probe: Probe) -> Any:
+        return probe.view(found)
+
     return Question(message, section, points, view, cases=[(probe,) for probe in probes])
 
 
