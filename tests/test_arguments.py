@@ -23,7 +23,7 @@ def boolean(*shape):
     return ones(*shape, dtype=torch.bool)
 
 
-# Contract, "bad input": right values pass.
+# Right values pass.
 @pytest.mark.parametrize("number", [2, 3, 10**30, np.int64(2), np.uint8(2)])
 def test_integers_pass(number):
     found = check.check_integer("size", number, least=2)
@@ -128,7 +128,7 @@ def test_wrong_values_are_refused(error, refuse, arguments, message):
         refuse(*arguments)
 
 
-# Contract, "randomness": no example depends on the global seed.
+# No example depends on the global seed.
 @pytest.mark.parametrize("seed", [0, 13, 2**32 - 1])
 @pytest.mark.parametrize(
     "name",

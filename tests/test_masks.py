@@ -8,7 +8,7 @@ from selfattn_book.masks import causal_mask, padding_mask
 LENGTH, WIDTH = 5, 3
 
 
-# Contract, "causal": query i sees key j when j <= i + (S - T).
+# Query i sees key j when j <= i + (S - T).
 @pytest.mark.parametrize("length", [0, 1, 3, 5, 7])
 @pytest.mark.parametrize("key_length", [0, 1, 2, 3, 7])
 def test_causal_mask_entry_by_entry(length, key_length):
@@ -24,7 +24,6 @@ def test_causal_mask_is_square_without_a_key_length():
     assert torch.equal(causal_mask(5), causal_mask(5, 5))
 
 
-# Contract, "devices, dtypes".
 def test_causal_mask_is_made_where_asked():
     assert causal_mask(3, device="meta").device.type == "meta"
     with torch.device("meta"):
@@ -47,7 +46,6 @@ def test_causal_mask_exports_with_a_free_length(draw):
     assert torch.equal(exported.module()(longer), module(longer))
 
 
-# Contract, "bad input".
 @pytest.mark.parametrize(
     ("lengths", "message"),
     [
@@ -60,7 +58,7 @@ def test_causal_mask_refuses(lengths, message):
         causal_mask(*lengths)
 
 
-# Contract, "padding mask": made from lengths as (B, 1, 1, S).
+# Made from lengths as (B, 1, 1, S).
 @pytest.mark.parametrize("max_length", [None, 7, 11])
 def test_padding_mask_entry_by_entry(max_length):
     lengths = torch.tensor([3, 0, 7, 1, 5])
@@ -89,21 +87,11 @@ def test_padding_mask_takes_small_integers(dtype):
     assert torch.equal(padding_mask(lengths, 300), padding_mask([3, 100], 300))
 
 
-# Contract, "devices, dtypes".
 def test_padding_mask_stays_with_the_lengths():
     lengths = torch.tensor([3, 1], device="meta")
     assert padding_mask(lengths, 5).device.type == "meta"
 
 
-# Contract, "mask": masks are combined with &.
-def test_masks_combine():
-    mask = causal_mask(3) & padding_mask([3, 1])
-    assert mask.shape == (2, 1, 3, 3)
-    assert mask[0, 0].int().tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
-    assert mask[1, 0].int().tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 0]]
-
-
-# Contract, "bad input".
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

@@ -37,7 +37,6 @@ def test_an_output_that_is_not_a_number_leaks():
     assert leaks(lambda x: x * torch.nan, torch.ones(2, 1), causal_mask(2)) == [(0, 1)]
 
 
-# Contract, "bad input".
 INPUTS = "inputs must be one sequence of shape (S, D); got "
 OUTPUTS = "function must return one sequence of shape (T, E); got "
 FLOATING = "inputs must be a floating-point tensor; got dtype torch.int32"
