@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import statistics
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -14,7 +15,7 @@ import torch
 from benchmarks import attention, blocks, cost, language, memory, squares
 from benchmarks.contenders import Contenders
 from benchmarks.provenance import provenance
-from benchmarks.timing import Times, alternate, ratio, spread
+from benchmarks.timing import Times, alternate, ratio
 
 Pair = tuple[str, str]  # a contender, and the one that it is compared with
 
@@ -164,10 +165,9 @@ def table(result: dict[str, Any]) -> str:
     clock = f"{result['clock']} seconds"
     lines = [f"{result['title']}:", f"  {'':24}{clock:>20} {'least to most':>20} {'ratio':>7}"]
     for row in result["contenders"]:
-        least, middle, most = spread(row[result["clock"]])
-        span = f"{least:.4f} to {most:.4f}"
-        line = f"  {row['contender']:24}{middle:20.4f} {span:>20} {row['ratio']:7.3f}"
-        lines.append(line)
+        times = row[result["clock"]]
+        middle, span = statistics.median(times), f"{min(times):.4f} to {max(times):.4f}"
+        lines.append(f"  {row['contender']:24}{middle:20.4f} {span:>20} {row['ratio']:7.3f}")
     for target in result["targets"]:
         verdict = "met" if target["met"] else "MISSED"
         lines.append(f"  {outcome(target)}: {verdict}")

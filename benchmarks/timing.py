@@ -43,8 +43,3 @@ def ratio(times: list[float], others: list[float]) -> float:
     """Return the median over the runs of the ratio of two contenders' times."""
     pairs = zip(times, others, strict=True)
     return statistics.median(time / other for time, other in pairs)
-
-
-def spread(times: list[float]) -> tuple[float, float, float]:
-    """Return the smallest, the median and the largest time."""
-    return min(times), statistics.median(times), max(times)

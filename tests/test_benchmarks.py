@@ -7,27 +7,9 @@ import torch
 
 from benchmarks import __main__ as bench
 from benchmarks import cost, memory
-from benchmarks.one_module_per_head import with_separate_heads
 from benchmarks.provenance import as_json, with_digest
-from benchmarks.timing import Times, alternate, ratio, spread
-from selfattn_book.encoder_decoder import EncoderDecoder
+from benchmarks.timing import Times, alternate, ratio
 from selfattn_book.experiments.recorded_times import RECORDED
-
-
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        {"d_model": 2, "num_heads": 3, "d_ff": 10, "d_input": 2},
-        {"d_model": 5, "num_heads": 2, "d_ff": 7, "d_input": 3},
-    ],
-)
-def test_separate_heads_compute_the_same_as_the_book(seeded, draw, sizes):
-    with seeded(0):
-        model = EncoderDecoder(**sizes).double()
-    source, target = draw(11, 4, sizes["d_input"]), draw(11, 6, sizes["d_input"])
-    expected, count = model(source, target), sum(p.numel() for p in model.parameters())
-    torch.testing.assert_close(with_separate_heads(model)(source, target), expected)
-    assert sum(p.numel() for p in model.parameters()) == count
 
 
 def test_contenders_take_turns_and_the_first_run_is_not_timed():
@@ -58,10 +40,6 @@ def test_a_ratio_is_taken_run_by_run():
     assert ratio([1.0, 2.0], [1.0, 1.0]) == 1.5
     with pytest.raises(ValueError, match="zip"):
         ratio([1.0], [1.0, 1.0])
-
-
-def test_the_spread_is_least_median_and_most():
-    assert spread([3.0, 9.0, 1.0]) == (1.0, 3.0, 9.0)
 
 
 @pytest.fixture

@@ -80,39 +80,6 @@ def head(linear, x, number, width):
     return x @ linear.weight[rows].T + linear.bias[rows]
 
 
-# `~mask` against nn.MultiheadAttention, with its parameters copied.
-@pytest.fixture
-def peers(make, seeded):
-    """Our module and PyTorch's, with the same parameters."""
-
-    def _peers(bias, dtype=torch.float64):
-        ours = make(NARROW, dtype=dtype, bias=bias)
-        options = {"bias": bias, "batch_first": True, "dtype": dtype}
-        with seeded(1):
-            theirs = nn.MultiheadAttention(NARROW["d_model"], HEADS, **options)
-        for kind in ("weight", "bias") if bias else ("weight",):
-            parts = [getattr(linear, kind) for linear in projections(ours)]
-            getattr(theirs, f"in_proj_{kind}").data = torch.cat(parts).detach()
-            getattr(theirs.out_proj, kind).data = getattr(ours.project_output, kind).detach()
-        return ours, theirs.eval()
-
-    return _peers
-
-
-@pytest.mark.parametrize("dtype", DTYPES[2:], ids=str)
-@pytest.mark.parametrize("bias", [True, False])
-@both_paths
-def test_agrees_with_pytorch(peers, inputs, agree, draw_mask, bias, dtype, need_weights):
-    ours, theirs = peers(bias, dtype)
-    given, mask = inputs(NARROW["d_model"], dtype), draw_mask(*SCORES)
-    output, weights = ours(*given, mask, need_weights=need_weights)
-    options = {"attn_mask": ~mask.flatten(0, 1), "average_attn_weights": False}
-    expected, expected_weights = theirs(*given, **options)
-    agree(output, expected)
-    if need_weights:
-        agree(weights, expected_weights)
-
-
 def test_parameters_are_initialized_as_by_four_linear_maps(seeded):
     with seeded(7):
         attention = MultiHeadAttention(17, 3, d_input=5, d_head=11)

@@ -22,11 +22,10 @@ def fit_text(
     seed: int,
     lr: float = 0.01,
     length: int = 32,
-    batch_size: int = 16,
     file: str | Path | None = None,
     progress: bool = False,
 ) -> History:
-    """Train a language model on random windows of a text.
+    """Train a language model on random windows of a text, 16 in each step.
 
     Args:
         model: language model.
@@ -35,7 +34,6 @@ def fit_text(
         seed: seed of the windows and of dropout.
         lr: peak learning rate.
         length: number of tokens in a window.
-        batch_size: number of windows in a step.
         file: checkpoint to write after every 50 steps, and to resume from.
         progress: whether to show a progress bar.
 
@@ -58,7 +56,7 @@ def fit_text(
         raise ValueError(f"steps must be a multiple of {LOG_EVERY}; got {steps}")
     return fit(
         model,
-        Windows(tokens, length=length, batch_size=batch_size, steps=LOG_EVERY),
+        Windows(tokens, length=length, batch_size=16, steps=LOG_EVERY),
         next_token_loss,
         adamw(model, lr=lr, steps=steps),
         epochs=epochs,

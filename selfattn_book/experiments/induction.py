@@ -12,7 +12,7 @@ from selfattn_book.language import LanguageModel
 from selfattn_book.multi_head import MultiHeadAttention
 
 LETTERS = "abcdefgh"
-LENGTH = 16  # letters that a model reads
+LENGTH, D_MODEL = 16, 32  # letters that a model reads, and its dimension
 
 
 def orders(count: int, *, generator: torch.Generator | None = None) -> Tensor:
@@ -97,18 +97,13 @@ class PositionedAttention(nn.Module):
 
 
 def attention_only(
-    num_layers: int,
-    num_heads: int = 1,
-    *,
-    d_model: int = 32,
-    qk_positions: Tensor | None = None,
+    num_layers: int, num_heads: int = 1, *, qk_positions: Tensor | None = None
 ) -> LanguageModel:
     """Build an attention-only language model, which has no feed-forward networks.
 
     Args:
         num_layers: number of blocks.
         num_heads: number of heads in each block.
-        d_model: dimension.
         qk_positions: ``(T, D)``, added to queries and keys; by default, learned positions are added
             to the letters.
 
@@ -118,13 +113,13 @@ def attention_only(
     """
 
     def block() -> PreNormBlock:
-        attention: nn.Module = MultiHeadAttention(d_model, num_heads)
+        attention: nn.Module = MultiHeadAttention(D_MODEL, num_heads)
         if qk_positions is not None:
             attention = PositionedAttention(attention, qk_positions)
-        norms = nn.LayerNorm(d_model), nn.Identity()
+        norms = nn.LayerNorm(D_MODEL), nn.Identity()
         return PreNormBlock(attention, NoFeedForward(), norms)
 
-    letters = nn.Embedding(len(LETTERS), d_model)
-    positions = nn.Embedding(LENGTH, d_model) if qk_positions is None else None
+    letters = nn.Embedding(len(LETTERS), D_MODEL)
+    positions = nn.Embedding(LENGTH, D_MODEL) if qk_positions is None else None
     blocks = [block() for _ in range(num_layers)]
-    return LanguageModel(letters, blocks, nn.LayerNorm(d_model), positions=positions, tied=False)
+    return LanguageModel(letters, blocks, nn.LayerNorm(D_MODEL), positions=positions, tied=False)

@@ -16,12 +16,10 @@ from selfattn_book.experiments.squares import halves, square_sequences
 from selfattn_book.experiments.training import History, fit
 
 
-def loader(
-    n: int, *, seed: int, batch_size: int = 16, shuffle: bool = True
-) -> DataLoader[tuple[Tensor, ...]]:
-    """Return batches of squares: source of two corners, shifted target, target of two corners."""
+def loader(n: int, *, seed: int, shuffle: bool = True) -> DataLoader[tuple[Tensor, ...]]:
+    """Return batches of 16 squares: source of two corners, shifted target, target of two corners."""
     examples = halves(square_sequences(n, seed=seed))
-    return DataLoader(examples, batch_size=batch_size, shuffle=shuffle)
+    return DataLoader(examples, batch_size=16, shuffle=shuffle)
 
 
 def adam(model: nn.Module, lr: float = 0.01) -> torch.optim.Adam:

@@ -1,4 +1,4 @@
-"""A training loop for any model, data and loss, with validation, early stopping and checkpoints."""
+"""A training loop for any model, data and loss, with validation and checkpoints."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -49,7 +49,6 @@ def fit(
     epochs: int,
     seed: int,
     validation: Iterable[Sequence[Tensor]] | None = None,
-    patience: int | None = None,
     file: str | Path | None = None,
     progress: bool = True,
 ) -> History:
@@ -68,7 +67,6 @@ def fit(
         epochs: total number of epochs, including those of a resumed checkpoint.
         seed: seed of shuffling and dropout.
         validation: batches on which to evaluate after each epoch.
-        patience: number of epochs without a new smallest loss after which training stops.
         file: checkpoint to write after each epoch, and to resume from if it exists.
         progress: whether to show a progress bar.
 
@@ -87,15 +85,12 @@ def fit(
         >>> len(history.train), history.train[-1] < 1e-6
         (300, True)
     """
-    patience = epochs if patience is None else patience
     recipe = _recipe(model, optimizer, seed, validation is not None)
     content = checkpoint.resume_training(file, recipe, model, optimizer)
     history = History(**content.get("history", {}))
     begin = len(history.train)
     bar = tqdm(range(begin, epochs), disable=not progress, initial=begin, total=epochs)
     for epoch in bar:
-        if epoch - history.best_epoch > patience:
-            break
         with torch.random.fork_rng(devices=[]):
             begin_at(_epoch_seed(seed, epoch))
             history.train.append(_learn(model, batches, loss, optimizer))

@@ -11,7 +11,7 @@ from selfattn_book.pretrained.files import read_json
 from selfattn_book.pretrained.gpt2 import gpt2, gpt2_weights
 from selfattn_book.pretrained.llama import llama, llama_weights
 from selfattn_book.pretrained.options import Options, Weights
-from selfattn_book.pretrained.weights import LARGEST, read_weights
+from selfattn_book.pretrained.weights import read_weights
 
 Build = Callable[[Options], LanguageModel]
 Rename = Callable[[Options, Weights], dict[str, Tensor]]
@@ -22,9 +22,7 @@ FAMILIES: dict[str, tuple[Build, Rename]] = {
 WEIGHTS = "model.safetensors"
 
 
-def load(
-    path: str | Path, *, dtype: torch.dtype = torch.float32, largest: int = LARGEST
-) -> LanguageModel:
+def load(path: str | Path, *, dtype: torch.dtype = torch.float32) -> LanguageModel:
     """Load a pretrained GPT-2 or Llama, as saved by ``transformers``, in evaluation mode.
 
     An option that this book's code does not implement is refused by name. No code in the files is run.
@@ -33,7 +31,6 @@ def load(
         path: folder with ``config.json`` and ``model.safetensors``, or path of a weights file with
             a ``config.json`` beside it.
         dtype: dtype of the model's parameters.
-        largest: largest accepted size of the weights file in bytes.
 
     Raises:
         FileNotFoundError: a file does not exist.
@@ -50,7 +47,7 @@ def load(
     folder, file = _files(Path(path))
     options = Options(read_json(folder / "config.json"))
     build, rename = _family(options)
-    weights = Weights(read_weights(file, largest=largest), dtype)
+    weights = Weights(read_weights(file), dtype)
     state = rename(options, weights)
     _tie(state, weights)
     weights.nothing_left()

@@ -11,7 +11,7 @@ from selfattn_book.pretrained.files import check_file
 LARGEST = 16 * 2**30  # bytes
 
 
-def read_weights(file: str | Path, *, largest: int = LARGEST) -> dict[str, Tensor]:
+def read_weights(file: str | Path) -> dict[str, Tensor]:
     """Read the tensors of a safetensors file, by name.
 
     The file is mapped into memory, not copied: it must not change while its tensors are in use.
@@ -19,17 +19,16 @@ def read_weights(file: str | Path, *, largest: int = LARGEST) -> dict[str, Tenso
 
     Args:
         file: path of a safetensors file.
-        largest: largest accepted size of the file in bytes.
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: the file is too large, incomplete, or not in the safetensors format.
+        ValueError: the file is above 16 GiB, incomplete, or not in the safetensors format.
 
     Source:
         The format of `safetensors <https://github.com/huggingface/safetensors#format>`_.
     """
     file = Path(file)
-    check_file(file, largest)
+    check_file(file, LARGEST)
     try:
         return load_file(file)
     # The library's PyTorch side raises KeyError, TypeError and others for unknown dtypes.

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch.nn.parallel import DistributedDataParallel
 
 from selfattn_book.experiments import checkpoint
 from selfattn_book.experiments.data_parallel import Recipe, own_batches, train
@@ -54,21 +53,6 @@ def test_any_number_of_ranks_gives_the_same_numbers(ranks, alone):
     models = [new_model(seed) for seed in range(ranks)]  # all start from the first
     for model, losses in zip(models, train_on(ranks, models, SHORT, 3), strict=True):
         assert_same(model, losses, alone)
-
-
-def test_gradients_are_those_of_the_whole_batch():
-    walks, whole = random_walks(6, seed=3), new_model(1)
-    next_hour_loss(whole, walks).backward()
-    models = [new_model(1), new_model(1)]
-
-    def work(group):
-        replica = DistributedDataParallel(models[group.rank()], process_group=group)
-        next_hour_loss(replica, walks.chunk(2)[group.rank()]).backward()
-
-    run_on_ranks(2, work)
-    for model in models:
-        for own, wanted in zip(model.parameters(), whole.parameters(), strict=True):
-            torch.testing.assert_close(own.grad, wanted.grad, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])

@@ -76,14 +76,8 @@ def with_header(change):
 
 NAME = "norm.weight"
 SPOILED = {
-    "cut": lambda content: content[:-10],
     "empty": lambda content: b"",
-    "text": lambda content: b"In the beginning God created the heaven and the earth.",
-    "long header": lambda content: (2**62).to_bytes(8, "little") + content[8:],
     "pickle": lambda content: b"\x80\x04cposix\nsystem\n.",
-    "shape": with_header(lambda header: header[NAME].update(shape=[2**40])),
-    "place": with_header(lambda header: header[NAME].update(data_offsets=[0, 2**60])),
-    "dtype": with_header(lambda header: header[NAME].update(dtype="F128")),
     "missing": with_header(lambda header: header.pop(NAME)),
     "one more": with_header(lambda header: header.update(extra=header[NAME])),
     "heads": with_header(lambda header: header["__metadata__"].update(num_heads="7")),

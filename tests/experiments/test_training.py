@@ -143,16 +143,6 @@ def test_an_interruption_within_an_epoch_loses_only_that_epoch(make, task, file)
     assert [path.name for path in file.parent.iterdir()] == ["model.pt"]
 
 
-@pytest.mark.parametrize("lr", [0.0, 1.0])
-def test_patience_ends_a_training_also_after_interruptions(train, make, task, file, lr):
-    options = {"validation": [(task[:][0], torch.zeros(29, 1))], "patience": 3}
-    _, whole = train(50, model=make(lr), **options)
-    assert len(whole.train) == whole.best_epoch + 4 < 49
-    for epochs in range(1, 50):  # one epoch at a time, and on after the end
-        _, history = train(epochs, model=make(lr), file=file, **options)
-    assert history == whole
-
-
 def test_a_full_disk_is_named_and_loses_nothing(train, file, monkeypatch):
     def full(number):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
