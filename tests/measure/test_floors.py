@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
-from selfattn_book.experiments.words import case_study, reversal, xor_sentences
+from selfattn_book.experiments.words import case_study
 from selfattn_book.measure import floors
 from selfattn_book.measure.floors import doubts_bound, indicators, linear_floor
 
@@ -135,17 +135,6 @@ def test_the_case_study_has_these_floors():
         assert 0 <= floor.upper - floor.lower < 1e-15
 
 
-@pytest.mark.parametrize(
-    ("data", "solved"),
-    [(reversal, {"words at positions", "sentences"}), (xor_sentences, {"bags", "sentences"})],
-)
-def test_the_two_halves_have_the_floors_of_the_first_chapter(data, solved):
-    tokens, labels = data()
-    for name, features in features_of(tokens).items():
-        expected = 0 if name in solved else LN2
-        assert linear_floor(features, labels)[:2] == (expected, expected)
-
-
 def test_indicators_tell_different_rows_apart():
     rows = torch.randint(3, (40, 2), generator=torch.Generator().manual_seed(0))
     ones = indicators(rows)
@@ -153,18 +142,6 @@ def test_indicators_tell_different_rows_apart():
     assert set(ones.unique().tolist()) == {0, 1}
     alike = (rows[:, None] == rows).all(-1)
     assert torch.equal(ones @ ones.T == 1, alike)
-
-
-def test_a_model_of_one_feature_a_row_is_a_table():
-    """So its least loss is the mean entropy of the labels within each group."""
-    index = torch.randint(4, (50, 1), generator=torch.Generator().manual_seed(1))
-    labels = (torch.arange(50) % 3 == 0).double()
-    counts = index[:, 0].bincount(minlength=4)
-    frequencies = [labels[index[:, 0] == k].mean() for k in range(4)]
-    nats = [torch.distributions.Bernoulli(probs=p).entropy() for p in frequencies]
-    expected = sum(c * n for c, n in zip(counts, nats, strict=True)) / 50
-    floor = linear_floor(indicators(index), labels)
-    assert floor.upper == pytest.approx(expected.item(), abs=1e-15)
 
 
 HARD = {
