@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import settings
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 # One is built and not tested, the others are for the process that builds are forked from.
@@ -61,6 +61,19 @@ def draw_mask():
         return mask.scatter(-1, always[..., None], True)
 
     return _draw_mask
+
+
+@pytest.fixture(scope="session")
+def randomized(seeded):
+    """Make a module float64 and draw all its parameters: zeros and ones would hide a swap."""
+
+    def _randomized(module: nn.Module, std: float = 0.3, seed: int = 0) -> nn.Module:
+        with seeded(seed):
+            for parameter in module.double().parameters():
+                nn.init.normal_(parameter, std=std)
+        return module
+
+    return _randomized
 
 
 @pytest.fixture(scope="session")

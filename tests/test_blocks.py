@@ -29,16 +29,12 @@ each_kind = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def make(seeded):
-    """Make a module of float64, with parameters that hide nothing: biases and gains are drawn."""
+def make(randomized):
+    """Make a module with random parameters only, biases and gains too."""
 
     def _make(kind, **options):
         sizes = (LAYERS, WIDTH, HEADS) if "Stack" in kind.__name__ else (WIDTH, HEADS)
-        with seeded(0):
-            module = kind(*sizes, d_ff=INNER, **options).double()
-            for parameter in module.parameters():
-                nn.init.normal_(parameter, std=0.3)
-        return module
+        return randomized(kind(*sizes, d_ff=INNER, **options))
 
     return _make
 

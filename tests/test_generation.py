@@ -14,13 +14,9 @@ rows = st.lists(st.sampled_from([-3.0, -1.0, 0.0, 0.5, 2.0, 40.0]), min_size=1, 
 
 
 @pytest.fixture(scope="module")
-def model():
-    torch.manual_seed(0)
-    model = decoder_only(V, d_model=10, num_layers=2, num_heads=5, context_length=CONTEXT)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.3)
-    return model.double()
+def model(randomized):
+    sizes = {"d_model": 10, "num_layers": 2, "num_heads": 5, "context_length": CONTEXT}
+    return randomized(decoder_only(V, **sizes))
 
 
 def prompt(*shape, seed=1):

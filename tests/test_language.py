@@ -16,22 +16,17 @@ from selfattn_book.multi_head import MultiHeadAttention
 B, T, V, D, LAYERS, HEADS, CONTEXT = 3, 7, 13, 10, 2, 5, 11
 
 
-@pytest.fixture
-def model():
-    return randomized(0)
-
-
 SIZES = {"d_model": D, "num_layers": LAYERS, "num_heads": HEADS, "context_length": CONTEXT}
 
 
-def randomized(seed):
-    """Make a float64 model with random norms and biases, so that none can be left out unnoticed."""
-    torch.manual_seed(seed)
-    model = decoder_only(V, **SIZES).double()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.3)
-    return model
+@pytest.fixture(scope="module")
+def make(randomized):
+    return lambda seed: randomized(decoder_only(V, **SIZES), seed=seed)
+
+
+@pytest.fixture
+def model(make):
+    return make(0)
 
 
 def draw(*shape, seed=1):
@@ -69,9 +64,9 @@ def test_it_is_an_encoder_stack_with_a_causal_mask(model):
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(0, 99))
-def test_in_chunks_is_all_at_once(sizes, seed):
+def test_in_chunks_is_all_at_once(make, sizes, seed):
     sizes = sizes[: next((i for i in range(6) if sum(sizes[:i]) > CONTEXT), 7) - 1]
-    model = randomized(seed)
+    model = make(seed)
     tokens, kept = draw(2, sum(sizes), seed=seed), caches()
     parts = [model(part, caches=kept) for part in tokens.split(sizes, dim=1)]
     torch.testing.assert_close(torch.cat(parts, 1), model(tokens), rtol=0, atol=1e-12)

@@ -37,39 +37,32 @@ each_variant = pytest.mark.parametrize(("kind", "options"), VARIANTS)
 
 
 @pytest.fixture
-def ours(seeded):
-    """Make a module of the book with random parameters only: zeros and ones would hide a swap."""
+def ours(randomized):
+    """Make a module of the book with random parameters only."""
 
     def _ours(kind, **options):
-        with seeded(0):
-            if kind == "attention":
-                return randomized(MultiHeadAttention(WIDTH, HEADS, **options))
-            options["d_ff"] = INNER
-            if kind in OURS:
-                return randomized(OURS[kind](WIDTH, HEADS, **options))
-            stacks = zip((EncoderStack, DecoderStack), LAYERS, strict=True)
-            modules = [stack(layers, WIDTH, HEADS, **options) for stack, layers in stacks]
-            return randomized(nn.ModuleList(modules))
+        if kind == "attention":
+            return randomized(MultiHeadAttention(WIDTH, HEADS, **options))
+        options["d_ff"] = INNER
+        if kind in OURS:
+            return randomized(OURS[kind](WIDTH, HEADS, **options))
+        stacks = zip((EncoderStack, DecoderStack), LAYERS, strict=True)
+        modules = [stack(layers, WIDTH, HEADS, **options) for stack, layers in stacks]
+        return randomized(nn.ModuleList(modules))
 
     return _ours
 
 
 @pytest.fixture
-def theirs(seeded):
+def theirs(randomized):
     def _theirs(kind, **options):
         sizes = {"attention": (), "stacks": (*LAYERS, INNER)}.get(kind, (INNER,))
         options = {"dropout": 0.0, "batch_first": True} | options
         # PyTorch says of some sizes that a fast path of its own does not apply.
-        with seeded(0), warnings.catch_warnings(action="ignore"):
+        with warnings.catch_warnings(action="ignore"):
             return randomized(THEIRS[kind](WIDTH, HEADS, *sizes, **options))
 
     return _theirs
-
-
-def randomized(module):
-    for parameter in module.double().parameters():
-        nn.init.normal_(parameter, std=0.2)
-    return module
 
 
 @pytest.fixture

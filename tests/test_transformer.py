@@ -23,16 +23,11 @@ both_norms = pytest.mark.parametrize("norm_first", [True, False])
 
 
 @pytest.fixture(scope="session")
-def make(seeded):
-    """Make a float64 model with random parameters only: zeros and ones would hide a swap."""
+def make(randomized):
+    """Make a model with random parameters only."""
 
     def _make(seed=0, **options):
-        with seeded(seed):
-            model = Transformer(SOURCES, TARGETS, **SIZES, **options).double()
-            for name, parameter in model.named_parameters():
-                if "embedding" not in name:
-                    nn.init.normal_(parameter, std=0.5)
-        return model
+        return randomized(Transformer(SOURCES, TARGETS, **SIZES, **options), 0.5, seed)
 
     return _make
 

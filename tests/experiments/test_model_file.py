@@ -15,12 +15,9 @@ from selfattn_book.tokens import BPETokenizer, train_bpe
 
 
 @pytest.fixture
-def small(seeded):
-    with seeded(0):
-        model = decoder_only(258, d_model=6, num_layers=2, num_heads=3, context_length=5)
-        for parameter in model.parameters():
-            torch.nn.init.normal_(parameter, std=0.3)
-    return model.eval(), BPETokenizer([(1, 2), (256, 3)]), {"seed": 3}
+def small(randomized):
+    model = decoder_only(258, d_model=6, num_layers=2, num_heads=3, context_length=5)
+    return randomized(model).float().eval(), BPETokenizer([(1, 2), (256, 3)]), {"seed": 3}
 
 
 def test_the_shipped_model_agrees_with_its_record():

@@ -4,7 +4,6 @@ from functools import partial
 
 import pytest
 import torch
-from torch import nn
 
 from selfattn_book.experiments.words import (
     LENGTH,
@@ -27,15 +26,11 @@ each_kind = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def make(seeded):
-    """Make a module in float64 with random parameters, biases included."""
+def make(randomized):
+    """Make a module with random parameters only."""
 
     def _make(kind, *sizes, **options):
-        with seeded(0):
-            module = kind(*(sizes or (WIDTH,)), **options).double()
-            for parameter in module.parameters():
-                nn.init.normal_(parameter)
-        return module
+        return randomized(kind(*(sizes or (WIDTH,)), **options), std=1.0)
 
     return _make
 

@@ -12,12 +12,9 @@ TOKENS = torch.tensor([[0, 3, 1, 4, 2, 2, 0], [1, 1, 2, 0, 3, 4, 3]])
 
 
 @pytest.fixture
-def model():
-    torch.manual_seed(0)
-    model = decoder_only(5, d_model=6, num_layers=3, num_heads=2, context_length=7)
-    for parameter in model.parameters():
-        torch.nn.init.normal_(parameter)
-    return model.double()
+def model(randomized):
+    sizes = {"d_model": 6, "num_layers": 3, "num_heads": 2, "context_length": 7}
+    return randomized(decoder_only(5, **sizes), std=1.0)
 
 
 def test_removing_cells_is_masking_them(draw):
