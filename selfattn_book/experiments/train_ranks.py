@@ -41,11 +41,11 @@ def main(arguments: list[str] | None = None) -> None:
     """
     options = _parser().parse_args(arguments)
     torch.set_num_threads(1)
-    recipe = Recipe(options.walks, options.batch_size, options.seed, options.lr)
+    recipe = Recipe(options.walks)
     try:
         group, device = _join_group(options.wait)
         losses = train(
-            new_model(options.seed).to(device),
+            new_model(recipe.seed).to(device),
             recipe,
             options.epochs,
             group=group,
@@ -93,12 +93,9 @@ def _parser() -> argparse.ArgumentParser:
         "", "Train a small language model, alone or as a rank of torch.distributed.run."
     )
     parser.prog = "python -m selfattn_book.experiments.train_ranks"
-    add, own = parser.add_argument, Recipe()
+    add = parser.add_argument
     add("--epochs", type=cli.count, default=10, help="total epochs, resumed ones included")
-    add("--walks", type=cli.count, default=own.num_walks, help="number of training sequences")
-    add("--batch-size", type=cli.count, default=own.batch_size, help="over all ranks")
-    add("--seed", type=cli.seed, default=own.seed, help="seed of sequences, weights and order")
-    add("--lr", type=cli.rate, default=own.lr, help="learning rate of Adam")
+    add("--walks", type=cli.count, default=Recipe().num_walks, help="number of training sequences")
     add("--checkpoint", help="file to write, and to resume from")
     add("--wait", type=float, default=WAIT, help="seconds to wait for another rank")
     add("--leave-at", type=int, help="step after which the last rank dies")

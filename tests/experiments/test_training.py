@@ -4,6 +4,7 @@ import errno
 import os
 import re
 from itertools import pairwise
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -144,13 +145,10 @@ def test_an_interruption_within_an_epoch_loses_only_that_epoch(make, task, file)
 
 
 def test_a_full_disk_is_named_and_loses_nothing(train, file, monkeypatch):
-    def full(number):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     train(2, file=file)
     before = file.read_bytes()
     with monkeypatch.context() as disk:
-        disk.setattr(os, "fsync", full)
+        disk.setattr(os, "fsync", Mock(side_effect=OSError(errno.ENOSPC, "full")))
         with pytest.raises(OSError, match=r"model\.pt must be a writable file"):
             train(3, file=file)
     assert file.read_bytes() == before
