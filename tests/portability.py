@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
@@ -38,9 +37,6 @@ NUMBERS = re.compile(r"(selfattn_book|torch)\b")
 # What a test of anything else imports: the engine, the pages, the site.
 OTHERS = re.compile(r"(benchmarks|bookproof|editions|portability|small_books|tests\.browser)\b")
 DRAW = "BOOK_DISTURBED"
-# Tests of equality to the last bit that hold on every machine: their sums have but one term
-# that is not zero, which the disturbance cannot know.
-EXACT = {"test_the_block_starts_by_doubling_what_is_positive"}
 
 
 @dataclass(frozen=True)
@@ -210,7 +206,7 @@ def main(arguments: list[str]) -> int:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Disturb the rounding of a test, and of what it is given."""
-    with nullcontext() if item.name in EXACT else DisturbedRounding(int(os.environ[DRAW])):
+    with DisturbedRounding(int(os.environ[DRAW])):
         return (yield)
 
 
