@@ -2,7 +2,7 @@
 
 import sys
 
-USAGE = "usage: python -m selfattn_book {verify,train,check,generate} [--help]"
+USAGE = "usage: python -m selfattn_book {verify,train text,check,generate} [--help]"
 
 if __name__ == "__main__":
     match sys.argv[1:2]:
@@ -14,10 +14,6 @@ if __name__ == "__main__":
             from selfattn_book.experiments.train_text import main as train
 
             train(sys.argv[3:])
-        case ["train"]:
-            from selfattn_book.experiments.train_squares import main as train
-
-            train(sys.argv[2 + (sys.argv[2:3] == ["squares"]) :])
         case ["generate"]:
             from selfattn_book.experiments.generate_text import main as generate
 

@@ -1,6 +1,7 @@
 """Train the book's language model from the command line: ``python -m selfattn_book train text``."""
 
 import argparse
+import sys
 from pathlib import Path
 
 import torch
@@ -30,9 +31,18 @@ def main(arguments: list[str] | None = None) -> None:
         {'steps': 7500, 'seed': 0, 'checkpoint': ...Path('text.pt'),
         'model': ...Path('text.safetensors')}
     """
-    options = cli.parse_two_files(_parser(), arguments, "model", "checkpoint")
-    with cli.exit_with_message(options.checkpoint):
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.model.resolve() == options.checkpoint.resolve():
+        parser.error(f"--model and --checkpoint must be two files; got {options.model}")
+    try:
         record = train(options)
+    except KeyboardInterrupt:
+        file, begins = options.checkpoint, "or begins again if it holds no epoch yet"
+        print(f"\nInterrupted. The same command resumes from {file}, {begins}.", file=sys.stderr)
+        sys.exit(cli.INTERRUPTED)
+    except (OSError, ValueError) as error:
+        sys.exit(f"\nThe training failed: {error}")
     loss = f"{record['held_out']:.3f} nats per character on the held-out text"
     print(f"After {options.steps} steps: {loss}.")
     print(f"Wrote {options.checkpoint} and {options.model}. To generate text with it:")

@@ -178,4 +178,7 @@ def test_the_command_line_says_how_it_is_used():
     command = [sys.executable, "-m", "selfattn_book"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode != 0
-    assert done.stderr == "usage: python -m selfattn_book {verify,train,check,generate} [--help]\n"
+    assert (
+        done.stderr
+        == "usage: python -m selfattn_book {verify,train text,check,generate} [--help]\n"
+    )
