@@ -1,6 +1,5 @@
 """A training loop for any model, data and loss, with validation and checkpoints."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,26 +17,15 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass
 class History:
-    """Losses of a training run, and its best state.
+    """Losses of a training run.
 
     Attributes:
         train: mean training loss of each epoch, over its batches, each before its own step.
         validation: mean validation loss after each epoch, if there are validation batches.
-        best_epoch: first epoch, counted from 0, with the smallest loss: the validation loss, if any.
-        best_state: state of the model after that epoch.
     """
 
     train: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
-    best_epoch: int = -1
-    best_state: dict[str, Tensor] = field(default_factory=dict, compare=False, repr=False)
-
-    def record(self, epoch: int, model: nn.Module) -> None:
-        """Copy the model's state if its epoch has the smallest loss so far."""
-        *before, last = self.validation or self.train
-        if last < min(before, default=math.inf):
-            self.best_epoch, state = epoch, model.state_dict()
-            self.best_state = {name: value.clone() for name, value in state.items()}
 
 
 def fit(
@@ -52,7 +40,7 @@ def fit(
     file: str | Path | None = None,
     progress: bool = True,
 ) -> History:
-    """Train a model, and return the history of its losses, with the best state.
+    """Train a model, and return the history of its losses.
 
     A batch is a sequence of tensors: the model's arguments, then the target.
     Every epoch seeds PyTorch's global generator with ``seed`` and the epoch's number, so that an
@@ -96,8 +84,7 @@ def fit(
             history.train.append(_learn(model, batches, loss, optimizer))
             if validation is not None:
                 history.validation.append(evaluate(model, validation, loss))
-        history.record(epoch, model)
-        bar.set_postfix(loss=history.train[-1], best=history.best_epoch)
+        bar.set_postfix(loss=history.train[-1])
         if file is not None:
             checkpoint.save_training(file, recipe, model, optimizer, history=vars(history))
     return history

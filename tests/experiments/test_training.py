@@ -51,17 +51,11 @@ def file(tmp_path):
     return tmp_path / "model.pt"
 
 
-def test_losses_fall_and_the_best_state_is_kept(train, task):
+def test_losses_fall(train, task):
     model, history = train(30, validation=[task[:]])
     assert len(history.train) == len(history.validation) == 30
     assert history.train[-1] < history.train[0] / 2
     assert history.validation[-1] == evaluate(model, [task[:]], mse)
-    assert history.best_epoch == history.validation.index(min(history.validation))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(1)  # the best state is a copy
-    model.load_state_dict(history.best_state)
-    assert evaluate(model, [task[:]], mse) == min(history.validation)
 
 
 def test_a_step_is_that_of_a_plain_loop(task):
@@ -87,7 +81,6 @@ def test_the_seed_decides_and_the_global_generator_is_left_alone(train):
     torch.rand(3)
     assert train()[1] == first
     assert train(seed=4)[1] != first
-    assert "tensor" not in repr(first)
     losses = [tuple(train(2, seed=seed)[1].train) for seed in (0, 1, 2**32, 2**61 - 1, 2**64 + 1)]
     assert len(set(losses)) == 5
 
@@ -123,7 +116,6 @@ def test_an_interrupted_training_resumes_to_the_same_numbers(train, task, file):
     assert history == expected
     for name, value in whole.state_dict().items():
         assert model.state_dict()[name].equal(value)
-        assert history.best_state[name].equal(expected.best_state[name])
 
 
 def test_an_interruption_within_an_epoch_loses_only_that_epoch(make, task, file):
