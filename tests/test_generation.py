@@ -115,12 +115,6 @@ def test_samples_follow_the_distribution():
     assert frequencies[3] == 0
 
 
-def test_samples_of_one_seed_are_equal():
-    logits = torch.randn(50, V, generator=torch.Generator().manual_seed(0))
-    one, two = (make_sampler(torch.Generator().manual_seed(3))(logits) for _ in range(2))
-    assert torch.equal(one, two)
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

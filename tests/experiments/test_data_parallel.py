@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from selfattn_book.experiments.data_parallel import Recipe, own_batches, train
+from selfattn_book.experiments.data_parallel import Recipe, train
 from selfattn_book.experiments.ranks import run_on_ranks
 from selfattn_book.experiments.walks import HOURS, new_model, next_hour_loss, random_walks
 
@@ -52,20 +52,6 @@ def test_any_number_of_ranks_gives_the_same_numbers(ranks, alone):
     models = [new_model(seed) for seed in range(ranks)]  # all start from the first
     for model, losses in zip(models, train_on(ranks, models, SHORT, 3), strict=True):
         assert_same(model, losses, alone)
-
-
-@pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_shards_of_all_ranks_are_the_batches_of_one(ranks):
-    def read(rank, ranks, epoch):
-        batches, sampler = own_batches(SHORT, rank, ranks)
-        sampler.set_epoch(epoch)
-        return [walks for (walks,) in batches]
-
-    for epoch in (0, 1):
-        shards = zip(*(read(r, ranks, epoch) for r in range(ranks)), strict=True)
-        for parts, whole in zip(shards, read(0, 1, epoch), strict=True):
-            assert sorted(torch.cat(parts).tolist()) == sorted(whole.tolist())
-    assert not torch.equal(read(0, ranks, 0)[0], read(0, ranks, 1)[0])  # a new order
 
 
 @pytest.mark.parametrize(
