@@ -1,6 +1,5 @@
 """A whole Transformer is its parts in order, and generates the same with a KV cache."""
 
-import copy
 import math
 from functools import partial
 
@@ -243,27 +242,6 @@ def test_arguments_of_a_prediction_are_checked(make, source, change, message, ca
 def test_sizes_are_checked(sizes, side):
     with pytest.raises(ValueError, match=f"{side}_vocabulary must be at least 1; got 0"):
         Transformer(*sizes, **SIZES)
-
-
-def test_a_refused_step_leaves_every_cache_as_it_was(make, source, target):
-    model = make().requires_grad_(False)
-    memory = model.encode(source)
-    begun = [DecoderCache() for _ in range(LAYERS)]
-    model.decode(target[:, :2], memory, caches=begun)
-    newest, other = target[:, 2:3], copy.deepcopy(begun)
-    for wrong, message in (
-        ((newest + TARGETS, memory), "target must hold tokens"),
-        ((newest, memory[:, 1:]), "memory must be that of the steps before"),
-        ((newest, memory, torch.ones(S)), "boolean"),
-        ((newest, memory, None, torch.ones(B, 1, 1, 2).bool()), "size of tensor"),
-    ):
-        with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
-            model.decode(*wrong, caches=begun)
-        assert [len(cache.target) for cache in begun] == [2] * LAYERS
-    with pytest.raises(ValueError, match="one cache for each of the 2 blocks; got 1"):
-        model.decode(newest, memory, caches=begun[:1])
-    again = model.decode(newest, memory, caches=begun)
-    assert again.equal(model.decode(newest, memory, caches=other))
 
 
 def test_it_runs_on_meta_and_compiles_nothing_away():
