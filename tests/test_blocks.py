@@ -257,6 +257,7 @@ def test_arguments_out_of_range_are_refused(dropout):
     ):
         with pytest.raises(ValueError, match="dropout must be between 0 and 1; got"):
             make_one()
+    ResidualConnection(1, norm_first=True)  # the smallest
     for width, error in ((0, ValueError), (2.5, TypeError)):
         with pytest.raises(error, match="d_model must be"):
             ResidualConnection(width, norm_first=True)
