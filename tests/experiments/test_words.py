@@ -77,6 +77,8 @@ def vectors(model, sentence):
 @each_kind
 def test_logits_agree_with_a_loop(make, sentences, kind):
     model = make(kind)
+    has_positions = getattr(model, "position", None) is not None
+    assert has_positions == (kind in (PositionClassifier, AttentionClassifier))
     logits = model(sentences)
     assert logits.shape == (SENTENCES,)
     for sentence, logit in zip(sentences, logits, strict=True):
