@@ -58,6 +58,14 @@ def test_losses_fall(train, task):
     assert history.validation[-1] == evaluate(model, [task[:]], mse)
 
 
+def test_progress_is_shown(make, task, capsys):
+    model, adam = make()
+    fit(model, [task[:]], mse, adam, epochs=2, seed=0)
+    shown = capsys.readouterr().err
+    assert "2/2" in shown
+    assert "loss=" in shown
+
+
 def test_a_step_is_that_of_a_plain_loop(task):
     x, y = task[:]
     ours, theirs = nn.Linear(3, 1), nn.Linear(3, 1)
