@@ -208,6 +208,12 @@ def test_without_an_end_every_step_is_made(make, source):
     assert tokens.tolist() == [[2, 4], [4, 4], [4, 4]]
 
 
+def test_there_is_a_cache_for_each_block(make, source, target):
+    model = make()
+    with pytest.raises(ValueError, match="one cache for each of the 2 blocks; got 1"):
+        model.decode(target, model.encode(source), caches=[DecoderCache()])
+
+
 def test_what_is_no_token_is_refused(make, source, target):
     """All checks of tokens are in tests/test_arguments.py."""
     model, message = make(), "source must hold tokens from 0 to 12; got"
