@@ -7,7 +7,6 @@ import pytest
 
 from tests.book.pages import DOCS
 
-
 TEXT = (DOCS / "appendix" / "sources.md").read_text("utf-8")
 NUMBER = doctest.register_optionflag("NUMBER")  # as pytest does
 EXAMPLES = doctest.DocTestParser().get_examples(TEXT)
