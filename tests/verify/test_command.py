@@ -129,6 +129,8 @@ def test_a_page_that_ends_its_process_is_a_failure(book, capsys):
     assert main(["--jobs", "2"]) == 1
     out = capsys.readouterr().out
     assert "1 hold, 3 differ." in out
+    assert out.count("DIFFERS") == 3
+    assert "[4/4] " in out
     assert [message for message in endings if message not in out] == []
 
 
@@ -211,7 +213,10 @@ def test_margins_come_the_thinnest_first(book, tmp_path, capsys):
     book(a=cell("one", "assert 1.0 < 4\nassert 5.0 < 4"))
     file = tmp_path / "report.json"
     assert main(["--json", str(file)]) == 1
-    (result,) = json.loads(file.read_text("utf-8"))["results"]
+    report = json.loads(file.read_text("utf-8"))
+    assert report["versions"]["torch"] == torch.__version__
+    (result,) = report["results"]
+    assert {*result} == {"chapter", "check", "by", "holds", "seconds", "message", "margin"}
     assert result["margin"] is None, "a check that fails has none"
     assert result["message"] == "not so: 5.0 < 4 (left 5.0, right 4)"
 
