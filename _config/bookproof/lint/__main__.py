@@ -45,7 +45,6 @@ EVERY_CHAPTER: dict[str, Rule] = {
 }
 ONE_PAGE: dict[str, tuple[str, Rule]] = {
     "glossary": ("glossary", whole.glossary),
-    "addresses": ("index", whole.addresses),
     "reading-time": ("index", whole.reading_time),
     "prerequisites": ("abilities", whole.prerequisites),
 }
