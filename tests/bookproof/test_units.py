@@ -7,7 +7,6 @@ from datetime import date
 import pytest
 from bookproof.fresh import end_tasks_loudly
 from bookproof.html.citing import Cited, in_bibtex, in_words
-from bookproof.html.edition import list_editions, written
 from bookproof.html.folds import name, wrong_lines
 from bookproof.html.formulas import names, plain
 from bookproof.html.lean import lean, words_of
@@ -179,7 +178,7 @@ def test_the_error_of_a_page_is_raised_while_others_wait_to_be_written(monkeypat
         tasks.add_task(fail, "page 2")
 
 
-# -- Citations and editions ------------------------------------------------------------
+# -- Citations -------------------------------------------------------------------------
 
 SIGNS = r"50 % of $x_1$ & #2 {a ~ b^c \d in Zürich"
 ESCAPED = {"braceleft": "{", "backslash": "\\", "asciitilde": "~", "asciicircum": "^"}
@@ -208,15 +207,6 @@ def test_a_citation_is_read_as_it_was_written():
     for month in range(1, 13):
         day = date(2026, month, 1)
         assert fields(cited(published=day))["month"] == f"{day:%B}"
-
-
-def test_editions_are_listed_in_their_order_with_dates_in_the_language_of_the_book():
-    html = list_editions([{"version": "2.0", "date": "2027-01-02"}, {"version": "1.0", "date": ""}])
-    assert re.findall(r"<li>(.*)</li>", html) == [
-        '<a href="v2.0/index.html">Version 2.0</a>, 2 January 2027',
-        '<a href="v1.0/index.html">Version 1.0</a>',
-    ]
-    assert written(date(2026, 5, 4), "de") == "4 Mai 2026"
 
 
 # -- The lean theme --------------------------------------------------------------------
