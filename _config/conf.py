@@ -170,7 +170,7 @@ html_css_files = [
 ]
 html_js_files = ["book.js", "cover.js", "predict.js", "previews.js"]
 bookproof_only_with = {
-    "cover.css": r'class="[^"]*\b(begin|route|chapters)\b',
+    "cover.css": r'class="[^"]*\b(begin|chapters)\b',
     "design-tabs.js": "sd-tab-set",
     "sphinx_highlight.js": "",  # no link asks for a word to be marked
 }
