@@ -12,18 +12,9 @@ import torch
 from bookproof.verify import reseeded
 
 from selfattn_book.verify import main
+from tests.book.pages import ROOT
 
-START = """
-import signal
-import sys
-from pathlib import Path
-import selfattn_book.verify
-selfattn_book.verify.book_folder = lambda: Path({folder!r})
-if __name__ == "__main__":
-    # A shell starts what runs in its background with Ctrl-C ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(selfattn_book.verify.main(sys.argv[1:]))
-"""
+ENGINE = ROOT / "_config" / "bookproof"
 
 
 def cell(check, code):
@@ -47,13 +38,13 @@ def book(tmp_path, monkeypatch):
 
 def start(folder, *arguments):
     """Start the command on a book, in a process of its own."""
-    script = folder / "start.py"
-    script.write_text(START.format(folder=str(folder)), "utf-8")
     return subprocess.Popen(
-        [sys.executable, str(script), *map(str, arguments)],
+        [sys.executable, str(ENGINE), "verify", "--docs", *map(str, [folder, *arguments])],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell starts what runs in its background with Ctrl-C ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
