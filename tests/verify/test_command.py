@@ -84,12 +84,14 @@ def patiently(file):
 def test_what_has_come_is_printed_and_kept_when_interrupted(waiting, jobs, printed):
     """One page after the other, each check is printed before the next begins."""
     folder, begun = waiting
-    report = folder / "report.json"
-    process = start(folder, "--json", report, "--jobs", jobs)
+    report, record = folder / "report.json", folder / "record.json"
+    options = ["--json", report, "--record", record, "--first-seed", 3]
+    process = start(folder, *options, "--jobs", jobs)
     patiently(begun)
     for check in printed:
         while process.stdout.readline().split()[:2] != [check, "holds"]:
             assert process.poll() is None
+    patiently(record)
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -99,6 +101,7 @@ def test_what_has_come_is_printed_and_kept_when_interrupted(waiting, jobs, print
     data = json.loads(report.read_text("utf-8"))
     assert data["pages"] == {"finished": 1, "asked": 2}
     assert [r["check"] for r in data["results"]] == printed
+    assert list(reseeded.read(record)) == ["a"], "a page that did not finish is not recorded"
 
 
 def test_nobody_reads(waiting):
@@ -260,16 +263,6 @@ def test_only_what_is_not_on_record_runs_again(book, tmp_path, capsys):
     book(**pages)
     main(["--first-seed", "6", "--not-in", str(file)])
     assert "2 checks: 1 hold" in capsys.readouterr().out, "and so are other seeds"
-
-
-def test_an_interrupted_page_is_not_recorded(waiting):
-    folder, begun = waiting
-    record = folder / "record.json"
-    process = start(folder, "--record", record, "--first-seed", "3")
-    patiently(begun)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
-    assert list(reseeded.read(record)) == ["a"]
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
