@@ -29,12 +29,16 @@ each_kind = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def make(randomized):
-    """Make a module with random parameters only, biases and gains too."""
+def make(seeded):
+    """Make a module of float64, with parameters that hide nothing: biases and gains are drawn."""
 
     def _make(kind, **options):
         sizes = (LAYERS, WIDTH, HEADS) if "Stack" in kind.__name__ else (WIDTH, HEADS)
-        return randomized(kind(*sizes, d_ff=INNER, **options))
+        with seeded(0):
+            module = kind(*sizes, d_ff=INNER, **options).double()
+            for parameter in module.parameters():
+                nn.init.normal_(parameter, std=0.3)
+        return module
 
     return _make
 
@@ -118,14 +122,12 @@ def test_a_decoder_block_is_its_equations(make, x, memory, draw_mask, norm_first
 
 @both_norms
 @pytest.mark.parametrize("kind", [EncoderStack, DecoderStack])
-def test_a_stack_is_its_blocks_in_order(make, x, memory, draw_mask, kind, norm_first):
+def test_a_stack_is_its_blocks_in_order(make, x, memory, kind, norm_first):
     stack = make(kind, norm_first=norm_first)
-    given = inputs(stack, x, memory)
-    masks = [draw_mask(LENGTH, keys.size(1)) for keys in given]
-    states, *weights = stack(*given, *masks)
+    states, *weights = stack(*inputs(stack, x, memory))
     y, seen = x, []
     for block in stack.blocks:
-        y, *own = block(y, *given[1:], *masks)
+        y, *own = block(y, *inputs(stack, x, memory)[1:])
         seen.append(own)
     close(states, normalize(y, stack.norm) if norm_first else y)
     assert len(stack.blocks) == LAYERS
@@ -144,6 +146,61 @@ def test_both_ways_to_attend_close(make, x, memory, kind, norm_first):
     close(fast, slow)
     none = [None] * LAYERS if "Stack" in kind.__name__ else None
     assert nothing == [none] * len(weights)
+
+
+@both_norms
+@each_kind
+def test_the_future_changes_nothing_in_the_past(make, x, memory, kind, norm_first):
+    module = make(kind, norm_first=norm_first)
+    given = inputs(module, x, memory)
+    later = x.clone()
+    later[:, 3:] *= -1
+    mask = (causal_mask(LENGTH),) if len(given) == 1 else (memory, causal_mask(LENGTH))
+    before, after = module(x, *mask)[0], module(later, *mask)[0]
+    assert before[:, :3].equal(after[:, :3])
+    assert not before[:, 3:].allclose(after[:, 3:])
+
+
+@both_norms
+@pytest.mark.parametrize("kind", [EncoderBlock, EncoderStack])
+def test_a_padded_sequence_equals_itself_alone(make, x, kind, norm_first):
+    module = make(kind, norm_first=norm_first)
+    mask = padding_mask(torch.tensor([3, LENGTH]), LENGTH)
+    padded = module(x, mask)[0]
+    close(padded[:1, :3], module(x[:1, :3])[0])
+    close(padded[1:], module(x[1:])[0])
+
+
+@both_norms
+@pytest.mark.parametrize("kind", [DecoderBlock, DecoderStack])
+def test_a_padded_memory_equals_a_shorter_one(make, x, memory, kind, norm_first):
+    module = make(kind, norm_first=norm_first)
+    mask = padding_mask(torch.tensor([4, SOURCE]), SOURCE)
+    padded = module(x, memory, None, mask)[0]
+    close(padded[:1], module(x[:1], memory[:1, :4])[0])
+    close(padded[1:], module(x[1:], memory[1:])[0])
+
+
+@both_norms
+@each_kind
+def test_every_parameter_learns(make, x, memory, kind, norm_first):
+    module = make(kind, norm_first=norm_first)
+    target = x.flip(-1)
+    loss = (module(*inputs(module, x, memory))[0] - target).square().mean()
+    loss.backward()
+    for name, parameter in module.named_parameters():
+        if not name.endswith("project_key.bias"):  # adds the same to a row of scores
+            assert parameter.grad.abs().max() > 1e-9, name
+
+
+@each_kind
+def test_samples_do_not_meet(make, x, memory, kind):
+    module = make(kind)
+    given = inputs(module, x, memory)
+    other = [tensor.clone() for tensor in given]
+    for tensor in other:
+        tensor[0] += 1
+    assert module(*given)[0][1].equal(module(*other)[0][1])
 
 
 @both_norms
@@ -223,6 +280,15 @@ def test_dropout_is_handed_to_every_part(make, kind):
     assert heads == [0.25] * (parts[own][1] * blocks)
 
 
+@each_kind
+def test_nothing_is_dropped_in_evaluation(make, x, memory, kind):
+    module = make(kind, dropout=0.5)
+    given = inputs(module, x, memory)
+    assert not module(*given)[0].equal(module(*given)[0])
+    module.eval()
+    assert module(*given)[0].equal(module(*given)[0])
+
+
 @pytest.mark.parametrize("kind", [EncoderBlock, DecoderBlock])
 def test_sizes_that_are_left_out(kind):
     block = kind(6, 3)
@@ -257,10 +323,39 @@ def test_arguments_out_of_range_are_refused(dropout):
     ):
         with pytest.raises(ValueError, match="dropout must be between 0 and 1; got"):
             make_one()
-    ResidualConnection(1, norm_first=True)  # the smallest
     for width, error in ((0, ValueError), (2.5, TypeError)):
         with pytest.raises(error, match="d_model must be"):
             ResidualConnection(width, norm_first=True)
     for kind in (EncoderStack, DecoderStack):
         with pytest.raises(ValueError, match="num_layers must be at least 1; got 0"):
             kind(0, 4, 2)
+
+
+@both_norms
+@pytest.mark.parametrize("kind", [EncoderStack, DecoderStack])
+def test_a_stack_of_dimension_one(kind, norm_first):
+    with torch.no_grad():
+        stack = kind(2, 1, 1, norm_first=norm_first)
+        norm = stack.norm if norm_first else stack.blocks[-1].feed_forward_residual.norm
+        norm.bias.fill_(0.5)  # all that is left of a single number minus its mean
+        given = (torch.ones(2, 3, 1), torch.ones(2, 4, 1))[: 2 if kind is DecoderStack else 1]
+        assert stack(*given)[0].equal(torch.full((2, 3, 1), 0.5))
+
+
+@each_kind
+def test_compiles_nothing_away_on_meta(make, kind):
+    with torch.device("meta"):
+        sizes = (LAYERS, 6, 3) if "Stack" in kind.__name__ else (6, 3)
+        module = kind(*sizes)
+        given = (torch.empty(2, 5, 6), torch.empty(2, 7, 6))
+        states = module(*given[: len(inputs(module, 0, 0))])[0]
+    assert states.shape == (2, 5, 6)
+
+
+def test_one_number_is_normalized_as_well(draw):
+    x, change = draw(BATCH, LENGTH, 1), draw(BATCH, LENGTH, 1, seed=1)
+    for path in (ResidualConnection(1, norm_first=first).double() for first in (True, False)):
+        with torch.no_grad():
+            path.norm.bias.fill_(0.5)  # all that is left of a number without its mean
+        normed = path.before(x) if path.norm_first else path.after(x, change)
+        assert normed.equal(torch.full_like(x, 0.5))

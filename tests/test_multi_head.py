@@ -1,6 +1,7 @@
 """Multi-head attention against PyTorch's, head by head, grouped and rotated too, in every dtype."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from torch import nn
 from selfattn_book.attention import attention_weights
 from selfattn_book.cache import KeyValueCache
 from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.measure.sensitivity import sensitivity
 from selfattn_book.multi_head import MultiHeadAttention
 from selfattn_book.rotary import rotate
 
@@ -80,6 +82,66 @@ def head(linear, x, number, width):
     return x @ linear.weight[rows].T + linear.bias[rows]
 
 
+# Contract, "layout" and "weights returned".
+@each_kind
+def test_shapes_and_samples_that_do_not_interact(make, inputs, mask, options):
+    attention, given = make(options), inputs(options.get("d_input", options["d_model"]))
+    before, weights = attention(*given, mask)
+    assert before.shape == (BATCH, QUERIES, options["d_model"])
+    assert weights.shape == SCORES
+    for x in given:
+        x[0] *= 2
+    after, _ = attention(*given, mask)
+    assert torch.equal(before[1], after[1])
+    assert not torch.equal(before[0], after[0])
+
+
+# Contract, "mask": `~mask` against nn.MultiheadAttention, with its parameters copied.
+@pytest.fixture
+def peers(make, seeded):
+    """Our module and PyTorch's, with the same parameters."""
+
+    def _peers(bias, dtype=torch.float64):
+        ours = make(NARROW, dtype=dtype, bias=bias)
+        options = {"bias": bias, "batch_first": True, "dtype": dtype}
+        with seeded(1):
+            theirs = nn.MultiheadAttention(NARROW["d_model"], HEADS, **options)
+        for kind in ("weight", "bias") if bias else ("weight",):
+            parts = [getattr(linear, kind) for linear in projections(ours)]
+            getattr(theirs, f"in_proj_{kind}").data = torch.cat(parts).detach()
+            getattr(theirs.out_proj, kind).data = getattr(ours.project_output, kind).detach()
+        return ours, theirs.eval()
+
+    return _peers
+
+
+@pytest.mark.parametrize("dtype", DTYPES[2:], ids=str)
+@pytest.mark.parametrize("bias", [True, False])
+@both_paths
+def test_agrees_with_pytorch(peers, inputs, agree, draw_mask, bias, dtype, need_weights):
+    ours, theirs = peers(bias, dtype)
+    given, mask = inputs(NARROW["d_model"], dtype), draw_mask(*SCORES)
+    output, weights = ours(*given, mask, need_weights=need_weights)
+    options = {"attn_mask": ~mask.flatten(0, 1), "average_attn_weights": False}
+    expected, expected_weights = theirs(*given, **options)
+    agree(output, expected)
+    if need_weights:
+        agree(weights, expected_weights)
+
+
+@both_paths
+def test_gradients_agree_with_pytorch(peers, inputs, draw_mask, need_weights):
+    ours, theirs = peers(bias=True)
+    mask = draw_mask(*SCORES)
+    ours_given, theirs_given = (
+        [x.requires_grad_() for x in inputs(NARROW["d_model"])] for _ in range(2)
+    )
+    ours(*ours_given, mask, need_weights=need_weights)[0].square().sum().backward()
+    theirs(*theirs_given, attn_mask=~mask.flatten(0, 1))[0].square().sum().backward()
+    for x, y in zip(ours_given, theirs_given, strict=True):
+        torch.testing.assert_close(x.grad, y.grad, rtol=1e-12, atol=1e-14)
+
+
 def test_parameters_are_initialized_as_by_four_linear_maps(seeded):
     with seeded(7):
         attention = MultiHeadAttention(17, 3, d_input=5, d_head=11)
@@ -121,7 +183,15 @@ def test_agrees_with_a_loop(make, inputs, oracle, agree, mask, heads, groups, ba
         assert weights is None
 
 
-# Broadcastable to (B, H, T, S).
+def test_only_rotated_heads_depend_on_the_order_of_keys(make, draw, agree):
+    x, order = draw(BATCH, KEYS, INPUT_WIDTH), torch.tensor([3, 0, 6, 1, 5, 2, 4])
+    for attention, has_order in ((make(), False), (make(ROTATED), True)):
+        shuffled = attention(x, *[x[:, order]] * 2)[0]
+        gap = (shuffled - attention(x, x, x)[0]).abs().max()
+        assert (gap > 1e-3) if has_order else (gap < 1e-12)
+
+
+# Contract, "mask": broadcastable to (B, H, T, S).
 @pytest.mark.parametrize("shape", BROADCASTABLE, ids=str)
 @both_paths
 def test_any_broadcastable_mask(make, inputs, agree, draw_mask, shape, need_weights):
@@ -135,6 +205,7 @@ def test_any_broadcastable_mask(make, inputs, agree, draw_mask, shape, need_weig
         assert not weights[~mask.expand(SCORES)].any()
 
 
+# Contract, "fill".
 @free_and_rotated
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @both_paths
@@ -149,6 +220,7 @@ def test_every_dtype(make, inputs, agree, draw_mask, options, dtype, need_weight
     agree(output, attention.double()(*(x.double() for x in given), mask)[0])
 
 
+# Contract, "row with nothing to see".
 @pytest.mark.parametrize("dtype", DTYPES[2:], ids=str)
 @free_and_rotated
 @both_paths
@@ -182,7 +254,7 @@ def test_empty_inputs(make, options, need_weights, batch, queries, keys):
         assert torch.equal(output, attention.project_output.bias.expand_as(output))
 
 
-# In chunks, with a cache, equals all at once.
+# Contract, "causal": in chunks, with a cache, equals all at once.
 @pytest.mark.parametrize("parts", [[1] * KEYS, [4, 1, 2], [2, 5]], ids=str)
 @each_kind
 @both_paths
@@ -199,6 +271,34 @@ def test_chunks_with_a_cache_equal_all_at_once(make, draw, options, need_weights
     assert cache.keys.shape == cache.values.shape == shape
 
 
+@each_kind
+@both_paths
+def test_only_the_past_affects_the_output(make, draw, options, need_weights):
+    attention, mask = make(options), causal_mask(KEYS)
+
+    def attend(x):
+        return attention(*[x[None]] * 3, mask, need_weights=need_weights)[0][0]
+
+    x = draw(KEYS, options.get("d_input", options["d_model"]))
+    assert torch.equal(sensitivity(attend, x) != 0, mask)
+
+
+# Contract, "padding mask".
+@free_and_rotated
+@both_paths
+def test_a_padded_sequence_equals_itself_alone(make, inputs, agree, options, need_weights):
+    attention, (_, x, _) = make(options), inputs()
+    output, _ = attention(x, x, x, padding_mask([3, 7]), need_weights=need_weights)
+    for sample, length in enumerate([3, 7]):
+        alone = x[[sample], :length]
+        expected, _ = attention(alone, alone, alone, need_weights=need_weights)
+        agree(output[[sample], :length], expected)
+    left = causal_mask(KEYS) & (torch.arange(KEYS) >= 2)
+    expected, _ = attention(*[x[:, 2:]] * 3, causal_mask(KEYS - 2))
+    agree(attention(x, x, x, left, need_weights=need_weights)[0][:, 2:], expected)
+
+
+# Contract, "weights returned" and "dropout".
 def test_weights_are_returned_before_dropout(make, inputs, mask, agree):
     attention, given = make(ROTATED, dropout=0.5), inputs()
     _, expected = attention(*given, mask)
@@ -243,6 +343,18 @@ def test_dropping_everything_leaves_the_bias(make, inputs, need_weights):
     assert weights is None or weights.all()
 
 
+@both_paths
+def test_dropout_keeps_the_mean(make, inputs, seeded, need_weights):
+    attention = make(dropout=0.5)
+    given = [x[:1].expand(10_000, -1, -1) for x in inputs()]
+    mean, _ = attention(*inputs())
+    with seeded(1):
+        output, _ = attention.train()(*given, need_weights=need_weights)
+    torch.testing.assert_close(output.mean(0), mean[0], rtol=0, atol=0.02)
+    assert (output.std(0) > 0.02).all()
+
+
+# Contract, "no hidden state".
 @free_and_rotated
 @both_paths
 def test_nothing_is_changed_or_kept(make, inputs, mask, options, need_weights):
@@ -258,6 +370,7 @@ def test_nothing_is_changed_or_kept(make, inputs, mask, options, need_weights):
     assert all(torch.equal(x, clones[1][name]) for name, x in attention.state_dict().items())
 
 
+# Contract, "devices, dtypes".
 @each_kind
 @both_paths
 def test_runs_on_meta(options, need_weights):
@@ -268,6 +381,18 @@ def test_runs_on_meta(options, need_weights):
     assert all(p.is_meta for p in attention.parameters())
     assert output.is_meta
     assert output.shape == (BATCH, KEYS, options["d_model"])
+
+
+@free_and_rotated
+@both_paths
+def test_compiles(make, inputs, agree, options, need_weights):
+    attention, given, mask = make(options), inputs(), MASKS["masked row"]()
+    compiled = torch.compile(attention, backend="aot_eager", fullgraph=True)
+    output, weights = compiled(*given, mask, need_weights=need_weights)
+    expected, expected_weights = attention(*given, mask)
+    agree(output, expected)
+    if need_weights:
+        agree(weights, expected_weights)
 
 
 @pytest.mark.parametrize("batch", [BATCH, 5])
@@ -305,13 +430,25 @@ def test_autocast_compiles(make, inputs):
         assert compiled(*given)[0].dtype == torch.bfloat16
 
 
+@pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module))]
+)
+def test_copies_give_the_same(make, inputs, duplicate):
+    attention, given = make(ROTATED), inputs()
+    for x, y in zip(duplicate(attention)(*given), attention(*given), strict=True):
+        assert torch.equal(x, y)
+
+
 @each_kind
-def test_state_dict_holds_four_projections(make, options):
+def test_state_dict_holds_four_projections_and_restores_a_module(make, inputs, options):
     names = ["project_query", "project_key", "project_value", "project_output"]
-    assert list(make(options).state_dict()) == [
-        f"{n}.{kind}" for n in names for kind in ("weight", "bias")
-    ]
+    saved, other = make(options, seed=1), make(options, seed=2)
+    assert list(saved.state_dict()) == [f"{n}.{kind}" for n in names for kind in ("weight", "bias")]
     assert list(make(options, bias=False).state_dict()) == [f"{n}.weight" for n in names]
+    given = inputs(options.get("d_input", options["d_model"]))
+    assert not torch.equal(saved(*given)[0], other(*given)[0])
+    other.load_state_dict(saved.state_dict())
+    assert torch.equal(saved(*given)[0], other(*given)[0])
 
 
 def test_repr_shows_the_settings(make):
@@ -325,6 +462,7 @@ def test_sizes_may_be_numpy_integers():
     assert attention.project_key.weight.shape == (3, 6)
 
 
+# Contract, "bad input"; tests/test_arguments.py asserts what each check refuses.
 REFUSED_SIZES = {
     "d_model must be at least 1; got 0": {"d_model": 0},
     "num_heads must be at least 1; got 0": {"num_heads": 0},
@@ -376,7 +514,7 @@ def test_inputs_are_refused(given, message, groups, need_weights):
         attention(*given, need_weights=need_weights)
 
 
-# A refused call leaves a cache unchanged.
+# Contract, "refusal": a refused call leaves a cache unchanged.
 FILLED = {"d_model": 5, "num_heads": 6, "d_head": 2, "num_kv_heads": 3, "rotary_base": 1e4}
 NEXT = torch.ones(2, 1, 5)  # one position more, after the three of X
 REFUSED = {
@@ -444,7 +582,7 @@ def test_a_failure_after_the_attention_leaves_the_cache_unchanged(make):
     assert len(cache) == 3
 
 
-# Finite wherever the oracle is, scores beyond 65504 included.
+# Contract, "range": finite wherever the oracle is, scores beyond 65504 included.
 @pytest.mark.parametrize("autocast", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES[:2], ids=str)
 @pytest.mark.parametrize("heads", [(1, 1), (2, 1)], ids=["one head", "grouped"])

@@ -1,4 +1,6 @@
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ def formula(length, d_model):
     return torch.tensor(rows, dtype=torch.float64)
 
 
-# Entry by entry; any width, odd ones too.
+# Contract, "positions": entry by entry; any width, odd ones too.
 @pytest.mark.parametrize("d_model", [1, 2, 3, 5, 8, 13, 64])
 @pytest.mark.parametrize("length", [1, 2, 53])
 def test_table_follows_the_formula(length, d_model):
@@ -35,6 +37,21 @@ def test_table_follows_the_formula(length, d_model):
 def test_table_is_rounded_once(dtype):
     table = sinusoidal_encoding(601, WIDTH, dtype=dtype)
     assert torch.equal(table, sinusoidal_encoding(601, WIDTH, dtype=torch.float64).to(dtype))
+
+
+def test_row_printed_by_source_c():
+    printed = torch.tensor([0.8415, 0.5403, 0.0998, 0.9950, 0.0100, 1.0, 0.0010, 1.0])
+    table = sinusoidal_encoding(10, 8)
+    torch.testing.assert_close(table[1], printed, rtol=0, atol=0.51e-4)
+
+
+# Where positions counted in the dtype itself would meet: 256 and 257 are one bfloat16.
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("d_model", [2, 7])
+def test_half_precision_keeps_positions_apart(dtype, d_model):
+    assert len(torch.arange(601, dtype=torch.bfloat16).unique()) < 601
+    table = sinusoidal_encoding(601, d_model, dtype=dtype)
+    assert len(table.unique(dim=0)) == 601
 
 
 # The module: c x + P.
@@ -60,13 +77,16 @@ def test_output_follows_the_dtype_of_the_input(draw, dtype):
     assert torch.equal(y, 0.5 * x + sinusoidal_encoding(LENGTH, WIDTH, dtype=dtype))
 
 
-# A buffer that is neither trained nor saved.
+# Contract, "positions": a buffer that is neither trained nor saved.
 def test_table_is_neither_trained_nor_saved():
     positions = PositionalEncoding(WIDTH, MAX_LEN)
     assert list(positions.state_dict()) == []
     assert list(positions.parameters()) == []
     assert [name for name, _ in positions.named_buffers()] == ["table"]
     assert not positions.table.requires_grad
+
+
+# Contract, "no hidden state".
 
 
 def test_nothing_is_changed_or_kept(draw):
@@ -83,6 +103,7 @@ def test_nothing_is_changed_or_kept(draw):
     assert set(vars(positions)) == attributes_before
 
 
+# Contract, "devices, dtypes".
 def test_runs_on_meta():
     assert sinusoidal_encoding(LENGTH, WIDTH, device="meta").is_meta
     with torch.device("meta"):
@@ -93,6 +114,12 @@ def test_runs_on_meta():
     assert y.shape == (BATCH, LENGTH, WIDTH)
 
 
+def test_compiles(draw, agree):
+    positions, x = (PositionalEncoding(WIDTH, MAX_LEN, 2.0), draw(BATCH, LENGTH, WIDTH))
+    compiled = torch.compile(positions, backend="aot_eager", fullgraph=True)
+    agree(compiled(x), positions(x))
+
+
 def test_exports_with_free_sizes(draw, agree):
     positions, x = PositionalEncoding(WIDTH, MAX_LEN), draw(BATCH, LENGTH, WIDTH)
     sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length", max=MAX_LEN)}
@@ -101,12 +128,20 @@ def test_exports_with_free_sizes(draw, agree):
     agree(exported(longer), positions(longer))
 
 
+@pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module))]
+)
+def test_copies_give_the_same(draw, duplicate):
+    positions, x = PositionalEncoding(WIDTH, MAX_LEN, 2.0), draw(LENGTH, WIDTH)
+    assert torch.equal(duplicate(positions)(x), positions(x))
+
+
 def test_repr_shows_the_sizes():
     expected = "PositionalEncoding(d_model=7, max_len=1000, scale=0.5)"
     assert repr(PositionalEncoding(np.int64(WIDTH), scale=0.5)) == expected
 
 
-# Too long an input names both numbers, max_len = 1 included.
+# Contract, "positions": too long an input names both numbers, max_len = 1 included.
 @pytest.mark.parametrize(("max_len", "excess", "start"), [(1, 1, 0), (5, 8, 0), (5, 1, 2)])
 def test_too_long_an_input(max_len, excess, start):
     positions = PositionalEncoding(WIDTH, max_len)
@@ -116,6 +151,7 @@ def test_too_long_an_input(max_len, excess, start):
         positions(torch.zeros(BATCH, max_len - start + excess, WIDTH), start=start)
 
 
+# Contract, "bad input".
 SHAPE = r"x must have shape \(..., length, 7\); got "
 REFUSED_INPUTS = [
     (torch.zeros(2, 3, 5), ValueError, SHAPE + r"\(2, 3, 5\)"),

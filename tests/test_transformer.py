@@ -1,5 +1,6 @@
 """A whole Transformer is its parts in order, and generates the same with a KV cache."""
 
+import copy
 import math
 from functools import partial
 
@@ -22,11 +23,16 @@ both_norms = pytest.mark.parametrize("norm_first", [True, False])
 
 
 @pytest.fixture(scope="session")
-def make(randomized):
-    """Make a model with random parameters only."""
+def make(seeded):
+    """Make a float64 model with random parameters only: zeros and ones would hide a swap."""
 
     def _make(seed=0, **options):
-        return randomized(Transformer(SOURCES, TARGETS, **SIZES, **options), 0.5, seed)
+        with seeded(seed):
+            model = Transformer(SOURCES, TARGETS, **SIZES, **options).double()
+            for name, parameter in model.named_parameters():
+                if "embedding" not in name:
+                    nn.init.normal_(parameter, std=0.5)
+        return model
 
     return _make
 
@@ -59,11 +65,47 @@ def test_it_is_its_parts_in_order(make, source, target, norm_first, tied):
         hot = torch.eye(len(table), dtype=torch.float64)[sequence]
         positions = sinusoidal_encoding(sequence.size(1), WIDTH, dtype=torch.float64)
         vectors.append(math.sqrt(WIDTH) * hot @ table + positions)
-    seen, left = padding_mask([5, 2, 3]), padding_mask([7, 2, 3]).flip(-1)
+    seen = padding_mask([5, 2, 3])
     memory, _ = model.encoder(vectors[0], seen)
-    states, *_ = model.decoder(vectors[1], memory, causal_mask(T) & left, seen)
+    states, *_ = model.decoder(vectors[1], memory, causal_mask(T), seen)
     table = model.target_embedding if tied else model.unembedding
-    close(model(source, target, seen, left), states @ table.weight.T)
+    close(model(source, target, seen), states @ table.weight.T)
+
+
+@both_norms
+def test_a_padded_source_equals_itself_alone(make, source, target, norm_first):
+    model, lengths = make(norm_first=norm_first), [5, 2, 3]
+    together = model(source, target, padding_mask(lengths))
+    for b, n in enumerate(lengths):
+        alone = model(source[b : b + 1, :n], target[b : b + 1])
+        close(together[b : b + 1], alone)
+
+
+@both_norms
+def test_a_padded_target_equals_itself_alone(make, source, target, norm_first):
+    """Padding on the left has nothing to see, and stays finite; positions count from the left."""
+    model = make(norm_first=norm_first)
+    right = padding_mask([7, 2, 3])
+    together = model(source, target, None, right)
+    for b, n in enumerate([7, 2, 3]):
+        alone = model(source[b : b + 1], target[b : b + 1, :n])
+        close(together[b : b + 1, :n], alone)
+    other = target.clone()
+    other[:, 0] = (other[:, 0] + 1) % TARGETS
+    hidden = torch.ones(B, 1, 1, T, dtype=torch.bool)
+    hidden[..., 0] = False
+    one, two = (model(source, y, None, hidden) for y in (target, other))
+    assert one.isfinite().all()
+    assert one[:, 1:].equal(two[:, 1:])
+    assert not one[:, :1].allclose(two[:, :1])
+
+
+def test_source_and_target_have_positions(make, source, target):
+    model = make()
+    logits = model(source, target)
+    assert not model(source.flip(1), target).allclose(logits)
+    last = model(source, target[:, [1, 0, 2, 3, 4, 5, 6]])[:, -1]
+    assert not last.allclose(logits[:, -1])
 
 
 def test_embeddings_are_initialized_for_two_sizes(seeded):
@@ -208,12 +250,6 @@ def test_without_an_end_every_step_is_made(make, source):
     assert tokens.tolist() == [[2, 4], [4, 4], [4, 4]]
 
 
-def test_there_is_a_cache_for_each_block(make, source, target):
-    model = make()
-    with pytest.raises(ValueError, match="one cache for each of the 2 blocks; got 1"):
-        model.decode(target, model.encode(source), caches=[DecoderCache()])
-
-
 def test_what_is_no_token_is_refused(make, source, target):
     """All checks of tokens are in tests/test_arguments.py."""
     model, message = make(), "source must hold tokens from 0 to 12; got"
@@ -248,6 +284,27 @@ def test_arguments_of_a_prediction_are_checked(make, source, change, message, ca
 def test_sizes_are_checked(sizes, side):
     with pytest.raises(ValueError, match=f"{side}_vocabulary must be at least 1; got 0"):
         Transformer(*sizes, **SIZES)
+
+
+def test_a_refused_step_leaves_every_cache_as_it_was(make, source, target):
+    model = make().requires_grad_(False)
+    memory = model.encode(source)
+    begun = [DecoderCache() for _ in range(LAYERS)]
+    model.decode(target[:, :2], memory, caches=begun)
+    newest, other = target[:, 2:3], copy.deepcopy(begun)
+    for wrong, message in (
+        ((newest + TARGETS, memory), "target must hold tokens"),
+        ((newest, memory[:, 1:]), "memory must be that of the steps before"),
+        ((newest, memory, torch.ones(S)), "boolean"),
+        ((newest, memory, None, torch.ones(B, 1, 1, 2).bool()), "size of tensor"),
+    ):
+        with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
+            model.decode(*wrong, caches=begun)
+        assert [len(cache.target) for cache in begun] == [2] * LAYERS
+    with pytest.raises(ValueError, match="one cache for each of the 2 blocks; got 1"):
+        model.decode(newest, memory, caches=begun[:1])
+    again = model.decode(newest, memory, caches=begun)
+    assert again.equal(model.decode(newest, memory, caches=other))
 
 
 def test_it_runs_on_meta_and_compiles_nothing_away():

@@ -96,21 +96,32 @@ def test_names_and_tables_of_published_files_are_understood(tmp_path):
 
 
 def test_a_tied_matrix_may_be_saved_twice_but_not_as_two(tmp_path):
-    folder, tokens = copied("tiny-gpt2", tmp_path), torch.arange(6)[None]
-    expected = load(folder)(tokens)
+    folder = copied("tiny-gpt2", tmp_path)
+    expected = load(folder)(torch.arange(6)[None])
 
     def twice(tensors):
         tensors["lm_head.weight"] = tensors["transformer.wte.weight"].clone()
 
-    assert torch.equal(load(rewritten(folder, twice))(tokens), expected)
+    assert torch.equal(load(rewritten(folder, twice))(torch.arange(6)[None]), expected)
     rewritten(folder, lambda tensors: tensors["lm_head.weight"].add_(1))
     with pytest.raises(ValueError, match=r"lm_head.weight must equal the embedding"):
         load(folder)
 
 
-def test_frequencies_in_older_files_of_llama_are_ignored(tmp_path):
-    frequencies = {"model.layers.0.self_attn.rotary_emb.inv_freq": torch.ones(2)}
-    load(rewritten(copied("tiny-llama", tmp_path), lambda tensors: tensors.update(frequencies)))
+def test_older_configurations_of_llama_are_understood(tmp_path):
+    folder = copied("tiny-llama", tmp_path)
+    tokens = torch.arange(6)[None]
+    expected = load(folder)(tokens)
+    configured(folder, rope_parameters=..., rope_theta=10000.0, head_dim=...)
+    assert torch.equal(load(folder)(tokens), expected)
+    assert torch.equal(load(configured(folder, rope_theta=...))(tokens), expected)
+    configured(folder, rope_theta=500000.0)
+    assert not torch.allclose(load(folder)(tokens), expected)
+
+    def add(tensors):
+        tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = torch.ones(2)
+
+    load(rewritten(folder, add))
 
 
 REFUSED = {
@@ -241,6 +252,11 @@ def test_weights_in_several_files_and_missing_files_are_named(folder):
     (folder / "config.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"config.json must be a file in"):
         load(folder)
+
+
+def test_the_largest_accepted_size_is_an_argument(folder):
+    with pytest.raises(ValueError, match=r"must have at most 100 bytes; got"):
+        load(folder, largest=100)
 
 
 def test_tiny_models_are_those_that_were_made(monkeypatch, tmp_path):

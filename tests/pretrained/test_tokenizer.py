@@ -1,4 +1,4 @@
-"""GPT-2's tokenizer: round trips, the end-of-text token, and files that are refused."""
+"""GPT-2's tokenizer: round trips, pieces, the end-of-text token, and files that are refused."""
 
 import json
 
@@ -19,6 +19,23 @@ def test_every_text_is_recovered_from_its_tokens(text):
     assert TINY.decode(TINY.encode(text).ids, skip_special_tokens=False) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("don't we'll I'VE", ["don", "'t", " we", "'ll", " I", "'", "VE"]),
+        ("a  b", ["a", " ", " b"]),
+        ("a \n b", ["a", " \n", " b"]),
+        (" \t1²Ⅷ٣", [" ", "\t", "1²Ⅷ٣"]),
+        ("été漢字ß", ["été漢字ß"]),
+        ("x_y", ["x", "_", "y"]),
+        ("", []),
+    ],
+)
+def test_a_text_is_cut_as_by_the_pattern_of_gpt2(text, expected):
+    spans = [span for _, span in TINY.pre_tokenizer.pre_tokenize_str(text)]
+    assert [text[begin:end] for begin, end in spans] == expected
+
+
 def files(folder, vocabulary, merges):
     for name, text in (("vocab.json", vocabulary), ("merges.txt", merges)):
         if text is not None:
@@ -27,15 +44,21 @@ def files(folder, vocabulary, merges):
     return folder
 
 
+def test_the_first_merge_of_the_list_comes_first(tmp_path):
+    tokens = dict.fromkeys(("ab", "bc", "abc", "aa", "aaa", "##", "###"))
+    vocabulary = BYTES | {token: 256 + i for i, token in enumerate(tokens)}
+    merges = "#version: 0.2\nb c\na b\na bc\na a\naa a\n# #\n## #\n"
+    tokenizer = read_tokenizer(files(tmp_path, vocabulary, merges))
+    cases = {"abc": ["abc"], "abb": ["ab", "b"], "aaaaa": ["aa", "aaa"], "###": ["###"]}
+    assert {text: tokenizer.encode(text).tokens for text in cases} == cases
+    assert tokenizer.token_to_id(END) is None
+
+
 def test_the_end_of_text_is_one_token_within_a_text():
     end = TINY.token_to_id(END)
     tokens = TINY.encode(f"a{END}b").ids
     assert (len(tokens), tokens[1]) == (3, end)
     assert TINY.decode(tokens) == "ab"
-
-
-def test_a_vocabulary_may_lack_the_end_of_text(tmp_path):
-    assert read_tokenizer(files(tmp_path, BYTES, "")).token_to_id(END) is None
 
 
 @pytest.mark.parametrize(

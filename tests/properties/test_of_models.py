@@ -35,12 +35,12 @@ def model(make):
     return make()
 
 
-def with_masks(model, encoder_mask=True, decoder_mask=True):
-    """Run a model with or without its source masks."""
+def with_masks(model, target_mask=None, encoder_mask=True, decoder_mask=True):
+    """Run a model with any target mask, and with or without its source masks."""
 
     def run(source, target, mask=None):
         memory, _ = model.encoder(source, mask if encoder_mask else None)
-        causal = causal_mask(target.size(1))
+        causal = causal_mask(target.size(1)) if target_mask is None else target_mask
         return model.decoder(target, memory, causal, mask if decoder_mask else None)[0]
 
     return run
@@ -115,6 +115,16 @@ def test_prefix_consistency(model, expected):
         has.decoder_is_prefix_consistent(lambda source, target: model(target)),
     ):
         assert ("yes" if answer else answer.misconception) == expected
+
+
+@pytest.mark.parametrize("diagonal", [1, 7])
+def test_a_decoder_with_too_wide_a_mask_is_refused(model, diagonal):
+    def run(source, target):
+        mask = torch.ones(target.size(1), target.size(1), dtype=torch.bool).tril(diagonal)
+        return with_masks(model, target_mask=mask)(source, target)
+
+    name = explain.TOO_WIDE if diagonal == 1 else explain.NOT_CAUSAL
+    assert has.decoder_is_prefix_consistent(run).misconception == name
 
 
 # Padding of the source.
