@@ -254,11 +254,6 @@ def test_weights_in_several_files_and_missing_files_are_named(folder):
         load(folder)
 
 
-def test_the_largest_accepted_size_is_an_argument(folder):
-    with pytest.raises(ValueError, match=r"must have at most 100 bytes; got"):
-        load(folder, largest=100)
-
-
 def test_tiny_models_are_those_that_were_made(monkeypatch, tmp_path):
     for name in FAMILIES:
         copied(name, tmp_path)

@@ -69,10 +69,12 @@ def test_a_file_of_another_kind_is_refused_in_one_line(tmp_path, kind):
 def test_a_file_that_is_too_large_or_missing_is_not_opened(tmp_path, monkeypatch):
     file = file_of(tmp_path, save(GOOD))
     size = file.stat().st_size
-    assert read_weights(file, largest=size)
+    monkeypatch.setattr(weights, "LARGEST", size)
+    assert read_weights(file)
+    monkeypatch.setattr(weights, "LARGEST", size - 1)
     monkeypatch.setattr(weights, "load_file", None)
     with pytest.raises(ValueError, match=f"must have at most {size - 1} bytes; got {size}"):
-        read_weights(file, largest=size - 1)
+        read_weights(file)
     for missing in (tmp_path / "none.safetensors", tmp_path):
         with pytest.raises(FileNotFoundError, match=r"must be a file in .*; it does not exist"):
             read_weights(missing)
