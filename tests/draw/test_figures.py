@@ -116,7 +116,7 @@ def test_parts_are_read_from_the_modules():
 
 def test_a_text_is_drawn_for_a_desk_and_for_a_phone():
     ax = saturation([torch.ones(4)], [torch.tensor([[0.0] * 4, [1.0] * 4])])
-    assert [ax.figure.to_svg().count(f"{text}</text>") for text in ("0.98", "D = 4")] == [2, 2]
+    assert [ax.figure.to_svg().count(f"{text}</text>") for text in ("0.98", "d = 4")] == [2, 2]
     assert continuations("In the", {"random": "q"}).figure.to_svg().count("In the</text>") == 2
 
 
