@@ -85,12 +85,21 @@ def repeated_mask(mask: Tensor, heads: int, queries: int) -> Canvas:
         for b in range(len(mask)):
             strip = column(note(f"sentence {b}", bold=True), _pairs(mask[b, 0]), gap=4)
             tables = [
-                column(note(f"head {h}"), _pairs(whole[b, h], named=not h), gap=4)
+                column(
+                    note(f"head {h}" if heads > 1 else ""), _pairs(whole[b, h], named=not h), gap=4
+                )
                 for h in range(heads)
             ]
             spread = row(*tables, gap=6 if narrow else 30, align=0)
             if narrow:
-                lines.append(column(strip, step("for each head and query"), spread, gap=4))
+                lines.append(
+                    column(
+                        strip,
+                        step("for each head and query" if heads > 1 else "for each query"),
+                        spread,
+                        gap=4,
+                    )
+                )
             else:
                 lines.append(row(strip, step(length=56), spread, gap=20))
         return column(*lines, gap=14)

@@ -118,8 +118,8 @@ def _rows(nodes: Sequence[Node]) -> Node:
 def causal_outputs(x: Tensor, names: Sequence[str], order: Sequence[int]) -> Canvas:
     """Draw the weights of one causal layer at each position, for words ``(T, D)`` in two orders.
 
-    A bar is an output of the layer, divided by the weights of the words in it. The last one is
-    framed.
+    A bar is one output of the layer, split into the words that it averages, each as high as its
+    weight. The last one is framed.
 
     Example:
         >>> print(causal_outputs(torch.zeros(3, 2), ["a", "b", "c"], [1, 0, 2]).get_label())
