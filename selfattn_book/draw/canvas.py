@@ -261,8 +261,7 @@ def number(value: float, digits: int = 2) -> str:
         >>> number(-0.456), number(-0.001), number(3, 0)
         ('-0.46', '0.00', '3')
     """
-    text = f"{value:.{digits}f}"
-    return text.lstrip("-") if float(text) == 0 else text
+    return f"{value:z.{digits}f}"
 
 
 def listed(values: Numbers, digits: int = 2) -> str:

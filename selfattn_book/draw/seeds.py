@@ -74,7 +74,6 @@ def ladder(
     rungs: Mapping[str, float] | None = None,
     between: tuple[float, float] | None = None,
     title: str = "",
-    y_title: str = "loss at the end",
     ax: Axes | None = None,
 ) -> Axes:
     r"""Draw each model's seeds as points over its name, and its floor as a bar below them.
@@ -110,7 +109,7 @@ def ladder(
     _name_rungs(ax, rungs)
     ax.set_xticks(range(len(ends)), list(ends))
     ax.set_title(title)
-    ax.set_ylabel(y_title)
+    ax.set_ylabel("loss at the end")
     ax.set_label(sentences(title, *message))
     return ax
 

@@ -29,7 +29,7 @@ SIDES = {0.0: "start", 0.5: "middle", 1.0: "end"}
 
 
 class Sheet(RendererBase):
-    """Convert drawing calls to SVG marks.
+    """Convert drawing calls to SVG marks, on a sheet of a size in CSS pixels.
 
     Example:
         >>> from matplotlib.lines import Line2D
@@ -42,7 +42,6 @@ class Sheet(RendererBase):
     """
 
     def __init__(self, width: float, height: float) -> None:
-        """Open a sheet of a size in CSS pixels."""
         super().__init__()
         self.size = width, height
         self._upright = Affine2D().scale(1, -1).translate(0, height)

@@ -8,20 +8,18 @@ from selfattn_book.draw.canvas import Canvas, number
 from selfattn_book.draw.scene import Node, column, label, probability_bars, row, show
 
 
-def next_words(
-    decoder_input: Sequence[str], probabilities: Tensor, words: Sequence[str], most: int = 3
-) -> Canvas:
-    """Draw for each step the decoder input so far, and bars of the most likely next words.
+def next_words(decoder_input: Sequence[str], probabilities: Tensor, words: Sequence[str]) -> Canvas:
+    """Draw for each step the decoder input so far, and bars of the three most likely next words.
 
-    Probabilities are ``(T, V)``; ``most`` is the number of bars at each step.
+    Probabilities are ``(T, V)``.
 
     Example:
         >>> import torch
         >>> probabilities = torch.tensor([[0.25, 0.75, 0.0], [0.1, 0.0, 0.9]])
         >>> vocabulary = ["quarter", "half", "past"]
-        >>> print(next_words(["start", "half"], probabilities, vocabulary, most=2).get_label())
-        What comes next, step by step. After start: half 0.75, quarter 0.25.
-        After start half: past 0.90, quarter 0.10.
+        >>> print(next_words(["start", "half"], probabilities, vocabulary).get_label())
+        What comes next, step by step. After start: half 0.75, quarter 0.25, past 0.00.
+        After start half: past 0.90, quarter 0.10, half 0.00.
     """
 
     def build(narrow: bool) -> Node:
@@ -31,7 +29,7 @@ def next_words(
         for step, given in enumerate(probabilities.detach()):
             best = given.sort(descending=True, stable=True)
             pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-            likely = [(words[i], p) for i, p in pairs][:most]
+            likely = [(words[i], p) for i, p in pairs][:3]
             so_far = " ".join(decoder_input[: step + 1])
             bars = probability_bars(likely, "weights", start=start, long=long, pitch=20)
             alt = f"After {so_far}: {', '.join(f'{word} {number(p)}' for word, p in likely)}"

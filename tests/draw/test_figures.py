@@ -65,7 +65,7 @@ def test_two_steps_find_the_next_letter(text, position, answer):
 
 def test_attention_maps_are_in_the_order_of_their_scores():
     maps = np.stack([np.eye(3), np.zeros((3, 3)), np.ones((3, 3))])
-    ax = map_grid(maps, np.array([0.2, 0.8, 0.5]), bright=0.5)
+    ax = map_grid(maps, np.array([0.2, 0.8, 0.5]))
     looks = [(text.get_text(), text.get_weight()) for text in ax.texts]
     assert looks == [("0.80", "bold"), ("0.50", "bold"), ("0.20", "normal")]
     assert ax.get_label().endswith("with a score of 0.50 or more: 2.")
