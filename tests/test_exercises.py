@@ -48,10 +48,10 @@ ALL = [
 ]
 
 
-def programs(table, places=ALL):
+def programs(table):
     return [
         pytest.param(exercise, name, id=f"{param.id}-{name}")
-        for param in places
+        for param in ALL
         for exercise in param.values
         for name in getattr(exercise, table)
     ]

@@ -140,19 +140,9 @@ def graded(made, tmp_path_factory):
     def grade(notebook):
         file, archive = folder / "masks.ipynb", made / WEEK / "autograder.zip"
         nbformat.write(notebook, file)
-        command = [
-            sys.executable,
-            "-m",
-            "otter",
-            "run",
-            "--no-logo",
-            "-a",
-            archive,
-            "-o",
-            folder,
-            file,
-        ]
-        subprocess.run(command, check=True, capture_output=True, env=environment)
+        run = [sys.executable, "-m", "otter", "run", "--no-logo"]
+        options = {"check": True, "capture_output": True, "env": environment}
+        subprocess.run([*run, "-a", archive, "-o", folder, file], **options)
         results = json.loads((folder / "results.json").read_text("utf-8"))["tests"]
         return {result["name"]: result for result in results}
 
@@ -189,10 +179,8 @@ def test_otter_gives_part_of_the_points_and_names_the_misconception(made, graded
 
 def test_students_get_no_solution(made):
     week = week_of("masks")
-    texts = [
-        (made / WEEK / kind / "masks.ipynb").read_text("utf-8") for kind in ("solution", "student")
-    ]
-    assert [bool(assignments.leaks(week, text)) for text in texts] == [True, False]
+    files = [made / WEEK / kind / "masks.ipynb" for kind in ("solution", "student")]
+    assert [bool(assignments.leaks(week, x.read_text("utf-8"))) for x in files] == [True, False]
     included = (ROOT / "pyproject.toml").read_text("utf-8").split("wheel.force-include]")[1]
     assert "docs/course" not in included.split("[")[0]
     assert '"course/**"' in (ROOT / "_config" / "conf.py").read_text("utf-8")

@@ -10,7 +10,6 @@ from selfattn_book.draw.seeds import bands, ladder
 from selfattn_book.draw.style import BLUE, ORANGE, panels
 
 STEPS, SEEDS = 7, 3
-DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
 
 @pytest.fixture
@@ -83,13 +82,6 @@ def test_floors_are_drawn_named_and_described(losses):
 
 
 # Both.
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_numbers_may_have_a_gradient_and_any_dtype(dtype):
-    x, y = torch.tensor([[1.0, 3.0], [0.25, 2.0]], dtype=dtype, requires_grad=True)
-    for ax in (lines(x, {"a": y}), bands({"a": y[:, None]}, x=x)):
-        assert ax.lines[0].get_xydata().tolist() == [[1, 0.25], [3, 2]]
-
-
 def test_curves_are_drawn_into_given_axes(losses):
     left, middle, right = panels(3)
     assert lines(np.arange(2), {"a": np.arange(2)}, ax=left) is left
@@ -103,21 +95,3 @@ def test_there_are_one_to_four_curves(count):
     for draw in (lambda: lines([0], curves), lambda: bands(curves)):
         with pytest.raises(ValueError, match=f"1 to 4 curves; got {count}"):
             draw()
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda: lines([0, 1], {"a": [0, 1], "b": [0, 1, 2]}),
-        lambda: lines([[0, 1]], {"a": [[0, 1]]}),
-        lambda: lines([], {"a": []}),
-        lambda: bands({"a": [0, 1]}),
-        lambda: bands({"a": [[0], [1]], "b": [[0]]}),
-        lambda: bands({"a": [[0], [1]]}, x=[1]),
-        lambda: bands({"a": [[0], [1]]}, x=1),
-        lambda: bands({"a": np.zeros((2, 0))}),
-    ],
-)
-def test_curves_of_the_wrong_shape_are_refused(draw):
-    with pytest.raises(ValueError):  # noqa: PT011 (most messages are those of NumPy and matplotlib)
-        draw()

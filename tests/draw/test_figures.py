@@ -15,7 +15,6 @@ from selfattn_book.experiments.words import xor_sentences
 from selfattn_book.figures.attention_strips import attention_strips
 from selfattn_book.figures.block_designs import block_designs
 from selfattn_book.figures.grouped_heads import grouped_heads
-from selfattn_book.figures.induction import induction_heads
 from selfattn_book.figures.map_grid import map_grid
 from selfattn_book.figures.masking import repeated_mask
 from selfattn_book.figures.prerequisites import _lanes, prerequisites
@@ -39,11 +38,6 @@ def test_every_query_of_every_head_has_the_same_mask(heads, queries):
     assert f"repeated to (3, {heads}, {queries}, 4)." in ax.get_label()
 
 
-def test_a_sequence_of_padding_shows_no_keys():
-    label = repeated_mask(padding_mask([0, 2]), 2, 3).get_label()
-    assert "Sentence 0: every query of every head may attend to keys none." in label
-
-
 # Attention weights.
 def test_a_bar_is_as_high_as_its_weight_over_a_text_for_each_row():
     answer = torch.tensor([False, True, False, False])
@@ -53,14 +47,6 @@ def test_a_bar_is_as_high_as_its_weight_over_a_text_for_each_row():
     assert others == [low] * 4
     assert high == pytest.approx(3 * low)
     assert [text.get_text() for text in ax.texts].count("b") == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "position", "answer"), [("cabdc", 1, "a"), ("abca", 1, "b"), ("xaya", 2, "y")]
-)
-def test_two_steps_find_the_next_letter(text, position, answer):
-    message = induction_heads(text).get_label()
-    assert f"finds {answer} at position {position}, and says that {answer} comes" in message
 
 
 def test_attention_maps_are_in_the_order_of_their_scores():

@@ -80,10 +80,6 @@ class Probe:
     view: Callable[[Tensor], Tensor] = lambda found: found
     message = "padded sequences"
 
-    def __call__(self, modules: Modules) -> Tensor:
-        """Return the measurement."""
-        return modules(self)
-
 
 def probed(message: str, section: str, *probes: Probe, points: int = 1) -> Question:
     """Return a question whose cases are probes."""
