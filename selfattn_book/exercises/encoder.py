@@ -10,8 +10,6 @@ from selfattn_book.exercises.checking.exercise import Exercise
 from selfattn_book.exercises.checking.modules import OwnModule, with_positions
 from selfattn_book.exercises.checking.numbers import drawn, tolerance
 from selfattn_book.exercises.checking.probes import D_MODEL, Modules, Probe, close, probed
-from selfattn_book.masks import padding_mask
-from selfattn_book.multi_head import MultiHeadAttention
 
 
 class OwnEncoder(OwnModule):
@@ -50,15 +48,6 @@ class ByHand(nn.Module):
         weights = scores.masked_fill(hidden[:, None, None], -1e9).softmax(-1)
         context = torch.einsum("bhts,bshd->bthd", weights, v).flatten(2)
         return self.network(self.maps[3](context))
-
-
-class OfTheBook(OwnEncoder):
-    def __init__(self, d_model, num_heads, d_ff):
-        super().__init__(d_model, num_heads, d_ff)
-        self.attention = MultiHeadAttention(d_model, num_heads)
-
-    def forward(self, x, lengths):
-        return self.feed_forward(self.attention(x, x, x, padding_mask(lengths, x.size(1)))[0])
 
 
 class OneByOne(OwnEncoder):
@@ -179,7 +168,6 @@ EXERCISE = Exercise(
     wrong=WRONG,
     unusual={
         "einsum": ByHand,
-        "the book's attention": OfTheBook,
         "each source separately": OneByOne,
         **modules.unusual(OwnEncoder),
     },

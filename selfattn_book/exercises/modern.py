@@ -64,11 +64,6 @@ EXERCISE = Exercise(
         "a loop": lambda n, w, s: [
             [j <= i and (i - j < w or j < s) for j in range(n)] for i in range(n)
         ],
-        "two triangles": lambda n, w, s: (
-            torch.ones(n, n).triu(1 - w).bool() | is_sink(n, s)
-        ).tril(),
-        "a list of tensors": lambda n, w, s: list(streaming_mask(n, w, s)),
-        "a generator": lambda n, w, s: (row.tolist() for row in streaming_mask(n, w, s)),
     },
     returns="the mask",
 )

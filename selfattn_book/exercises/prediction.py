@@ -1,7 +1,5 @@
 """Autoregressive decoding: one step of a stack of layers with KV caches."""
 
-from functools import reduce
-
 import torch
 
 from selfattn_book.cache import KeyValueCache
@@ -196,13 +194,7 @@ EXERCISE = Exercise(
     right=right,
     wrong=WRONG,
     cases=[case(2), case(3), case(1)],
-    unusual={
-        "recursion": recursive,
-        "a mask": masked,
-        "reduce": lambda layers, x, caches: reduce(
-            lambda x, pair: pair[0](x, x, x, cache=pair[1])[0], zip(layers, caches, strict=True), x
-        ),
-    },
+    unusual={"recursion": recursive, "a mask": masked},
     returns=("the outputs", "the lengths of the caches"),
     via=in_steps,
 )

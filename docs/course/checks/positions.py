@@ -48,13 +48,6 @@ def by_complex_numbers(base, pairs, x, start):
     return put(z.real, z.imag, pairs)
 
 
-@factory
-def by_swapped_copy(base, pairs, x, start):
-    by = angles(x, start, base)
-    (a, c), by = take(x, pairs), put(by, by, pairs)
-    return x * by.cos() + put(-c, a, pairs) * by.sin()
-
-
 def rotate(base, pairs):
     hand = "positions.html#the-rotation-property"
     other = "halves" if pairs == "neighbors" else "neighbors"
@@ -105,10 +98,7 @@ def rotate(base, pairs):
         questions,
         right=turn(base, pairs),
         wrong=wrong,
-        unusual={
-            "complex numbers": by_complex_numbers(base, pairs),
-            "a swapped copy": by_swapped_copy(base, pairs),
-        },
+        unusual={"complex numbers": by_complex_numbers(base, pairs)},
         returns="the vectors",
         tolerance=1e-5,
     )

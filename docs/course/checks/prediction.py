@@ -106,17 +106,6 @@ def with_deque(window, first, query, key, value, cache):
     return attend(query, [*begin, *recent])
 
 
-@factory
-def in_a_ring(window, first, query, key, value, cache):
-    pairs, step = cache or ([], 0)
-    if len(pairs) < first + window:
-        pairs.append((key, value))
-    else:
-        pairs[first + (step - first) % window] = key, value
-    cache[:] = pairs, step + 1
-    return attend(query, pairs)
-
-
 def exercises(numbers):
     window, first = numbers["window"], numbers["first"]
     recent, right = kept(window, first), rolled(kept(window, first))
@@ -173,7 +162,7 @@ def exercises(numbers):
             "The cache keeps pairs that no later query attends to.": seen(recent),
             "Something is kept outside of the cache.": outside(window, first),
         },
-        unusual={"a deque": with_deque(window, first), "a ring": in_a_ring(window, first)},
+        unusual={"a deque": with_deque(window, first)},
         returns="the contexts",
         tolerance=1e-5,
         via=in_steps,
