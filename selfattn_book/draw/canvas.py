@@ -247,7 +247,6 @@ def canvas(width: float, height: float) -> Canvas:
     """
     size = (width / INCH, height / INCH)
     figure = plt.figure(FigureClass=DescribedFigure, figsize=size, layout="none")
-    cast("DescribedFigure", figure).exact = True
     look: Any = {"xlim": (0, width), "ylim": (height, 0), "axes_class": Canvas}
     ax = figure.add_axes((0, 0, 1, 1), **look)
     ax.set_axis_off()

@@ -90,14 +90,7 @@ def picture(figure: Figure, text: str) -> str:
     return svg(parts, text)
 
 
-def sheets(figure: Figure, text: str, *, phone: Figure | None) -> str:
-    """Return a drawing as SVG in its own size, with the drawing for a phone."""
-    if phone is None:
-        return svg([draw_sheet(figure)], text)
-    return svg([draw_sheet(figure, "wide"), draw_sheet(phone, "narrow")], text)
-
-
-def draw_sheet(figure: Figure, kind: str = "") -> Part:
+def draw_sheet(figure: Figure, kind: str) -> Part:
     """Draw a figure with one axes of its own size."""
     (ax,) = figure.axes
     width, height = np.rint(figure.get_size_inches() * INCH).astype(int)

@@ -104,8 +104,6 @@ def test_the_hull_has_all_points_on_its_left_and_no_corner_too_many(draw):
         (lambda: heatmap(np.zeros(3)), r"must be a matrix .*; got shape \(3,\)"),
         (lambda: heatmap(np.ones((0, 3))), r"with a row and a column; got shape \(0, 3\)"),
         (lambda: heatmap(np.ones((3, 0))), r"with a row and a column; got shape \(3, 0\)"),
-        (lambda: heatmap(np.eye(2), rows=["a"]), "one name for each of 2; got 1"),
-        (lambda: vectors(np.zeros((2, 2)), ["a"]), "one name for each of 2; got 1"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(draw, message):
