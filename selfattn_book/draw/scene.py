@@ -19,7 +19,7 @@ from typing import Any
 from selfattn_book.draw.canvas import LINE, TEXT, Canvas, Point, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.sheet import SMALL, text_width
-from selfattn_book.draw.style import Numbers, as_vector
+from selfattn_book.draw.style import Numbers, as_array
 
 MARGIN = 4  # pixels around a scene
 Paint = Callable[[Canvas, Point], None]
@@ -238,7 +238,7 @@ def cells(
     values: Numbers, role: str, *, cell: Point = (42, 26), alt: str = "", **look: Any
 ) -> Node:
     """Draw a vector as a row of cells; ``look`` is passed on to ``vector``."""
-    wide = cell[0] * len(as_vector("values", values))
+    wide = cell[0] * len(as_array(values))
 
     def paint(ax: Canvas, middle: Point) -> None:
         ax.vector((middle[0] - wide / 2, middle[1]), values, role, cell=cell, **look)

@@ -14,7 +14,6 @@ from selfattn_book.draw.style import (
     INK,
     Numbers,
     as_array,
-    as_vector,
     book_style,
     panels,
     sentences,
@@ -50,7 +49,7 @@ def bands(
     """
     ys = {name: as_array(values) for name, values in curves.items()}
     styles = looks(len(ys))
-    xs = np.arange(len(next(iter(ys.values())))) if x is None else as_vector("x", x)
+    xs = np.arange(len(next(iter(ys.values())))) if x is None else as_array(x)
     ax = panels(1, width=6.0, height=3.4)[0] if ax is None else ax
     message = []
     for look, (name, values) in zip(styles, ys.items(), strict=True):
@@ -101,7 +100,7 @@ def ladder(
         message.append(f"Heights from {low:.3g} to {high:.3g}")
     message += [f"A rung at {height:.3g}: {name}" for name, height in rungs.items()]
     for column, (name, values) in enumerate(ends.items()):
-        heights, floor = as_vector(name, values), floors[name]
+        heights, floor = as_array(values), floors[name]
         _draw_model(ax, column, heights, floor)
         seeds = f"{' '.join(name.split())}, {len(heights)} seeds: floor {floor:.3g}"
         message.append(f"{seeds}, ends from {heights.min():.3g} to {heights.max():.3g}")

@@ -133,20 +133,6 @@ def as_array(values: Numbers) -> np.ndarray:
     return (values.double() if values.is_floating_point() else values).numpy()
 
 
-def as_vector(name: str, values: Numbers) -> np.ndarray:
-    """Convert numbers to a NumPy vector with at least one entry.
-
-    Example:
-        >>> as_vector("angles", [0.5])
-        array([0.5])
-    """
-    array = as_array(values)
-    if array.ndim != 1 or array.size == 0:
-        rule = f"{name} must have shape (N,), with N at least 1"
-        raise ValueError(f"{rule}; got {array.shape}")
-    return array
-
-
 def sentences(*parts: str) -> str:
     """Join parts as sentences.
 

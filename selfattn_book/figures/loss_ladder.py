@@ -6,7 +6,7 @@ import numpy as np
 
 from selfattn_book.draw.canvas import Canvas, Point, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.style import Numbers, as_vector
+from selfattn_book.draw.style import Numbers, as_array
 
 HIGH = 400  # pixels from the highest loss to the lowest
 ROLES = ["query", "key", "value"]
@@ -26,7 +26,7 @@ def loss_ladder(
         A ladder, in powers of ten. Rungs: floor at 0.01.
         Dashed line: arrived below 0.05; of the runs, plain 1 of 2. plain, 2 runs: 0.02, 0.30.
     """
-    losses = {name: np.sort(as_vector(name, values)) for name, values in ends.items()}
+    losses = {name: np.sort(as_array(values)) for name, values in ends.items()}
     seen = np.log(np.concatenate([*losses.values(), list(heights.values())]))
     unit = (HIGH - 24) / max(float(np.ptp(seen)), 1e-9)
     rungs = ", ".join(f"{name} at {number(y)}" for name, y in heights.items())

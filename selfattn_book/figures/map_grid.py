@@ -8,7 +8,7 @@ import numpy as np
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, number
 from selfattn_book.draw.colors import shades
 from selfattn_book.draw.scene import Node, column, grid, note, show, slot, space
-from selfattn_book.draw.style import Numbers, as_array, as_vector
+from selfattn_book.draw.style import Numbers, as_array
 
 DESK, PHONE = 8, 4  # maps in a row
 BRIGHT = 0.5
@@ -24,7 +24,7 @@ def map_grid(maps: Numbers, scores: Numbers) -> Canvas:
         >>> print(map_grid(maps, np.array([0.25, 0.75])).get_label())
         2 maps, in order of their scores: 0.75, 0.25. Framed, with a score of 0.50 or more: 1.
     """
-    tables, values = as_array(maps), as_vector("scores", scores)
+    tables, values = as_array(maps), as_array(scores)
     order = np.argsort(-values, kind="stable")
 
     def build(narrow: bool) -> Node:

@@ -10,7 +10,7 @@ import numpy as np
 from selfattn_book.draw.canvas import Canvas, Point, number
 from selfattn_book.draw.scene import Node, column, label, part, row, show, space
 from selfattn_book.draw.sheet import text_width
-from selfattn_book.draw.style import Numbers, as_vector
+from selfattn_book.draw.style import Numbers, as_array
 
 LETTER = 7.2  # pixels
 BAR = 9  # one width for all, because wide tokens have no more weight
@@ -80,7 +80,7 @@ def token_attention(tokens: Sequence[str], weights: Mapping[str, Numbers]) -> Ca
         >>> print(token_attention(["And", " Saul", " said"], {"one": [0.0, 0.9, 0.1]}).get_label())
         What “ said” attends to, from the largest weight. one: “ Saul” 0.90, “ said” 0.10, “And” 0.00.
     """
-    rows = {name: as_vector(name, values) for name, values in weights.items()}
+    rows = {name: as_array(values) for name, values in weights.items()}
     largest = max(float(values.max()) for values in rows.values())
 
     def build(narrow: bool) -> Node:

@@ -100,6 +100,11 @@ def close(one: Tensor, other: Tensor, slack: float = 1.0) -> Tensor:
     return (one.double() - other.double()).abs().amax(-1) <= slack * tolerance(one)
 
 
+def same_rows(found: Tensor) -> Tensor:
+    """Return which vectors of a sample are equal to its first."""
+    return close(found, found[:, :1])
+
+
 def dependence(run: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     """Return which output depends on which position of the input, ``(B, T, S)``.
 
