@@ -220,18 +220,6 @@ def test_what_holds_no_numbers_is_refused(kind):
     assert refused.value.answer.kind == what
 
 
-def test_a_precision_has_its_own_tolerance():
-    off = torch.tensor([1.005])
-    assert near(off.half(), torch.ones(1), 1e-4)
-    assert not near(off, torch.ones(1), 1e-4)
-
-
-def test_an_argument_is_not_changed():
-    x = torch.ones(2)
-    assert results_of(lambda x: x.mul_(3), (x,), "it")[0].tolist() == [3, 3]
-    assert x.tolist() == [1, 1]
-
-
 def test_random_cases_change_with_the_first_seed():
     before = drawn(3, seed=1)
     assert before.equal(drawn(3, seed=1))

@@ -60,15 +60,6 @@ def test_a_band_lies_between_the_least_and_the_greatest(losses):
     assert len({line.get_linestyle() for line in ax.lines}) == 2
 
 
-def test_a_band_is_described_by_its_median_and_its_end():
-    ax = bands({"a": [[5, 2], [1, 9]]}, x=[10, 30], title="T", log=True)
-    assert ax.get_label() == (
-        "T. Bands over 10 to 30. a, 2 seeds: median from 3.5 to 5, at the end between 1 and 9."
-    )
-    assert ax.lines[0].get_xdata().tolist() == [10, 30]
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()) == ("step", "loss", "log")
-
-
 def test_floors_are_drawn_named_and_described(losses):
     floors = {"ln 2": np.log(2), "none": 0.0}
     ax = bands({"a": losses, "b": losses}, floors=floors)
