@@ -42,9 +42,9 @@ def bands(
 
     Example:
         >>> losses = np.array([[2.0, 4.0, 3.0], [1.0, 3.0, 1.0]])
-        >>> ax = bands({"model": losses}, floors={"no guess": 0.5}, title="Two steps")
+        >>> ax = bands({"model": losses}, floors={"no guess": 0.5}, x=[10, 30], title="T")
         >>> ax.get_label()
-        'Two steps. Bands over 0 to 1. model, 3 seeds: median from 3 to 1,
+        'T. Bands over 10 to 30. model, 3 seeds: median from 3 to 1,
         at the end between 1 and 3. A line at 0.5: no guess.'
     """
     ys = {name: as_array(values) for name, values in curves.items()}

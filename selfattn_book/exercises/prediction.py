@@ -133,12 +133,8 @@ ERRORS = "prediction-deeper.html#when-a-cache-is-wrong"
 QUESTIONS = [
     Question("it returns the newest output alone", HERE, view=form),
     Question("each layer's cache grows by one key per step", CACHE, view=second, cases=[case(2)]),
-    Question(
-        "each output is that of one pass over all points", CACHE, 2, view=first, cases=[case(2)]
-    ),
-    Question(
-        "a stack of one layer or of three works, too", CACHE, view=first, cases=[case(3), case(1)]
-    ),
+    Question("each output is that of one pass over all points", CACHE, 2, first, [case(2)]),
+    Question("a stack of one layer or of three works, too", CACHE, 1, first, [case(3), case(1)]),
     Question("a sequence with new caches begins anew", ERRORS, via=in_turn, cases=[case(2)]),
 ]
 WRONG = {

@@ -23,14 +23,13 @@ def others(s):
     return s.masked_fill(own(s), -torch.inf).softmax(-1)
 
 
-def keeping(kept, weigh=others, score=scores, given=None):
+def keeping(kept, weigh=others, score=scores):
     """Return the program that keeps a part of each word and adds the others with these weights."""
-    rest = 1 - kept if given is None else given
 
-    def listen(x):
-        return x if len(x) == 1 else kept * x + rest * weigh(score(x)) @ x
+    def attend(x):
+        return x if len(x) == 1 else kept * x + (1 - kept) * weigh(score(x)) @ x
 
-    return listen
+    return attend
 
 
 def word_by_word(keep):
