@@ -1,6 +1,7 @@
 """The most likely next words of a model at each step of decoding."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import Tensor
 
@@ -25,7 +26,9 @@ def next_words(decoder_input: Sequence[str], probabilities: Tensor, words: Seque
     def build(narrow: bool) -> Node:
         start, long = (92, 160) if narrow else (68, 240)
         head = label("next", "muted", bold=True, width=start + long + 40, align="left")
-        lines = [_beside("so far", head, muted=True)] if not narrow else []
+        beside: Any = {"width": 220, "align": "right"}
+        first = label("so far", "muted", bold=True, **beside)
+        lines = [] if narrow else [row(first, head, gap=32)]
         for step, given in enumerate(probabilities.detach()):
             best = given.sort(descending=True, stable=True)
             pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
@@ -37,12 +40,7 @@ def next_words(decoder_input: Sequence[str], probabilities: Tensor, words: Seque
                 text = label(so_far, bold=True, align="left")
                 lines.append(column(text, bars, gap=4, align=0, alt=alt))
             else:
-                lines.append(_beside(so_far, bars, alt=alt))
+                lines.append(row(label(so_far, **beside), bars, gap=32, alt=alt))
         return column(*lines, gap=14, align=0)
 
     return show(build, "What comes next, step by step")
-
-
-def _beside(text: str, node: Node, *, muted: bool = False, alt: str = "") -> Node:
-    role = "muted" if muted else "ink"
-    return row(label(text, role, bold=muted, width=220, align="right"), node, gap=32, alt=alt)

@@ -100,7 +100,8 @@ def _flow(tensors: Mapping[str, Tensor], used: Tensor, shape: Letters, *, narrow
     inputs = {n: column(*named[n], grids[n], gap=4) for n in "XM"}
     roles = {n: column(grids[n], *named[n], gap=4) for n in "QKV"}
     rest = {n: _beside(grids[n], named[n]) for n in list(tensors)[5:]}
-    dot, times = (space(16, 16, partial(_node, sign)) for sign in "·×")
+    dot = space(16, 16, lambda ax, at: ax.node(at, "·"))
+    times = space(16, 16, lambda ax, at: ax.node(at, "×"))
     mask, joint = space(60, 26, _mask_box), space(20)
     meet = row(slot(mask, 84), joint, note("softmax over S", "muted", width=84), gap=0)
     lines = [
@@ -145,10 +146,6 @@ def _beside(grid: Node, named: list[Node]) -> Node:
     text = column(*named, gap=2, align=0)
     text.fit(300)
     return row(space(text.width), grid, text, gap=10)
-
-
-def _node(sign: str, ax: Canvas, at: Point) -> None:
-    ax.node(at, sign)
 
 
 def _mask_box(ax: Canvas, at: Point) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from textwrap import wrap
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from selfattn_book.draw.style import Numbers, as_array
 LETTER = 7.2  # pixels
 BAR = 9  # one width for all, because wide tokens have no more weight
 HIGH = 44  # pixels of the largest weight
+_left = partial(label, align="left")
 
 
 def continuations(prompt: str, written: Mapping[str, str]) -> Canvas:
@@ -28,7 +28,7 @@ def continuations(prompt: str, written: Mapping[str, str]) -> Canvas:
 
     def build(narrow: bool) -> Node:
         left, wide = (0, 304) if narrow else (142, 480)
-        lines = [_left(prompt, "query", left=left, bold=True)]
+        lines = [row(space(left), _left(prompt, "query", bold=True), gap=0)]
         for name, text in shown.items():
             head = _left(name, "muted", bold=True, width=left)
             texts = wrap(text, int(wide / LETTER), break_on_hyphens=False)
@@ -37,12 +37,6 @@ def continuations(prompt: str, written: Mapping[str, str]) -> Canvas:
         return column(*lines, gap=16, align=0)
 
     return show(build, f"“{prompt}” continued")
-
-
-def _left(text: str, role: str = "ink", *, left: float = 0, width: float = 0, **look: Any) -> Node:
-    """Write text at a distance from the left."""
-    line = label(text, role, align="left", width=width, **look)
-    return row(space(left), line, gap=0) if left else line
 
 
 def tokenized(cut: Mapping[str, Sequence[str]]) -> Canvas:

@@ -83,11 +83,8 @@ class Probe:
 
 def probed(message: str, section: str, *probes: Probe, points: int = 1) -> Question:
     """Return a question whose cases are probes."""
-
-    def view(found: Any, probe: Probe) -> Any:
-        return probe.view(found)
-
-    return Question(message, section, points, view, cases=[(probe,) for probe in probes])
+    cases = [(probe,) for probe in probes]
+    return Question(message, section, points, lambda found, probe: probe.view(found), cases)
 
 
 def variant(base: type, **parts: Any) -> type:
