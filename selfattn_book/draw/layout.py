@@ -173,7 +173,8 @@ def upright_names(ax: Axes) -> Iterator[None]:
     """Rotate tick labels that would overlap."""
     names = [label.get_text() for label in ax.get_xticklabels()]
     room = 0.8 * NARROW / max(len(names), 1)
-    crowded = any("\n" in name for name in names) and TICK_LETTER * _longest(names) > room
+    longest = max((len(line) for name in names for line in name.split("\n")), default=0)
+    crowded = any("\n" in name for name in names) and TICK_LETTER * longest > room
     if crowded:
         turned = [" ".join(name.split()) for name in names]
         ax.set_xticks(ax.get_xticks(), turned, rotation=90)
@@ -245,7 +246,3 @@ def _goes_below(ax: Axes, height: float) -> bool:
     is_high = height > 0.5
     is_crowded = (below if is_high else above) < NEAR
     return below > above if is_crowded else is_high
-
-
-def _longest(names: Sequence[str]) -> int:
-    return max(len(line) for name in names for line in name.split("\n"))
