@@ -7,15 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 class KeyValueCache:
     """Store the keys and values of all positions so far, so that each is computed once.
 
-    Each attention module and each sequence needs its own: the cache refuses another batch size,
-    dtype or head size, but not a second module of equal sizes. A smaller ``length`` discards the
-    last positions.
+    Each attention module and each sequence needs its own: the cache refuses a second module, and
+    another batch size, dtype or head size. A smaller ``length`` discards the last positions.
 
     Example:
         >>> cache = KeyValueCache()
@@ -29,16 +28,22 @@ class KeyValueCache:
     def __init__(self) -> None:
         self.length = 0
         self.buffers: tuple[Tensor, ...] = ()
+        self.module: nn.Module | None = None  # which computed them
 
     def __len__(self) -> int:
         """Return the number of cached positions."""
         return self.length
 
     def __copy__(self) -> "KeyValueCache":
-        """Return a copy that grows independently."""
+        """Return a copy for the same attention module that grows independently."""
         other = KeyValueCache()
         other.length, other.buffers = self.length, tuple(x.clone() for x in self.buffers)
+        other.module = self.module
         return other
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "KeyValueCache":
+        """Return a copy as above: the attention module is not copied."""
+        return self.__copy__()
 
     @property
     def keys(self) -> Tensor:
@@ -50,20 +55,25 @@ class KeyValueCache:
         """The cached values, ``(B, H, S, D)``."""
         return self.buffers[1][:, :, : self.length]
 
-    def concat(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    def concat(
+        self, keys: Tensor, values: Tensor, module: nn.Module | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Return the cached keys and values followed by new ones, ``(B, H, S, D)``.
 
         The new ones count as cached only when the caller has increased ``length``.
 
         Raises:
-            TypeError, ValueError: the new ones have another dtype, device, batch or head size.
+            TypeError, ValueError: the new ones have another dtype, device, batch or head size, or
+                come from another module.
         """
         start, end = self.length, self.length + keys.size(2)
         if start == 0:
-            self.buffers = keys, values
+            self.buffers, self.module = (keys, values), module
             return keys, values
         _check_continues("keys", keys, self.keys)
         _check_continues("values", values, self.values)
+        if module is not self.module:
+            raise ValueError("each attention module must have a cache of its own; got another's")
         old_keys, old_values = self.buffers
         self.buffers = _extended(old_keys, start, keys), _extended(old_values, start, values)
         return self.buffers[0][:, :, :end], self.buffers[1][:, :, :end]

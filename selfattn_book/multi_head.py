@@ -121,7 +121,7 @@ class MultiHeadAttention(nn.Module):
         if self.rotary_base is not None:
             query, key = _rotated(query, key, self.rotary_base, cache)
         if cache is not None:
-            key, value = cache.concat(key, value)  # those of earlier calls first
+            key, value = cache.concat(key, value, self)  # those of earlier calls first
         dropout = self.dropout if self.training else 0.0
         if need_weights:
             mask = _with_causal(mask, query, key) if is_causal else mask

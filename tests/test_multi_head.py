@@ -558,6 +558,7 @@ def test_a_cache_of_a_different_module_is_refused_and_left_unchanged(make):
         (FILLED | {"d_head": 4}, torch.float32, "cpu", "keys must continue the cache's"),
         (FILLED | {"num_kv_heads": 1}, torch.float32, "cpu", "keys must continue"),
         (FILLED, torch.float32, "meta", "the device of the cache's, cpu; got meta"),
+        (FILLED, torch.float32, "cpu", "each attention module must have a cache of its own"),
     ):
         x = NEXT.to(device, dtype)
         with pytest.raises((TypeError, ValueError), match=message):

@@ -2,12 +2,13 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 Tokens = Tensor | Sequence[int]
+Parts = tuple[float, dict[int, float]]
 
 
 class NGrams:
@@ -45,6 +46,7 @@ class NGrams:
             for gram, count in Counter(grams).items():
                 table[gram[:-1]][gram[-1]] = count
             self.followers.append(dict(table))
+        self._parts: dict[tuple[int, ...], Parts] = {}  # of the histories met so far
 
     def distribution(self, history: Tokens, *, order: int | None = None) -> Tensor:
         """Return the probabilities of the next token, ``(V,)``, in the default dtype.
@@ -55,10 +57,9 @@ class NGrams:
         """
         numbers = _as_list(history)
         probabilities = torch.full((self.vocabulary,), 1 / self.vocabulary)
-        for level, counts in enumerate(self._known(numbers, len(numbers), order)):
-            probabilities *= self._rest(level, counts)
-            own = [self._own(level, counts, token) for token in counts]
-            probabilities[torch.tensor(list(counts))] += torch.tensor(own)
+        for rest, own in self._known(numbers, len(numbers), order):
+            probabilities *= rest
+            probabilities[torch.tensor(list(own))] += torch.tensor(list(own.values()))
         return probabilities
 
     def surprisal(self, tokens: Tokens, first: int = 0, *, order: int | None = None) -> Tensor:
@@ -96,28 +97,24 @@ class NGrams:
 
     def _probability(self, numbers: list[int], i: int, order: int | None) -> float:
         probability = 1 / self.vocabulary
-        for level, counts in enumerate(self._known(numbers, i, order)):
-            own = self._own(level, counts, numbers[i])
-            probability = own + self._rest(level, counts) * probability
+        for rest, own in self._known(numbers, i, order):
+            probability = own.get(numbers[i], 0.0) + rest * probability
         return probability
 
-    def _own(self, level: int, counts: Counter[int], token: int) -> float:
-        """Return the part of a token's probability that comes from its own count."""
-        return counts[token] / (counts.total() + len(counts))
-
-    def _rest(self, level: int, counts: Counter[int]) -> float:
-        """Return the factor of the probabilities after the shorter history."""
-        return len(counts) / (counts.total() + len(counts))
-
-    def _known(self, numbers: list[int], i: int, order: int | None) -> list[Counter[int]]:
-        """Return the counts after each known history before token ``i``, the shortest first."""
-        found = []
+    def _known(self, numbers: list[int], i: int, order: int | None) -> Iterator[Parts]:
+        """Yield the parts after each known history before token ``i``, the shortest first."""
         for length in range(min(self.order if order is None else order, i + 1)):
-            counts = self.followers[length].get(tuple(numbers[i - length : i]))
-            if counts is None:  # nor is any longer one known
-                break
-            found.append(counts)
-        return found
+            history = tuple(numbers[i - length : i])
+            if history not in self.followers[length]:  # nor is any longer one known
+                return
+            if history not in self._parts:
+                self._parts[history] = self._split(length, self.followers[length][history])
+            yield self._parts[history]
+
+    def _split(self, length: int, counts: Counter[int]) -> Parts:
+        """Return the factor of the shorter history's probabilities, and each token's own part."""
+        total = counts.total() + len(counts)
+        return len(counts) / total, {token: count / total for token, count in counts.items()}
 
 
 class KneserNey(NGrams):
@@ -148,13 +145,11 @@ class KneserNey(NGrams):
             self.followers[n] = dict(preceding)
         self.discounts = [_discounts(table.values()) for table in self.followers]
 
-    def _own(self, level: int, counts: Counter[int], token: int) -> float:
-        count = counts[token]
-        return (count - self.discounts[level][min(count, 3)]) / counts.total()
-
-    def _rest(self, level: int, counts: Counter[int]) -> float:
-        discounts = self.discounts[level]
-        return sum(discounts[min(count, 3)] for count in counts.values()) / counts.total()
+    def _split(self, length: int, counts: Counter[int]) -> Parts:
+        total, discounts = counts.total(), self.discounts[length]
+        taken = {token: discounts[min(count, 3)] for token, count in counts.items()}
+        own = {token: (count - taken[token]) / total for token, count in counts.items()}
+        return sum(taken.values()) / total, own
 
 
 def _discounts(tables: Iterable[Counter[int]]) -> list[float]:
