@@ -99,8 +99,8 @@ class Sheet(RendererBase):
         mark = marker(marker_path.transformed(marker_trans + Affine2D().scale(1, -1)))
         points = vertices(path.transformed(trans + self._upright))
         if (box := self._inside(gc)) is not None:
-            inside = (points > box.min - 0.5) & (points < box.max + 0.5)
-            points = points[inside.all(axis=1)]
+            low, high = box.padded(0.5).get_points()
+            points = points[((points > low) & (points < high)).all(axis=1)]
         drawn = [f"M{join(*point)}{mark}" for point in tenths(points)]
         return self._draw("".join(drawn), _look(gc, rgbFace))
 
