@@ -2,7 +2,7 @@
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, checked
+from selfattn_book.exercises.checking.exercise import checked, for_credit
 from selfattn_book.exercises.checking.numbers import normal
 
 
@@ -80,13 +80,12 @@ def exercises(numbers):
         checked("so they do where scores are large", equation, 1, words(4, 6, 2, 4.0)),
         checked("a word alone stays as it is", by_hand, 1, words(5, 1, 3)),
     ]
-    exercise = Exercise(
+    exercise = for_credit(
         "def attend_to_others(X): ...",
         questions,
         right=keeping(keep),
         wrong=wrong,
         unusual={"word by word": word_by_word(keep)},
         returns="the words",
-        tolerance=1e-5,
     )
     return [exercise]

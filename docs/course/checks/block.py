@@ -5,7 +5,7 @@ from functools import partial
 import torch
 import torch.nn.functional as F
 
-from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
+from selfattn_book.exercises.checking.exercise import checked, factory, for_credit
 from selfattn_book.exercises.checking.numbers import normal
 
 ACTIVATIONS = {"relu": F.relu, "silu": F.silu, "gelu": F.gelu}
@@ -89,12 +89,11 @@ def exercises(numbers):
         checked("small vectors show eps", NORM, 1, case(4, 2, 3, size=0.1)),
         checked("batches and heads change nothing", BATCHES, 1, case(5, 2, 3, 4, 6)),
     ]
-    exercise = Exercise(
+    exercise = for_credit(
         "def gated(x, gain, gate, up, down): ...",
         questions,
         right=network(*recipe),
         wrong=wrong,
         unusual={"in 32 bits": in_32_bits(*recipe)},
-        tolerance=1e-5,
     )
     return [exercise]

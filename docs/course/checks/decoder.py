@@ -5,7 +5,7 @@ import torch
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.encoder_decoder import Decoder
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
+from selfattn_book.exercises.checking.exercise import checked, factory, for_credit
 from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.masks import causal_mask
 
@@ -90,7 +90,7 @@ def sequence_loss(start, average):
         checked("padding is left out", LENGTHS, 2, case(silent, 4, 4, 2, 1)),
         checked("all of that together", DEPENDS, 2, *together),
     ]
-    return Exercise(
+    return for_credit(
         "def sequence_loss(decoder, memory, target, lengths): ...",
         questions,
         right=right,
@@ -116,7 +116,6 @@ def sequence_loss(start, average):
         },
         unusual={"loops": by_loops(start, average)},
         returns="the loss",
-        tolerance=1e-5,
     )
 
 

@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
 from selfattn_book.encoder_decoder import Encoder
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory
+from selfattn_book.exercises.checking.exercise import Question, checked, factory, for_credit
 from selfattn_book.exercises.checking.numbers import normal, tensor_of
 from selfattn_book.masks import padding_mask
 
@@ -98,7 +98,7 @@ def exercises(numbers):
         checked("a source of one point", SECTION, 1, case(one, 4, 1, 4), case(one, 5, 1)),
         Question("all sources in one call", SECTION, via=calls, cases=[together]),
     ]
-    exercise = Exercise(
+    exercise = for_credit(
         "def vectors(encoder, sources): ...",
         questions,
         right=right,
@@ -127,6 +127,5 @@ def exercises(numbers):
         },
         unusual={"row by row": read_out(row_by_row(name))},
         returns="the vectors",
-        tolerance=1e-5,
     )
     return [exercise]

@@ -5,7 +5,7 @@ from functools import partial
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory
+from selfattn_book.exercises.checking.exercise import Question, checked, factory, for_credit
 from selfattn_book.exercises.checking.numbers import normal, tensor_of
 from selfattn_book.properties.answer import RefusedError, wrong_shape
 
@@ -121,7 +121,7 @@ def exercises(numbers):
     def twice(pairs):
         return pairs[:first] + pairs[-window:]
 
-    exercise = Exercise(
+    exercise = for_credit(
         "def roll(query, key, value, cache): ...",
         [
             checked("while all is in the window, nothing is lost", CACHE, 2, short),
@@ -164,7 +164,6 @@ def exercises(numbers):
         },
         unusual={"a deque": with_deque(window, first)},
         returns="the contexts",
-        tolerance=1e-5,
         via=in_steps,
     )
     return [exercise]
