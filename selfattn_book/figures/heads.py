@@ -91,11 +91,8 @@ def _words(
         role, width = ("query", BOLD_LINE) if i == 0 else ("key", 1)
         text = note(name, role, align="right", bold=i == 0, width=40)
         look: Any = {"cell": (60, 24), "digits": 0}
-        own, other = (
-            cells(x[i], role, width=width, **look),
-            cells(value[i], "value", width=1, **look),
-        )
-        lines.append(row(text, own, other))
+        own = cells(x[i], role, width=width, **look)
+        lines.append(row(text, own, cells(value[i], "value", width=1, **look)))
     head = row(space(40), row(first, second, gap=0), last)
     body = column(*lines, gap=high - 24)  # beside the bars of the heads
     return column(space(0, 38 - high / 2), head, body, gap=high / 2 - 8)

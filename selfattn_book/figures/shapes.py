@@ -69,13 +69,10 @@ def _steps(
     attention: MultiHeadAttention, x: Tensor, memory: Tensor, mask: Tensor
 ) -> dict[str, Tensor]:
     """Return the tensors of the module, from the inputs to the output."""
+    sides = attention.project_key(memory), attention.project_value(memory)
     query, key, value = (
-        projected.unflatten(-1, (attention.num_heads, attention.d_head)).transpose(1, 2)
-        for projected in (
-            attention.project_query(x),
-            attention.project_key(memory),
-            attention.project_value(memory),
-        )
+        y.unflatten(-1, (attention.num_heads, attention.d_head)).transpose(1, 2)
+        for y in (attention.project_query(x), *sides)
     )
     scores = query @ key.mT / attention.d_head**0.5
     weights = attention_weights(query, key, mask)

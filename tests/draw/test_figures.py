@@ -117,10 +117,8 @@ def test_two_lines_in_one_lane_do_not_meet():
 
 # The card of shapes.
 def test_shapes_are_those_of_the_module(draw):
-    attention, mask = (
-        MultiHeadAttention(6, 2, d_head=4),
-        padding_mask([4] * 7, 5) & causal_mask(3, 5),
-    )
+    attention = MultiHeadAttention(6, 2, d_head=4)
+    mask = padding_mask([4] * 7, 5) & causal_mask(3, 5)
     x, memory = draw(7, 3, 6, dtype=torch.float32), draw(7, 5, 6, dtype=torch.float32)
     steps = _steps(attention, x, memory, mask)
     made = attention(x, memory, memory, mask)
