@@ -21,7 +21,11 @@ def test_the_file_has_100_lines():
 
 def test_a_copy_runs_alone(tmp_path):
     copy = shutil.copy(FILE, tmp_path)
-    command = [sys.executable, "-I", copy, tiny_model("tiny-gpt2"), "Is this"]
+    run = (
+        "import runpy, sys, torch; torch.manual_seed(0); "
+        "sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    command = [sys.executable, "-I", "-c", run, copy, tiny_model("tiny-gpt2"), "Is this"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout.startswith("Is this what real models do? Yes, number for number.")
     assert "selfattn_book" not in FILE.read_text()
