@@ -155,8 +155,6 @@ def _describe_matrix(
     kind = "Heat map"
     if array.dtype == bool:
         kind = "Mask" if verb == "sees" else "Table"
-    size = f"{kind}, {array.shape[0]} rows by {array.shape[1]} columns"
-    if array.dtype == bool:
         seen = [", ".join(np.compress(row, columns)) or "none" for row in array]
         message = [f"{name} {verb} {which}" for name, which in zip(rows, seen, strict=True)]
     elif texts and array.size <= 36:
@@ -164,4 +162,4 @@ def _describe_matrix(
         message = [f"{name}: {line}" for name, line in zip(rows, lines_read, strict=True)]
     else:
         message = [f"Values from {np.nanmin(array):.2f} to {np.nanmax(array):.2f}"]
-    return [size, *message]
+    return [f"{kind}, {array.shape[0]} rows by {array.shape[1]} columns", *message]
