@@ -22,7 +22,6 @@ project = "Self-Attention, Executed"
 author = "the authors of Self-Attention, Executed"
 copyright = f"2026, {author}. Text and figures CC BY 4.0, code BSD-3-Clause"
 release = version = selfattn_book.__version__
-language = "en"
 
 extensions = [
     # libraries
@@ -146,10 +145,8 @@ katex_css_path = "katex/katex.min.css"
 
 autodoc_inherit_docstrings = False  # what PyTorch says of `forward` says nothing here
 autodoc_member_order = "bysource"
-autodoc_typehints = "signature"
 autodoc_use_type_comments = False  # types stand in signatures
 autodoc_typehints_format = "short"
-napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
@@ -170,7 +167,7 @@ html_css_files = [
 ]
 html_js_files = ["book.js", "cover.js", "predict.js", "previews.js"]
 bookproof_only_with = {
-    "cover.css": r'class="[^"]*\b(begin|route|chapters)\b',
+    "cover.css": r'class="[^"]*\b(begin|chapters)\b',
     "design-tabs.js": "sd-tab-set",
     "sphinx_highlight.js": "",  # no link asks for a word to be marked
 }
@@ -178,7 +175,6 @@ html_domain_indices = False
 html_favicon = "static/mark.svg"
 html_copy_source = False
 html_show_sourcelink = False
-html_last_updated_fmt = None
 html_theme_options = {
     "navbar_persistent": [],
     "secondary_sidebar_items": [],  # sections stand under the name of their page

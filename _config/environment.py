@@ -4,15 +4,12 @@ A bare Python runs this. It prints one line a step; what pip has to say goes to 
 """
 
 import hashlib
-import json
 import os
 import subprocess
 import sys
 import venv
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 try:
     import tomllib
@@ -25,16 +22,13 @@ BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / "python"
 STAMP = ENVIRONMENT / "pins"
 LOG = ROOT / ".nox" / "install.log"
-REPORT = ROOT / ".nox" / "report.json"
 CONSTRAINTS = ROOT / "_config" / "constraints.txt"
 
-# An older pip fetches, gigabytes and all, what it is only asked about.
-PIP = "pip>=25.3"
+PIP = "pip>=25.3"  # an older one does not resume a download that broke off
 # PyTorch's own index of builds without the libraries for graphics cards, which the book never uses.
-SMALL_BUILDS = "https://download.pytorch.org/whl/cpu"
+# Their versions end in +cpu, and pip prefers them. An index that cannot be reached is passed over.
+SMALL_BUILDS = "--extra-index-url=https://download.pytorch.org/whl/cpu"
 AGAIN = "Run the same command again; it goes on from here."
-
-Report = dict[str, Any]
 
 
 def make_environment() -> None:
@@ -61,27 +55,6 @@ def pins() -> str:
     return hashlib.sha256(CONSTRAINTS.read_bytes() + repr(wanted).encode()).hexdigest()
 
 
-def choose_build(ask: Callable[..., Report | None]) -> tuple[list[str], str]:
-    """Return pip's options for a build of PyTorch, and in words which one it is.
-
-    Args:
-        ask: given options of pip, returns its report of what it would install for PyTorch,
-            or nothing where it could not tell.
-    """
-    if not brings_graphics(ask() or {}):
-        return [], "up to 200 MB"
-    if ask("--index-url", SMALL_BUILDS, "--no-deps"):
-        return ["--extra-index-url", SMALL_BUILDS], "the processor's build, about 200 MB"
-    missing = f"the processor's build cannot be had from {SMALL_BUILDS}"
-    return [], f"with libraries for graphics cards, about 3 GB, since {missing}"
-
-
-def brings_graphics(report: Report) -> bool:
-    """Tell whether a report of pip's has libraries for graphics cards in it."""
-    names = [package["metadata"]["name"].lower() for package in report.get("install", [])]
-    return any(name.startswith(("nvidia-", "cuda-", "triton")) for name in names)
-
-
 def running_inside() -> bool:
     """Tell whether this very Python is the environment's own."""
     return Path(sys.prefix).resolve() == ENVIRONMENT.resolve()
@@ -102,8 +75,8 @@ def _begin() -> None:
 
 def _install() -> None:
     _step("1 of 3: pip", PIP)
-    options, words = choose_build(_ask)
-    _step(f"2 of 3: PyTorch ({words})", *options, "torch")
+    size = "200 MB; 3 GB where PyTorch's own index cannot be reached"
+    _step(f"2 of 3: PyTorch ({size})", SMALL_BUILDS, "--timeout=15", "--retries=1", "torch")
     _step("3 of 3: everything else (up to 200 MB)", "--editable", ".[book,dev]")
 
 
@@ -118,13 +91,6 @@ def _step(title: str, *arguments: str) -> None:
             + "\n".join(f"  {line}" for line in said[-4:])
             + f"\n\nAll that it said is in .nox/install.log. {AGAIN}"
         )
-
-
-def _ask(*options: str) -> Report | None:
-    """Ask pip what it would install for PyTorch, without patience for an index that is silent."""
-    REPORT.unlink(missing_ok=True)
-    _pip("--dry-run", f"--report={REPORT}", "--retries=1", "--timeout=15", *options, "torch")
-    return json.loads(REPORT.read_text("utf-8")) if REPORT.exists() else None
 
 
 def _pip(*arguments: str) -> int:

@@ -10,7 +10,7 @@ if ENGINE.is_dir():
 
 from bookproof.verify.cells import book_pages  # noqa: E402
 from bookproof.verify.chapter import Result, verify_chapter  # noqa: E402
-from bookproof.verify.command import Book, run  # noqa: E402
+from bookproof.verify.command import run  # noqa: E402
 from bookproof.verify.disturbed import DisturbedRounding  # noqa: E402
 
 __all__ = ["DisturbedRounding", "Result", "book_folder", "book_pages", "main", "verify_chapter"]
@@ -30,4 +30,4 @@ def book_folder() -> Path:
 def main(arguments: list[str]) -> int:
     """Verify pages of this book, and return the exit code of the command."""
     hook = "selfattn_book.experiments.seeding:first_seed"
-    return run(arguments, Book(book_folder(), hook, "python -m selfattn_book verify"))
+    return run(arguments, book_folder(), hook, "python -m selfattn_book verify")

@@ -11,8 +11,8 @@ from hypothesis import settings
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-# One is built and not tested, the others are for the process that builds are forked from.
-collect_ignore = ["small_book", "bookproof/installed_once.py", "bookproof/warm_builds.py"]
+# One is built and not tested, the other is for the process that builds are forked from.
+collect_ignore = ["small_book", "bookproof/installed_once.py"]
 settings.register_profile("book", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("book")
 torch.set_num_threads(1)  # a process a core: more would only wait for each other

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # `bookproof.verify` runs without Sphinx
     from sphinx.application import Sphinx
 
-PARTS = ("claims", "fresh", "listing", "layers", "others", "html", "notebooks", "course")
+PARTS = ("claims", "fresh", "listing", "layers", "html", "notebooks", "course")
 
 
 def setup(app: "Sphinx") -> dict[str, bool]:

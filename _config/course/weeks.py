@@ -60,7 +60,7 @@ class Week:
     @property
     def checks(self) -> Path:
         """Return the file that checks its exercises."""
-        return checks_of(self.chapter)
+        return SOURCES / "checks" / f"{self.chapter.replace('-', '_')}.py"
 
     def drawn(self, code: str, student: object) -> dict[str, Any]:
         """Return a student's numbers."""
@@ -120,8 +120,3 @@ def exercise(section: str, name: str, what: dict[str, Any], checks: Checked | No
 def split(text: str, level: int) -> list[str]:
     """Split a text at its headings of a level; what follows each has lost the mark."""
     return re.split(rf"^{'#' * level} ", text, flags=re.MULTILINE)
-
-
-def checks_of(chapter: str) -> Path:
-    """Return the file that checks the exercises of a chapter."""
-    return SOURCES / "checks" / f"{chapter.replace('-', '_')}.py"

@@ -99,13 +99,9 @@ def for_binder(site: Path, wheel: Path, folder: Path) -> None:
 def digest(folder: Path) -> None:
     """Write the digests of a folder's files beside them, as `sha256sum --check` reads them."""
     if folder.is_dir():
-        lines = [f"{sha256(file)}  {file.name}\n" for file in sorted(folder.iterdir())]
+        digests = {f.name: hashlib.sha256(f.read_bytes()) for f in sorted(folder.iterdir())}
+        lines = [f"{digest.hexdigest()}  {name}\n" for name, digest in digests.items()]
         (folder / "SHA256SUMS").write_text("".join(lines), "utf-8")
-
-
-def sha256(file: Path) -> str:
-    """Return the digest of a file."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def sizes(folder: Path) -> Iterable[str]:

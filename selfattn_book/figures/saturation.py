@@ -10,9 +10,9 @@ from selfattn_book.draw.scene import Node, column, note, row, show, slot, space,
 
 
 def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Canvas:
-    """Draw the attention weights of queries of several dimensions, undivided and divided by √D.
+    """Draw the attention weights of queries of several dimensions, undivided and divided by √d.
 
-    Two or three queries ``(D,)`` have keys ``(S, D)`` each. A weight of 1 fills the height of its
+    Two or three queries ``(d,)`` have keys ``(S, d)`` each. A weight of 1 fills the height of its
     box.
 
     Example:
@@ -20,21 +20,21 @@ def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Canvas:
         >>> wide = torch.ones(4), torch.tensor([[0.0, 0, 0, 0], [1, 1, 1, 1]])
         >>> print(saturation([torch.ones(1), wide[0]], [torch.ones(2, 1), wide[1]]).get_label())
         The weights of 2 keys, from the largest to the smallest.
-        D = 1: undivided, scores from 1.0 to 1.0 become weights 0.50, 0.50;
+        d = 1: undivided, scores from 1.0 to 1.0 become weights 0.50, 0.50;
         divided by √1, scores from 1.0 to 1.0 become weights 0.50, 0.50.
-        D = 4: undivided, scores from 0.0 to 4.0 become weights 0.98, 0.02;
+        d = 4: undivided, scores from 0.0 to 4.0 become weights 0.98, 0.02;
         divided by √4, scores from 0.0 to 2.0 become weights 0.88, 0.12.
     """
     count, message = len(keys[0]), []
     named: dict[str, list[tuple[str, list[float]]]] = {}
     for query, given in zip(queries, keys, strict=True):
         d, scores = len(query), (given @ query).sort(descending=True).values
-        pair = named[f"D = {d}"] = []
+        pair = named[f"d = {d}"] = []
         for row_ in (scores, scores / d**0.5):
             ends = f"scores from {number(float(row_[-1]), 1)} to {number(float(row_[0]), 1)}"
             pair.append((ends, row_.softmax(dim=0).tolist()))
         texts = [f"{ends} become weights {listed(weights)}" for ends, weights in pair]
-        message.append(f"D = {d}: undivided, {texts[0]}; divided by √{d}, {texts[1]}")
+        message.append(f"d = {d}: undivided, {texts[0]}; divided by √{d}, {texts[1]}")
 
     def build(narrow: bool) -> Node:
         size = (140, 62) if narrow else (164, 86)
@@ -44,7 +44,7 @@ def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Canvas:
             return column(note(text, "muted", width=size[0]), bars)
 
         last = note(f"bars: the weights of {count} keys, the largest first", "muted")
-        tops = "softmax of q · k", "softmax of q · k ÷ √D"
+        tops = "softmax of q · k", "softmax of q · k ÷ √d"
         pairs = {name: [panel(*given) for given in pair] for name, pair in named.items()}
         if narrow:
             heads = row(*(note(text, "muted", width=148, bold=True) for text in tops))
@@ -53,7 +53,7 @@ def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Canvas:
         heads = row(space(70), *(slot(title(name), 164) for name in pairs), gap=18)
         lines = [
             row(slot(column(title("softmax of"), title(text), gap=2), 76), *panels, gap=18)
-            for text, *panels in zip(("q · k", "q · k ÷ √D"), *pairs.values(), strict=True)
+            for text, *panels in zip(("q · k", "q · k ÷ √d"), *pairs.values(), strict=True)
         ]
         return column(heads, *lines, last, gap=14)
 

@@ -25,6 +25,7 @@ def test_every_font_that_a_style_sheet_names_is_there(sheet):
 
 
 def test_no_served_file_loads_another_origin():
-    files = [file for file in STATIC.rglob("*") if file.suffix in {".css", ".js", ".svg"}]
+    served = [*STATIC.rglob("*"), *(ROOT / "_config" / "bookproof" / "assets").iterdir()]
+    files = [file for file in served if file.suffix in {".css", ".js", ".svg"}]
     foreign = re.compile(r"(?:url\(|src=|href=|import )[\"']?(?:https?:)?//")
     assert [file.name for file in files if foreign.search(file.read_text("utf-8"))] == []

@@ -1,47 +1,10 @@
 """The environment as a stranger's first command makes it: a line a step, and one message if it fails."""
 
-import re
 import subprocess
 
 import pytest
 
 from _config import environment
-from _config.environment import SMALL_BUILDS, choose_build
-
-
-def report(*names: str) -> environment.Report:
-    return {"install": [{"metadata": {"name": name}} for name in names]}
-
-
-SMALL = report("torch", "numpy", "Jinja2")
-LARGE = report("torch", "nvidia-cublas", "cuda-toolkit", "triton")
-
-
-def answers(plain, small):
-    """A stand-in for pip: what it would install from the usual index, and from the small builds'."""
-    return lambda *options: small if SMALL_BUILDS in options else plain
-
-
-@pytest.mark.parametrize(
-    ("plain", "small", "options", "words"),
-    [
-        (SMALL, None, [], "up to 200 MB"),
-        (SMALL, SMALL, [], "up to 200 MB"),
-        (None, None, [], "up to 200 MB"),  # the step itself then says what is wrong
-        (LARGE, SMALL, ["--extra-index-url", SMALL_BUILDS], "processor's build"),
-        (LARGE, None, [], f"about 3 GB, since .* cannot be had from {SMALL_BUILDS}"),
-    ],
-)
-def test_the_small_build_is_chosen_where_it_can_be_had(plain, small, options, words):
-    chosen, said = choose_build(answers(plain, small))
-    assert chosen == options
-    assert re.search(words, said)
-
-
-@pytest.mark.parametrize("name", ["nvidia-cudnn-cu13", "NVIDIA-cublas", "cuda-bindings", "triton"])
-def test_libraries_for_graphics_cards_are_known_by_name(name):
-    assert environment.brings_graphics(report("torch", name))
-    assert not environment.brings_graphics(report("torch", "sympy", "cudagraph"))
 
 
 class Pip:
@@ -57,9 +20,9 @@ class Pip:
         (self.folder / "pins").unlink(missing_ok=True)
 
     def run(self, command, *, stdout, **options):
-        asked = "asked" if "--dry-run" in command else command[-1]
-        self.done.append(asked)
-        end = self.fails.pop(asked, 0)
+        assert (environment.SMALL_BUILDS in command) == (command[-1] == "torch")
+        self.done.append(command[-1])
+        end = self.fails.pop(command[-1], 0)
         stdout.write("Looking around\nERROR: no such thing\n" if end else "Found it\n")
         if end is KeyboardInterrupt:
             raise end
@@ -73,14 +36,13 @@ def pip(tmp_path, monkeypatch):
     monkeypatch.setattr(environment, "ENVIRONMENT", stand_in.folder)
     monkeypatch.setattr(environment, "STAMP", stand_in.folder / "pins")
     monkeypatch.setattr(environment, "LOG", tmp_path / "install.log")
-    monkeypatch.setattr(environment, "REPORT", tmp_path / "report.json")
     monkeypatch.setattr(environment.venv, "create", stand_in.make)
     monkeypatch.setattr(environment.subprocess, "run", stand_in.run)
     return stand_in
 
 
 STEPS = [environment.PIP, "torch", ".[book,dev]"]
-WHOLE = ["venv", STEPS[0], "asked", *STEPS[1:]]
+WHOLE = ["venv", *STEPS]
 
 
 def test_it_is_made_once_in_a_line_a_step(pip, capsys):
@@ -115,7 +77,7 @@ def test_a_failure_is_one_message_and_the_next_try_goes_on(pip, capsys, step):
     assert pip.done[-1] == STEPS[-1]
 
 
-@pytest.mark.parametrize("step", ["asked", *STEPS])
+@pytest.mark.parametrize("step", STEPS)
 def test_ctrl_c_ends_quietly_and_the_next_try_goes_on(pip, capsys, step):
     pip.fails[step] = KeyboardInterrupt
     with pytest.raises(SystemExit) as end:

@@ -6,8 +6,7 @@ import pytest
 from bookproof.lint import __main__ as command
 from bookproof.lint import cells, chapter, instructors, prose, whole
 from bookproof.lint.page import Book, Page
-from myst_nb.core.read import read_myst_markdown_notebook
-from myst_parser.config.main import MdParserConfig
+from bookproof.verify.cells import read_notebook
 
 from tests.book.pages import BOOK
 
@@ -252,9 +251,8 @@ def test_fixed_seeds_are_found(code, count):
 
 
 def test_cells_are_those_that_the_build_runs():
-    settings = MdParserConfig(enable_extensions={"amsmath", "colon_fence", "deflist", "dollarmath"})
     for page in BOOK.pages:
-        notebook = read_myst_markdown_notebook(page.text, settings)
+        notebook = read_notebook(page.text)
         built = [cell for cell in notebook.cells if cell.cell_type == "code"]
         assert [cell.code.strip() for cell in page.cells] == [c.source.strip() for c in built]
         checks = [cell.metadata.get("check") for cell in built]

@@ -5,7 +5,6 @@ import runpy
 import subprocess
 import sys
 import tomllib
-from datetime import date
 from email.message import Message
 from email.parser import Parser
 from zipfile import ZipFile
@@ -74,38 +73,16 @@ def test_the_authors_are_the_same_everywhere(metadata):
     assert f"> {names[0]} (" in README
 
 
-# The schema of the format, in the parts that this file uses; its validator is not installed.
-REQUIRED = {
-    "cff-version": str,
-    "message": str,
-    "title": str,
-    "type": str,
-    "authors": list,
-    "version": str,
-    "date-released": date,
-    "license": list,
-    "keywords": list,
-    "abstract": str,
-    "preferred-citation": dict,
-}
-OPTIONAL = {"url": str, "repository-code": str}
-IN_REFERENCE = {
-    "type": str,
-    "title": str,
-    "authors": list,
-    "version": str,
-    "date-released": date,
-    "year": int,
-    "month": int,
-}
+# The keys of the format that this file uses; its validator is not installed.
+IN_REFERENCE = {"type", "title", "authors", "version", "date-released", "year", "month"}
+REQUIRED = {"cff-version", "message", "title", "type", "authors", "version", "date-released"}
+REQUIRED |= {"license", "keywords", "abstract", "preferred-citation"}
+OPTIONAL = {"url", "repository-code"}
 
 
-def test_the_citation_is_complete_and_of_the_types_of_its_format():
+def test_the_citation_is_complete():
     for part, required in ((CITATION, REQUIRED), (CITATION["preferred-citation"], IN_REFERENCE)):
-        known = required | OPTIONAL
-        assert required.keys() <= part.keys() <= known.keys()
-        wrong = [key for key in part if not isinstance(part[key], known[key])]
-        assert wrong == []
+        assert required <= part.keys() <= required | OPTIONAL
         assert all(author.keys() == {"name"} for author in part["authors"])
     assert CITATION["cff-version"] == "1.2.0"
     assert CITATION["type"] in {"software", "dataset"}

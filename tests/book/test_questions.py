@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 from zipfile import ZipFile
 
 import pytest
+from course import questions
 
-from tests.book.pages import ROOT
 from tests.schemas.qti import wrong
 
 QTI = {"q": "http://www.imsglobal.org/xsd/imsqti_v2p1"}
@@ -21,20 +21,16 @@ ASKED = {
 PAGE = {"title": "A & B", "number": [2], "questions": [ASKED]}
 
 
-@pytest.fixture
-def questions(monkeypatch, tmp_path):
-    """The program that writes questions, which finds those of one page."""
-    monkeypatch.syspath_prepend(ROOT / "_config")
-    from course import questions
-
+@pytest.fixture(autouse=True)
+def built(monkeypatch, tmp_path):
+    """The questions of one page, as a build leaves them."""
     (tmp_path / "built").mkdir()
     (tmp_path / "built" / "odd.json").write_text(json.dumps(PAGE), "utf-8")
     monkeypatch.setattr(questions, "BUILT", tmp_path / "built")
     monkeypatch.setattr(questions, "MADE", tmp_path / "made")
-    return questions
 
 
-def test_gift_has_each_option_with_its_reason(questions):
+def test_gift_has_each_option_with_its_reason():
     questions.main()
     text = (questions.MADE / "odd.gift").read_text("utf-8")
     assert text == (questions.MADE / "questions.gift").read_text("utf-8")
@@ -44,7 +40,7 @@ def test_gift_has_each_option_with_its_reason(questions):
     assert len(re.findall(r"^\t[~=]", text, re.MULTILINE)) == 3
 
 
-def test_a_package_of_qti_holds_what_it_lists(questions):
+def test_a_package_of_qti_holds_what_it_lists():
     questions.main()
     with ZipFile(questions.MADE / "questions-qti21.zip") as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
@@ -59,7 +55,7 @@ def test_a_package_of_qti_holds_what_it_lists(questions):
     assert [feedback.get("identifier") for feedback in said] == ["a", "b", "c"]
 
 
-def test_items_and_tests_are_qti(questions):
+def test_items_and_tests_are_qti():
     questions.main()
     with ZipFile(questions.MADE / "questions-qti21.zip") as archive:
         item, test = (archive.read(name) for name in ("odd-1.xml", "test-odd.xml"))
@@ -68,14 +64,14 @@ def test_items_and_tests_are_qti(questions):
     assert wrong(item.replace(b' cardinality="single"', b"", 1))
 
 
-def test_the_same_questions_make_the_same_package(questions):
+def test_the_same_questions_make_the_same_package():
     questions.main()
     first = (questions.MADE / "questions-qti21.zip").read_bytes()
     questions.main()
     assert (questions.MADE / "questions-qti21.zip").read_bytes() == first
 
 
-def test_without_a_built_book_there_is_one_message(questions, tmp_path):
+def test_without_a_built_book_there_is_one_message(tmp_path):
     (tmp_path / "built" / "odd.json").unlink()
     with pytest.raises(SystemExit, match="run the session 'book' first"):
         questions.main()

@@ -31,7 +31,6 @@ PRELOAD = [
     *("sphinx.ext.autodoc", "sphinx_exercise", "sphinxcontrib.bibtex"),
     *("bookproof.claims", "bookproof.fresh", "bookproof.listing"),
     *("bookproof.html.folds", "bookproof.html.mathematics", "small_books"),
-    "warm_builds",
 ]
 
 
@@ -139,13 +138,8 @@ def build(root: Path, options: list[str], environment: dict[str, str]) -> None:
     sys.path[:0] = [str(root), str(ENGINE)]
     loaded = [name for name in sys.modules if name.startswith("selfattn_book")]
     assert not loaded, "what this was forked from has loaded the large book's package"
-    sys.exit(build_here(*options))
-
-
-def build_here(*options: str) -> int:
-    """Build the book in this folder, and return the exit code."""
     folders = "-c config -d _build/doctrees docs _build/html"
-    return main([*STRICT, *folders.split(), *options])
+    sys.exit(main([*STRICT, *folders.split(), *options]))
 
 
 def wait_until(true: Callable[[], object]) -> None:

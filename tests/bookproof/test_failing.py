@@ -128,16 +128,7 @@ def test_a_module_that_is_loaded_behind_the_back_of_the_key_is_named(built):
 
 REFUSED = [
     ("import os\nprint(os.environ['HOME'])", 1, "os.environ is refused: an env"),
-    ("from importlib import import_module", 0, "importlib.import_module is refused"),
-    ("from . import numbers", 0, "..numbers is neither"),
-    ("print(answer.__doc__)", 0, "answer.__doc__ is refused: what docstrings"),
-    ("print(open('data.txt').read())", 0, "open(...) must name a file of data_f"),
-    ("%%capture\nassert False", 0, "a cell must be plain Python; got invalid"),
-    (
-        ":check: a\n:tags: [raises-exception]\nassert 1 == 2",
-        2,
-        "a check that cannot fail: it must have no tag raises-exception",
-    ),
+    (":check: a\n:tags: [raises-exception]\nassert 1 == 2", 2, "a check that cannot fail: it must"),
 ]
 
 

@@ -93,10 +93,3 @@ def test_the_files_that_it_names_are_there():
     )
     files += re.findall(r"`(assets/\S+?)`", README)
     assert [file for file in files if not (ENGINE / "bookproof" / file).exists()] == []
-
-
-def test_no_asset_loads_another_origin():
-    foreign = re.compile(r"(?:url\(|src=|href=|import )[\"']?(?:https?:)?//")
-    files = list((ENGINE / "bookproof" / "assets").iterdir())
-    assert {file.suffix for file in files} == {".css", ".js"}
-    assert [file.name for file in files if foreign.search(file.read_text("utf-8"))] == []

@@ -36,8 +36,6 @@ LOOSE = {
 }
 # File, text, another text, and what is said of that.
 EDITS = [
-    ("docs/index.md", "#its-double 2", "#nowhere 2", "there is no number.md#nowhere"),
-    ("docs/index.md", "pictures 3", "pictures", "route: a line is PAGE.md#SECTION"),
     (
         "docs/index.md",
         "{objectives} Behind",

@@ -215,7 +215,7 @@ def test_the_ledger_has_a_table_a_page_in_the_order_of_what_is_checked(site):
     assert not re.search(r"\$|example\.org", claim[0])
 
 
-# -- The cover, the route, previews ----------------------------------------------------
+# -- The cover and previews ------------------------------------------------------------
 
 
 def chapters(book):
@@ -247,19 +247,6 @@ def test_the_cover_shows_chapters_in_order_with_what_they_promise(site):
     begin = re.search(r'(?s)<p class="begin">.*?</p>', html)[0]
     assert 'href="number.html"' in begin
     assert "Begin with chapter 1" in begin
-
-
-def test_passages_of_the_route_are_listed_and_marked(site):
-    stops = re.search(r'(?s)<ol class="route".*?</ol>', site.html("index"))[0]
-    assert re.findall(r'href="(.*?)">(.*?)</a>', stops) == [
-        ("number.html#its-double", "Its double"),
-        ("word.html#two-pictures", "Two pictures"),
-    ]
-    first, second = site.page("number"), site.page("word")
-    assert "Stop 1 of 2 on the 5-minute route" in first
-    assert "Next on the 5-minute route: Two pictures" in first
-    assert "Stop 2 of 2" in second
-    assert "Next on the" not in second
 
 
 def test_what_other_pages_lead_to_is_kept_for_them(site):

@@ -3,13 +3,10 @@
 import re
 import sys
 from datetime import date
-from types import SimpleNamespace
 
 import pytest
-from bookproof import others
 from bookproof.fresh import end_tasks_loudly
 from bookproof.html.citing import Cited, in_bibtex, in_words
-from bookproof.html.edition import list_editions, written
 from bookproof.html.folds import name, wrong_lines
 from bookproof.html.formulas import names, plain
 from bookproof.html.lean import lean, words_of
@@ -20,12 +17,9 @@ from bookproof.listing import caption_of, source_without_docstring
 from bookproof.notebooks.markdown import block, line
 from bookproof.notebooks.quiz import right_and_reasons
 from docutils import nodes
-from docutils.utils import new_document
 from myst_nb.sphinx_ import HideCodeCellNode
 from pybtex.database import parse_string
-from sphinx.addnodes import pending_xref
-from sphinx.errors import PycodeError, SphinxParallelError
-from sphinx.pycode import ModuleAnalyzer
+from sphinx.errors import SphinxParallelError
 from sphinx.util.parallel import ParallelTasks
 from sphinx_exercise.nodes import exercise_node
 
@@ -184,7 +178,7 @@ def test_the_error_of_a_page_is_raised_while_others_wait_to_be_written(monkeypat
         tasks.add_task(fail, "page 2")
 
 
-# -- Citations and editions ------------------------------------------------------------
+# -- Citations -------------------------------------------------------------------------
 
 SIGNS = r"50 % of $x_1$ & #2 {a ~ b^c \d in Zürich"
 ESCAPED = {"braceleft": "{", "backslash": "\\", "asciitilde": "~", "asciicircum": "^"}
@@ -213,15 +207,6 @@ def test_a_citation_is_read_as_it_was_written():
     for month in range(1, 13):
         day = date(2026, month, 1)
         assert fields(cited(published=day))["month"] == f"{day:%B}"
-
-
-def test_editions_are_listed_in_their_order_with_dates_in_the_language_of_the_book():
-    html = list_editions([{"version": "2.0", "date": "2027-01-02"}, {"version": "1.0", "date": ""}])
-    assert re.findall(r"<li>(.*)</li>", html) == [
-        '<a href="v2.0/index.html">Version 2.0</a>, 2 January 2027',
-        '<a href="v1.0/index.html">Version 1.0</a>',
-    ]
-    assert written(date(2026, 5, 4), "de") == "4 Mai 2026"
 
 
 # -- The lean theme --------------------------------------------------------------------
@@ -264,7 +249,7 @@ def test_the_font_of_icons_stays_where_a_page_shows_one(page, stays):
     assert lean(css, words_of([page], [])).count("@font-face") == stays
 
 
-# -- Layers, listings, other packages --------------------------------------------------
+# -- Layers and listings ----------------------------------------------------------------
 
 PROJECT = """
 [tool.importlinter]
@@ -365,30 +350,3 @@ def test_a_listing_is_the_source_without_docstrings(tmp_path, monkeypatch):
 )
 def test_the_caption_is_the_name_in_the_package_and_links_to_the_reference(target, caption):
     assert caption_of(target) == caption
-
-
-def test_no_source_but_that_of_the_package_is_read(monkeypatch):
-    monkeypatch.setattr(ModuleAnalyzer, "for_module", staticmethod(ModuleAnalyzer.for_module))
-    others.read_only_package(None, SimpleNamespace(bookproof_package="bookproof"))
-    assert "read_only_package" in ModuleAnalyzer.for_module("bookproof.others").find_tags()
-    for module in ("json.decoder", "bookproofs"):
-        with pytest.raises(PycodeError, match="is another's"):
-            ModuleAnalyzer.for_module(module)
-    others.read_only_package(None, SimpleNamespace())  # without a package, all as before
-    assert ModuleAnalyzer.for_module("json.decoder")
-
-
-def test_names_that_need_not_be_found_stand_as_words():
-    ignored = [("py:.*", r"torch(\..*)?"), ("py:class", "Tensor")]
-    wanted = "class torch.Tensor", "class Tensor", "func Tensor", "class torches", "class Tensors"
-    page = new_document("page")
-    for kind, target in (pair.split() for pair in wanted):
-        to = {"refdomain": "py", "reftype": kind, "reftarget": target}
-        page += nodes.paragraph("", "", pending_xref("", nodes.literal("", target), **to))
-    others.unlink_ignored(
-        SimpleNamespace(config=SimpleNamespace(nitpick_ignore_regex=ignored)), page
-    )
-    asked = [f"{x['reftype']} {x['reftarget']}" for x in page.findall(pending_xref)]
-    assert asked == list(wanted[2:])
-    words = [node.astext() for node in page.findall(nodes.literal)]
-    assert words == [pair.split()[1] for pair in wanted], "nothing is lost"

@@ -54,7 +54,6 @@ def open_page(chromium: Browser):
             java_script_enabled=scripts,
         )
         contexts.append(context)
-        context.add_init_script("localStorage.mode ??= 'auto'")
         page = context.new_page()
         if noticed is not None:
             watch(page, noticed, address.split("/")[:3])

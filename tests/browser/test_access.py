@@ -1,5 +1,7 @@
 """What a reader without a mouse, without scripts or without storage meets."""
 
+import pytest
+
 from tests.book.pages import SITE
 
 PAGE = "chapters/masks.html"
@@ -54,35 +56,12 @@ def test_without_scripts_the_design_is_the_same_in_the_dark(open_page):
     assert sorted(set(same) ^ set(with_scripts)) == []
 
 
-def test_the_theme_is_settled_before_the_first_paint(origin, chromium):
-    context = chromium.new_context(color_scheme="dark")
-    page = context.new_page()
-    page.add_init_script(EARLY)
+@pytest.mark.parametrize("storage", ["", THROWS], ids=["kept", "nothing kept"])
+def test_the_theme_is_settled_before_the_first_paint(origin, open_page, storage):
+    page = open_page("about:blank", theme="dark")
+    page.add_init_script(storage + EARLY)
     page.goto(f"{origin}/{PAGE}")
     assert page.evaluate("window.early") == "dark"
-    context.close()
-
-
-def test_a_browser_that_keeps_nothing_shows_the_theme_of_the_system(origin, chromium):
-    context = chromium.new_context(color_scheme="dark")
-    page = context.new_page()
-    page.add_init_script(THROWS)
-    page.add_init_script(EARLY)
-    page.goto(f"{origin}/{PAGE}")
-    assert page.evaluate("window.early") == "dark"
-    context.close()
-
-
-def test_the_first_visit_prints_no_error(origin, chromium):
-    context = chromium.new_context()
-    page = context.new_page()
-    said = []
-    page.on("console", lambda m: said.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(f"{origin}/{PAGE}")
-    page.wait_for_load_state("networkidle")
-    context.close()
-    assert said == []
 
 
 def test_a_button_changes_the_colours_and_says_that_it_is_pressed(origin, open_page):

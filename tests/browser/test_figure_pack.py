@@ -1,26 +1,17 @@
 """Figures for slides: each stands alone, in colours that any program knows, with its caption."""
 
-import importlib.util
 import re
 from xml.etree import ElementTree
 
 import pytest
+from course.figures import pack
 
-from tests.book.pages import ROOT, SITE
+from tests.book.pages import SITE
 
-FILE = ROOT / "_config" / "course" / "figures.py"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.fixture
-def pack():
-    spec = importlib.util.spec_from_file_location("figures", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.pack
-
-
-def test_figures_stand_alone(pack, chromium, tmp_path):
+def test_figures_stand_alone(chromium, tmp_path):
     pages = [SITE / "chapters" / f"{name}.html" for name in ("masks", "block")]
     count = pack(chromium, pages, tmp_path)
     drawn = sorted(tmp_path.rglob("*.svg"))
@@ -39,7 +30,7 @@ def test_figures_stand_alone(pack, chromium, tmp_path):
         assert width == pytest.approx(3 * float(root.get("width")), abs=6)
 
 
-def test_captions_come_along(pack, chromium, tmp_path):
+def test_captions_come_along(chromium, tmp_path):
     pack(chromium, [SITE / "chapters" / "block.html"], tmp_path)
     said = (tmp_path / "README.md").read_text("utf-8")
     assert "CC BY 4.0" in said
@@ -48,7 +39,7 @@ def test_captions_come_along(pack, chromium, tmp_path):
     assert "(chapters/block.html#fig-two-roads)" in said
 
 
-def test_a_figure_of_several_pictures_has_a_file_for_each(pack, chromium, tmp_path):
+def test_a_figure_of_several_pictures_has_a_file_for_each(chromium, tmp_path):
     count = pack(chromium, [SITE / "chapters" / "decoder-deeper.html"], tmp_path)
     drawn = {file.name for file in tmp_path.rglob("*-three-kinds-of-weights-*")}
     assert {name.partition(".")[0][-1] for name in drawn} == {"a", "b", "c"}

@@ -87,13 +87,6 @@ def test_the_sidebar_leads_to_every_page_and_marks_the_one_that_is_open(name):
     assert all(page.is_file() for page in led)
 
 
-def test_the_theme_that_a_reader_chose_stays(origin, open_page):
-    page = open_page(f"{origin}/chapters/masks.html", theme="light")
-    page.evaluate("localStorage.mode = localStorage.theme = 'dark'")
-    page.reload()
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-
-
 def test_a_chapter_works_without_scripts(open_page):
     address = (SITE / "chapters" / "masks.html").as_uri()
     page = open_page(address, scripts=False)
@@ -107,22 +100,6 @@ def test_a_chapter_works_without_scripts(open_page):
     assert picture.bounding_box()["height"] > 50
 
 
-def test_search_finds_a_word(origin, open_page):
-    page = open_page(f"{origin}/search.html?q=causal")
-    page.wait_for_selector("#search-results ul li a")
-    assert "Causal and padding masks" in page.locator("#search-results").inner_text()
-
-
 def test_code_can_be_copied(origin, open_page):
     page = open_page(f"{origin}/chapters/masks.html")
     assert page.locator("div.cell_input button.copybtn").count() > 10
-
-
-def test_equations_of_a_page_are_linked(origin, open_page):
-    page = open_page(f"{origin}/chapters/masks.html")
-    targets = page.eval_on_selector_all(
-        "article a.reference.internal[href^='#']", "links => links.map(a => a.hash.slice(1))"
-    )
-    missing = [t for t in targets if t and page.locator(f"[id='{t}']").count() != 1]
-    assert targets
-    assert missing == []

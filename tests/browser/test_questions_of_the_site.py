@@ -3,16 +3,14 @@
 from zipfile import ZipFile
 
 import pytest
+from course import questions
 
-from tests.book.pages import CHAPTERS, ROOT
+from tests.book.pages import CHAPTERS
 from tests.schemas.qti import wrong
 
 
 @pytest.fixture
 def package(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(ROOT / "_config")
-    from course import questions
-
     monkeypatch.setattr(questions, "MADE", tmp_path)
     questions.main()
     return tmp_path / "questions-qti21.zip"

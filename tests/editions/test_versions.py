@@ -5,13 +5,6 @@ import json
 import pytest
 from editions import versions
 
-import selfattn_book
-from tests.book.pages import ROOT
-
-
-def test_all_sources_of_the_book_say_one_version():
-    assert versions.only_version(versions.of_sources(ROOT)) == selfattn_book.__version__
-
 
 def test_a_place_that_says_another_version_is_named():
     with pytest.raises(ValueError, match=r"one version everywhere; got\n.*\n.*2\.0 .*the site"):

@@ -1,6 +1,5 @@
 """The reader's own check of the book: what holds, what differs, and by how much."""
 
-import json
 import subprocess
 import sys
 
@@ -145,28 +144,6 @@ def test_pages_of_each_kind_hold_one_after_the_other():
         results = list(verify_chapter(book_folder() / f"{name}.md"))
         assert len(results) >= 5
         assert [result for result in results if not result.holds] == []
-
-
-def test_the_command_prints_a_table_and_writes_json(tmp_path, capsys):
-    file = tmp_path / "report.json"
-    assert main(["notation", "masks", "--json", str(file)]) == 0
-    out = capsys.readouterr()
-    assert "masked-softmax" in out.out
-    assert "holds" in out.out
-    assert "0 differ." in out.out
-    assert "[2/2] masks" in out.out
-    report = json.loads(file.read_text("utf-8"))
-    assert report["versions"]["torch"] == torch.__version__
-    assert {"chapter", "check", "by", "holds", "seconds", "message", "margin"} == set(
-        report["results"][0]
-    )
-
-
-def test_a_difference_is_the_exit_code(write, monkeypatch, capsys):
-    page = write("assert 1 == 2")
-    monkeypatch.setattr("selfattn_book.verify.book_folder", lambda: page.parents[1])
-    assert main([]) == 1
-    assert "DIFFERS" in capsys.readouterr().out
 
 
 def test_an_unknown_chapter_is_named():

@@ -12,18 +12,9 @@ import torch
 from bookproof.verify import reseeded
 
 from selfattn_book.verify import main
+from tests.book.pages import ROOT
 
-START = """
-import signal
-import sys
-from pathlib import Path
-import selfattn_book.verify
-selfattn_book.verify.book_folder = lambda: Path({folder!r})
-if __name__ == "__main__":
-    # A shell starts what runs in its background with Ctrl-C ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(selfattn_book.verify.main(sys.argv[1:]))
-"""
+ENGINE = ROOT / "_config" / "bookproof"
 
 
 def cell(check, code):
@@ -47,13 +38,13 @@ def book(tmp_path, monkeypatch):
 
 def start(folder, *arguments):
     """Start the command on a book, in a process of its own."""
-    script = folder / "start.py"
-    script.write_text(START.format(folder=str(folder)), "utf-8")
     return subprocess.Popen(
-        [sys.executable, str(script), *map(str, arguments)],
+        [sys.executable, str(ENGINE), "verify", "--docs", *map(str, [folder, *arguments])],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell starts what runs in its background with Ctrl-C ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -93,12 +84,14 @@ def patiently(file):
 def test_what_has_come_is_printed_and_kept_when_interrupted(waiting, jobs, printed):
     """One page after the other, each check is printed before the next begins."""
     folder, begun = waiting
-    report = folder / "report.json"
-    process = start(folder, "--json", report, "--jobs", jobs)
+    report, record = folder / "report.json", folder / "record.json"
+    options = ["--json", report, "--record", record, "--first-seed", 3]
+    process = start(folder, *options, "--jobs", jobs)
     patiently(begun)
     for check in printed:
         while process.stdout.readline().split()[:2] != [check, "holds"]:
             assert process.poll() is None
+    patiently(record)
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -108,6 +101,7 @@ def test_what_has_come_is_printed_and_kept_when_interrupted(waiting, jobs, print
     data = json.loads(report.read_text("utf-8"))
     assert data["pages"] == {"finished": 1, "asked": 2}
     assert [r["check"] for r in data["results"]] == printed
+    assert list(reseeded.read(record)) == ["a"], "a page that did not finish is not recorded"
 
 
 def test_nobody_reads(waiting):
@@ -129,6 +123,8 @@ def test_a_page_that_ends_its_process_is_a_failure(book, capsys):
     assert main(["--jobs", "2"]) == 1
     out = capsys.readouterr().out
     assert "1 hold, 3 differ." in out
+    assert out.count("DIFFERS") == 3
+    assert "[4/4] " in out
     assert [message for message in endings if message not in out] == []
 
 
@@ -211,7 +207,10 @@ def test_margins_come_the_thinnest_first(book, tmp_path, capsys):
     book(a=cell("one", "assert 1.0 < 4\nassert 5.0 < 4"))
     file = tmp_path / "report.json"
     assert main(["--json", str(file)]) == 1
-    (result,) = json.loads(file.read_text("utf-8"))["results"]
+    report = json.loads(file.read_text("utf-8"))
+    assert report["versions"]["torch"] == torch.__version__
+    (result,) = report["results"]
+    assert {*result} == {"chapter", "check", "by", "holds", "seconds", "message", "margin"}
     assert result["margin"] is None, "a check that fails has none"
     assert result["message"] == "not so: 5.0 < 4 (left 5.0, right 4)"
 
@@ -264,16 +263,6 @@ def test_only_what_is_not_on_record_runs_again(book, tmp_path, capsys):
     book(**pages)
     main(["--first-seed", "6", "--not-in", str(file)])
     assert "2 checks: 1 hold" in capsys.readouterr().out, "and so are other seeds"
-
-
-def test_an_interrupted_page_is_not_recorded(waiting):
-    folder, begun = waiting
-    record = folder / "record.json"
-    process = start(folder, "--record", record, "--first-seed", "3")
-    patiently(begun)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
-    assert list(reseeded.read(record)) == ["a"]
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):

@@ -46,17 +46,8 @@ def note(app: Sphinx, doctree: nodes.document) -> None:
     if said is None:
         return
     counted = {name: count(doctree) for name, count in minutes.PARTS.items()}
-    facts = Facts(said.objectives, tuple(needs(doctree)), counted, tuple(exercises(doctree)))
+    facts = Facts(said.objectives, said.needs, counted, tuple(exercises(doctree)))
     app.env.metadata[app.env.docname]["course"] = facts
-
-
-def needs(doctree: nodes.document) -> Iterator[str]:
-    """Yield the pages that a chapter says it builds on."""
-    for line in doctree.findall(nodes.paragraph):
-        is_in_opening = "opening" in getattr(line.parent, "attributes", {}).get("classes", ())
-        if is_in_opening and line.astext().startswith("Prerequisites"):
-            links = line.findall(addnodes.pending_xref)
-            yield from (link["reftarget"] for link in links if link["refdomain"] == "doc")
 
 
 def exercises(doctree: nodes.document) -> Iterator[Exercise]:

@@ -13,6 +13,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 
+from .places import is_cell
+
 LOGGER = logging.getLogger(__name__)
 WORDS = 200  # in a minute
 END = "Summary"
@@ -85,12 +87,10 @@ def read_in(node: nodes.Node) -> Iterator[str]:
 
 
 def is_open(cell: nodes.Element) -> bool:
-    if cell.get("nb_element") != "cell_code" or "check" in cell["cell_metadata"]:
+    if not is_cell(cell) or "check" in cell["cell_metadata"]:
         return False
-    return cell.get("hide_mode") not in FOLDED and any(
-        isinstance(part, nodes.container) and part.get("nb_element") == "cell_code_source"
-        for part in cell
-    )
+    has_code = any(is_cell(part, "cell_code_source") for part in cell)
+    return has_code and cell.get("hide_mode") not in FOLDED
 
 
 def setup(app: Sphinx) -> None:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from docutils import nodes
+from sphinx.addnodes import pending_xref
 
 from .formulas import prose
 
@@ -13,11 +14,15 @@ LONGEST = 200  # characters; who shows a link cuts what is longer
 
 @dataclass
 class Opening:
-    """What the beginning of a chapter says of it; minutes are those of reading."""
+    """What the beginning of a chapter says of it; minutes are those of reading.
+
+    The pages that it needs are known as long as links are not resolved.
+    """
 
     promise: str
     objectives: str = ""
     minutes: int = 0
+    needs: tuple[str, ...] = ()
 
 
 def opening(doctree: nodes.document) -> Opening | None:
@@ -25,13 +30,19 @@ def opening(doctree: nodes.document) -> Opening | None:
     boxes = [box for box in doctree.findall(nodes.admonition) if "opening" in box["classes"]]
     if not boxes:
         return None
-    said = by_label(boxes[0])
+    parts = by_label(boxes[0])
+    said = {label: prose(part) for label, part in parts.items()}
     time = re.search(r"\d+", said.get("Time", ""))
-    promise = first_sentences(f"You will {said.get('You will', '')}")
-    return Opening(promise, said.get("You will be able to", ""), int(time[0]) if time else 0)
+    links = parts.get("Prerequisites", nodes.inline()).findall(pending_xref)
+    return Opening(
+        first_sentences(f"You will {said.get('You will', '')}"),
+        said.get("You will be able to", ""),
+        int(time[0]) if time else 0,
+        tuple(link["reftarget"] for link in links if link["refdomain"] == "doc"),
+    )
 
 
-def by_label(box: nodes.Element) -> dict[str, str]:
+def by_label(box: nodes.Element) -> dict[str, nodes.inline]:
     """Return what is said in an opening, by the bold words that begin it."""
     said: dict[str, nodes.inline] = {}
     label = ""
@@ -41,7 +52,7 @@ def by_label(box: nodes.Element) -> dict[str, str]:
                 label = part.astext()
             else:
                 said.setdefault(label, nodes.inline()).append(part.deepcopy())
-    return {label: prose(part) for label, part in said.items()}
+    return said
 
 
 def description(doctree: nodes.document) -> str:

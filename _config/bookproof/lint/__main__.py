@@ -1,6 +1,6 @@
-"""Lint a book, or count what it has.
+"""Lint a book.
 
-Run as: python -m bookproof.lint [counts] DOCS [--settings FILE] [--warnings]
+Run as: python -m bookproof.lint DOCS [--settings FILE] [--warnings]
 """
 
 import argparse
@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import cells, chapter, instructors, prose, whole
-from .counts import counts
 from .page import Book, Rule
 from .prose import other_files
 
@@ -46,7 +45,6 @@ EVERY_CHAPTER: dict[str, Rule] = {
 }
 ONE_PAGE: dict[str, tuple[str, Rule]] = {
     "glossary": ("glossary", whole.glossary),
-    "addresses": ("index", whole.addresses),
     "reading-time": ("index", whole.reading_time),
     "prerequisites": ("abilities", whole.prerequisites),
 }
@@ -77,19 +75,13 @@ def lint(book: Book, show_warnings: bool) -> int:
 
 
 def main() -> int:
-    """Read the arguments and do what they say."""
+    """Lint the book that the arguments name."""
     parser = argparse.ArgumentParser(prog="python -m bookproof.lint", description=__doc__)
-    parser.add_argument("command", nargs="?", choices=["lint", "counts"], default="lint")
     parser.add_argument("docs", type=Path, help="folder of the pages")
     parser.add_argument("--settings", type=Path, default=SETTINGS)
     parser.add_argument("--warnings", action="store_true", help="list each warning")
     options = parser.parse_args()
-    book = Book.read(options.docs, options.settings)
-    if options.command == "lint":
-        return lint(book, options.warnings)
-    for name, count in counts(book).items():
-        print(f"{count:6} {name}")
-    return 0
+    return lint(Book.read(options.docs, options.settings), options.warnings)
 
 
 if __name__ == "__main__":

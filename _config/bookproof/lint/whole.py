@@ -1,4 +1,4 @@
-"""Rules for the book as a whole: glossary, addresses, the order of chapters."""
+"""Rules for the book as a whole: glossary, minutes, the order of chapters."""
 
 import ast
 import re
@@ -35,25 +35,6 @@ def glossary(page: Page, book: Book) -> Iterator[Finding]:
             yield line, f"a term names its chapter; got {entry[1]}"
         if entry[1] not in linked:
             yield line, f"a chapter links to each term; got {entry[1]}"
-
-
-def addresses(page: Page, book: Book) -> Iterator[Finding]:
-    """Keep every recorded address: its page is in the book or redirected."""
-    config = book.root / "_config"
-    record = (config / "addresses.list").read_text("utf-8").splitlines()
-    moved = re.findall(r"^(\S+) -> ", (config / "redirects.txt").read_text("utf-8"), re.M)
-    docs = page.path.parent
-    pages = {file.relative_to(docs).with_suffix("").as_posix() for file in docs.rglob("*.md")}
-    if record != sorted(set(record)):
-        yield 1, "the record of addresses is sorted, and has each once"
-    made = tuple(f"/{folder}/" for folder in book.settings["pages"]["skipped_folders"])
-    for address in record:
-        if any(folder in address for folder in made):
-            continue  # a page that the build writes
-        if address.partition("#")[0] not in pages | set(moved):
-            yield 1, f"a recorded page is in the book or redirected; got {address}"
-        if re.search(r"#(id|predict-|quiz-|fig-|equation-|claim-)\d*$", address):
-            yield 1, f"a recorded address has a name, not a number; got {address}"
 
 
 def reading_time(page: Page, book: Book) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,39 +37,31 @@ LIBRARIES = ("torch", "numpy", "matplotlib")
 INTERRUPTED, BROKEN_PIPE = 130, 141  # as a shell reports the two signals
 
 
-@dataclass(frozen=True)
-class Book:
-    """The book to verify.
-
-    Args:
-        folder: folder of its pages.
-        seed_hook: context manager that moves all seeds by a number, as ``module:name``.
-        program: name of the command in its help.
-    """
-
-    folder: Path
-    seed_hook: str = ""
-    program: str = "python -m bookproof verify"
-
-
 def main(arguments: list[str]) -> int:
     """Verify the pages of the book in a folder, ``docs`` unless ``--docs`` names another one."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--docs", type=Path, default=Path("docs"))
     parser.add_argument("--seed-hook", default="")
     found, rest = parser.parse_known_args(arguments)
-    return run(rest, Book(found.docs, found.seed_hook))
+    return run(rest, found.docs, found.seed_hook, "python -m bookproof verify")
 
 
-def run(arguments: list[str], book: Book) -> int:
+def run(arguments: list[str], folder: Path, seed_hook: str, program: str) -> int:
     """Verify pages, print the results, and return 0 if all hold, 1 if one differs.
 
     After Ctrl-C the exit code is 130; after a broken pipe, 141.
+
+    Args:
+        arguments: words of the command line.
+        folder: folder of the pages.
+        seed_hook: context manager that moves all seeds by a number, as ``module:name``.
+        program: name of the command in its help.
     """
     if not __debug__:
         sys.exit("verify must run with assertions; Python's -O has removed them")
-    options = _options(arguments, book.program)
-    report = Report(options, _chosen(options, book.folder), book)
+    options = _options(arguments, program)
+    numbers = options.first_seed, options.threads, options.disturbed
+    report = Report(options, _chosen(options, folder), Setting(*numbers, seed_hook))
     try:
         code = report.run()
     except KeyboardInterrupt:
@@ -87,13 +79,11 @@ class Report:
     Args:
         options: options of the command line.
         pages: pages to verify, in order.
-        book: book of the pages.
+        setting: seeds, threads and rounding.
     """
 
-    def __init__(self, options: argparse.Namespace, pages: list[Path], book: Book) -> None:
-        self.options, self.pages = options, pages
-        numbers = options.first_seed, options.threads, options.disturbed
-        self.setting = Setting(*numbers, book.seed_hook)
+    def __init__(self, options: argparse.Namespace, pages: list[Path], setting: Setting) -> None:
+        self.options, self.pages, self.setting = options, pages, setting
         self.results: list[Result] = []
         self.finished = 0
 

@@ -25,6 +25,7 @@ _NAMES = """
 """
 _ROUNDED = frozenset(_NAMES.split())
 _ALSO = ("linalg_", "_linalg_", "cholesky", "_scaled_dot_product")
+_UNITS = 2  # in the last place: the largest move
 _BITS = {torch.float32: (torch.int32, 23), torch.float64: (torch.int64, 52)}
 
 
@@ -38,7 +39,6 @@ class DisturbedRounding(TorchDispatchMode):
 
     Args:
         draw: number of the simulated machine.
-        units: largest move, in units in the last place.
 
     Example:
         >>> thirds = torch.tensor([1.0, 2.0], dtype=torch.float64) / 3
@@ -51,10 +51,10 @@ class DisturbedRounding(TorchDispatchMode):
         (tensor(1.), tensor([1., 1.]))
     """
 
-    def __init__(self, draw: int, units: int = 2) -> None:
+    def __init__(self, draw: int) -> None:
         start: Any = super().__init__
         start()
-        self.draw, self.units = draw, units
+        self.draw = draw
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -83,7 +83,7 @@ class DisturbedRounding(TorchDispatchMode):
         """Return by how many units each result moves: a hash of its bits."""
         mixed = (bits ^ (self.draw * 0x9E3779B97F4A7C1 + 1)) * 0x2545F4914F6CDD1D
         mixed = (mixed ^ (mixed >> 32)) * 0x2545F4914F6CDD1D
-        return (mixed >> 40).remainder(2 * self.units + 1) - self.units
+        return (mixed >> 40).remainder(2 * _UNITS + 1) - _UNITS
 
 
 def _is_rounded(name: str) -> bool:

@@ -19,18 +19,10 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.testing._comparison import default_tolerances
 
 _Shares = NDArray[np.float64]
 _NOTHING = np.zeros(0)
-# What `torch.testing.assert_close` allows when nothing is said: (rtol, atol).
-_USUAL = {
-    torch.float16: (1e-3, 1e-5),
-    torch.bfloat16: (1.6e-2, 1e-5),
-    torch.float32: (1.3e-6, 1e-5),
-    torch.complex64: (1.3e-6, 1e-5),
-    torch.float64: (1e-7, 1e-7),
-    torch.complex128: (1e-7, 1e-7),
-}
 
 
 def ordered(sign: str, left: Any, right: Any, typed: float = 0.0) -> _Shares:
@@ -99,17 +91,14 @@ def assert_close(actual: Any, expected: Any, options: Any) -> Iterator[_Shares]:
         for one, other in zip(actual, expected, strict=True):
             yield from assert_close(one, other, options)
     else:
-        usual = max(_usual(actual), _usual(expected))
         given = options.get("rtol"), options.get("atol")
-        rtol, atol = usual if None in given else given
-        yield close(actual, expected, rtol, atol)
+        usual = default_tolerances(_dtype(actual), _dtype(expected))
+        yield close(actual, expected, *(usual if None in given else given))
 
 
-def _usual(side: Any) -> tuple[float, float]:
-    """Return the default tolerances for a type."""
-    scalar = isinstance(side, float | complex)
-    kind = torch.float64 if scalar else torch.as_tensor(side).dtype
-    return _USUAL.get(kind, (0.0, 0.0))
+def _dtype(side: Any) -> torch.dtype:
+    """Return the type as which a value is compared."""
+    return torch.float64 if isinstance(side, float | complex) else torch.as_tensor(side).dtype
 
 
 def numbers(value: Any) -> NDArray[Any]:

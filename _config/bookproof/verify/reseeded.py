@@ -1,8 +1,6 @@
 """The record of checks that held with every seed shifted; the ledger of the book reads it."""
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -82,17 +80,12 @@ def table(pages: dict[str, Any]) -> str:
 def write_json(file: Path, data: Any) -> None:
     """Write a JSON file atomically."""
     text = json.dumps(data, indent=1, sort_keys=True) + "\n"
-    handle, name = tempfile.mkstemp(dir=file.absolute().parent, suffix=".json")
+    part = file.with_name(f"{file.name}.part")
     try:
-        with open(handle, "w", encoding="utf-8") as being_written:
-            being_written.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)
-        os.replace(name, file)
-    except BaseException:
-        Path(name).unlink()
-        raise
+        part.write_text(text, "utf-8")
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def print_table(file: Path) -> int:
