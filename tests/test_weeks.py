@@ -75,12 +75,6 @@ def test_another_name_or_week_is_drawn_independently():
     assert sum(x["a"] == y["a"] for x, y in zip(first, second, strict=True)) < 20
 
 
-def test_an_id_is_the_same_however_it_is_typed():
-    choices = {"n": "1..9999"}
-    for one in ("ZOË@uni.example", " zoë@uni.example ", "zoe\u0308@uni.example"):
-        assert draw("code", one, choices) == draw("code", "zoë@uni.example", choices)
-
-
 @pytest.mark.parametrize("given", ["", "3..", "5..2", "2-5", "4 of 1..3", "abc", [], None, 7])
 def test_another_range_is_refused(given):
     with pytest.raises(ValueError, match="width must be drawn from"):
@@ -140,19 +134,9 @@ def graded(made, tmp_path_factory):
     def grade(notebook):
         file, archive = folder / "masks.ipynb", made / WEEK / "autograder.zip"
         nbformat.write(notebook, file)
-        command = [
-            sys.executable,
-            "-m",
-            "otter",
-            "run",
-            "--no-logo",
-            "-a",
-            archive,
-            "-o",
-            folder,
-            file,
-        ]
-        subprocess.run(command, check=True, capture_output=True, env=environment)
+        run = [sys.executable, "-m", "otter", "run", "--no-logo"]
+        options = {"check": True, "capture_output": True, "env": environment}
+        subprocess.run([*run, "-a", archive, "-o", folder, file], **options)
         results = json.loads((folder / "results.json").read_text("utf-8"))["tests"]
         return {result["name"]: result for result in results}
 
@@ -189,10 +173,8 @@ def test_otter_gives_part_of_the_points_and_names_the_misconception(made, graded
 
 def test_students_get_no_solution(made):
     week = week_of("masks")
-    texts = [
-        (made / WEEK / kind / "masks.ipynb").read_text("utf-8") for kind in ("solution", "student")
-    ]
-    assert [bool(assignments.leaks(week, text)) for text in texts] == [True, False]
+    files = [made / WEEK / kind / "masks.ipynb" for kind in ("solution", "student")]
+    assert [bool(assignments.leaks(week, x.read_text("utf-8"))) for x in files] == [True, False]
     included = (ROOT / "pyproject.toml").read_text("utf-8").split("wheel.force-include]")[1]
     assert "docs/course" not in included.split("[")[0]
     assert '"course/**"' in (ROOT / "_config" / "conf.py").read_text("utf-8")

@@ -29,7 +29,7 @@ from torch import Tensor
 from selfattn_book.draw.colors import light
 from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.sheet import INCH, POINT, SMALL
-from selfattn_book.draw.style import DescribedFigure, Numbers, as_vector, book_style, sentences
+from selfattn_book.draw.style import DescribedFigure, Numbers, as_array, book_style, sentences
 
 Point = tuple[float, float]
 
@@ -118,7 +118,7 @@ class Canvas(Axes):
 
         ``cell`` is the width and height of a cell; ``width`` is that of the edge.
         """
-        entries, (x, y), (w, h) = as_vector("values", values), at, cell
+        entries, (x, y), (w, h) = as_array(values), at, cell
         self.box((x + w * len(entries) / 2, y), (w * len(entries), h), role, width=width)
         for i, entry in enumerate(entries):
             self.say((x + (i + 0.5) * w, y), number(entry, digits), size=text_size, bold=bold)
@@ -247,7 +247,6 @@ def canvas(width: float, height: float) -> Canvas:
     """
     size = (width / INCH, height / INCH)
     figure = plt.figure(FigureClass=DescribedFigure, figsize=size, layout="none")
-    cast("DescribedFigure", figure).exact = True
     look: Any = {"xlim": (0, width), "ylim": (height, 0), "axes_class": Canvas}
     ax = figure.add_axes((0, 0, 1, 1), **look)
     ax.set_axis_off()
@@ -261,8 +260,7 @@ def number(value: float, digits: int = 2) -> str:
         >>> number(-0.456), number(-0.001), number(3, 0)
         ('-0.46', '0.00', '3')
     """
-    text = f"{value:.{digits}f}"
-    return text.lstrip("-") if float(text) == 0 else text
+    return f"{value:z.{digits}f}"
 
 
 def listed(values: Numbers, digits: int = 2) -> str:
@@ -272,7 +270,7 @@ def listed(values: Numbers, digits: int = 2) -> str:
         >>> listed([0.5, -1.0])
         '0.50, -1.00'
     """
-    return ", ".join(number(value, digits) for value in as_vector("values", values))
+    return ", ".join(number(value, digits) for value in as_array(values))
 
 
 def shape(x: Tensor) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from selfattn_book.draw.colors import light
-from selfattn_book.draw.style import Numbers, as_array, as_vector, book_style, panels, sentences
+from selfattn_book.draw.style import Numbers, as_array, book_style, panels, sentences
 
 COLORS = [light(role) for role in ("query", "key", "value", "weights")]
 DASHES = ["-", "--", "-.", ":"]
@@ -39,7 +39,7 @@ def lines(
         >>> ax.get_label()
         'Growth. Curves over 0 to 2. squares: from 0 to 4, least 0, greatest 4.'
     """
-    xs = as_vector("x", x)
+    xs = as_array(x)
     ys = {name: as_array(values) for name, values in curves.items()}
     ax = panels(1, width=6.0, height=3.4)[0] if ax is None else ax
     shapes = MARKERS if markers else [""] * len(MARKERS)

@@ -90,14 +90,7 @@ def picture(figure: Figure, text: str) -> str:
     return svg(parts, text)
 
 
-def sheets(figure: Figure, text: str, *, phone: Figure | None) -> str:
-    """Return a drawing as SVG in its own size, with the drawing for a phone."""
-    if phone is None:
-        return svg([draw_sheet(figure)], text)
-    return svg([draw_sheet(figure, "wide"), draw_sheet(phone, "narrow")], text)
-
-
-def draw_sheet(figure: Figure, kind: str = "") -> Part:
+def draw_sheet(figure: Figure, kind: str) -> Part:
     """Draw a figure with one axes of its own size."""
     (ax,) = figure.axes
     width, height = np.rint(figure.get_size_inches() * INCH).astype(int)
@@ -180,7 +173,8 @@ def upright_names(ax: Axes) -> Iterator[None]:
     """Rotate tick labels that would overlap."""
     names = [label.get_text() for label in ax.get_xticklabels()]
     room = 0.8 * NARROW / max(len(names), 1)
-    crowded = any("\n" in name for name in names) and TICK_LETTER * _longest(names) > room
+    longest = max((len(line) for name in names for line in name.split("\n")), default=0)
+    crowded = any("\n" in name for name in names) and TICK_LETTER * longest > room
     if crowded:
         turned = [" ".join(name.split()) for name in names]
         ax.set_xticks(ax.get_xticks(), turned, rotation=90)
@@ -252,7 +246,3 @@ def _goes_below(ax: Axes, height: float) -> bool:
     is_high = height > 0.5
     is_crowded = (below if is_high else above) < NEAR
     return below > above if is_crowded else is_high
-
-
-def _longest(names: Sequence[str]) -> int:
-    return max(len(line) for name in names for line in name.split("\n"))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from selfattn_book.draw.canvas import number
 from selfattn_book.draw.colors import on_shade, shades
-from selfattn_book.draw.style import as_array, as_matrix, book_style, line_names, panels, sentences
+from selfattn_book.draw.style import as_array, book_style, panels, sentences
 
 
 @book_style
@@ -44,7 +44,7 @@ def heatmap(
         ax: axes; a new figure by default.
 
     Raises:
-        ValueError: the values are no matrix, or there are not as many names as lines.
+        ValueError: the values are no matrix.
 
     Example:
         >>> ax = heatmap(np.eye(2), rows=["a", "b"], columns=["one", "two"], title="Identity")
@@ -53,8 +53,14 @@ def heatmap(
         >>> heatmap(np.eye(2) > 0, verb="beats").get_label()
         'Table, 2 rows by 2 columns. 0 beats 0. 1 beats 1.'
     """
-    array = as_matrix(values)
-    rows, columns = (line_names(rows, array.shape[0]), line_names(columns, array.shape[1]))
+    array = as_array(values)
+    if array.ndim != 2 or array.size == 0:
+        rule = "values must be a matrix with a row and a column"
+        raise ValueError(f"{rule}; got shape {array.shape}")
+    rows, columns = (
+        [str(i) for i in range(count)] if names is None else list(names)
+        for names, count in zip((rows, columns), array.shape, strict=True)
+    )
     ax = panels(1, width=4.2, height=3.6)[0] if ax is None else ax
     low, high = limits or _extent(array)
     y, x = (np.arange(length + 1) - 0.5 for length in array.shape)
@@ -70,7 +76,7 @@ def heatmap(
     for i, row in enumerate(texts):
         for j, text in enumerate(row):
             ax.text(j, i, text, ha="center", va="center", color=on_shade(to_hex(grounds[i, j])))
-    ax.set_label(sentences(title, *_describe_matrix(array, (rows, columns), texts, verb)))
+    ax.set_label(sentences(title, *_describe_matrix(array, rows, columns, texts, verb)))
     return ax
 
 
@@ -89,17 +95,12 @@ def attention_grid(
     Weights are ``(H, T, S)``; queries and keys have names and titles as in ``heatmap``. The title begins
     the title of each panel.
 
-    Raises:
-        ValueError: the weights have not three axes, or there are not as many names as lines.
-
     Example:
         >>> left, right = attention_grid(np.full((2, 1, 2), 0.5), title="Even weights")
         >>> right.get_label()
         'Even weights, head 2. Heat map, 1 rows by 2 columns. 0: 0.50, 0.50.'
     """
     array = as_array(weights)
-    if array.ndim != 3 or len(array) == 0:
-        raise ValueError(f"weights must have shape (H, T, S); got {array.shape}")
     axes = panels(len(array), width=2.9, height=2.6)
     for head, ax in enumerate(axes):
         name = f"head {head + 1}"
@@ -149,14 +150,11 @@ def _extent(array: np.ndarray) -> tuple[float, float]:
 
 
 def _describe_matrix(
-    array: np.ndarray, names: tuple[list[str], list[str]], texts: list[list[str]], verb: str
+    array: np.ndarray, rows: list[str], columns: list[str], texts: list[list[str]], verb: str
 ) -> list[str]:
-    rows, columns = names
     kind = "Heat map"
     if array.dtype == bool:
         kind = "Mask" if verb == "sees" else "Table"
-    size = f"{kind}, {array.shape[0]} rows by {array.shape[1]} columns"
-    if array.dtype == bool:
         seen = [", ".join(np.compress(row, columns)) or "none" for row in array]
         message = [f"{name} {verb} {which}" for name, which in zip(rows, seen, strict=True)]
     elif texts and array.size <= 36:
@@ -164,4 +162,4 @@ def _describe_matrix(
         message = [f"{name}: {line}" for name, line in zip(rows, lines_read, strict=True)]
     else:
         message = [f"Values from {np.nanmin(array):.2f} to {np.nanmax(array):.2f}"]
-    return [size, *message]
+    return [f"{kind}, {array.shape[0]} rows by {array.shape[1]} columns", *message]

@@ -19,7 +19,7 @@ from typing import Any
 from selfattn_book.draw.canvas import LINE, TEXT, Canvas, Point, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.sheet import SMALL, text_width
-from selfattn_book.draw.style import Numbers, as_vector
+from selfattn_book.draw.style import Numbers, as_array
 
 MARGIN = 4  # pixels around a scene
 Paint = Callable[[Canvas, Point], None]
@@ -33,13 +33,12 @@ class Node:
     """
 
     def __init__(
-        self, width: float, height: float, paint: Paint | None = None, alt: str = ""
+        self, width: float, height: float = 0, paint: Paint | None = None, alt: str = ""
     ) -> None:
-        """Store the size and what is drawn."""
         self.width, self.height, self.paint, self.alt = width, height, paint, alt
         self.left = self.top = 0.0
         self.nodes: list[Node] = []
-        self.links: list[Link] = []
+        self.links: list[Callable[[Canvas], None]] = []
 
     def at(self, across: float, down: float) -> Point:
         """Return a point: (0, 0) is the upper left corner, and (1, 1) the lower right one."""
@@ -52,16 +51,52 @@ class Node:
         """Move the upper left corner to a point."""
         self.left, self.top = left, top
 
-    def link(self, start: "Node", end: "Node", role: str = "ink", **look: Any) -> None:
-        """Connect two nodes by a wire; see ``Link``."""
-        self.links.append(Link(start, end, role, **look))
+    def link(
+        self,
+        start: "Node",
+        end: "Node",
+        role: str = "ink",
+        *,
+        below: float = 0,
+        around: float = 0,
+        ends: tuple[Point, Point] | None = None,
+        text: str = "",
+        **look: Any,
+    ) -> None:
+        """Connect two nodes by a wire with a name; ``look`` is passed on to ``wire``.
+
+        ``ends`` are points relative to both nodes, as in ``at``, for a straight wire. With ``around``,
+        the wire runs so many pixels beyond the right sides of both nodes; if negative, beyond their
+        left sides. For ``below``, see ``between``.
+        """
+
+        def draw(ax: Canvas) -> None:
+            points = between(start, end, below)
+            if ends:
+                points = [start.at(*ends[0]), end.at(*ends[1])]
+            if around:
+                side = float(around > 0)
+                first, last = start.at(side, 0.5), end.at(side, 0.5)
+                x = (max if side else min)(first[0], last[0]) + around
+                points = [first, (x, first[1]), (x, last[1]), last]
+            ax.wire(points, role, **look)
+            (x, y), (across, down) = points[0], points[-1]
+            ink = "muted" if role == "ink" else role
+            if abs(x - across) < abs(y - down):
+                at = ((x + across) / 2 + 10, max((y + down) / 2 - 1, down - 17))
+                ax.note(at, text, ink, align="left")
+            else:
+                away = 12 if ends and ends[0][1] > 0.5 else -12
+                ax.note(((x + across) / 2 - 3, y + away), text, ink)
+
+        self.links.append(draw)
 
     def draw(self, ax: Canvas) -> None:
         """Draw the node, its wires, and the nodes within it."""
         if self.paint:
             self.paint(ax, self.at(0.5, 0.5))
         for link in self.links:
-            link.draw(ax)
+            link(ax)
         for node in self.nodes:
             node.draw(ax)
 
@@ -70,51 +105,7 @@ class Node:
         return [self.alt, *(line for node in self.nodes for line in node.sentences())]
 
 
-class Link:
-    """A wire between two nodes, with its name; ``look`` is passed on to ``wire``.
-
-    Attributes:
-        below: see ``between``.
-        around: pixels beyond the right sides of both nodes where the wire runs; if negative, beyond
-            their left sides.
-        ends: points relative to both nodes, as in ``at``, for a straight wire.
-    """
-
-    def __init__(
-        self,
-        start: Node,
-        end: Node,
-        role: str,
-        *,
-        below: float = 0,
-        around: float = 0,
-        ends: tuple[Point, Point] | None = None,
-        text: str = "",
-        **look: Any,
-    ) -> None:
-        """Store the nodes and the look of the wire."""
-        self.start, self.end, self.role, self.look = start, end, role, look
-        self.below, self.around, self.ends, self.text = below, around, ends, text
-
-    def draw(self, ax: Canvas) -> None:
-        """Draw the wire and its name."""
-        points = between(self.start, self.end, self.below)
-        if self.ends:
-            points = [self.start.at(*self.ends[0]), self.end.at(*self.ends[1])]
-        if self.around:
-            side = float(self.around > 0)
-            first, last = self.start.at(side, 0.5), self.end.at(side, 0.5)
-            x = (max if side else min)(first[0], last[0]) + self.around
-            points = [first, (x, first[1]), (x, last[1]), last]
-        ax.wire(points, self.role, **self.look)
-        (x, y), (across, down) = points[0], points[-1]
-        role = "muted" if self.role == "ink" else self.role
-        if abs(x - across) < abs(y - down):
-            at = ((x + across) / 2 + 10, max((y + down) / 2 - 1, down - 17))
-            ax.note(at, self.text, role, align="left")
-        else:
-            away = 12 if self.ends and self.ends[0][1] > 0.5 else -12
-            ax.note(((x + across) / 2 - 3, y + away), self.text, role)
+space = Node  # a rectangle that is free, or that is drawn into around its middle
 
 
 class Line(Node):
@@ -123,7 +114,6 @@ class Line(Node):
     def __init__(
         self, nodes: Sequence[Node], *, vertical: bool, gap: float, align: float, alt: str
     ) -> None:
-        """Store the nodes; ``align`` is 0 (left or top), 0.5 or 1."""
         super().__init__(0, 0, alt=alt)
         self.nodes, self.gap, self.align = list(nodes), gap, align
         self.is_column, self.vertical = vertical, vertical
@@ -177,7 +167,6 @@ class Step(Node):
     def __init__(
         self, text: str = "", role: str = "ink", *, length: float = 48, **look: Any
     ) -> None:
-        """Store the name and the arguments of ``wire``."""
         super().__init__(0, 0)
         self.text, self.role, self.length, self.look = text, role, length, look
         self.vertical = False
@@ -203,7 +192,7 @@ class Step(Node):
 step = Step
 
 
-def label(text: str, role: str = "ink", *, width: float = 0, alt: str = "", **look: Any) -> Node:
+def label(text: str, role: str = "ink", *, width: float = 0, **look: Any) -> Node:
     """Write a line of text, centered; ``look`` is passed on to ``say``."""
     size = look.get("size", TEXT)
     wide = width or text_width(text, size, bold=look.get("bold", False))
@@ -213,7 +202,7 @@ def label(text: str, role: str = "ink", *, width: float = 0, alt: str = "", **lo
     def paint(ax: Canvas, middle: Point) -> None:
         ax.say((middle[0] + shift, middle[1]), text, role, **look)
 
-    return Node(wide, size + 4, paint, alt)
+    return Node(wide, size + 4, paint)
 
 
 def note(text: str, role: str = "ink", **look: Any) -> Node:
@@ -221,9 +210,9 @@ def note(text: str, role: str = "ink", **look: Any) -> Node:
     return label(text, role, size=SMALL, **look)
 
 
-def title(text: str, alt: str = "") -> Node:
+def title(text: str) -> Node:
     """Write the title of a column."""
-    return label(text, "muted", bold=True, alt=alt)
+    return label(text, "muted", bold=True)
 
 
 def part(
@@ -249,7 +238,7 @@ def cells(
     values: Numbers, role: str, *, cell: Point = (42, 26), alt: str = "", **look: Any
 ) -> Node:
     """Draw a vector as a row of cells; ``look`` is passed on to ``vector``."""
-    wide = cell[0] * len(as_vector("values", values))
+    wide = cell[0] * len(as_array(values))
 
     def paint(ax: Canvas, middle: Point) -> None:
         ax.vector((middle[0] - wide / 2, middle[1]), values, role, cell=cell, **look)
@@ -278,11 +267,6 @@ def probability_bars(
     return Node(width, height, paint)
 
 
-def space(width: float, height: float = 0, paint: Paint | None = None, alt: str = "") -> Node:
-    """Keep a rectangle free, or draw into it around its middle."""
-    return Node(width, height, paint, alt)
-
-
 def slot(node: Node, width: float) -> Node:
     """Keep a width around a node, so that nodes below each other have one middle."""
     return column(node, space(width), gap=0)
@@ -298,7 +282,6 @@ def table(
     roles: tuple[str, str] = ("query", "key"),
     axes: tuple[str, str] = ("", ""),
     size: float = TEXT,
-    alt: str = "",
 ) -> Node:
     """Draw a matrix cell by cell, with the names of rows at its left and of columns above it.
 
@@ -325,7 +308,7 @@ def table(
         else:
             ax.note((x - 8, y - size / 2 - 3), axes[1], roles[1], align="right")
 
-    return Node(width, height, paint, alt)
+    return Node(width, height, paint)
 
 
 def between(start: Node, end: Node, below: float = 0) -> list[Point]:
@@ -357,7 +340,6 @@ class Frame(Node):
     """A node in a frame."""
 
     def __init__(self, node: Node, role: str = "residual", *, pad: float = 6, **look: Any) -> None:
-        """Store the node and the arguments of ``box``."""
         super().__init__(0, 0)
         self.nodes, self.role, self.pad = [node], role, pad
         self.look: dict[str, Any] = {"filled": False, "order": 1} | look

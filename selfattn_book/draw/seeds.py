@@ -14,7 +14,6 @@ from selfattn_book.draw.style import (
     INK,
     Numbers,
     as_array,
-    as_vector,
     book_style,
     panels,
     sentences,
@@ -43,14 +42,14 @@ def bands(
 
     Example:
         >>> losses = np.array([[2.0, 4.0, 3.0], [1.0, 3.0, 1.0]])
-        >>> ax = bands({"model": losses}, floors={"no guess": 0.5}, title="Two steps")
+        >>> ax = bands({"model": losses}, floors={"no guess": 0.5}, x=[10, 30], title="T")
         >>> ax.get_label()
-        'Two steps. Bands over 0 to 1. model, 3 seeds: median from 3 to 1,
+        'T. Bands over 10 to 30. model, 3 seeds: median from 3 to 1,
         at the end between 1 and 3. A line at 0.5: no guess.'
     """
     ys = {name: as_array(values) for name, values in curves.items()}
     styles = looks(len(ys))
-    xs = np.arange(len(next(iter(ys.values())))) if x is None else as_vector("x", x)
+    xs = np.arange(len(next(iter(ys.values())))) if x is None else as_array(x)
     ax = panels(1, width=6.0, height=3.4)[0] if ax is None else ax
     message = []
     for look, (name, values) in zip(styles, ys.items(), strict=True):
@@ -74,7 +73,6 @@ def ladder(
     rungs: Mapping[str, float] | None = None,
     between: tuple[float, float] | None = None,
     title: str = "",
-    y_title: str = "loss at the end",
     ax: Axes | None = None,
 ) -> Axes:
     r"""Draw each model's seeds as points over its name, and its floor as a bar below them.
@@ -102,7 +100,7 @@ def ladder(
         message.append(f"Heights from {low:.3g} to {high:.3g}")
     message += [f"A rung at {height:.3g}: {name}" for name, height in rungs.items()]
     for column, (name, values) in enumerate(ends.items()):
-        heights, floor = as_vector(name, values), floors[name]
+        heights, floor = as_array(values), floors[name]
         _draw_model(ax, column, heights, floor)
         seeds = f"{' '.join(name.split())}, {len(heights)} seeds: floor {floor:.3g}"
         message.append(f"{seeds}, ends from {heights.min():.3g} to {heights.max():.3g}")
@@ -110,7 +108,7 @@ def ladder(
     _name_rungs(ax, rungs)
     ax.set_xticks(range(len(ends)), list(ends))
     ax.set_title(title)
-    ax.set_ylabel(y_title)
+    ax.set_ylabel("loss at the end")
     ax.set_label(sentences(title, *message))
     return ax
 

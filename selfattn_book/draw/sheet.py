@@ -16,7 +16,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
-from matplotlib.transforms import Affine2D, Bbox, BboxBase, Transform
+from matplotlib.transforms import Affine2D, Bbox, Transform
 
 from selfattn_book.draw.colors import light, on_page
 from selfattn_book.draw.paths import cells, has_curves, join, marker, outline, tenths, vertices
@@ -29,7 +29,7 @@ SIDES = {0.0: "start", 0.5: "middle", 1.0: "end"}
 
 
 class Sheet(RendererBase):
-    """Convert drawing calls to SVG marks.
+    """Convert drawing calls to SVG marks, on a sheet of a size in CSS pixels.
 
     Example:
         >>> from matplotlib.lines import Line2D
@@ -42,7 +42,6 @@ class Sheet(RendererBase):
     """
 
     def __init__(self, width: float, height: float) -> None:
-        """Open a sheet of a size in CSS pixels."""
         super().__init__()
         self.size = width, height
         self._upright = Affine2D().scale(1, -1).translate(0, height)
@@ -100,7 +99,8 @@ class Sheet(RendererBase):
         mark = marker(marker_path.transformed(marker_trans + Affine2D().scale(1, -1)))
         points = vertices(path.transformed(trans + self._upright))
         if (box := self._inside(gc)) is not None:
-            points = points[_within(box, points)]
+            low, high = box.padded(0.5).get_points()
+            points = points[((points > low) & (points < high)).all(axis=1)]
         drawn = [f"M{join(*point)}{mark}" for point in tenths(points)]
         return self._draw("".join(drawn), _look(gc, rgbFace))
 
@@ -187,12 +187,6 @@ def _even(edges: np.ndarray) -> tuple[float, float]:
     return edges[0], sizes[0]
 
 
-def _within(box: BboxBase, points: np.ndarray) -> np.ndarray:
-    """Return a mask of the points in a box or on its edge."""
-    x, y = points.T
-    return (x > box.xmin - 0.5) & (x < box.xmax + 0.5) & (y > box.ymin - 0.5) & (y < box.ymax + 0.5)
-
-
 def _look(gc: GraphicsContextBase, face: Any) -> str:
     """Write the fill and the stroke of a path."""
     look = ' fill="none"'
@@ -202,8 +196,9 @@ def _look(gc: GraphicsContextBase, face: Any) -> str:
         look += f' stroke="{on_page(to_hex(gc.get_rgb()[:3]))}"'
         look += _attribute("stroke-opacity", _opacity(gc, gc.get_rgb()), 1)
         look += _attribute("stroke-width", width, 1)
-        dashes = gc.get_dashes()[1]
-        look += "" if dashes is None else f' stroke-dasharray="{_numbers(dashes)}"'
+        lengths: Any = gc.get_dashes()[1] or ()
+        dashes = " ".join(f"{length * POINT:.3g}" for length in lengths)
+        look += f' stroke-dasharray="{dashes}"' if dashes else ""
     return look
 
 
@@ -213,10 +208,6 @@ def _opacity(gc: GraphicsContextBase, color: Any) -> float:
 
 def _attribute(name: str, value: float, default: float) -> str:
     return "" if value == default else f' {name}="{value:.3g}"'
-
-
-def _numbers(points: Any) -> str:
-    return " ".join(f"{length * POINT:.3g}" for length in points)
 
 
 def _anchor(text: Text | None, angle: float) -> float:

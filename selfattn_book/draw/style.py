@@ -3,7 +3,7 @@
 Lines differ by marker and dash as well as by color, so that they can be told apart in gray print.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from selfattn_book.draw.colors import light
-from selfattn_book.draw.layout import WIDE, picture, sheets
+from selfattn_book.draw.layout import WIDE, draw_sheet, picture, svg
 from selfattn_book.draw.sheet import INCH, POINT, SMALL
 
 INK, GREY = light("ink"), light("residual")
@@ -65,14 +65,10 @@ def book_style(function: Callable[P, R]) -> Callable[P, R]:
 class DescribedFigure(Figure):
     """A figure that carries its text alternative, made from the data of its axes.
 
-    A notebook shows it as SVG with that text as its label.
-
-    Attributes:
-        exact: show the figure in exactly its own size in pixels.
-        phone: drawing for a phone, if it has its own.
+    A notebook shows it as SVG with that text as its label. A figure with a drawing for a phone,
+    ``phone``, is shown in exactly its own size in pixels.
     """
 
-    exact = False
     phone: "DescribedFigure | None" = None
 
     @property
@@ -92,8 +88,8 @@ class DescribedFigure(Figure):
     def to_svg(self) -> str:
         """Return the figure as SVG with its text alternative, in the page's colors."""
         text = self.text_alternative()
-        if self.exact:
-            return sheets(self, text, phone=self.phone)
+        if self.phone:
+            return svg([draw_sheet(self, "wide"), draw_sheet(self.phone, "narrow")], text)
         return picture(self, text)
 
     def _ipython_display_(self) -> None:
@@ -137,20 +133,6 @@ def as_array(values: Numbers) -> np.ndarray:
     return (values.double() if values.is_floating_point() else values).numpy()
 
 
-def as_vector(name: str, values: Numbers) -> np.ndarray:
-    """Convert numbers to a NumPy vector with at least one entry.
-
-    Example:
-        >>> as_vector("angles", [0.5])
-        array([0.5])
-    """
-    array = as_array(values)
-    if array.ndim != 1 or array.size == 0:
-        rule = f"{name} must have shape (N,), with N at least 1"
-        raise ValueError(f"{rule}; got {array.shape}")
-    return array
-
-
 def sentences(*parts: str) -> str:
     """Join parts as sentences.
 
@@ -159,31 +141,3 @@ def sentences(*parts: str) -> str:
         'A curve. It falls.'
     """
     return " ".join(f"{part}." for part in parts if part)
-
-
-def as_matrix(values: Numbers) -> np.ndarray:
-    """Convert numbers to a NumPy matrix with at least one entry.
-
-    Example:
-        >>> as_matrix([[0.5]])
-        array([[0.5]])
-    """
-    array = as_array(values)
-    if array.ndim != 2 or array.size == 0:
-        rule = "values must be a matrix with a row and a column"
-        raise ValueError(f"{rule}; got shape {array.shape}")
-    return array
-
-
-def line_names(names: Sequence[str] | None, count: int) -> list[str]:
-    """Return the names of lines, by default numbers from 0.
-
-    Example:
-        >>> line_names(None, 2), line_names(("a", "b"), 2)
-        (['0', '1'], ['a', 'b'])
-    """
-    if names is None:
-        return [str(number) for number in range(count)]
-    if len(names) != count:
-        raise ValueError(f"there must be one name for each of {count}; got {len(names)}")
-    return list(names)

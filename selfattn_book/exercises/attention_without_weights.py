@@ -49,17 +49,15 @@ def errors(pair, rows):
     return pair[0].double() - pair[1].double() @ torch.tensor(rows, dtype=torch.float64)
 
 
-attend = attention()
+attend, undivided = attention(), attention(lambda x: x @ x.mT)
 WRONG = {
     "The softmax comes before the division: divide the scores, not the weights.": (
-        lambda rows: attention(lambda x: x @ x.mT, lambda s: s.softmax(-1) / len(rows[0]) ** 0.5)(
-            rows
-        )
+        lambda rows: [part / len(rows[0]) ** 0.5 for part in undivided(rows)]
     ),
     "The word itself is added to its context.": attention(average=lambda w, x: w @ x + x),
     "Each word attends to itself alone.": attention(weigh=lambda s: torch.eye(len(s)).to(s)),
     "These are logarithms of weights.": attention(weigh=lambda s: s.log_softmax(-1)),
-    "The scores are not divided by the root of the dimension.": attention(lambda x: x @ x.mT),
+    "The scores are not divided by the root of the dimension.": undivided,
     "The scores are divided by the dimension, not by its root.": (
         attention(lambda x: x @ x.mT / x.size(1))
     ),
@@ -109,7 +107,7 @@ WRONG = {
     ),
     "The words came back as they were.": attention(average=lambda w, x: x),
     "The contexts are right, but the weights returned with them are different.": (
-        lambda rows: (attend(rows)[0], attention(lambda x: x @ x.mT)(rows)[1])
+        lambda rows: (attend(rows)[0], undivided(rows)[1])
     ),
     "The contexts come first, then the weights.": lambda rows: attend(rows)[::-1],
     "The contexts are transposed: a row belongs to a query.": (

@@ -27,8 +27,7 @@ class OwnDecoder(OwnModule):
         return self.self_attention(x, x, x, attn_mask=self.future(x.size(1)))[0]
 
     def forward(self, x, m, lengths):
-        hidden = self.hidden(lengths, m.size(1))
-        return self.feed_forward(self.attend(self.look(x), m, hidden))
+        return self.feed_forward(self.read(self.look(x), m, lengths))
 
 
 own, calling = partial(probes.variant, OwnDecoder), partial(modules.calling, OwnDecoder)
@@ -50,17 +49,7 @@ def hidden_target(self, x, m, lengths):
     """Hide points of the target by the lengths of the sources."""
     hidden = self.hidden(lengths, x.size(1))
     z, _ = self.self_attention(x, x, x, hidden, attn_mask=self.future(x.size(1)))
-    return self.feed_forward(self.attend(z, m, self.hidden(lengths, m.size(1))))
-
-
-def memory_first(self, x, m, lengths):
-    contexts = self.attend(x, m, self.hidden(lengths, m.size(1)))
-    return self.feed_forward(self.look(contexts))
-
-
-def network_first(self, x, m, lengths):
-    hidden = self.hidden(lengths, m.size(1))
-    return self.attend(self.look(x), self.feed_forward(m), hidden)
+    return self.feed_forward(self.read(z, m, lengths))
 
 
 def one_attention(self, d_model, num_heads, d_ff):
@@ -160,7 +149,9 @@ WRONG = modules.wrong(OwnDecoder) | {
     "Positions are added to the output.": modules.after(OwnDecoder, with_positions),
     "A table of positions is added to the target.": looking(with_positions),
     "There is a residual connection around the self-attention.": looking(torch.add),
-    "Cross-attention comes before self-attention: it must come after.": own(forward=memory_first),
+    "Cross-attention comes before self-attention: it must come after.": (
+        own(forward=lambda self, x, m, n: self.feed_forward(self.look(self.read(x, m, n))))
+    ),
     "Large points do not make large queries, as if a norm were between.": (
         looking(before=lambda x: F.layer_norm(x, x.shape[-1:]))
     ),
@@ -168,7 +159,7 @@ WRONG = modules.wrong(OwnDecoder) | {
     "attentions.": looking(lambda z, x: z.relu()),
     "One attention is used for both.": own(__init__=one_attention),
     "An attention comes after the feed-forward network, which comes last.": (
-        own(forward=network_first)
+        own(forward=lambda self, x, m, n: self.read(self.look(x), self.feed_forward(m), n))
     ),
 }
 
@@ -213,19 +204,9 @@ def prefixes(modules):
     return close(short, whole[:, :2]).all()
 
 
-def of_equal_states(modules):
-    found = reading(modules, memory()[:, :1].expand(-1, 5, -1))
-    return close(found, found[:, :1])
-
-
 def target_of_equal_states(modules):
     m = memory((8, 1)).expand(-1, 5, -1)
     return bool(probes.dependence(lambda x: outputs(modules, x, m), target((8, 4))).any())
-
-
-def equal_targets(modules):
-    found = outputs(modules, target()[:, :1].expand(-1, 4, -1), memory())
-    return close(found, found[:, :1])
 
 
 LARGE = 1e6  # target points so large make each weight 0 or 1
@@ -301,7 +282,7 @@ QUESTIONS = [
         "each output is made of an average over the memory",
         DEPENDENCIES,
         Probe(
-            of_equal_states,
+            lambda modules: probes.same_rows(reading(modules, memory()[:, :1].expand(-1, 5, -1))),
             "the output of position {1} is not that of position 0, where all states are equal",
         ),
         Probe(
@@ -314,7 +295,9 @@ QUESTIONS = [
         "each query is an average over the target",
         DECODER,
         Probe(
-            equal_targets,
+            lambda modules: probes.same_rows(
+                outputs(modules, target()[:, :1].expand(-1, 4, -1), memory())
+            ),
             "the output of position {1} is not that of position 0, "
             "where all target points are equal",
         ),

@@ -10,14 +10,11 @@ from selfattn_book.exercises.checking.exercise import Exercise
 from selfattn_book.exercises.checking.modules import OwnModule, with_positions
 from selfattn_book.exercises.checking.numbers import drawn, tolerance
 from selfattn_book.exercises.checking.probes import D_MODEL, Modules, Probe, close, probed
-from selfattn_book.masks import padding_mask
-from selfattn_book.multi_head import MultiHeadAttention
 
 
 class OwnEncoder(OwnModule):
     def forward(self, source, lengths):
-        hidden = self.hidden(lengths, source.size(1))
-        return self.feed_forward(self.attend(source, source, hidden))
+        return self.feed_forward(self.read(source, source, lengths))
 
 
 own, calling = partial(probes.variant, OwnEncoder), partial(modules.calling, OwnEncoder)
@@ -50,15 +47,6 @@ class ByHand(nn.Module):
         weights = scores.masked_fill(hidden[:, None, None], -1e9).softmax(-1)
         context = torch.einsum("bhts,bshd->bthd", weights, v).flatten(2)
         return self.network(self.maps[3](context))
-
-
-class OfTheBook(OwnEncoder):
-    def __init__(self, d_model, num_heads, d_ff):
-        super().__init__(d_model, num_heads, d_ff)
-        self.attention = MultiHeadAttention(d_model, num_heads)
-
-    def forward(self, x, lengths):
-        return self.feed_forward(self.attention(x, x, x, padding_mask(lengths, x.size(1)))[0])
 
 
 class OneByOne(OwnEncoder):
@@ -97,10 +85,8 @@ WRONG = modules.wrong(OwnEncoder) | {
     "Equal points get equal states: the states are not those of the points at their positions.": (
         queries(lambda x: x.flip(1))
     ),
-    "An attention comes after the feed-forward network, which comes last.": own(
-        forward=lambda self, source, lengths: self.attend(
-            *[self.feed_forward(source)] * 2, self.hidden(lengths, source.size(1))
-        )
+    "An attention comes after the feed-forward network, which comes last.": (
+        own(forward=lambda self, x, lengths: self.read(*[self.feed_forward(x)] * 2, lengths))
     ),
 }
 
@@ -116,11 +102,6 @@ def states(modules, x, lengths=(), rows=None, **build):
 def permuted(modules):
     order, x = [3, 0, 4, 1, 2], points()
     return close(states(modules, x[:, order]), states(modules, x)[:, order])
-
-
-def equal_points(modules):
-    found = states(modules, points()[:, :1].expand(-1, 5, -1))
-    return close(found, found[:, :1])
 
 
 def spread(modules):
@@ -167,7 +148,10 @@ QUESTIONS = [
         "positions have no effect",
         ORDER,
         Probe(permuted, "a state changes when the points come in another order"),
-        Probe(equal_points, "equal points have different states"),
+        Probe(
+            lambda modules: probes.same_rows(states(modules, points()[:, :1].expand(-1, 5, -1))),
+            "equal points have different states",
+        ),
     ),
     probed("it has the weights of the equation", ENCODER, *probes.parameters(1, padded)),
     probed("a ReLU is between the two linear layers", ENCODER, *NETWORK, points=2),
@@ -179,7 +163,6 @@ EXERCISE = Exercise(
     wrong=WRONG,
     unusual={
         "einsum": ByHand,
-        "the book's attention": OfTheBook,
         "each source separately": OneByOne,
         **modules.unusual(OwnEncoder),
     },

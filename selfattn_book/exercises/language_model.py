@@ -54,11 +54,6 @@ def by_loop(shares, p):
     return [share / total for share in left]
 
 
-def in_place(shares, p):
-    left = torch.isin(torch.arange(len(shares)), chosen(shares, p))
-    return shares.mul_(left).div_(shares.sum())
-
-
 SAMPLING = "language-model.html#sampling-temperature-top-k-top-p"
 QUESTIONS = [
     Question("it returns a probability for each token", SAMPLING, view=form),
@@ -98,7 +93,6 @@ EXERCISE = Exercise(
     cases=lambda: [(torch.tensor(row), p) for row, p in ROWS],
     unusual={
         "a loop": by_loop,
-        "in place": in_place,
         "the package's": lambda shares, p: next_token_distribution(shares.log(), top_p=p),
     },
     returns="what is left",

@@ -64,7 +64,7 @@ QUESTIONS = [
         "with b^O, the parts add up to the output",
         CONTRIBUTION,
         2,
-        view=lambda found, *case: found.sum(1),
+        lambda found, *case: found.sum(1),
     ),
     Question(
         "a head whose rows of W^O are 0 adds nothing",

@@ -15,25 +15,19 @@ def streaming_mask(length, width, sinks):
     return window(length, width) | causal_mask(length) & is_sink(length, sinks)
 
 
-def of_future(mask, *size):
-    return mask & ~causal_mask(size[0])
-
-
-def of_window(mask, *size):
-    return mask & ~is_sink(size[0], size[2])
-
-
-def of_sinks(mask, *size):
-    return mask & is_sink(size[0], size[2])
-
-
 BY_HAND = "masks.html#masking-scores-by-hand"
 SINKS = "modern.html#sliding-windows-and-attention-sinks"
 QUESTIONS = [
     Question("it is a boolean matrix", BY_HAND, view=form),
-    Question("no query attends to its future", SINKS, view=of_future),
-    Question("each query attends to its window", SINKS, view=of_window),
-    Question("each query attends to the sinks", SINKS, 2, view=of_sinks),
+    Question(
+        "no query attends to its future", SINKS, 1, lambda mask, n, w, s: mask & ~causal_mask(n)
+    ),
+    Question(
+        "each query attends to its window", SINKS, 1, lambda mask, n, w, s: mask & ~is_sink(n, s)
+    ),
+    Question(
+        "each query attends to the sinks", SINKS, 2, lambda mask, n, w, s: mask & is_sink(n, s)
+    ),
 ]
 WRONG = {
     "True was taken to mean hidden.": lambda n, w, s: ~streaming_mask(n, w, s),
@@ -64,11 +58,6 @@ EXERCISE = Exercise(
         "a loop": lambda n, w, s: [
             [j <= i and (i - j < w or j < s) for j in range(n)] for i in range(n)
         ],
-        "two triangles": lambda n, w, s: (
-            torch.ones(n, n).triu(1 - w).bool() | is_sink(n, s)
-        ).tril(),
-        "a list of tensors": lambda n, w, s: list(streaming_mask(n, w, s)),
-        "a generator": lambda n, w, s: (row.tolist() for row in streaming_mask(n, w, s)),
     },
     returns="the mask",
 )

@@ -108,21 +108,15 @@ ODD = "positions-deeper.html#odd-dimensions"
 QUESTIONS = [
     Question("each entry is one number", FORMULA, view=form),
     Question(
-        "position 0 has sines of 0 and cosines of 1",
-        FORMULA,
-        view=lambda table, d_model: table[0],
-        cases=SIX,
+        "position 0 has sines of 0 and cosines of 1", FORMULA, 1, lambda table, d: table[0], SIX
     ),
     Question(
-        "the angle of the first clock is in radians",
-        FORMULA,
-        view=lambda table, d_model: table[:, :2],
-        cases=SIX,
+        "the angle of the first clock is in radians", FORMULA, 1, lambda table, d: table[:, :2], SIX
     ),
     Question(
         "sine and cosine of a clock have one angle",
         CLOCKS,
-        view=lambda table, d_model: table.double().square().unflatten(1, (-1, 2)).sum(-1),
+        view=lambda table, d: table.double().square().unflatten(1, (-1, 2)).sum(-1),
         cases=SIX,
     ),
     Question("each clock has its speed", FORMULA, cases=SIX),

@@ -1,7 +1,5 @@
 """Autoregressive decoding: one step of a stack of layers with KV caches."""
 
-from functools import reduce
-
 import torch
 
 from selfattn_book.cache import KeyValueCache
@@ -135,12 +133,8 @@ ERRORS = "prediction-deeper.html#when-a-cache-is-wrong"
 QUESTIONS = [
     Question("it returns the newest output alone", HERE, view=form),
     Question("each layer's cache grows by one key per step", CACHE, view=second, cases=[case(2)]),
-    Question(
-        "each output is that of one pass over all points", CACHE, 2, view=first, cases=[case(2)]
-    ),
-    Question(
-        "a stack of one layer or of three works, too", CACHE, view=first, cases=[case(3), case(1)]
-    ),
+    Question("each output is that of one pass over all points", CACHE, 2, first, [case(2)]),
+    Question("a stack of one layer or of three works, too", CACHE, 1, first, [case(3), case(1)]),
     Question("a sequence with new caches begins anew", ERRORS, via=in_turn, cases=[case(2)]),
 ]
 WRONG = {
@@ -196,13 +190,7 @@ EXERCISE = Exercise(
     right=right,
     wrong=WRONG,
     cases=[case(2), case(3), case(1)],
-    unusual={
-        "recursion": recursive,
-        "a mask": masked,
-        "reduce": lambda layers, x, caches: reduce(
-            lambda x, pair: pair[0](x, x, x, cache=pair[1])[0], zip(layers, caches, strict=True), x
-        ),
-    },
+    unusual={"recursion": recursive, "a mask": masked},
     returns=("the outputs", "the lengths of the caches"),
     via=in_steps,
 )

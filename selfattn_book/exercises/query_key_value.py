@@ -123,10 +123,6 @@ EXERCISE = Exercise(
     wrong=WRONG,
     cases=[case(3, 5, 6), case(3, 5, 2), case(5, 5, 6)],
     unusual={
-        "einsum": lambda x, y, q, k, v: [
-            torch.einsum("ij,ja,ae->ie", w := head()(x, y, q, k, v)[1], y, v),
-            w,
-        ],
         "divided before": head(lambda q, k: (q / q.size(-1) ** 0.5) @ k.mT),
         "in place": lambda x, y, q, k, v: one_head(x.mul_(2), y, q.div_(2), k, v),
     },

@@ -58,11 +58,6 @@ def loop(weights, tokens):
     return [t / count for t in total]
 
 
-def in_place(weights, tokens):
-    weights *= copies_of(tokens)[:, None]
-    return weights.sum((0, 2, 3)) / copies_of(tokens).any(-1).sum()
-
-
 COPIES = "reading-maps.html#induction-heads"
 HERE = "reading-maps.html#exercises"
 QUESTIONS = [
@@ -98,7 +93,7 @@ EXERCISE = Exercise(
     right=score,
     wrong=WRONG,
     cases=[case(3, 2, 7, 3), case(2, 5, 11, 4), case(4, 1, 5, 2)],
-    unusual={"a loop": loop, "in place": in_place},
+    unusual={"a loop": loop},
     returns="the scores",
 )
 check = EXERCISE.check

@@ -43,11 +43,6 @@ def loop(gradients, counts):
     return [s / sum(counts) for s in sums]
 
 
-def busy_ranks(gradients, counts):
-    n = torch.tensor(counts).to(gradients)
-    return n[n > 0] @ gradients[n > 0] / n.sum()
-
-
 PARALLEL = "scaling-out.html#data-parallelism-by-hand"
 HERE = "scaling-out.html#exercises"
 QUESTIONS = [
@@ -84,7 +79,7 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=weighted,
     wrong=WRONG,
-    unusual={"a loop": loop, "the busy ranks": busy_ranks},
+    unusual={"a loop": loop},
     returns="the gradient",
 )
 check = EXERCISE.check

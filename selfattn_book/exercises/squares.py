@@ -3,7 +3,6 @@
 from functools import cache, partial
 
 import torch
-import torch.nn.functional as F
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory
 from selfattn_book.exercises.checking.numbers import tensor_of
@@ -68,12 +67,6 @@ def parallelogram(source, mask):
 
 def signs(corner, source, mask):
     return corner.sign()
-
-
-def by_weights(source, mask):
-    given = F.pad(mask[:, 0, 0].to(source), (0, 2))
-    before = given[:, 1:-1] - given[:, 2:]
-    return -torch.einsum("bs,bsd->bd", before, source.sign())[:, None]
 
 
 def loop(source, mask):
@@ -153,7 +146,6 @@ EXERCISE = Exercise(
     wrong=WRONG,
     cases=[case(1, 2, 3)],
     unusual={
-        "weights": by_weights,
         "a loop": loop,
         "in place": lambda x, mask: right(x.sign_(), mask),
         "rounded": answer(clean=lambda x: x.clamp(-1, 1).round()),

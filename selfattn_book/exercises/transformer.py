@@ -68,13 +68,6 @@ def cut_off(logits_of, start, end, length):
     return [*tokens, end][: [*tokens, end].index(end)]
 
 
-def recursive(logits_of, start, end, length, *made):
-    if len(made) == length:
-        return list(made)
-    token = int(logits_of(torch.tensor([[start, *made]]))[0, -1].argmax())
-    return list(made) if token == end else recursive(logits_of, start, end, length, *made, token)
-
-
 def all_rows(logits_of, start, end, length):
     target = torch.tensor([[start]])
     for _ in range(length):
@@ -132,7 +125,7 @@ EXERCISE = Exercise(
     right=right,
     wrong=WRONG,
     cases=[case(9, 1), case(5, 2), case(9, 1, ends=4), case(9, 1, causal=False)],
-    unusual={"recursion": recursive, "all rows": all_rows},
+    unusual={"all rows": all_rows},
     returns="the tokens",
 )
 check = EXERCISE.check

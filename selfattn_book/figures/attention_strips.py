@@ -7,7 +7,7 @@ from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.style import as_vector
+from selfattn_book.draw.style import as_array
 
 HIGH, TOP, BOX, STEP = 64, 40, 28, 152  # pixels; of a weight of 1, and of the rest
 
@@ -25,7 +25,7 @@ def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> C
         The last letter of a b a is the query; the answer is at position 1.
         One: 0.10, 0.80, 0.10; on the answer 0.80. Two: 0.50, 0.00, 0.50; on the answer 0.00.
     """
-    weights = {name: as_vector(name, row) for name, row in rows.items()}
+    weights = {name: as_array(row) for name, row in rows.items()}
     marked = answer.tolist()
     positions = ", ".join(str(j) for j, is_answer in enumerate(marked) if is_answer)
     message = [

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, listed
 from selfattn_book.draw.scene import Node, column, frame, part, row, show, space, title
-from selfattn_book.draw.style import as_matrix
+from selfattn_book.draw.style import as_array
 
 PLANE = 150  # pixels of the plane, across or up
 
@@ -28,7 +28,7 @@ def bag_of_words(sentences: Sequence[Sequence[int]], table: Tensor, words: Seque
     """
     bag = sorted(sentences[0])
     names, roles = [words[i] for i in bag], {word: f"word-{i}" for i, word in enumerate(bag)}
-    points = as_matrix(table)[bag]
+    points = as_array(table)[bag]
     one, other = (" ".join(words[word] for word in sentence) for sentence in sentences)
     each = [f"{name} {_entries(p)}" for name, p in zip(names, points, strict=True)]
     plane = partial(_plane, points, names, list(roles.values()))

@@ -47,6 +47,7 @@ def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0",
         f"The states, {shape(steps[4])}: {texts[4]}",
     ]
     far = [f"{number(float((steps[i][0] - steps[i][1]).norm()), 3)} apart" for i in (0, 4)]
+    alts[4] += f". The points are {far[0]}, and the states {far[1]}"
     far = [far[0], "", "", "", far[1]]
 
     def build(narrow: bool) -> Node:
@@ -72,10 +73,7 @@ def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0",
         _connect(root, pairs, weights.mean(0))
         return root
 
-    ax = show(build, "Two points on their way through an encoder, row by row")
-    last = f"The points are {far[0]}, and the states {far[4]}."
-    ax.set_label(f"{ax.get_label()} {last}")
-    return ax
+    return show(build, "Two points on their way through an encoder, row by row")
 
 
 def _connect(root: Node, pairs: Sequence[Sequence[Node]], weights: Tensor) -> None:

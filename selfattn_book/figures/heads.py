@@ -8,8 +8,18 @@ from torch import Tensor
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.draw.canvas import BOLD_LINE, LINE, TEXT, Canvas, Point, listed, number, shape
-from selfattn_book.draw.scene import Node, cells, column, frame, note, show, space, table, title
-from selfattn_book.draw.scene import row as in_row
+from selfattn_book.draw.scene import (
+    Node,
+    cells,
+    column,
+    frame,
+    note,
+    row,
+    show,
+    space,
+    table,
+    title,
+)
 
 CELL = (34, 24)  # pixels
 
@@ -20,10 +30,8 @@ def compare_heads(
     names: Sequence[str],
     columns: Sequence[str],
     questions: Mapping[str, str],
-    *,
-    row: int = 0,
 ) -> Canvas:
-    """Draw a word that attends to all words with two heads, each of which compares one column.
+    """Draw the first word, which attends to all words with two heads, each of which compares one column.
 
     Each head uses its column of ``x``, ``(T, 2)``, as query and key; both average ``value``, ``(T,
     1)``. ``columns`` are the names of all three, and ``questions`` those of the heads.
@@ -40,8 +48,8 @@ def compare_heads(
         rock 0.12; average 0.76. Concatenated: 0.00, 0.76.
     """
     heads = [scaled_dot_product_attention(c, c, value) for c in x.split(1, dim=1)]
-    weights = [table_[row] for _, table_ in heads]
-    averages = [float(c[row]) for c, _ in heads]
+    weights = [given[0] for _, given in heads]
+    averages = [float(c[0]) for c, _ in heads]
 
     def named(numbers: Iterable[float], digits: int = 2) -> str:
         pairs = zip(names, numbers, strict=True)
@@ -58,39 +66,34 @@ def compare_heads(
             draw = partial(_bars, weights[h], texts, names if narrow else (), high)
             bars = space(140 if narrow else 176, len(names) * high, draw)
             sides.append(column(title(f"head {h + 1}: by {by}"), note(question), bars, alt=alt))
-        both = in_row(*sides, gap=8 if narrow else 24)
-        words = _words(x, value, names, columns, row, high)
+        both = row(*sides, gap=8 if narrow else 24)
+        words = _words(x, value, names, columns, high)
         alt = f"Concatenated: {listed(averages)}"
         result = cells(averages, "context", width=BOLD_LINE, alt=alt)
         caption = note("two averages", "context", bold=True)
-        root = in_row(words, column(both, caption, result), gap=20, align=0)
+        root = row(words, column(both, caption, result), gap=20, align=0)
         for side in sides:
             root.link(side, result, "context")
         return root
 
-    opening = (
-        f"The word {names[row]} attends with two heads, each of which returns an average of the"
-    )
+    opening = f"The word {names[0]} attends with two heads, each of which returns an average of the"
     return show(build, f"{opening} column {columns[2]}: {named(value[:, 0], 0)}")
 
 
 def _words(
-    x: Tensor, value: Tensor, names: Sequence[str], columns: Sequence[str], row: int, high: float
+    x: Tensor, value: Tensor, names: Sequence[str], columns: Sequence[str], high: float
 ) -> Node:
     """Draw the words with their two columns and their value; the query is bold."""
     roles = ("ink", "ink", "value")
     first, second, last = (note(n, r, width=60) for n, r in zip(columns, roles, strict=True))
     lines: list[Node] = []
     for i, name in enumerate(names):
-        role, width = ("query", BOLD_LINE) if i == row else ("key", 1)
-        text = note(name, role, align="right", bold=i == row, width=40)
+        role, width = ("query", BOLD_LINE) if i == 0 else ("key", 1)
+        text = note(name, role, align="right", bold=i == 0, width=40)
         look: Any = {"cell": (60, 24), "digits": 0}
-        own, other = (
-            cells(x[i], role, width=width, **look),
-            cells(value[i], "value", width=1, **look),
-        )
-        lines.append(in_row(text, own, other))
-    head = in_row(space(40), in_row(first, second, gap=0), last)
+        own = cells(x[i], role, width=width, **look)
+        lines.append(row(text, own, cells(value[i], "value", width=1, **look)))
+    head = row(space(40), row(first, second, gap=0), last)
     body = column(*lines, gap=high - 24)  # beside the bars of the heads
     return column(space(0, 38 - high / 2), head, body, gap=high / 2 - 8)
 
@@ -164,7 +167,7 @@ def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequenc
         good = frame(heads(right, "ink", words, names), "paper", width=0)
         words = "Wrong on purpose", "view at once", "by view at once"
         bad = frame(heads(wrong, "wrong", words, rows), "wrong", dashed=True)
-        root = in_row(matrix, in_row(good, bad, gap=4 if narrow else 40), gap=40)
+        root = row(matrix, row(good, bad, gap=4 if narrow else 40), gap=40)
         root.link(matrix, good, width=BOLD_LINE)
         root.link(matrix, bad, "wrong", below=12, dashed=True)
         return column(root, space(0, 0 if narrow else 14), gap=0)

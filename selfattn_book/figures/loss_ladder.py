@@ -6,17 +6,14 @@ import numpy as np
 
 from selfattn_book.draw.canvas import Canvas, Point, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.style import Numbers, as_vector
+from selfattn_book.draw.style import Numbers, as_array
 
 HIGH = 400  # pixels from the highest loss to the lowest
 ROLES = ["query", "key", "value"]
 
 
 def loss_ladder(
-    ends: Mapping[str, Numbers],
-    heights: Mapping[str, float],
-    *,
-    below: tuple[str, float] | None = None,
+    ends: Mapping[str, Numbers], heights: Mapping[str, float], *, below: tuple[str, float]
 ) -> Canvas:
     """Draw the final losses of runs beside a ladder of named losses, in powers of ten.
 
@@ -29,15 +26,14 @@ def loss_ladder(
         A ladder, in powers of ten. Rungs: floor at 0.01.
         Dashed line: arrived below 0.05; of the runs, plain 1 of 2. plain, 2 runs: 0.02, 0.30.
     """
-    losses = {name: np.sort(as_vector(name, values)) for name, values in ends.items()}
+    losses = {name: np.sort(as_array(values)) for name, values in ends.items()}
     seen = np.log(np.concatenate([*losses.values(), list(heights.values())]))
     unit = (HIGH - 24) / max(float(np.ptp(seen)), 1e-9)
     rungs = ", ".join(f"{name} at {number(y)}" for name, y in heights.items())
+    arrived = f"{below[0]} below {number(below[1])}"
+    counts = [f"{n} {int((v < below[1]).sum())} of {len(v)}" for n, v in losses.items()]
     message = ["A ladder, in powers of ten", f"Rungs: {rungs}"]
-    if below:
-        counts = [f"{n} {int((v < below[1]).sum())} of {len(v)}" for n, v in losses.items()]
-        line = f"Dashed line: {below[0]} below {number(below[1])}"
-        message.append(f"{line}; of the runs, {', '.join(counts)}")
+    message.append(f"Dashed line: {arrived}; of the runs, {', '.join(counts)}")
     message += [f"{n}, {len(v)} runs: {', '.join(map(number, v))}" for n, v in losses.items()]
 
     def down(loss: float) -> float:
@@ -65,9 +61,7 @@ def loss_ladder(
         for i, (words, values) in enumerate(zip(names, losses.values(), strict=True)):
             ys = [down(loss) for loss in values]
             _runs(ax, (start + i * wide, start + (i + 1) * wide), ROLES[i], words, ys)
-        if below:
-            points = rung(below[1], f"{below[0]} below {number(below[1])}")
-            ax.line(points, "ink", width=1.4, dashed=True)
+        ax.line(rung(below[1], arrived), "ink", width=1.4, dashed=True)
         return ax.describe(*message)
 
     return both_widths(draw)

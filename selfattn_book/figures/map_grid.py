@@ -8,29 +8,30 @@ import numpy as np
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, number
 from selfattn_book.draw.colors import shades
 from selfattn_book.draw.scene import Node, column, grid, note, show, slot, space
-from selfattn_book.draw.style import Numbers, as_array, as_vector
+from selfattn_book.draw.style import Numbers, as_array
 
 DESK, PHONE = 8, 4  # maps in a row
+BRIGHT = 0.5
 
 
-def map_grid(maps: Numbers, scores: Numbers, *, bright: float = 0.5) -> Canvas:
+def map_grid(maps: Numbers, scores: Numbers) -> Canvas:
     """Draw attention maps, ``(N, T, S)``, as small squares from the highest score to the lowest.
 
-    A map with a score of at least ``bright`` has a bold frame.
+    A map with a score of at least ``BRIGHT`` has a bold frame.
 
     Example:
         >>> maps = np.stack([np.full((3, 3), 1 / 3), np.eye(3)])
         >>> print(map_grid(maps, np.array([0.25, 0.75])).get_label())
         2 maps, in order of their scores: 0.75, 0.25. Framed, with a score of 0.50 or more: 1.
     """
-    tables, values = as_array(maps), as_vector("scores", scores)
+    tables, values = as_array(maps), as_array(scores)
     order = np.argsort(-values, kind="stable")
 
     def build(narrow: bool) -> Node:
         across = PHONE if narrow else DESK
         side, nodes = (304 if narrow else 632) / across - 10, []
         for i in order:
-            is_bright = bool(values[i] >= bright)
+            is_bright = bool(values[i] >= BRIGHT)
             square = space(side, side, partial(_map, tables[i], side - 4, is_bright))
             text = slot(note(number(values[i]), bold=is_bright), side)
             nodes.append(column(square, text, gap=4))
@@ -38,8 +39,8 @@ def map_grid(maps: Numbers, scores: Numbers, *, bright: float = 0.5) -> Canvas:
 
     listed = ", ".join(number(values[i]) for i in order)
     heading = f"{len(tables)} maps, in order of their scores: {listed}"
-    framed = int((values >= bright).sum())
-    return show(build, heading, f"Framed, with a score of {number(bright)} or more: {framed}")
+    framed = int((values >= BRIGHT).sum())
+    return show(build, heading, f"Framed, with a score of {number(BRIGHT)} or more: {framed}")
 
 
 def _map(table: np.ndarray, side: float, is_bright: bool, ax: Canvas, at: Point) -> None:

@@ -121,8 +121,8 @@ def _pairs(mask: Tensor, *, named: bool = False) -> Node:
     return table((mask.size(0), mask.size(1)), PAIR, entry, axes=axes)
 
 
-def receptive_field(flows: Sequence[Tensor], names: Sequence[str], output: int = -1) -> Canvas:
-    """Draw the inputs that one output depends on through several layers, from the inputs upwards.
+def receptive_field(flows: Sequence[Tensor], names: Sequence[str]) -> Canvas:
+    """Draw the inputs that the last output depends on through several layers, from the inputs upwards.
 
     A flow is ``(T, T)``, not 0 where the row's word depends on the column's word.
 
@@ -133,7 +133,7 @@ def receptive_field(flows: Sequence[Tensor], names: Sequence[str], output: int =
         What reaches the output on through 2 layers. After layer 1: sat, on. Of the inputs: cat, sat,
         on. Nothing else does.
     """
-    used, depth = [{output % len(names)}], len(flows)
+    used, depth = [{len(names) - 1}], len(flows)
     for flow in reversed(flows):
         used.insert(0, {int(j) for i in used[0] for j in flow[i].nonzero().flatten()})
     message = [
@@ -171,5 +171,5 @@ def receptive_field(flows: Sequence[Tensor], names: Sequence[str], output: int =
         return root
 
     layers = f"{depth} layer{'s' * (depth > 1)}"
-    opening = f"What reaches the output {names[output]} through {layers}"
+    opening = f"What reaches the output {names[-1]} through {layers}"
     return show(build, opening, *message, "Nothing else does")

@@ -7,7 +7,7 @@ import numpy as np
 from selfattn_book.draw.canvas import Canvas, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.scene import Node, column, grid, label, probability_bars, show
-from selfattn_book.draw.style import Numbers, as_array, as_vector
+from selfattn_book.draw.style import Numbers, as_array
 from selfattn_book.figures.token_figures import visible
 
 HEADS = ("input", "target", "probability", "nats")
@@ -90,7 +90,7 @@ def next_tokens(tokens: Sequence[str], distributions: Mapping[str, Numbers]) -> 
     """
     settings = {}
     for name, values in distributions.items():
-        pairs = list(zip(tokens, as_vector(name, values).tolist(), strict=True))
+        pairs = list(zip(tokens, as_array(values).tolist(), strict=True))
         each = [f"“{token}” {number(p) if p > 0 else 'none'}" for token, p in pairs]
         rest = 1 - sum(p for _, p in pairs)
         each += [f"others {number(rest)}"] * (rest > 0.005)

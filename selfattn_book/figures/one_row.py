@@ -15,8 +15,8 @@ WEIGHT = 84  # pixels of a bar for a weight of 1
 PLANE = 92  # pixels of the weighted sum, across or up
 
 
-def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Canvas:
-    """Draw what one row of attention without parameters computes on vectors ``(T, 2)``.
+def one_row(x: Tensor, names: Sequence[str]) -> Canvas:
+    """Draw what the first row of attention without parameters computes on vectors ``(T, 2)``.
 
     Example:
         >>> import torch
@@ -26,13 +26,13 @@ def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Canvas:
         The weighted sum is the new vector of east, (0.67, 0.33).
     """
     context, table = scaled_dot_product_attention(x, x, x)
-    scores, weights, name = (x @ x[row]).tolist(), table[row].tolist(), names[row]
+    scores, weights, name = (x @ x[0]).tolist(), table[0].tolist(), names[0]
     each = zip(names, scores, weights, strict=True)
     message = [
         "One row of attention as a machine",
-        f"The query {name}, ({listed(x[row])}), is compared with each word",
+        f"The query {name}, ({listed(x[0])}), is compared with each word",
         *(f"{n} scores {number(s)} and weighs {number(w)}" for n, s, w in each),
-        f"The weighted sum is the new vector of {name}, ({listed(context[row])})",
+        f"The weighted sum is the new vector of {name}, ({listed(context[0])})",
     ]
 
     def draw(width: float) -> Canvas:
@@ -48,7 +48,7 @@ def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Canvas:
         titles = ("compare", "scores", "weights", "weighted sum")
         for at, text in zip(heads, titles, strict=True):
             ax.say(at, text, "muted", bold=True)
-        _compare(ax, x, names, row, ys)
+        _compare(ax, x, names, ys)
         zero = heads[1][0]
         _bars(ax, zero, ys, scores, UNIT, "ink")
         _softmax(ax, zero, ys, scores, low)
@@ -56,20 +56,20 @@ def one_row(x: Tensor, names: Sequence[str], row: int = 0) -> Canvas:
             ax.note((70, z), text, align="right")
         _bars(ax, 78 if narrow else 398, zs, weights, WEIGHT, "weights")
         parts = [f"{number(w)} {n}" for n, w in zip(names, weights, strict=True)]
-        _tip_to_tail(ax, (152, low + 150) if narrow else (478, 92), x * table[row, :, None], parts)
+        _tip_to_tail(ax, (152, low + 150) if narrow else (478, 92), x * table[0, :, None], parts)
         end = (196, low + 274) if narrow else (528, ys[-1])
         ax.say((end[0] - 8, end[1]), f"new {name}", "context", align="right", bold=True)
-        ax.vector(end, context[row], "context", cell=(48, 28), bold=True, width=BOLD_LINE)
+        ax.vector(end, context[0], "context", cell=(48, 28), bold=True, width=BOLD_LINE)
         return ax.describe(*message)
 
     return both_widths(draw)
 
 
-def _compare(ax: Canvas, x: Tensor, names: Sequence[str], row: int, ys: Sequence[float]) -> None:
+def _compare(ax: Canvas, x: Tensor, names: Sequence[str], ys: Sequence[float]) -> None:
     """Draw the query above the keys, column over column, and its line through all of them."""
     top, left, trunk = ys[0] - 52, 78, 178
-    ax.say((left - 8, top), names[row], "query", align="right", bold=True)
-    ax.vector((left, top), x[row], "query", width=BOLD_LINE)
+    ax.say((left - 8, top), names[0], "query", align="right", bold=True)
+    ax.vector((left, top), x[0], "query", width=BOLD_LINE)
     for y, name, key in zip(ys, names, x, strict=True):
         ax.note((left - 8, y), name, align="right")
         ax.vector((left, y), key, "key")

@@ -7,7 +7,7 @@ import numpy as np
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, both_widths, canvas, listed, number
 from selfattn_book.draw.layout import NARROW
-from selfattn_book.draw.style import Numbers, as_vector
+from selfattn_book.draw.style import Numbers, as_array
 
 BAR = 46  # pixels, of an exponential of 1
 PITCH = 104  # pixels from one block to the next
@@ -29,7 +29,7 @@ def online_softmax(scores: Numbers, values: Numbers, block: int) -> Canvas:
         After 3 keys: exponentials 0.05, 0.14, 1.00; highest 3.00, total 1.19, mixture 33.20,
         mean 28.02.
     """
-    s, v = as_vector("scores", scores), as_vector("values", values)
+    s, v = as_array(scores), as_array(values)
     message, frames = [], []
     for start in range(0, len(s), block):
         seen = min(start + block, len(s))

@@ -22,10 +22,8 @@ ROLES = ("query", "key", "value")
 PHONE = _Places(4, 16, 106, 70, 152, 176, 10, 190, 22, 224, 284, 56, 13)
 
 
-def projections(
-    x: Tensor, projections: Sequence[Tensor], names: Sequence[str], row: int = 0
-) -> Canvas:
-    """Draw the query, key and value of each word, and the attention of one query.
+def projections(x: Tensor, projections: Sequence[Tensor], names: Sequence[str]) -> Canvas:
+    """Draw the query, key and value of each word, and the attention of the first query.
 
     The words are ``(T, d_model)``, with T 2 to 4, and the three matrices ``(d_model, 1)``.
 
@@ -41,18 +39,18 @@ def projections(
     """
     query, key, value = (x @ projection for projection in projections)
     context, weights = scaled_dot_product_attention(query, key, value)
-    scores = (key @ query[row]).tolist()
-    each = list(zip(names, key, scores, weights[row].tolist(), value, strict=True))
-    result = "context", listed(context[row]), f"of {names[row]}"
+    scores = (key @ query[0]).tolist()
+    each = list(zip(names, key, scores, weights[0].tolist(), value, strict=True))
+    result = "context", listed(context[0]), f"of {names[0]}"
     message = [
         "Each word becomes a query, a key and a value",
-        f"The query of {names[row]} is {listed(query[row])}",
+        f"The query of {names[0]} is {listed(query[0])}",
         *(
             f"The key of {name} is {listed(k)}, the score {number(score)}, "
             f"the weight {number(weight)}, the value {listed(v)}"
             for name, k, score, weight, v in each
         ),
-        f"The context of {names[row]} is {listed(context[row])}",
+        f"The context of {names[0]} is {listed(context[0])}",
     ]
 
     def draw(width: float) -> Canvas:
@@ -64,13 +62,13 @@ def projections(
         ax.box((at.softmax, middle), (2 * at.half, ys[-1] - ys[0] + 36), order=1)
         ax.say((at.softmax, (ys[0] + ys[1]) / 2 + 16), "softmax", turned=True)
         for i, y in enumerate(ys):
-            ax.say((at.word, y - 25), names[i], align="left", bold=i == row)
+            ax.say((at.word, y - 25), names[i], align="left", bold=i == 0)
             ax.vector((at.word, y), x[i], "ink", cell=(at.cell, 26), digits=0)
             three = zip(ROLES, (query[i], key[i], value[i]), strict=True)
             texts = [f"{role} {listed(entries)}" for role, entries in three]
-            _three_roles(ax, at, y, x.size(1), texts, idle=i != row)
+            _three_roles(ax, at, y, x.size(1), texts, idle=i > 0)
         for last in {ys[0], ys[-1]}:
-            up = ys[row] - STEP
+            up = ys[0] - STEP
             way = [(at.role + at.size / 2, up), (at.trunk, up), (at.trunk, last)]
             ax.wire(way, "query", width=BOLD_LINE, head=False, over=True)
         for y, (_, _, score, weight, _) in zip(ys, each, strict=True):

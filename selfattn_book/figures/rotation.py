@@ -17,9 +17,7 @@ PANEL, FACE = 222, 66  # pixels: how high a clock is drawn, and its radius
 ROLES = ("query", "key")
 
 
-def rotation(
-    query: Tensor, key: Tensor, positions: Sequence[tuple[int, int]], base: float = 10000.0
-) -> Canvas:
+def rotation(query: Tensor, key: Tensor, positions: Sequence[tuple[int, int]]) -> Canvas:
     """Draw a query and a key of two numbers, rotated by their positions, on a clock for each pair.
 
     See :func:`~selfattn_book.rotary.rotate`; one pair rotates by one radian a step.
@@ -32,7 +30,7 @@ def rotation(
     """
     message, clocks = [], []
     for at in positions:
-        hands = rotate(torch.stack([query, key]), torch.tensor(at), base)
+        hands = rotate(torch.stack([query, key]), torch.tensor(at), base=10000.0)
         names = [f"{role} at {p}" for role, p in zip(ROLES, at, strict=True)]
         end, start = (math.atan2(y, x) for x, y in hands.tolist())
         arc = start, math.remainder(end - start, 2 * math.pi)

@@ -69,13 +69,10 @@ def _steps(
     attention: MultiHeadAttention, x: Tensor, memory: Tensor, mask: Tensor
 ) -> dict[str, Tensor]:
     """Return the tensors of the module, from the inputs to the output."""
+    sides = attention.project_key(memory), attention.project_value(memory)
     query, key, value = (
-        projected.unflatten(-1, (attention.num_heads, attention.d_head)).transpose(1, 2)
-        for projected in (
-            attention.project_query(x),
-            attention.project_key(memory),
-            attention.project_value(memory),
-        )
+        y.unflatten(-1, (attention.num_heads, attention.d_head)).transpose(1, 2)
+        for y in (attention.project_query(x), *sides)
     )
     scores = query @ key.mT / attention.d_head**0.5
     weights = attention_weights(query, key, mask)
@@ -100,7 +97,8 @@ def _flow(tensors: Mapping[str, Tensor], used: Tensor, shape: Letters, *, narrow
     inputs = {n: column(*named[n], grids[n], gap=4) for n in "XM"}
     roles = {n: column(grids[n], *named[n], gap=4) for n in "QKV"}
     rest = {n: _beside(grids[n], named[n]) for n in list(tensors)[5:]}
-    dot, times = (space(16, 16, partial(_node, sign)) for sign in "·×")
+    dot = space(16, 16, lambda ax, at: ax.node(at, "·"))
+    times = space(16, 16, lambda ax, at: ax.node(at, "×"))
     mask, joint = space(60, 26, _mask_box), space(20)
     meet = row(slot(mask, 84), joint, note("softmax over S", "muted", width=84), gap=0)
     lines = [
@@ -145,10 +143,6 @@ def _beside(grid: Node, named: list[Node]) -> Node:
     text = column(*named, gap=2, align=0)
     text.fit(300)
     return row(space(text.width), grid, text, gap=10)
-
-
-def _node(sign: str, ax: Canvas, at: Point) -> None:
-    ax.node(at, sign)
 
 
 def _mask_box(ax: Canvas, at: Point) -> None:

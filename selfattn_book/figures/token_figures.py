@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from textwrap import wrap
-from typing import Any
 
 import numpy as np
 
 from selfattn_book.draw.canvas import Canvas, Point, number
 from selfattn_book.draw.scene import Node, column, label, part, row, show, space
 from selfattn_book.draw.sheet import text_width
-from selfattn_book.draw.style import Numbers, as_vector
+from selfattn_book.draw.style import Numbers, as_array
 
 LETTER = 7.2  # pixels
 BAR = 9  # one width for all, because wide tokens have no more weight
 HIGH = 44  # pixels of the largest weight
+_left = partial(label, align="left")
 
 
 def continuations(prompt: str, written: Mapping[str, str]) -> Canvas:
@@ -28,7 +28,7 @@ def continuations(prompt: str, written: Mapping[str, str]) -> Canvas:
 
     def build(narrow: bool) -> Node:
         left, wide = (0, 304) if narrow else (142, 480)
-        lines = [_left(prompt, "query", left=left, bold=True)]
+        lines = [row(space(left), _left(prompt, "query", bold=True), gap=0)]
         for name, text in shown.items():
             head = _left(name, "muted", bold=True, width=left)
             texts = wrap(text, int(wide / LETTER), break_on_hyphens=False)
@@ -37,12 +37,6 @@ def continuations(prompt: str, written: Mapping[str, str]) -> Canvas:
         return column(*lines, gap=16, align=0)
 
     return show(build, f"“{prompt}” continued")
-
-
-def _left(text: str, role: str = "ink", *, left: float = 0, width: float = 0, **look: Any) -> Node:
-    """Write text at a distance from the left."""
-    line = label(text, role, align="left", width=width, **look)
-    return row(space(left), line, gap=0) if left else line
 
 
 def tokenized(cut: Mapping[str, Sequence[str]]) -> Canvas:
@@ -80,7 +74,7 @@ def token_attention(tokens: Sequence[str], weights: Mapping[str, Numbers]) -> Ca
         >>> print(token_attention(["And", " Saul", " said"], {"one": [0.0, 0.9, 0.1]}).get_label())
         What “ said” attends to, from the largest weight. one: “ Saul” 0.90, “ said” 0.10, “And” 0.00.
     """
-    rows = {name: as_vector(name, values) for name, values in weights.items()}
+    rows = {name: as_array(values) for name, values in weights.items()}
     largest = max(float(values.max()) for values in rows.values())
 
     def build(narrow: bool) -> Node:

@@ -12,9 +12,7 @@ from selfattn_book.draw.style import (
     ORANGE,
     Numbers,
     as_array,
-    as_matrix,
     book_style,
-    line_names,
     panels,
     sentences,
 )
@@ -42,8 +40,7 @@ def vectors(
         Two words. Points in the plane. a at (1.00, 2.00) moves to (2.00, 3.00).
         b at (5.00, 2.00) moves to (6.00, 3.00).
     """
-    start = as_matrix(points)
-    names = line_names(names, len(start))
+    start = as_array(points)
     ax = panels(1, width=6.2, height=3.6)[0] if ax is None else ax
     if hull:
         ax.fill(*_hull(start).T, color=BLUE, alpha=0.10, linewidth=0)

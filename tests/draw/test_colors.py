@@ -3,9 +3,7 @@
 import pytest
 
 from selfattn_book.draw.colors import STEPS, light, linear, mix, on_page, on_shade, shade, shades
-from selfattn_book.draw.curves import COLORS as SERIES
 from selfattn_book.draw.palette import COLORS, DARK, LIGHT
-from selfattn_book.draw.style import GREY, INK
 
 TINTS = [name for name in COLORS if name.endswith("-tint")]
 LINES = [name.removesuffix("-tint") for name in TINTS]  # each role, as it draws
@@ -52,12 +50,6 @@ def test_a_map_has_its_shades_in_their_order():
 def test_a_color_halfway_to_itself_is_itself():
     for tones in COLORS.values():
         assert mix(tones[LIGHT], tones[LIGHT], 0.5) == tones[LIGHT]
-
-
-def test_the_curves_of_plots_have_the_colors_of_roles():
-    roles = ("query", "key", "value", "weights")
-    assert [light(role) for role in roles] == SERIES
-    assert (light("ink"), light("residual")) == (INK, GREY)
 
 
 def test_a_page_can_tell_each_color_from_the_others():

@@ -10,7 +10,6 @@ from selfattn_book.draw.seeds import bands, ladder
 from selfattn_book.draw.style import BLUE, ORANGE, panels
 
 STEPS, SEEDS = 7, 3
-DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
 
 @pytest.fixture
@@ -61,15 +60,6 @@ def test_a_band_lies_between_the_least_and_the_greatest(losses):
     assert len({line.get_linestyle() for line in ax.lines}) == 2
 
 
-def test_a_band_is_described_by_its_median_and_its_end():
-    ax = bands({"a": [[5, 2], [1, 9]]}, x=[10, 30], title="T", log=True)
-    assert ax.get_label() == (
-        "T. Bands over 10 to 30. a, 2 seeds: median from 3.5 to 5, at the end between 1 and 9."
-    )
-    assert ax.lines[0].get_xdata().tolist() == [10, 30]
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()) == ("step", "loss", "log")
-
-
 def test_floors_are_drawn_named_and_described(losses):
     floors = {"ln 2": np.log(2), "none": 0.0}
     ax = bands({"a": losses, "b": losses}, floors=floors)
@@ -83,13 +73,6 @@ def test_floors_are_drawn_named_and_described(losses):
 
 
 # Both.
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_numbers_may_have_a_gradient_and_any_dtype(dtype):
-    x, y = torch.tensor([[1.0, 3.0], [0.25, 2.0]], dtype=dtype, requires_grad=True)
-    for ax in (lines(x, {"a": y}), bands({"a": y[:, None]}, x=x)):
-        assert ax.lines[0].get_xydata().tolist() == [[1, 0.25], [3, 2]]
-
-
 def test_curves_are_drawn_into_given_axes(losses):
     left, middle, right = panels(3)
     assert lines(np.arange(2), {"a": np.arange(2)}, ax=left) is left
@@ -103,21 +86,3 @@ def test_there_are_one_to_four_curves(count):
     for draw in (lambda: lines([0], curves), lambda: bands(curves)):
         with pytest.raises(ValueError, match=f"1 to 4 curves; got {count}"):
             draw()
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda: lines([0, 1], {"a": [0, 1], "b": [0, 1, 2]}),
-        lambda: lines([[0, 1]], {"a": [[0, 1]]}),
-        lambda: lines([], {"a": []}),
-        lambda: bands({"a": [0, 1]}),
-        lambda: bands({"a": [[0], [1]], "b": [[0]]}),
-        lambda: bands({"a": [[0], [1]]}, x=[1]),
-        lambda: bands({"a": [[0], [1]]}, x=1),
-        lambda: bands({"a": np.zeros((2, 0))}),
-    ],
-)
-def test_curves_of_the_wrong_shape_are_refused(draw):
-    with pytest.raises(ValueError):  # noqa: PT011 (most messages are those of NumPy and matplotlib)
-        draw()

@@ -9,7 +9,7 @@ from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import RendererAgg
 
 from selfattn_book.draw.curves import lines
-from selfattn_book.draw.layout import NARROW, WIDE, balanced
+from selfattn_book.draw.layout import NARROW, WIDE
 from selfattn_book.draw.matrices import heatmap
 from selfattn_book.draw.palette import COLORS
 from selfattn_book.draw.seeds import bands, ladder
@@ -153,19 +153,6 @@ def test_a_lower_panel_is_dropped_as_far_as_it_is_lower():
     assert drop > 20
     assert low.get("style").endswith(f"--drop:{drop}px")
     assert "--drop" not in high.get("style")
-
-
-@pytest.mark.parametrize(
-    ("text", "width", "broken"),
-    [
-        ("", 100, []),
-        ("short", 100, ["short"]),
-        ("one two three four", 100, ["one two", "three four"]),
-        ("incomprehensibilities", 50, ["incomprehensibilities"]),
-    ],
-)
-def test_titles_are_broken_into_even_lines(text, width, broken):
-    assert balanced(text, width) == broken
 
 
 def test_a_figure_is_laid_out_with_what_it_is_drawn_with(monkeypatch):

@@ -8,7 +8,7 @@ from selfattn_book.draw.seeds import ladder
 
 def test_points_and_bars_are_the_data(draw):
     ends, floors = {"a": draw(7).exp(), "b\nc": draw(5, seed=1).exp()}, [0.5, 0.1]
-    ax = ladder(ends, dict(zip(ends, floors, strict=True)), title="T", y_title="height")
+    ax = ladder(ends, dict(zip(ends, floors, strict=True)), title="T")
     assert [line.get_ydata()[0] for line in ax.lines[:2]] == sorted(floors)
     drawn = zip(ends.values(), floors, ax.lines[2::2], ax.lines[3::2], strict=True)
     for column, (heights, floor, bar, points) in enumerate(drawn):
@@ -18,7 +18,7 @@ def test_points_and_bars_are_the_data(draw):
         assert bar.get_ydata().tolist() == [floor, floor]
         assert bar.get_xdata().mean() == pytest.approx(column)
     assert [tick.get_text() for tick in ax.get_xticklabels()] == list(ends)
-    assert (ax.get_title(), ax.get_ylabel()) == ("T", "height")
+    assert (ax.get_title(), ax.get_ylabel()) == ("T", "loss at the end")
 
 
 def test_models_of_one_floor_share_a_rung():

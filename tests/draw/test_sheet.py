@@ -49,12 +49,6 @@ def test_what_lies_outside_of_the_axes_is_not_written(ax):
     assert max(map(abs, numbers)) <= 200
 
 
-def test_points_are_one_path_of_discs(ax):
-    ax.plot([10, 20], [10, 20], "o", color=BLUE, markersize=6, markeredgewidth=0)
-    (points,) = marks(ax)
-    assert re.findall(r"M([\d ]+)m-4 0a4 4", points) == ["10 90", "20 80"]
-
-
 def test_cells_of_one_shade_are_one_path_and_a_missing_one_is_none(ax):
     cells = np.array([[1, 1, np.nan], [0, 1, 1]])
     ax.pcolormesh([0, 10, 20, 30], [0, 10, 20], cells, cmap="Greys")

@@ -2,7 +2,7 @@
 
 import torch
 
-from selfattn_book.exercises.checking.exercise import Exercise, checked
+from selfattn_book.exercises.checking.exercise import checked, for_credit
 from selfattn_book.exercises.checking.numbers import normal
 
 
@@ -23,14 +23,13 @@ def others(s):
     return s.masked_fill(own(s), -torch.inf).softmax(-1)
 
 
-def keeping(kept, weigh=others, score=scores, given=None):
+def keeping(kept, weigh=others, score=scores):
     """Return the program that keeps a part of each word and adds the others with these weights."""
-    rest = 1 - kept if given is None else given
 
-    def listen(x):
-        return x if len(x) == 1 else kept * x + rest * weigh(score(x)) @ x
+    def attend(x):
+        return x if len(x) == 1 else kept * x + (1 - kept) * weigh(score(x)) @ x
 
-    return listen
+    return attend
 
 
 def word_by_word(keep):
@@ -81,13 +80,12 @@ def exercises(numbers):
         checked("so they do where scores are large", equation, 1, words(4, 6, 2, 4.0)),
         checked("a word alone stays as it is", by_hand, 1, words(5, 1, 3)),
     ]
-    exercise = Exercise(
+    exercise = for_credit(
         "def attend_to_others(X): ...",
         questions,
         right=keeping(keep),
         wrong=wrong,
         unusual={"word by word": word_by_word(keep)},
         returns="the words",
-        tolerance=1e-5,
     )
     return [exercise]

@@ -89,12 +89,6 @@ def by_logarithms(null_score, query, pieces):
 
 
 @factory
-def in_32_bits(null_score, query, pieces):
-    pieces = ((key.float(), value.float(), mask) for key, value, mask in pieces)
-    return online(null_score)(query.float(), pieces)
-
-
-@factory
 def letting_go(stream, query, pieces):
     """Return the program that refuses an answer with more than two pieces in memory."""
     refs = []
@@ -158,7 +152,7 @@ def stream_of(null_score):
         ],
         right=online(null_score),
         wrong=wrong,
-        unusual={"logarithms": by_logarithms(null_score), "in 32 bits": in_32_bits(null_score)},
+        unusual={"logarithms": by_logarithms(null_score)},
         returns=("the context", "the logarithms"),
         via=passing,
     )

@@ -1,12 +1,11 @@
 """The decoder: the loss of one pass, and its numbers of weights."""
 
 import torch
-import torch.nn.functional as F
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.encoder_decoder import Decoder
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
+from selfattn_book.exercises.checking.exercise import checked, factory, for_credit
 from selfattn_book.exercises.checking.numbers import normal
 from selfattn_book.masks import causal_mask
 
@@ -77,17 +76,6 @@ def by_loops(start, average, decoder, memory, target, lengths):
     return sum(every) / len(every)
 
 
-@factory
-def weighted(start, average, decoder, memory, target, lengths):
-    shifted = F.pad(target[:, :-1], (0, 0, 1, 0))
-    shifted[:, 0] += torch.tensor(start)
-    output = decoder(shifted, memory, causal_mask(target.size(1)))
-    weight = (torch.arange(target.size(1)) < lengths[:, None]).double()
-    weight = weight / (lengths[:, None] if average == "sequences" else 1)
-    errors = F.mse_loss(output, target, reduction="none").mean(-1)
-    return ((errors * weight).sum() / weight.sum()).float()
-
-
 def sequence_loss(start, average):
     right = loss(start, average)
 
@@ -102,7 +90,7 @@ def sequence_loss(start, average):
         checked("padding is left out", LENGTHS, 2, case(silent, 4, 4, 2, 1)),
         checked("all of that together", DEPENDS, 2, *together),
     ]
-    return Exercise(
+    return for_credit(
         "def sequence_loss(decoder, memory, target, lengths): ...",
         questions,
         right=right,
@@ -126,9 +114,8 @@ def sequence_loss(start, average):
                 loss(start, "sequences" if average == "points" else "points")
             ),
         },
-        unusual={"loops": by_loops(start, average), "weighted": weighted(start, average)},
+        unusual={"loops": by_loops(start, average)},
         returns="the loss",
-        tolerance=1e-5,
     )
 
 

@@ -5,7 +5,7 @@ import math
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
+from selfattn_book.exercises.checking.exercise import checked, factory, for_credit
 
 ONES = torch.ones(7, dtype=torch.int64)
 LN2 = math.log(2)
@@ -58,7 +58,7 @@ def by_loop(first, logits, tokens, characters):
 
 
 def bits_of_answer(prompt):
-    return Exercise(
+    return for_credit(
         "def bits_of_answer(logits, tokens, characters): ...",
         QUESTIONS,
         right=surprisal(prompt),
@@ -81,7 +81,6 @@ def bits_of_answer(prompt):
         },
         unusual={"a product of probabilities": by_loop(prompt)},
         returns="the number of bits",
-        tolerance=1e-5,
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
+from selfattn_book.exercises.checking.exercise import checked, factory, for_credit
 
 FILE = "modern-deeper.html#weight-files-safetensors"
 DTYPES = {"little": "<f4", "big": ">f4"}
@@ -71,7 +71,7 @@ def read_a_tensor(length, order):
         checked("spaces after the text are skipped", FILE, 1, case(6, "x", 5, x=(2, 3))),
     ]
     other = DTYPES["big" if order == "little" else "little"]
-    return Exercise(
+    return for_credit(
         "def read(data, name): ...",
         questions,
         right=reader(length, order),
@@ -90,7 +90,6 @@ def read_a_tensor(length, order):
         },
         unusual={"number by number": unpacked(length, order)},
         returns="the tensor",
-        tolerance=1e-5,
     )
 
 

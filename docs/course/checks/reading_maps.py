@@ -3,7 +3,7 @@
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
+from selfattn_book.exercises.checking.exercise import Question, checked, factory, for_credit, form
 from selfattn_book.exercises.checking.views import input_after
 from selfattn_book.exercises.reading_maps import case
 
@@ -120,13 +120,12 @@ def exercises(numbers):
         ),
         Question("the input is not changed", KNOCKOUT, via=input_after, cases=drawn),
     ]
-    exercise = Exercise(
+    exercise = for_credit(
         "def take_out(weights, tokens): ...",
         questions,
         right=right,
         wrong=wrong,
         unusual={"a mask on the scores": through_scores(cells)},
         returns="the maps",
-        tolerance=1e-5,
     )
     return [exercise, on_paper(numbers)]

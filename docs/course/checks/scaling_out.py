@@ -2,8 +2,6 @@
 
 from itertools import product
 
-import torch
-
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
 
@@ -21,12 +19,6 @@ def stretches(order, ranks, rank):
 def sampler(begin, deal, n, ranks, rank, epoch, *, used=lambda n, ranks: range(n - n % ranks)):
     """Return the sampler whose epochs begin at these examples."""
     return deal([(begin(epoch) + i) % n for i in used(n, ranks)], ranks, rank)
-
-
-@factory
-def rolled(shift, deal, count, ranks, rank, epoch):
-    order = torch.arange(count).roll(-shift * epoch)[: count // ranks * ranks]
-    return (order.view(-1, ranks).T if deal is cards else order.view(ranks, -1))[rank]
 
 
 @factory
@@ -122,7 +114,7 @@ def exercises(numbers):
         ],
         right=right,
         wrong=wrong,
-        unusual={"a tensor": rolled(shift, deal), "one by one": one_by_one(shift, deal)},
+        unusual={"one by one": one_by_one(shift, deal)},
         returns="the list of examples",
     )
     return [exercise, on_paper(numbers)]

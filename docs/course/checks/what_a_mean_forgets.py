@@ -5,7 +5,7 @@ import math
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
+from selfattn_book.exercises.checking.exercise import checked, factory, for_credit
 
 LOGIT = "what-a-mean-forgets.html#one-logit-two-labels"
 
@@ -97,14 +97,13 @@ def least_loss(place):
         checked("a bag counts its words", LOGIT, 1, case(*_counts(place))),
         checked("it holds for many sentences with copies", LOGIT, 2, many(1), many(2)),
     ]
-    return Exercise(
+    return for_credit(
         "def least_loss(tokens, labels): ...",
         questions,
         right=priced(view_of(place)),
         wrong=wrong,
         unusual={"PyTorch's loss": by_cross_entropy(place)},
         returns="the loss",
-        tolerance=1e-5,
     )
 
 

@@ -3,7 +3,7 @@
 import math
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
+from selfattn_book.exercises.checking.exercise import checked, factory, for_credit
 
 VARIANCE = "why-divide.html#the-variance-of-a-score"
 CASES = {
@@ -70,14 +70,13 @@ def right_divisor(p):
         checked("for means that are not 0", conditions, 2, *CASES["means"]),
         checked("for all distributions", conditions, 2, *CASES["more"]),
     ]
-    return Exercise(
+    return for_credit(
         "def right_divisor(query_values, query_chances, key_values, key_chances, width): ...",
         questions,
         right=divisor(1 / (1 - p)),
         wrong=wrong,
         unusual={"listing all cases": by_listing(p)},
         returns="the divisor",
-        tolerance=1e-5,
     )
 
 

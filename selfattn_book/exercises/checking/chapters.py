@@ -2,9 +2,9 @@
 
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pkgutil import iter_modules
+from runpy import run_path
 from typing import Any
 
 import selfattn_book.exercises as package
@@ -46,10 +46,5 @@ def exercises_in(file: Path, numbers: dict[str, Any]) -> list[Exercise]:
         file: defines ``exercises(numbers)``.
         numbers: those of the student, from :func:`~selfattn_book.exercises.checking.variants.draw`.
     """
-    spec = spec_from_file_location(file.stem, file)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"checks must be a Python file; got {file}")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    exercises: list[Exercise] = module.exercises(numbers)
+    exercises: list[Exercise] = run_path(str(file))["exercises"](numbers)
     return exercises

@@ -163,6 +163,9 @@ class Report:
         )
 
 
+for_credit = partial(Exercise, tolerance=1e-5)  # closer than for learners
+
+
 def factory(program: Program) -> Callable[..., Program]:
     """Return the function that fixes the first arguments and the options of a program.
 

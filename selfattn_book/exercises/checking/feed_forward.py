@@ -11,12 +11,14 @@ from typing import Any, ClassVar
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.linalg import matrix_rank
 
 from selfattn_book.exercises.checking.numbers import drawn
 from selfattn_book.exercises.checking.probes import D_MODEL, Modules, Probe, variant
 from selfattn_book.properties.answer import Answer, RefusedError
 
 LINES, FAR, SEEDS = 8, 100.0, range(5)
+RANK = 1e-3  # tolerance of a rank
 PATTERNS = (  # what outputs do along lines where they are wrong: the first that holds
     "are all the same",
     "are never negative",
@@ -161,7 +163,7 @@ def pattern(run: Callable[[Tensor, int], Tensor]) -> str:
         not corners.any(),
         _often(~moves.any(-1), 0.9),
         _often(bent),
-        max(_rank(x.flatten(0, 1)) for x in ends) > 1,
+        max(matrix_rank(x.flatten(0, 1), rtol=RANK) for x in ends) > 1,
         _often(moves.all(-1)),
     )
     return next((what for what, is_so in zip(PATTERNS, holds, strict=True) if is_so), "")
@@ -181,7 +183,7 @@ def networks(walk: Callable[..., Tensor], mixed: Callable[..., Tensor]) -> list[
 
     def on_a_line(modules: Modules) -> bool:
         every = (mixed(modules, d_ff=1, seed=seed).double().flatten(0, 1) for seed in SEEDS)
-        return max(_rank(rows - rows[:1]) for rows in every) < 2
+        return bool(max(matrix_rank(rows - rows[:1], rtol=RANK) for rows in every) < 2)
 
     along = "with d_ff = 1, the outputs along a straight line of points"
     return [
@@ -196,8 +198,3 @@ def networks(walk: Callable[..., Tensor], mixed: Callable[..., Tensor]) -> list[
 def _often(found: Tensor, share: float = 0.15) -> bool:
     """Return whether it holds for more than a fraction of the lines."""
     return bool(found.double().mean() > share)
-
-
-def _rank(rows: Tensor) -> int:
-    values = torch.linalg.svdvals(rows)
-    return int((values > 1e-3 * values[0]).sum())

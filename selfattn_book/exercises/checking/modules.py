@@ -43,6 +43,10 @@ class OwnModule(nn.Module):
         """Return the contexts of queries from ``x``, with keys and values from ``m``."""
         return self.attention(x, m, m, key_padding_mask=hidden)[0]
 
+    def read(self, x: Tensor, m: Tensor, lengths: Tensor) -> Tensor:
+        """Return the contexts from the first ``lengths`` positions of ``m``."""
+        return self.attend(x, m, self.hidden(lengths, m.size(1)))
+
 
 def stub(name: str, inputs: str) -> str:
     """Return the code of a module that a student begins with."""

@@ -80,18 +80,11 @@ class Probe:
     view: Callable[[Tensor], Tensor] = lambda found: found
     message = "padded sequences"
 
-    def __call__(self, modules: Modules) -> Tensor:
-        """Return the measurement."""
-        return modules(self)
-
 
 def probed(message: str, section: str, *probes: Probe, points: int = 1) -> Question:
     """Return a question whose cases are probes."""
-
-    def view(found: Any, probe: Probe) -> Any:
-        return probe.view(found)
-
-    return Question(message, section, points, view, cases=[(probe,) for probe in probes])
+    cases = [(probe,) for probe in probes]
+    return Question(message, section, points, lambda found, probe: probe.view(found), cases)
 
 
 def variant(base: type, **parts: Any) -> type:
@@ -102,6 +95,11 @@ def variant(base: type, **parts: Any) -> type:
 def close(one: Tensor, other: Tensor, slack: float = 1.0) -> Tensor:
     """Return which vectors are equal, without their last axis."""
     return (one.double() - other.double()).abs().amax(-1) <= slack * tolerance(one)
+
+
+def same_rows(found: Tensor) -> Tensor:
+    """Return which vectors of a sample are equal to its first."""
+    return close(found, found[:, :1])
 
 
 def dependence(run: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:

@@ -90,7 +90,7 @@ def alike(one: Results | Answer, other: Results | Answer, tolerance: float) -> b
     """Return whether two programs gave the same results, or both none."""
     if isinstance(one, Answer) or isinstance(other, Answer):
         return isinstance(one, Answer) and isinstance(other, Answer)
-    pairs = list(zip(one, other, strict=True))
+    pairs = zip(one, other, strict=True)
     return all(a.shape == b.shape and near(a, b, tolerance) for a, b in pairs)
 
 
