@@ -17,6 +17,7 @@ DATA = Path(__file__).parents[1] / "data"
 DIGESTS = {
     "stories": "5c9ff0e789655d0ce448dc5be79f1e1b9f731d81e43a46176d83c8984beaad9e",
     "jonah": "e64a640b2ed8aac6ef2ea13e0b45f63b5d75537ce49cc4e070eb126a8d923c41",
+    "gpt": "2cca5c58fb63265e324fd210f3ada54be7373b4dd15280072e19658bdb9b37f4",
 }
 
 
@@ -24,7 +25,8 @@ def load_text(name: str) -> str:
     """Return a text that ships with the book; ``data/README.md`` says where it comes from.
 
     Args:
-        name: ``stories``, which are Genesis, Ruth and the First Book of Samuel, or ``jonah``.
+        name: ``stories``, which are Genesis, Ruth and the First Book of Samuel, ``jonah``, or
+            ``gpt``, the file ``gpt.py`` of this package.
 
     Raises:
         ValueError: the file has been changed.
@@ -34,10 +36,11 @@ def load_text(name: str) -> str:
         >>> print(stories[:54], len(stories), len(set(stories)))
         In the beginning God created the heaven and the earth. 339169 61
     """
-    content = (DATA / f"{name}.txt").read_bytes()
+    file = DATA.parent / "gpt.py" if name == "gpt" else DATA / f"{name}.txt"
+    content = file.read_bytes()
     # The digest is part of this code, so that a changed text changes the keys of its pages.
     if (got := hashlib.sha256(content).hexdigest()) != DIGESTS[name]:
-        rule = f"{name}.txt must have the digest {DIGESTS[name]}"
+        rule = f"{file.name} must have the digest {DIGESTS[name]}"
         raise ValueError(f"{rule}; got {got}")
     return content.decode()
 

@@ -23,7 +23,7 @@ from selfattn_book.experiments.text import (
 from selfattn_book.language import decoder_only
 
 
-@pytest.mark.parametrize("name", DIGESTS)
+@pytest.mark.parametrize("name", ["stories", "jonah"])
 def test_a_text_has_its_digest_and_its_provenance(name):
     content = (DATA / f"{name}.txt").read_bytes()
     digest = hashlib.sha256(content).hexdigest()
