@@ -25,9 +25,9 @@ LOG = ROOT / ".nox" / "install.log"
 CONSTRAINTS = ROOT / "_config" / "constraints.txt"
 
 PIP = "pip>=25.3"  # an older one does not resume a download that broke off
-# PyTorch's own index of builds without the libraries for graphics cards, which the book never uses.
-# Their versions end in +cpu, and pip prefers them. An index that cannot be reached is passed over.
-SMALL_BUILDS = "--extra-index-url=https://download.pytorch.org/whl/cpu"
+# PyTorch's own builds without the libraries for graphics cards, which the book never uses. Only
+# PyTorch is taken from there, and without patience, since PyPI has it as well.
+SMALL_BUILD = ["--index-url=https://download.pytorch.org/whl/cpu", "--timeout=15", "--retries=1"]
 AGAIN = "Run the same command again; it goes on from here."
 
 
@@ -75,8 +75,11 @@ def _begin() -> None:
 
 def _install() -> None:
     _step("1 of 3: pip", PIP)
-    size = "200 MB; 3 GB where PyTorch's own index cannot be reached"
-    _step(f"2 of 3: PyTorch ({size})", SMALL_BUILDS, "--timeout=15", "--retries=1", "torch")
+    print("  2 of 3: PyTorch (200 MB) ...", flush=True)
+    if _pip(*SMALL_BUILD, "--no-deps", "torch"):
+        _step(
+            "2 of 3: PyTorch from PyPI (on Linux 3 GB, with libraries for graphics cards)", "torch"
+        )
     _step("3 of 3: everything else (up to 200 MB)", "--editable", ".[book,dev]")
 
 

@@ -78,20 +78,20 @@ def online_attention(
     """
     least = torch.finfo(query.dtype).min  # lower than any score, and finite
     highest = query.new_full((*query.shape[:-1], 1), least)  # m
-    total = torch.zeros_like(highest)  # l, of exp(score - highest)
+    normalizer = torch.zeros_like(highest)  # l, of exp(score - highest)
     # u, of values: zeros, yet part of the graph even without keys
-    mixture = (query @ key[..., :0, :].mT) @ value[..., :0, :]
+    accumulator = (query @ key[..., :0, :].mT) @ value[..., :0, :]
     for start in range(0, key.size(-2), block):
         keys = slice(start, start + block)
         scores = query @ key[..., keys, :].mT  # (..., T, block)
         if mask is not None:
             scores = scores.masked_fill(~mask[..., keys], -torch.inf)
         higher = torch.maximum(highest, scores.amax(-1, keepdim=True))
-        shrink, weights = (highest - higher).exp(), (scores - higher).exp()
-        total = shrink * total + weights.sum(-1, keepdim=True)
-        mixture = shrink * mixture + weights @ value[..., keys, :]
+        shrink, unnormalized = (highest - higher).exp(), (scores - higher).exp()
+        normalizer = shrink * normalizer + unnormalized.sum(-1, keepdim=True)
+        accumulator = shrink * accumulator + unnormalized @ value[..., keys, :]
         highest = higher
-    return mixture / total.where(total > 0, 1)  # a fully masked row: 0 / 1
+    return accumulator / normalizer.where(normalizer > 0, 1)  # a fully masked row: 0 / 1
 
 
 def _pieces(

@@ -42,7 +42,11 @@ def exercises(chapter, student):
 PLACES = [(chapter, None) for chapter in chapters()]
 PLACES += [(chapter, student) for chapter in credit_chapters() for student in STUDENTS]
 ALL = [
-    pytest.param(exercise, id=f"{chapter}-{exercise.name}{f'-{student}' if student else ''}")
+    pytest.param(
+        exercise,
+        id=f"{chapter}-{exercise.name}{f'-{student}' if student else ''}",
+        marks=[pytest.mark.weekly] if student in STUDENTS[1:] else [],
+    )
     for chapter, student in PLACES
     for exercise in exercises(chapter, student)
 ]
@@ -50,7 +54,7 @@ ALL = [
 
 def programs(table):
     return [
-        pytest.param(exercise, name, id=f"{param.id}-{name}")
+        pytest.param(exercise, name, id=f"{param.id}-{name}", marks=param.marks)
         for param in ALL
         for exercise in param.values
         for name in getattr(exercise, table)

@@ -92,7 +92,7 @@ def test_pages_and_tests_follow_from_the_tree():
     pages, tests = portability.pages_and_tests(is_quick=True)
     every_page, every_test = portability.pages_and_tests(is_quick=False)
     assert {"squares", "language-model"} <= set(every_page) - set(pages)
-    assert "positions" in pages
+    assert "attention-without-weights" in pages
     assert set(tests) < set(every_test)
     folders = [test.removeprefix("tests/").partition("/")[0] for test in every_test]
     assert {"measure", "experiments", "properties"} <= set(folders)

@@ -73,7 +73,7 @@ def classifier(
     state["block.inner.weight"][UNIT, WORDS + position] = 1
     state["block.inner.bias"][:] = bias
     state["block.outer.weight"][row] = factor * table.flatten()
-    state["judge.weight"][0, row] = 1
+    state["classifier.weight"][0, row] = 1
     change(state)
     model.load_state_dict(state)
     return model
@@ -141,8 +141,8 @@ WRONG = {
     OTHER_LOGITS: hooked,
     OTHER_SHAPES: (lambda table: PositionClassifier(20), without_block),
     "The vectors of words and positions reach the output: the residual connection leads to the "
-    "judge.": (with_parts(row=2), with_parts(row=6)),
-    ALL_ALIKE: (with_weight("judge.bias", 0, 0.5), with_weight("block.outer.bias", 8, 0.5)),
+    "classifier.": (with_parts(row=2), with_parts(row=6)),
+    ALL_ALIKE: (with_weight("classifier.bias", 0, 0.5), with_weight("block.outer.bias", 8, 0.5)),
     NOWHERE: (with_parts(bias=-2), with_weight("position.weight", ..., 0), with_parts(factor=0)),
     "A unit is on although its word is elsewhere: the bias must subtract one of the two.": (
         with_parts(bias=0),

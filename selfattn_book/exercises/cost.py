@@ -89,14 +89,14 @@ def kept(select):
     return lambda x, y: [select(x[0], y[0]), *merge(x, y)[1:]], relative
 
 
-def with_mixture(mixture):
-    return lambda x, y: [*merge(x, y)[:2], mixture(x, y)]
+def with_accumulator(accumulator):
+    return lambda x, y: [*merge(x, y)[:2], accumulator(x, y)]
 
 
 def quotients(x, y):
-    higher, total, _ = merge(x, y)
+    higher, normalizer, _ = merge(x, y)
     (a, b), means = exponentials(x, y, higher), (x[2] / x[1], y[2] / y[1])
-    return [higher, total, a * x[1] * means[0] + b * y[1] * means[1]]
+    return [higher, normalizer, a * x[1] * means[0] + b * y[1] * means[1]]
 
 
 def bare(x, y):
@@ -106,25 +106,25 @@ def bare(x, y):
 
 def in_place(x, y):
     higher = torch.maximum(x[0], y[0])
-    for highest, total, mixture in (x, y):
+    for highest, normalizer, accumulator in (x, y):
         factor = highest.sub_(higher).exp_()
-        total.mul_(factor), mixture.mul_(factor)
+        normalizer.mul_(factor), accumulator.mul_(factor)
     return [higher, x[1].add_(y[1]), x[2].add_(y[2])]
 
 
 def by_logarithms(x, y):
-    higher, _, mixture = merge(x, y)
-    total = torch.logaddexp(*(part[0] + part[1].log() for part in (x, y)))
-    return [higher, (total - higher).exp(), mixture]
+    higher, _, accumulator = merge(x, y)
+    normalizer = torch.logaddexp(*(part[0] + part[1].log() for part in (x, y)))
+    return [higher, (normalizer - higher).exp(), accumulator]
 
 
 SUMS = (), (1,), (2,)  # in which factors are changed: both, or one
 SECTION = "cost.html#online-softmax-flashattention"
 QUESTIONS = [
-    Question("it returns highest, total and mixture", SECTION, 1, form, PLAIN),
+    Question("it returns highest, normalizer and accumulator", SECTION, 1, form, PLAIN),
     Question("the higher score is kept", SECTION, 1, first, PLAIN),
-    Question("the totals are added to one scale", SECTION, 1, second, PLAIN),
-    Question("the mixtures are added to one scale", SECTION, 2, lambda x, *case: x[2], PLAIN),
+    Question("the normalizers are added to one scale", SECTION, 1, second, PLAIN),
+    Question("the accumulators are added to one scale", SECTION, 2, lambda x, *case: x[2], PLAIN),
     Question("large scores are handled", SECTION, 1, sums, large_cases),
     Question("a part without keys changes nothing", SECTION, 1, sums, empty_cases),
 ]
@@ -152,27 +152,27 @@ WRONG = {
     ),
     "This is always the left part's.": kept(lambda m, n: m),
     "This is always the right part's.": kept(lambda m, n: n),
-    "The mixture is a sum; it is divided by the total at the very end.": (
-        with_mixture(lambda x, y: merge(x, y)[2] / merge(x, y)[1])
+    "The accumulator is a sum; it is divided by the normalizer at the very end.": (
+        with_accumulator(lambda x, y: merge(x, y)[2] / merge(x, y)[1])
     ),
     "These are the means of the two parts, added.": (
-        with_mixture(lambda x, y: x[2] / x[1] + y[2] / y[1])
+        with_accumulator(lambda x, y: x[2] / x[1] + y[2] / y[1])
     ),
-    "This is the mean of two means: each part counts as much as its total.": (
-        with_mixture(lambda x, y: (x[2] / x[1] + y[2] / y[1]) / 2)
+    "This is the mean of two means: each part counts as much as its normalizer.": (
+        with_accumulator(lambda x, y: (x[2] / x[1] + y[2] / y[1]) / 2)
     ),
     "An exponential was taken of a bare score.": (
         merged(lambda x, y, higher: (x[0].exp() / higher.exp(), y[0].exp() / higher.exp())),
         bare,
     ),
-    "A part without keys has the total 0, by which nothing can be divided.": quotients,
+    "A part without keys has the normalizer 0, by which nothing can be divided.": quotients,
 }
 EXERCISE = Exercise(
-    "def merge(left, right):\n    highest, total, mixture = left\n    ...",
+    "def merge(left, right):\n    highest, normalizer, accumulator = left\n    ...",
     QUESTIONS,
     right=merge,
     wrong=WRONG,
     unusual={"in place": in_place, "by logarithms": by_logarithms},
-    returns=("highest", "total", "mixture"),
+    returns=("highest", "normalizer", "accumulator"),
 )
 check = EXERCISE.check

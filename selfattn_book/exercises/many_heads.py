@@ -104,7 +104,7 @@ WRONG = {
     "The output is divided evenly among the heads, independent of their contributions.": (
         then(lambda found, a: found.mean(1, keepdim=True).expand_as(found))
     ),
-    "Each part includes those of the heads before it, too.": then(lambda f, a: f.cumsum(1)),
+    "Each part also includes those of the heads before it.": then(lambda f, a: f.cumsum(1)),
     "The axes are in another order: heads come after the batch.": (
         then(lambda found, a: found.transpose(1, 2))
     ),

@@ -15,66 +15,62 @@ def bag(length=7, width=5, equal_words=False, size=1):
     return words, size * drawn(width, seed=0)
 
 
-def attended(words, question):
-    return scaled_dot_product_attention(question[None], words, words)[0][0]
+def attended(words, query):
+    return scaled_dot_product_attention(query[None], words, words)[0][0]
 
 
 def pooled(weigh=lambda scores: scores.softmax(0), score=lambda w, q: w @ q / len(q) ** 0.5):
-    return lambda words, question: weigh(score(words, question)) @ words
+    return lambda words, query: weigh(score(words, query)) @ words
 
 
 @factory
-def shuffled(pool, words, question):
+def shuffled(pool, words, query):
     """Return the program that compares answers about shuffled words with the usual answer."""
     orders = words.flip(0), words.roll(1, 0), words.roll(3, 0)
-    usual = vector(pool, words, question)
-    return torch.stack([vector(pool, other, question) - usual for other in orders])
+    usual = vector(pool, words, query)
+    return torch.stack([vector(pool, other, query) - usual for other in orders])
 
 
 @factory
-def opposed(pool, words, question):
-    """Return the program that tells whether the opposite question has another answer."""
-    gap = vector(pool, words, -question) - vector(pool, words, question)
+def opposed(pool, words, query):
+    """Return the program that tests whether the opposite query has a different answer."""
+    gap = vector(pool, words, -query) - vector(pool, words, query)
     return gap.abs().max() > 1e-3
 
 
-def vector(pool, words, question):
-    return tensor_of(pool(words.clone(), question.clone()), "the answer").double()
+def vector(pool, words, query):
+    return tensor_of(pool(words.clone(), query.clone()), "the answer").double()
 
 
-def each_word(words, question):
+def each_word(words, query):
     return scaled_dot_product_attention(words, words, words)[0]
 
 
-def pooled_weights(words, question):
-    return (words @ question / len(question) ** 0.5).softmax(0)
+def pooled_weights(words, query):
+    return (words @ query / len(query) ** 0.5).softmax(0)
 
 
 WRONG = {
     "One of the words is left out: the answer does not depend on it.": (
-        lambda words, question: attended(words[1:], question)
+        lambda words, query: attended(words[1:], query)
     ),
-    "The output is the first word, independent of the others.": lambda words, question: words[0],
-    "The first word is the query, and not the question.": lambda w, q: attended(w, w[0]),
-    "The last word is the query, and not the question.": lambda w, q: attended(w, w[-1]),
+    "The output is the first word, independent of the others.": lambda words, query: words[0],
+    "The first word is used as the query, not the given vector.": lambda w, q: attended(w, w[0]),
+    "The last word is used as the query, not the given vector.": lambda w, q: attended(w, w[-1]),
     "The scores depend on the position.": pooled(
         score=lambda w, q: w @ q / len(q) ** 0.5 + torch.arange(len(w)).to(w)
     ),
-    "This is the mean of the words, independent of the question.": lambda words, question: (
-        words.mean(0)
-    ),
+    "This is the mean of the words, independent of the query.": lambda words, query: words.mean(0),
     "This is the sum of the words: along one query, all weights of a softmax are one.": (
-        lambda words, question: words.sum(0)
+        lambda words, query: words.sum(0)
     ),
     "The words attend to one another, and their contexts are averaged.": (
-        lambda words, question: each_word(words, question).mean(0)
+        lambda words, query: each_word(words, query).mean(0)
     ),
-    "This is the largest number of each column.": lambda words, question: words.amax(0),
-    "The output is the question itself, independent of the words.": lambda words, question: (
-        question
-    ),
-    "The question is added to the answer.": lambda words, q: attended(words, q) + q,
-    "The question is counted as one of the words.": (
+    "This is the largest number of each column.": lambda words, query: words.amax(0),
+    "The output is the query itself, independent of the words.": lambda words, query: query,
+    "The query is added to the answer.": lambda words, q: attended(words, q) + q,
+    "The query is counted as one of the words.": (
         lambda words, q: attended(torch.cat([words, q[None]]), q)
     ),
     "The exponentials are not divided by their sum.": pooled(torch.exp),
@@ -97,8 +93,8 @@ WRONG = {
     ),
     "The dot products lost their signs.": pooled(lambda scores: scores.abs().softmax(0)),
     "The dot products were squared.": pooled(score=lambda w, q: (w @ q).square()),
-    "There is an answer for each word, but the question must be the only query.": each_word,
-    "These are weights, and not the average of the words.": pooled_weights,
+    "There is an answer for each word, but there is only one query.": each_word,
+    "These are weights, not the average of the words.": pooled_weights,
     "The axis of the one query must be removed.": lambda words, q: attended(words, q)[None],
 }
 HERE = "order.html#exercises"
@@ -107,13 +103,13 @@ BAG = "order.html#keys-and-values-form-a-bag"
 QUESTIONS = [
     Question("it gives one vector", HERE, view=form, cases=[bag()]),
     Question("the order of the words does not matter", TESTING, via=shuffled, cases=[bag()]),
-    Question("the question does", BAG, via=opposed, cases=[bag()]),
+    Question("the query does", BAG, via=opposed, cases=[bag()]),
     checked("if all words are the same, the answer is that word", BAG, 1, bag(equal_words=True)),
-    checked("a question of zeros attends to all words alike", BAG, 1, bag(size=0)),
+    checked("a query of zeros attends to all words alike", BAG, 1, bag(size=0)),
     checked("it is the usual attention", BAG, 1, bag(), bag(4, 8)),
 ]
 EXERCISE = Exercise(
-    "def pool(words, question):\n    ...",
+    "def pool(words, query):\n    ...",
     QUESTIONS,
     right=attended,
     wrong=WRONG,

@@ -57,17 +57,17 @@ WRONG = {
     "All sines come first, and then all cosines: halves instead of pairs.": halves,
     "The positions begin at 1, not at 0.": lambda p, c, d: entry(p + 1, c, d),
     "Nothing is divided: all columns rotate at one speed.": lambda p, c, d: hand(p, c),
-    "The exponent is i / D, and not 2i / D.": powered(lambda c, d: c // 2 / d),
+    "The exponent is i / D, not 2i / D.": powered(lambda c, d: c // 2 / d),
     "The exponent is 4i / D: the 2 is counted twice.": powered(lambda c, d: 4 * (c // 2) / d),
     "Each column has a different speed, but two columns share one.": powered(lambda c, d: c / d),
-    "The exponent is i / (D/2 - 1), up to a whole 1, and not 2i / D.": (
+    "The exponent is i / (D/2 - 1), up to a whole 1, not 2i / D.": (
         powered(lambda c, d: c // 2 / max(d // 2 - 1, 1))
     ),
     "The position is multiplied, not divided.": powered(lambda c, d: -usual(c, d)),
     "The angle is taken in degrees; it is in radians.": (
         lambda p, c, d: hand(math.radians(angle(p, c, d)), c)
     ),
-    "The position, and not the column, decides between sine and cosine.": (
+    "The position, not the column, decides between sine and cosine.": (
         lambda p, c, d: hand(angle(p, c, d), p)
     ),
     "Position and column are exchanged.": lambda p, c, d: entry(c, p, d),
@@ -92,7 +92,7 @@ WRONG = {
     ),
     "The dimension is one too small.": lambda p, c, d: entry(p, c, d - 1),
     **{
-        f"The base is {base}, and not 10000.": powered(usual, base)
+        f"The base is {base}, not 10000.": powered(usual, base)
         for base in (10, 1000, 100_000)  # 100 is i / D
     },
     **{
@@ -120,7 +120,7 @@ QUESTIONS = [
         cases=SIX,
     ),
     Question("each clock has its speed", FORMULA, cases=SIX),
-    checked("each clock has its speed at an odd dimension, too", ODD, 1, (7,)),
+    checked("each clock has its speed at an odd dimension as well", ODD, 1, (7,)),
 ]
 EXERCISE = Exercise(
     "def entry(p, column, d_model):\n    ...",

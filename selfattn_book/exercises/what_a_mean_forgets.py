@@ -37,7 +37,7 @@ def logits(mix=proportions, block=lambda model, words: model.block(words)):
     """Return a program that mixes the words' vectors, and may use another block."""
 
     def from_counts(model, counts):
-        return model.judge(mix(counts) @ block(model, model.embed.weight)).squeeze(-1)
+        return model.classifier(mix(counts) @ block(model, model.embed.weight)).squeeze(-1)
 
     return from_counts
 
@@ -79,7 +79,7 @@ WRONG = {
     ),
     "Only the most frequent word is used.": logits(lambda counts: torch.eye(5)[counts.argmax(1)]),
     "The average comes before the block, and the block is not linear.": (
-        lambda m, n: m.judge(m.block(proportions(n) @ m.embed.weight)).squeeze(-1)
+        lambda m, n: m.classifier(m.block(proportions(n) @ m.embed.weight)).squeeze(-1)
     ),
     "The logits of the words are added: the last bias counts three times.": (
         lambda model, counts: 3 * from_counts(model, counts)
@@ -92,7 +92,7 @@ WRONG = {
         logits(block=lambda model, x: x + model.block.outer(model.block.inner(x)))
     ),
     "The bias of the last layer is left out.": (
-        lambda model, counts: from_counts(model, counts) - model.judge.bias
+        lambda model, counts: from_counts(model, counts) - model.classifier.bias
     ),
     "This is a probability: the logit comes before the sigmoid.": (
         lambda model, counts: from_counts(model, counts).sigmoid()

@@ -6,13 +6,11 @@ from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.autograd import grad
 from torch.func import functional_call, stack_module_state, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import trange
 
 from selfattn_book._arguments import check_finite
-from selfattn_book.experiments.recording import Recorded, Results
 from selfattn_book.experiments.seeding import begin_at
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -40,8 +38,7 @@ def fit_seeds(
 
     The models' parameters are stacked, so that one step of one optimizer updates all models, each
     as if it were trained alone, up to rounding. This requires that the optimizer treats every number
-    independently, as Adam and SGD do, and that model and loss compute the same at every step:
-    their operations are :class:`~selfattn_book.experiments.recording.Recorded`.
+    independently, as Adam and SGD do.
 
     Args:
         make_model: function that makes a model, with parameters drawn by PyTorch.
@@ -81,7 +78,6 @@ def fit_seeds(
     losses_of_all = partial(_side_by_side(models[0], loss), parameters, buffers)
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     optimizer = method(parameters.values(), lr=lr)
-    learned_from = _learning(losses_of_all, parameters, batch_size is not None)
     history = []
     for epoch in trange(epochs, disable=not progress, leave=False):
         if epoch in copies:
@@ -89,11 +85,13 @@ def fit_seeds(
             copies[epoch] += deepcopy(models)
         steps = []
         for batch in _batches(data, batch_size, generators):
-            losses, *gradients = learned_from(*batch)
-            steps.append(check_finite(losses, f"in epoch {epoch}"))
-            _step(optimizer, gradients)
+            losses = losses_of_all(batch, own=batch_size is not None)  # (seeds,)
+            steps.append(check_finite(losses.detach(), f"in epoch {epoch}"))
+            optimizer.zero_grad()
+            losses.sum().backward()  # no model's loss depends on another's parameters
+            optimizer.step()
         history.append(torch.stack(steps).mean(dim=0))
-    last = check_finite(losses_of_all(data, False), f"in epoch {epochs}")
+    last = check_finite(losses_of_all(data, own=False).detach(), f"in epoch {epochs}")
     _copy_back(parameters, models)
     return torch.stack([*history, last]), models
 
@@ -117,32 +115,6 @@ def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
             return vmap(loss_of_one, in_dims=dims)(parameters, buffers, batch)
 
     return losses_of_all
-
-
-def _learning(
-    losses_of_all: Callable[..., Tensor], parameters: State, own: bool
-) -> Callable[..., Results]:
-    """Return a function of a batch that computes the losses and the gradients of their sum."""
-
-    @Recorded  # from the third step on, its operations are replayed
-    def learned_from(*batch: Tensor) -> Results:
-        losses = losses_of_all(batch, own)  # (seeds,)
-        trainable = [x for x in parameters.values() if x.requires_grad]
-        # No model's loss depends on another's parameters.
-        gradients = grad(losses.sum(), trainable, allow_unused=True)
-        # Fused optimizers require contiguous gradients; an unused parameter has none.
-        return losses, *(g if g is None else g.contiguous() for g in gradients)
-
-    return learned_from
-
-
-def _step(optimizer: torch.optim.Optimizer, gradients: Sequence[Tensor | None]) -> None:
-    """Take one step of the optimizer with the given gradients."""
-    (group,) = optimizer.param_groups
-    trainable = (x for x in group["params"] if x.requires_grad)
-    for parameter, gradient in zip(trainable, gradients, strict=True):
-        parameter.grad = gradient
-    optimizer.step()
 
 
 def _batches(

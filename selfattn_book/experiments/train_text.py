@@ -1,6 +1,7 @@
 """Train the book's language model from the command line: ``python -m selfattn_book train text``."""
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(cli.INTERRUPTED)
     except (OSError, ValueError) as error:
         sys.exit(f"\nThe training failed: {error}")
-    loss = f"{record['held_out']:.3f} nats per character on the held-out text"
+    loss = f"{record['held_out'] / math.log(2):.2f} bits per character on the held-out text"
     print(f"After {options.steps} steps: {loss}.")
     print(f"Wrote {options.checkpoint} and {options.model}. To generate text with it:")
     command = f"generate --weights {options.model} --prompt 'In the beginning'"

@@ -93,12 +93,12 @@ class MeanClassifier(nn.Module):
         super().__init__()
         self.embed = nn.Embedding(NUM_TOKENS, d_model)
         self.block = ResidualBlock(d_model)
-        self.judge = nn.Linear(d_model, 1)
+        self.classifier = nn.Linear(d_model, 1)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return one logit per sentence, ``(B,)``, from tokens ``(B, T)``."""
         mean = self.block(self.embed(tokens)).mean(dim=1)  # (B, D)
-        return self.judge(mean).flatten()
+        return self.classifier(mean).flatten()
 
 
 class PositionClassifier(nn.Module):
@@ -112,13 +112,13 @@ class PositionClassifier(nn.Module):
         self.embed = nn.Embedding(NUM_TOKENS, d_model)
         self.position = nn.Embedding(LENGTH, d_model)
         self.block = ResidualBlock(d_model)
-        self.judge = nn.Linear(d_model, 1)
+        self.classifier = nn.Linear(d_model, 1)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return one logit per sentence, ``(B,)``, from tokens ``(B, T)``."""
         placed = self.embed(tokens) + self.position.weight  # (B, T, D)
         mean = self.block(placed).mean(dim=1)  # (B, D)
-        return self.judge(mean).flatten()
+        return self.classifier(mean).flatten()
 
 
 class AttentionClassifier(nn.Module):
@@ -146,14 +146,14 @@ class AttentionClassifier(nn.Module):
         self.position = nn.Embedding(LENGTH, d_model) if positions else None
         self.attention = MultiHeadAttention(d_model, num_heads)
         self.block = ResidualBlock(d_model)
-        self.judge = nn.Linear(d_model, 1)
+        self.classifier = nn.Linear(d_model, 1)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return one logit per sentence, ``(B,)``, from tokens ``(B, T)``."""
         x = self._vectors(tokens)  # (B, T, D)
         context, _ = self.attention(x, x, x)
         mean = self.block(x + context).mean(dim=1)  # (B, D)
-        return self.judge(mean).flatten()
+        return self.classifier(mean).flatten()
 
     def weights(self, tokens: Tensor) -> Tensor:
         """Return the attention weights, ``(B, H, T, T)``."""

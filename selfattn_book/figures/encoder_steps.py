@@ -13,7 +13,7 @@ from selfattn_book.draw.scene import Node, cells, column, note, row, show, space
 from selfattn_book.encoder_decoder import Encoder
 from selfattn_book.figures.attention_map import attended, attention_map
 
-STEPS = ["points", "contexts of the heads", "output layer", "feed-forward", "states"]
+STEPS = ["points", "contexts of the heads", "output", "feed-forward", "states"]
 
 
 def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0", "1")) -> Canvas:
@@ -25,9 +25,9 @@ def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0",
         >>> print(encoder_steps(encoder, torch.eye(2), ["east", "north"]).get_label())
         Two points on their way through an encoder, row by row. The points: east 1.00, 0.00; ...
         The weights of head 1: east attends 0.55 to east, 0.45 to north; north attends ...
-        The contexts side by side, (2, 2): east -0.30, 0.28; north -0.29, 0.29.
-        After the output layer, (2, 2): east -0.09, 0.61; north -0.09, 0.62.
-        In the feed-forward network, (2, 3), the ReLU keeps 1 of 3 hidden units of east and 1 of north.
+        The contexts side by side, (2, 2): east -0.30, 0.28; north -0.29, 0.29. ...
+        After the output layer, (2, 2): east -0.09, 0.61; north -0.09, 0.62. They are 0.013 apart.
+        In the feed-forward network, (2, 3), the ReLU keeps 1 of 3 hidden units of east and 1 of ...
         The states, (2, 2): east 0.22, 0.11; north 0.22, 0.10. ...
     """
     weights, *steps = _pass(encoder, source)
@@ -46,9 +46,8 @@ def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0",
         f"units of {names[0]} and {second} of {names[1]}",
         f"The states, {shape(steps[4])}: {texts[4]}",
     ]
-    far = [f"{number(float((steps[i][0] - steps[i][1]).norm()), 3)} apart" for i in (0, 4)]
-    alts[4] += f". The points are {far[0]}, and the states {far[1]}"
-    far = [far[0], "", "", "", far[1]]
+    far = [f"{number(float(torch.dist(*x)), 3)} apart" for x in steps]
+    alts = [f"{alt}. They are {gap}" for alt, gap in zip(alts, far, strict=True)]
 
     def build(narrow: bool) -> Node:
         cell, unit = (40, 16) if narrow else (36, 8)
@@ -64,8 +63,7 @@ def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0",
                 parts[1] = row(column(*map(note, names), gap=13), rows)
             if i == 1:
                 parts.insert(1, _maps(weights, x.size(1) * cell))
-            if far[i] or not narrow:
-                parts.append(note(far[i], bold=True))
+            parts.append(note(far[i], bold=True))
             groups.append(column(*parts, gap=4, alt=alt))
         if narrow:
             return column(*[n for g in groups for n in (step(), g)][1:], gap=4)

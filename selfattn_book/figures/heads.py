@@ -40,12 +40,12 @@ def compare_heads(
         >>> import torch
         >>> x, value = torch.tensor([[1.0, 1.0], [1.0, -1.0]]), torch.tensor([[1.0], [-1.0]])
         >>> columns = ["outdoors", "alive", "soft"]
-        >>> questions = {"place": "Where?", "life": "What?"}
+        >>> questions = {"place": "same place?", "life": "also alive?"}
         >>> print(compare_heads(x, value, ["tree", "rock"], columns, questions).get_label())
         The word tree attends with two heads, each of which returns an average of the column soft:
-        tree 1, rock -1. Head 1, by place, where?, compares the column outdoors: weights tree 0.50,
-        rock 0.50; average 0.00. Head 2, by life, what?, compares the column alive: weights tree 0.88,
-        rock 0.12; average 0.76. Concatenated: 0.00, 0.76.
+        tree 1, rock -1. Head 1, by place, same place?, compares the column outdoors: weights tree
+        0.50, rock 0.50; average 0.00. Head 2, by life, also alive?, compares the column alive: weights
+        tree 0.88, rock 0.12; average 0.76. Concatenated: 0.00, 0.76.
     """
     heads = [scaled_dot_product_attention(c, c, value) for c in x.split(1, dim=1)]
     weights = [given[0] for _, given in heads]
@@ -132,11 +132,11 @@ def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequenc
         >>> right, wrong = strip.unflatten(1, (2, 2)).transpose(0, 1), strip.view(2, 4, 2)
         >>> ax = split_into_heads(strip, right, wrong, ["tree", "rock", "nurse", "chair"])
         >>> print(ax.get_label())
-        A matrix of 4 words and 4 columns is split into 2 heads. Right, split and then transposed:
-        head 1 holds columns 1, 2 of every word. Right, split and then transposed: head 2 holds
-        columns 3, 4 of every word. Wrong on purpose, by view at once: head 1 holds every column of
-        tree, rock only. Wrong on purpose, by view at once: head 2 holds every column of nurse, chair
-        only.
+        A matrix of 4 rows (tree, rock, nurse, chair) and 4 columns is split into 2 heads. Right,
+        split and then transposed: head 1 holds columns 1, 2 of every row. Right, split and then
+        transposed: head 2 holds columns 3, 4 of every row. Wrong on purpose, by view at
+        once: head 1 holds every column of tree, rock only. Wrong on purpose, by view at once: head 2
+        holds every column of nurse, chair only.
     """
     (count, total), (heads_, _, d) = strip.shape, right.shape
     places = {int(entry): divmod(i, total) for i, entry in enumerate(strip.flatten())}
@@ -172,9 +172,8 @@ def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequenc
         root.link(matrix, bad, "wrong", below=12, dashed=True)
         return column(root, space(0, 0 if narrow else 14), gap=0)
 
-    return show(
-        build, f"A matrix of {count} words and {total} columns is split into {len(right)} heads"
-    )
+    opening = f"A matrix of {count} rows ({', '.join(names)}) and {total} columns is split"
+    return show(build, f"{opening} into {len(right)} heads")
 
 
 def _cuts(heads: int, d: int, count: int, ax: Canvas, middle: Point) -> None:
@@ -192,11 +191,11 @@ def _held(head: Head, names: Sequence[str], total: int) -> tuple[str, str]:
     """Return the words and the columns of a head.
 
     >>> _held([[(1, 0)], [(0, 0)]], ["a", "b", "c"], 2), _held([[(0, 0)], [(1, 0)]], ["a", "b"], 1)
-    (('a, b only', 'columns 1'), ('every word', 'every column'))
+    (('a, b only', 'columns 1'), ('every row', 'every column'))
     """
     words, columns = (sorted({pair[i] for line in head for pair in line}) for i in (0, 1))
     of, named = ", ".join(names[word] for word in words), ", ".join(str(c + 1) for c in columns)
     return (
-        f"{of} only" if len(words) < len(names) else "every word",
+        f"{of} only" if len(words) < len(names) else "every row",
         f"columns {named}" if len(columns) < total else "every column",
     )

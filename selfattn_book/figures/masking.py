@@ -108,7 +108,7 @@ def repeated_mask(mask: Tensor, heads: int, queries: int) -> Canvas:
 
 
 def _pairs(mask: Tensor, *, named: bool = False) -> Node:
-    """Draw a mask: a tick where a query may attend, and a hatched cell elsewhere."""
+    """Draw a mask: a check mark where a query may attend, and a hatched cell elsewhere."""
     size = (PAIR[0] - 2, PAIR[1] - 2)
 
     def entry(ax: Canvas, at: Point, i: int, j: int) -> None:

@@ -12,7 +12,7 @@ from selfattn_book.draw.style import as_array
 
 UNIT = 24  # pixels of a bar for a score of 1
 WEIGHT = 84  # pixels of a bar for a weight of 1
-PLANE = 92  # pixels of the weighted sum, across or up
+PLANE = 140, 92  # pixels of the weighted sum, across and up
 
 
 def one_row(x: Tensor, names: Sequence[str]) -> Canvas:
@@ -58,7 +58,8 @@ def one_row(x: Tensor, names: Sequence[str]) -> Canvas:
         parts = [f"{number(w)} {n}" for n, w in zip(names, weights, strict=True)]
         _tip_to_tail(ax, (152, low + 150) if narrow else (478, 92), x * table[0, :, None], parts)
         end = (196, low + 274) if narrow else (528, ys[-1])
-        ax.say((end[0] - 8, end[1]), f"new {name}", "context", align="right", bold=True)
+        at, align = ((end[0] - 8, end[1]), "right") if narrow else ((576, end[1] - 30), "center")
+        ax.say(at, f"new {name}", "context", align=align, bold=True)
         ax.vector(end, context[0], "context", cell=(48, 28), bold=True, width=BOLD_LINE)
         return ax.describe(*message)
 
@@ -112,16 +113,17 @@ def _bars(
 def _tip_to_tail(ax: Canvas, corner: Point, steps: Tensor, texts: Sequence[str]) -> None:
     """Draw each weighted vector from the end of the one before it; the sum leads across."""
     tips = np.vstack([np.zeros(2), as_array(steps).cumsum(0)])
-    tips = (tips - tips.min(0)) * PLANE / np.ptp(tips, axis=0).max()
-    places = [(corner[0] + across, corner[1] + PLANE - up) for across, up in tips]
-    short: list[str] = []
+    tips = (tips - tips.min(0)) / (np.ptp(tips, axis=0) / PLANE).max()
+    places = [(corner[0] + across, corner[1] + PLANE[1] - up) for across, up in tips]
+    flat: list[str] = []
     for start, end, text in zip(places, places[1:], texts, strict=False):
         ax.wire([start, end], "value", width=2)
-        if np.hypot(end[0] - start[0], end[1] - start[1]) > 40:
+        if abs(end[1] - start[1]) > 30:
             at = ((start[0] + end[0]) / 2 + 7, (start[1] + end[1]) / 2 + 7)
             ax.note(at, text, "value", align="left")
-        else:
-            short.insert(0, text)
-    for i, text in enumerate(short):
-        ax.note((corner[0] + PLANE / 2, corner[1] - 12 - 16 * i), text, "value")
+        else:  # above the drawing
+            flat.insert(0, text)
+    middle, top = corner[0] + tips[:, 0].max() / 2, min(y for _, y in places)
+    for i, text in enumerate(flat):
+        ax.note((middle, top - 12 - 16 * i), text, "value")
     ax.wire([places[0], places[-1]], "context", width=3.6)

@@ -11,23 +11,23 @@ from selfattn_book.draw.style import Numbers, as_array
 
 BAR = 46  # pixels, of an exponential of 1
 PITCH = 104  # pixels from one block to the next
-KEPT = {"highest": "ink", "total": "weights", "mixture": "value", "quotient": "context"}
-SIGNS = ("highest m", "total ℓ", "mixture u", "u / ℓ")
+KEPT = {"highest": "ink", "normalizer": "weights", "accumulator": "value", "quotient": "context"}
+SIGNS = ("m", "ℓ", "u", "u / ℓ")
 
 
 def online_softmax(scores: Numbers, values: Numbers, block: int) -> Canvas:
     """Draw how one query processes its keys block by block, given its scores and values ``(S,)``.
 
     After each block, with the highest score so far :math:`m`: the exponentials :math:`e^{s_j - m}`,
-    their total, the mixture (the values times their exponentials), and the quotient of the last
-    two, their mean. When a higher score comes, all earlier exponentials shrink.
+    the normalizer (their sum), the accumulator (the sum of the values times them), and the quotient
+    of the last two, the mean. When a higher score comes, all earlier exponentials shrink.
 
     Example:
         >>> print(online_softmax([0.0, 1.0, 3.0], [10, 20, 30], block=2).get_label())
         The softmax in one pass over 3 keys, in blocks of 2. The values are 10, 20, 30.
-        After 2 keys: exponentials 0.37, 1.00; highest 1.00, total 1.37, mixture 23.68, mean 17.31.
-        After 3 keys: exponentials 0.05, 0.14, 1.00; highest 3.00, total 1.19, mixture 33.20,
-        mean 28.02.
+        After 2 keys: exponentials 0.37, 1.00; highest 1.00, normalizer 1.37, accumulator 23.68,
+        mean 17.31. After 3 keys: exponentials 0.05, 0.14, 1.00; highest 3.00, normalizer 1.19,
+        accumulator 33.20, mean 28.02.
     """
     s, v = as_array(scores), as_array(values)
     message, frames = [], []
@@ -35,8 +35,8 @@ def online_softmax(scores: Numbers, values: Numbers, block: int) -> Canvas:
         seen = min(start + block, len(s))
         highest = s[:seen].max()
         parts = np.exp(s[:seen] - highest)
-        total, mixture = parts.sum(), parts @ v[:seen]
-        kept = [number(n) for n in (highest, total, mixture, mixture / total)]
+        normalizer, accumulator = parts.sum(), parts @ v[:seen]
+        kept = [number(n) for n in (highest, normalizer, accumulator, accumulator / normalizer)]
         names = ", ".join(map(" ".join, zip((*list(KEPT)[:3], "mean"), kept, strict=True)))
         message.append(f"After {seen} keys: exponentials {listed(parts)}; {names}")
         frames.append((start, parts.tolist(), kept))
@@ -89,12 +89,12 @@ def _keys(
 
 def _kept(ax: Canvas, left: float, base: float, kept: Sequence[str], *, narrow: bool) -> None:
     """Draw what is kept after a block, beside each other or one below the other."""
-    for i, ((name, role), text) in enumerate(zip(KEPT.items(), kept, strict=True)):
+    for i, ((name, role), sign, text) in enumerate(zip(KEPT.items(), SIGNS, kept, strict=True)):
         is_kept = name != "quotient"
         if narrow:
             at = (left + 62, base - 52 + 24 * i)
             look: Any = {"text_size": 13, "width": 1, "filled": is_kept}
-            ax.box(at, (120, 20), role, f"{name} {text}", **look)
+            ax.box(at, (120, 20), role, f"{sign} = {text}", **look)
         else:
             at = (left + 30 + 67 * i, base - BAR / 2)
             ax.box(at, (60, 34), role, text, width=BOLD_LINE if is_kept else 1, filled=is_kept)

@@ -50,7 +50,7 @@ def clocks(angles: Tensor, names: Sequence[str], *, row: int = 1) -> Canvas:
         strokes = [
             in_row(space(28, 8, partial(_stroke, role)), note(t)) for t, role in WAVES.items()
         ]
-        text = note(f"code of {row}: sine and cosine of each clock, side by side", "muted")
+        text = note(f"encoding of {row}: sine, then cosine, of each clock", "muted")
         return column(in_row(*strokes, gap=12, align=0), in_row(*columns, gap=0, align=1), text)
 
     return show(
@@ -113,7 +113,7 @@ def clock_rotations(
 ) -> Canvas:
     """Draw the rotation of some clocks over a number of steps, from several positions.
 
-    The codes ``(T, D)`` are sine and cosine of D/2 clocks side by side, for T positions.
+    The encodings ``(T, D)`` are sine and cosine of D/2 clocks side by side, for T positions.
 
     Example:
         >>> angles = torch.arange(6.0)[:, None] * torch.tensor([1.0, 0.1])

@@ -9,11 +9,13 @@ from selfattn_book.draw.canvas import Canvas, Point, listed, number
 from selfattn_book.draw.scene import Node, column, note, row, show, slot, space, title
 
 
-def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Canvas:
+def saturation(
+    queries: Sequence[Tensor], keys: Sequence[Tensor], *, divided: bool = True
+) -> Canvas:
     """Draw the attention weights of queries of several dimensions, undivided and divided by √d.
 
     Two or three queries ``(d,)`` have keys ``(S, d)`` each. A weight of 1 fills the height of its
-    box.
+    box. Without ``divided``, draw the undivided weights alone.
 
     Example:
         >>> import torch
@@ -25,16 +27,18 @@ def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Canvas:
         d = 4: undivided, scores from 0.0 to 4.0 become weights 0.98, 0.02;
         divided by √4, scores from 0.0 to 2.0 become weights 0.88, 0.12.
     """
-    count, message = len(keys[0]), []
+    count, shown, message = len(keys[0]), 1 + divided, []
     named: dict[str, list[tuple[str, list[float]]]] = {}
     for query, given in zip(queries, keys, strict=True):
         d, scores = len(query), (given @ query).sort(descending=True).values
-        pair = named[f"d = {d}"] = []
-        for row_ in (scores, scores / d**0.5):
+        pair, texts = named.setdefault(f"d = {d}", []), []
+        rows = ("undivided", scores), (f"divided by √{d}", scores / d**0.5)
+        for name, row_ in rows[:shown]:
             ends = f"scores from {number(float(row_[-1]), 1)} to {number(float(row_[0]), 1)}"
-            pair.append((ends, row_.softmax(dim=0).tolist()))
-        texts = [f"{ends} become weights {listed(weights)}" for ends, weights in pair]
-        message.append(f"d = {d}: undivided, {texts[0]}; divided by √{d}, {texts[1]}")
+            weights = row_.softmax(dim=0).tolist()
+            pair.append((ends, weights))
+            texts.append(f"{name}, {ends} become weights {listed(weights)}")
+        message.append(f"d = {d}: {'; '.join(texts)}")
 
     def build(narrow: bool) -> Node:
         size = (140, 62) if narrow else (164, 86)
@@ -44,16 +48,16 @@ def saturation(queries: Sequence[Tensor], keys: Sequence[Tensor]) -> Canvas:
             return column(note(text, "muted", width=size[0]), bars)
 
         last = note(f"bars: the weights of {count} keys, the largest first", "muted")
-        tops = "softmax of q · k", "softmax of q · k ÷ √d"
+        tops = ("q · k", "q · k ÷ √d")[:shown]
         pairs = {name: [panel(*given) for given in pair] for name, pair in named.items()}
         if narrow:
-            heads = row(*(note(text, "muted", width=148, bold=True) for text in tops))
+            heads = row(*(note(f"softmax of {t}", "muted", width=148, bold=True) for t in tops))
             parts = [column(title(name), row(*pair, gap=16)) for name, pair in pairs.items()]
             return column(heads, *parts, last, gap=12)
         heads = row(space(70), *(slot(title(name), 164) for name in pairs), gap=18)
         lines = [
             row(slot(column(title("softmax of"), title(text), gap=2), 76), *panels, gap=18)
-            for text, *panels in zip(("q · k", "q · k ÷ √d"), *pairs.values(), strict=True)
+            for text, *panels in zip(tops, *pairs.values(), strict=True)
         ]
         return column(heads, *lines, last, gap=14)
 

@@ -38,9 +38,9 @@ def induction_mask(tokens: Tensor, steps: int = 1) -> Tensor:
 def induction_score(weights: Tensor, tokens: Tensor, steps: int = 1) -> Tensor:
     r"""Return the attention that each head gives to what came after earlier copies.
 
-    .. math:: s_h = \frac{1}{|Q|} \sum_{i \in Q} \sum_{j:\; x_{j-1} = x_i} w_{hij}
+    .. math:: s_h = \frac{1}{|R|} \sum_{i \in R} \sum_{j:\; x_{j-1} = x_i} w_{hij}
 
-    :math:`Q` holds the queries whose token has an earlier copy, :math:`x_{j-1} = x_i` with
+    :math:`R` is the set of queries whose token has an earlier copy, :math:`x_{j-1} = x_i` with
     :math:`j \le i`.
 
     Args:

@@ -90,12 +90,12 @@ def wrong_formulas(rows: Tensor, d_model: int, tolerance: float = 1e-6) -> list[
         ),
         "The positions begin at 1, not at 0.": _waves(position + 1, right),
         "Nothing is divided: all columns turn at one speed.": _waves(position, 0 * pair),
-        "The exponent is i / D, and not 2i / D.": _waves(position, pair / d_model),
+        "The exponent is i / D, not 2i / D.": _waves(position, pair / d_model),
         "The exponent is 4i / D: the 2 is counted twice.": _waves(position, 2 * right),
         "Each column has a speed of its own, where two share one.": (
             _waves(position, column / d_model)
         ),
-        "The exponent is i / (D/2 - 1), which ends at 1, and not 2i / D.": (
+        "The exponent is i / (D/2 - 1), which ends at 1, not 2i / D.": (
             _waves(position, pair / max(d_model // 2 - 1, 1))
         ),
         "The position is multiplied, not divided.": _waves(position, -right),

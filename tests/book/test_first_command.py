@@ -8,7 +8,7 @@ from _config import environment
 
 
 class Pip:
-    """Stands in for pip and venv: notes what is asked of them, and fails where it is told to."""
+    """Replace pip and venv: record the calls, and fail for the packages in `fails`."""
 
     def __init__(self, folder):
         self.folder, self.done, self.fails = folder, [], {}
@@ -20,9 +20,11 @@ class Pip:
         (self.folder / "pins").unlink(missing_ok=True)
 
     def run(self, command, *, stdout, **options):
-        assert (environment.SMALL_BUILDS in command) == (command[-1] == "torch")
-        self.done.append(command[-1])
-        end = self.fails.pop(command[-1], 0)
+        small = environment.SMALL_BUILD[0] in command
+        assert small == ("--no-deps" in command)
+        name = "small torch" if small else command[-1]
+        self.done.append(name)
+        end = self.fails.get(name, 0)
         stdout.write("Looking around\nERROR: no such thing\n" if end else "Found it\n")
         if end is KeyboardInterrupt:
             raise end
@@ -41,8 +43,9 @@ def pip(tmp_path, monkeypatch):
     return stand_in
 
 
-STEPS = [environment.PIP, "torch", ".[book,dev]"]
+STEPS = [environment.PIP, "small torch", ".[book,dev]"]
 WHOLE = ["venv", *STEPS]
+FAILURES = [STEPS[:1], ["small torch", "torch"], STEPS[2:]]
 
 
 def test_it_is_made_once_in_a_line_a_step(pip, capsys):
@@ -56,14 +59,22 @@ def test_it_is_made_once_in_a_line_a_step(pip, capsys):
 
 def test_it_is_made_anew_when_the_pins_change(pip, monkeypatch):
     environment.make_environment()
+    pip.fails.clear()
     monkeypatch.setattr(environment, "pins", lambda: "others")
     environment.make_environment()
     assert pip.done == WHOLE * 2
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_a_failure_is_one_message_and_the_next_try_goes_on(pip, capsys, step):
-    pip.fails[step] = 3
+def test_pypi_replaces_an_index_that_cannot_be_reached(pip, capsys):
+    pip.fails["small torch"] = 1
+    environment.make_environment()
+    assert pip.done == ["venv", *STEPS[:2], "torch", STEPS[2]]
+    assert "from PyPI (on Linux 3 GB" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("failing", FAILURES)
+def test_a_failure_is_one_message_and_the_next_try_goes_on(pip, capsys, failing):
+    pip.fails = dict.fromkeys(failing, 3)
     with pytest.raises(SystemExit) as end:
         environment.make_environment()
     said = str(end.value)
@@ -72,6 +83,7 @@ def test_a_failure_is_one_message_and_the_next_try_goes_on(pip, capsys, step):
     assert "  Looking around\n  ERROR: no such thing\n\n" in said
     assert said.endswith("Run the same command again; it goes on from here.")
     assert "ERROR" not in capsys.readouterr().out
+    pip.fails.clear()
     environment.make_environment()
     assert pip.done.count("venv") == 1
     assert pip.done[-1] == STEPS[-1]
@@ -85,6 +97,7 @@ def test_ctrl_c_ends_quietly_and_the_next_try_goes_on(pip, capsys, step):
     assert end.value.code == 130
     said = capsys.readouterr().out
     assert said.endswith("\nStopped. Run the same command again; it goes on from here.\n")
+    pip.fails.clear()
     environment.make_environment()
     assert pip.done.count("venv") == 1
     assert pip.done[-1] == STEPS[-1]
@@ -94,6 +107,7 @@ def test_half_an_environment_of_other_pins_is_not_gone_on_with(pip, monkeypatch)
     pip.fails[STEPS[-1]] = 1
     with pytest.raises(SystemExit):
         environment.make_environment()
+    pip.fails.clear()
     monkeypatch.setattr(environment, "pins", lambda: "others")
     environment.make_environment()
     assert pip.done == WHOLE * 2

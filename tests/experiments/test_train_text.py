@@ -4,6 +4,7 @@ It trains a smaller model here, and has two steps to an entry of its history.
 """
 
 import errno
+import math
 import os
 import runpy
 import signal
@@ -61,7 +62,7 @@ def test_training_writes_a_model_and_reports_its_loss(capsys):
     main(["--steps", "6"])
     out, err = capsys.readouterr()
     model, tokens, record = model_file.read("text.safetensors")
-    assert f"{record['held_out']:.3f} nats per character" in out
+    assert f"{record['held_out'] / math.log(2):.2f} bits per character" in out
     assert "generate --weights text.safetensors" in out
     assert "3/3" in err
     assert (len(tokens), model.context_length, record["steps"]) == (260, 8, 6)

@@ -86,7 +86,7 @@ def test_logits_agree_with_a_loop(make, sentences, kind):
         if hasattr(model, "attention"):
             x = x + model.attention(x[None], x[None], x[None])[0][0]
         mean = sum(model.block(word) for word in x) / LENGTH
-        same(logit, mean @ model.judge.weight[0] + model.judge.bias[0])
+        same(logit, mean @ model.classifier.weight[0] + model.classifier.bias[0])
 
 
 def test_weights_are_those_that_the_logits_use(make, sentences):

@@ -128,7 +128,8 @@ def exercises(page: Page, book: Book) -> Iterator[Finding]:
     graded = re.findall(r"Level [1-5] of 5, \d+ minutes", page.text)
     start = page.section("Exercises").start
     if not len(labels) == len(graded) == count:
-        yield start, f"a chapter has {count} exercises with a level; got {len(labels)}"
+        found = f"{len(labels)} exercises and {len(graded)} levels"
+        yield start, f"a chapter has {count} exercises with a level; got {found}"
     if re.findall(r"\{solution-start\} (\S+)", page.text) != labels:
         yield start, "each exercise has a solution, in the same order"
 

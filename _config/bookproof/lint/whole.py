@@ -61,7 +61,7 @@ def prerequisites(page: Page, book: Book) -> Iterator[Finding]:
     for name, value in wanted.items():
         line, drawn = _literal(page, name)
         if drawn != value and not (name == "chapters" and _begin(value, drawn)):
-            yield line, f"{name} is {value}; got {drawn}"
+            yield line, f"{name} must be {value}"
     for number, others in needed.items():
         if any(other >= number for other in others):
             yield 1, f"a chapter needs only earlier ones; got {titles[number]}"

@@ -41,9 +41,9 @@ def passing(stream, query, pieces):
     return stream(query, (tuple(part.clone() for part in piece) for piece in pieces))
 
 
-def normalized(highest, total, mixture):
+def normalized(highest, normalizer, accumulator):
     """Return the context and the logarithm of the denominator, at the end of a pass."""
-    return mixture / total, (highest + total.log())[:, 0]
+    return accumulator / normalizer, (highest + normalizer.log())[:, 0]
 
 
 @factory
@@ -59,33 +59,33 @@ def online(
     base=lambda own, higher: higher,
     finish=normalized,
 ):
-    """Return attention in one pass; total and mixture shrink by factors to the powers ``keep``."""
+    """Return attention in one pass, with sums that shrink by factors to the powers ``keep``."""
     query = query / query.size(-1) ** root
     highest = torch.full_like(query[:, :1], null_score if null else -1e30)
-    total, mixture = null * torch.ones_like(highest), torch.zeros(1)
+    normalizer, accumulator = null * torch.ones_like(highest), torch.zeros(1)
     for key, value, mask in pieces:
         scores = (query @ key.mT).masked_fill(~mask, -math.inf)
         own = scores.amax(-1, keepdim=True)
         higher = rise(highest, own)
         shrink, lower = (highest - higher).exp(), base(own, higher)
         exponentials = (scores - lower).exp() * (lower - higher).exp()
-        total = shrink ** keep[0] * total + exponentials.sum(-1, keepdim=True)
-        mixture = shrink ** keep[1] * mixture + exponentials @ value
+        normalizer = shrink ** keep[0] * normalizer + exponentials.sum(-1, keepdim=True)
+        accumulator = shrink ** keep[1] * accumulator + exponentials @ value
         highest = higher
         del key, value, mask
-    return finish(highest, total, mixture)
+    return finish(highest, normalizer, accumulator)
 
 
 @factory
 def by_logarithms(null_score, query, pieces):
-    mean, log_total = torch.zeros(1), torch.full_like(query[:, 0], null_score)
+    mean, log_normalizer = torch.zeros(1), torch.full_like(query[:, 0], null_score)
     for key, value, mask in pieces:
         scores = (query @ key.mT / query.size(-1) ** 0.5).masked_fill(~mask, -math.inf)
-        new = torch.logaddexp(log_total, scores.logsumexp(1))
-        mean = mean * (log_total - new).exp()[:, None] + (scores - new[:, None]).exp() @ value
-        log_total = new
+        new = torch.logaddexp(log_normalizer, scores.logsumexp(1))
+        mean = mean * (log_normalizer - new).exp()[:, None] + (scores - new[:, None]).exp() @ value
+        log_normalizer = new
         del key, value, mask, scores
-    return mean, log_total
+    return mean, log_normalizer
 
 
 @factory
@@ -111,29 +111,33 @@ def letting_go(stream, query, pieces):
 
 
 def stream_of(null_score):
-    def late(top, total, mixture):
-        return normalized(top, total + math.exp(null_score), mixture)
+    def late(top, normalizer, accumulator):
+        return normalized(top, normalizer + math.exp(null_score), accumulator)
 
     wrong = {
         "The null key was forgotten.": online(null_score, null=0),
         "The null key counts once, not once a piece.": online(null_score, null=len(LENGTHS)),
         "The null key's score is not divided.": online(null_score / 5**0.5),
         "Scores are divided by the root of the dimension.": online(null_score, root=0),
-        "By the end the total is relative to the highest score; so must be the null key.": (
+        "By the end the normalizer is relative to the highest score; so must be the null key.": (
             online(null_score, null=0, finish=late)
         ),
-        "Only the total has to shrink? The mixture must, too.": online(null_score, keep=(1, 0)),
-        "Only the mixture has to shrink? The total must, too.": online(null_score, keep=(0, 1)),
+        "Only the normalizer has to shrink? The accumulator must, too.": online(
+            null_score, keep=(1, 0)
+        ),
+        "Only the accumulator has to shrink? The normalizer must, too.": online(
+            null_score, keep=(0, 1)
+        ),
         "Earlier sums must shrink when a higher score comes.": (online(null_score, keep=(0, 0))),
         "This is the last piece alone.": (
             lambda query, pieces: online(null_score, null=0)(query, [*pieces][-1:])
         ),
         "The logarithm is missing.": online(
             null_score,
-            finish=lambda top, total, mixture: (mixture / total, (top.exp() * total)[:, 0]),
+            finish=lambda m, n, u: (u / n, (m.exp() * n)[:, 0]),
         ),
         "The highest score is missing in the logarithm.": online(
-            null_score, finish=lambda top, total, mixture: (mixture / total, total.log()[:, 0])
+            null_score, finish=lambda m, n, u: (u / n, n.log()[:, 0])
         ),
         "Infinity minus infinity is nan.": (
             online(0, null=math.exp(null_score), rise=lambda highest, own: highest),
@@ -172,7 +176,7 @@ def of_bill(numbers):
         "table": 2 * heads * length**2,
         "token": 4 * width**2 + 2 * cached * width,
         "takes_over": 4 * width,
-        "totals": [(a + b) / early, after],
+        "normalizers": [(a + b) / early, after],
         "shrink": early / most,
     }
     wrong = {
@@ -200,17 +204,20 @@ def of_bill(numbers):
         "This is a layer without its feed-forward network.": {"takes_over": 2 * width},
         "This is for a hidden dimension of four times the width.": {"takes_over": 6 * width},
         "A feed-forward network has two products.": {"takes_over": 3 * width},
-        "These are not relative to the highest score.": {"totals": [a + b, a + b + c + d]},
-        "The first total did not shrink.": {
-            "totals": [(a + b) / early, (a + b) / early + (c + d) / most]
+        "These are not relative to the highest score.": {"normalizers": [a + b, a + b + c + d]},
+        "The first normalizer did not shrink.": {
+            "normalizers": [(a + b) / early, (a + b) / early + (c + d) / most]
         },
         "These are exponentials already.": {
-            "totals": [one, one * math.exp(early - most) + math.exp(c - most) + math.exp(d - most)],
+            "normalizers": [
+                one,
+                one * math.exp(early - most) + math.exp(c - most) + math.exp(d - most),
+            ],
             "shrink": math.exp(early - most),
         },
         "It grows this way; the old scale was the smaller one.": {"shrink": most / early},
     }
-    return by_hand("bill", "cost.html#counting-flops", right, wrong, points={"totals": 2})
+    return by_hand("bill", "cost.html#counting-flops", right, wrong, points={"normalizers": 2})
 
 
 def exercises(numbers):
