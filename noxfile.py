@@ -208,7 +208,7 @@ def questions(session: nox.Session) -> None:
 def assignments(session: nox.Session) -> None:
     """Make the assignments, or those named, as in `-- masks --key KEY`, for students and instructors.
 
-    The key is yours: students' numbers are drawn from it.
+    The key is yours: students' numbers are drawn from it. With `--weeks FILE.csv`, so are the weeks.
     """
     run(session, "python", "-m", "_config.course.assignments", *session.posargs)
 

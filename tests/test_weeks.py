@@ -11,8 +11,8 @@ from zipfile import ZipFile
 
 import nbformat
 import pytest
-from course import assignments
-from course.weeks import chapters, week_of
+from course import assignments, credit
+from course.weeks import TEACHING, calendar, chapters, week_of
 
 from selfattn_book.exercises.checking.variants import draw, week_code
 from tests.book.pages import ROOT
@@ -27,6 +27,51 @@ EVERY = [
     for exercise in week.exercises
 ]
 CHECKED = [param for param in EVERY if not param.values[1].by_person]
+
+
+# -- Weeks: numbered as the table for instructors, or as a file ------------------------------
+
+
+def test_weeks_are_those_of_the_table_for_instructors():
+    weeks = calendar()
+    assert weeks.keys() == set(chapters())
+    assert [weeks[name] for name in ("masks", "order", "positions", "scaling-out")] == [5, 7, 7, 14]
+    assert weeks["case-study"] == 15, "the table has 14 weeks and not this chapter"
+    assert (week_of("positions").name, week_of("positions").number) == ("week-07-positions", 7)
+
+
+def test_a_file_numbers_the_weeks_that_it_has(tmp_path):
+    file = tmp_path / "my.csv"
+    file.write_text("week,chapter\n1,masks\n2, order\n", "utf-8")
+    assert calendar(file) == {"masks": 1, "order": 2}
+    assert week_of.__wrapped__("masks", calendar(file)).name == "week-01-masks"
+    with pytest.raises(ValueError, match="block has none"):
+        week_of.__wrapped__("block", calendar(file))
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("week,chapter\n1,mask", "a chapter with an assignment"),
+        ("week,chapter\none,masks", "a week, a number"),
+        ("week,chapter\n1,masks\n2,masks", "each once"),
+        ("number,name\n1,masks", "a line must have a week"),
+        ("", "the columns must be week and chapter"),
+    ],
+)
+def test_another_file_of_weeks_is_refused(lines, message, tmp_path):
+    file = tmp_path / "my.csv"
+    file.write_text(lines, "utf-8")
+    with pytest.raises(ValueError, match=message):
+        calendar(file)
+
+
+def test_a_sheet_says_what_it_takes_and_what_a_person_marks():
+    assert credit.credit("masks") == ["55 minutes", "14 points"]
+    assert credit.credit("block") == ["70 minutes", "17 points", "10 by a person: 5 hours"]
+    page = TEACHING.read_text("utf-8")
+    assert f"at {{given}}`{credit.MINUTES}` minutes an answer" in page
+    assert f"for {{given}}`{credit.STUDENTS}` students" in page
 
 
 @pytest.mark.parametrize("week", WEEKS, ids=lambda week: week.chapter)

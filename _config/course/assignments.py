@@ -1,6 +1,7 @@
 """Make the assignments: for students a notebook, for otter an archive, for instructors notes.
 
-`python -m _config.course.assignments CHAPTER ... --key KEY`; without a chapter, all weeks.
+`python -m _config.course.assignments CHAPTER ... --key KEY`; without a chapter, all weeks. Weeks are
+numbered as in the table for instructors, or as in a file of yours: `--weeks FILE.csv`.
 Each week is in `_build/assignments/week-05-masks/`, and `_build/assignments/instructors.zip` has all.
 """
 
@@ -15,7 +16,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from _config.course import for_otter
 from _config.course.notes import notes
-from _config.course.weeks import ROOT, SOURCES, Week, chapters, week_of
+from _config.course.weeks import ROOT, SOURCES, Week, calendar, week_of
 from selfattn_book.exercises.checking.variants import week_code
 
 MADE = ROOT / "_build" / "assignments"
@@ -25,9 +26,10 @@ def main(words: list[str]) -> int:
     """Make the chosen assignments, and return the exit code."""
     options = arguments(words)
     try:
-        weeks = [week_of(name) for name in options.chapters or chapters()]
+        numbers = calendar(options.weeks)
+        weeks = [week_of(name, numbers) for name in options.chapters or numbers]
         codes = [week_code(options.key, week.chapter) for week in weeks]
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     MADE.mkdir(parents=True, exist_ok=True)
@@ -47,6 +49,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
         prog="assignments", description="Make the assignments.", fromfile_prefix_chars="@"
     )
     parser.add_argument("chapters", nargs="*", help="as in masks; all without a name")
+    parser.add_argument("--weeks", type=Path, help="a CSV file with the columns week and chapter")
     parser.add_argument("--key", required=True, help="a secret, the same for the whole course")
     return parser.parse_args(words)
 

@@ -67,6 +67,27 @@ def test_what_is_added_to_a_page_is_found_elsewhere(built):
     assert 'href="sheets/promise.html"' in built.html("promise")
 
 
+CREDIT = """
+def setup(app):
+    from bookproof.html.places import containers
+
+    def know(app, doctree, docname):
+        for place in containers(doctree, "syllabus"):
+            place["credit"] = {"word": ["9 minutes", "2 points"]}
+
+    app.connect("doctree-resolved", know, priority=100)
+"""
+
+
+def test_a_table_of_weeks_has_a_column_for_what_it_knows_of_credit(built):
+    with (built.root / "config" / "conf.py").open("a") as file:
+        file.write(CREDIT)
+    assert built.build().good
+    (table,) = html.fromstring(built.html("index")).find_class("syllabus")
+    last = [" ".join(" ".join(row[-1].itertext()).split()) for row in table.xpath(".//tr")]
+    assert last == ["For credit", "", "9 minutes 2 points", ""]
+
+
 ANSWER = "```{dropdown} Answer\n**(b).** It does.\nFor it must.\n(a) is $d$.\n(c) does not.\n```\n"
 
 
