@@ -120,12 +120,18 @@ def test_each_edition_has_what_it_is_for(built, name, solutions, notes):
     missed = "word#fig-of-a-solution"
     with (built.root / "config" / "addresses.list").open("a") as file:
         file.write(f"{missed}\n")
+    in_code = "```{code-cell}\nprint(6 * 7)\n```"
+    built.edit("docs/word.md", "asked for it.\n", f"asked for it.\n\n{in_code}\n")
     made = built.build(f"-Dbookproof_edition={name}")
     # A figure in a solution is missed by the whole book alone.
     assert made.good == (name == "students")
     assert (f"{missed} lead nowhere" in made.said) == (name != "students")
     notebook = built.made("notebooks/word.ipynb").read_text("utf-8")
-    assert ("Nobody knows" in built.page("word")) == ("Nobody knows" in notebook) == solutions
+    assert ("Nobody knows" in built.page("word")) == solutions
+    for words in ("Nobody knows", "6 * 7"):
+        assert (words in notebook) == notes, "in a notebook, solutions are for instructors alone"
+    assert ('"source": "..."' in notebook) == (solutions and not notes)
+    assert ('class="fold solution printed"' in built.html("word")) == notes
     assert "What is the question?" in built.page("word")
     script = built.made("sections.js").read_text("utf-8")
     assert not re.search("Nobody knows|Many halve", script), "a search finds neither"

@@ -210,7 +210,7 @@ def test_a_notebook_has_the_code_of_the_page_and_says_what_the_page_says(site):
         "Both are shorter than Fig. 2.1.",
         "**Fig. 2.1.** It fits.",
         "**Predict**\n\nHow many lines does this print?",
-        "**Solution**\n\nNobody knows",
+        "What is the question?\n\n**Your answer**",
         "| part | length |\n|---|---|\n| word | 4 |",
     ):
         assert part in text

@@ -1,5 +1,5 @@
 // A prediction is kept on the reader's own machine, and nowhere else.
-// Printed, the answers stand at the end of the page, by number; solutions stay behind their exercises.
+// Printed, the answers stand at the end of the page, by number.
 
 const kept = {
   get: (key) => { try { return localStorage.getItem(`predict:${key}`); } catch { return null; } },

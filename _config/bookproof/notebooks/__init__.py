@@ -2,6 +2,7 @@
 
 It needs the book's package and Jupyter alone: its first cell installs its edition from the site, where
 the address of that is known; a package that is there is left alone, and one of another edition is named.
+In place of each solution there is a cell for the reader's own, except in the edition for instructors.
 The page offers it to be downloaded and, where the repository is at GitHub, to be opened at Colab and
 Binder, which find it under the tag `notebooks-v1.0` of its version.
 """
@@ -13,6 +14,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx_exercise.nodes import solution_node
 
 from ..html.edition import folder
 from .cells import cells_of, code, numbered
@@ -36,7 +38,10 @@ raise ModuleNotFoundError(
 
 def notebook(app: Sphinx, pagename: str, doctree: nodes.document) -> dict[str, Any] | None:
     """Return the notebook of a page, or nothing where a reader would have nothing to run."""
-    cells = list(cells_of(numbered(app, pagename, doctree)))
+    page = numbered(app, pagename, doctree)
+    for solution in page.findall(solution_node):
+        solution["kept_back"] = app.config.bookproof_edition != "instructors"
+    cells = list(cells_of(page))
     if not any(cell["cell_type"] == "code" for cell in cells):
         return None
     cells.insert(1, install(app))
