@@ -67,6 +67,7 @@ bookproof_reference_options = {
     "verify": ":members: book_folder, main",
 }
 bookproof_run = ["python -m selfattn_book verify {page}", "chapters/welcome", "how-to-run-it"]
+bookproof_pip = "--extra-index-url https://download.pytorch.org/whl/cpu"  # without CUDA
 bookproof_redirects = "redirects.txt"  # old addresses, and where they lead now
 bookproof_addresses = "addresses.list"  # those that last; the session `addresses` notes new ones
 cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))

@@ -128,8 +128,8 @@ def test_each_edition_has_what_it_is_for(built, name, solutions, notes):
     assert (f"{missed} lead nowhere" in made.said) == (name != "students")
     notebook = built.made("notebooks/word.ipynb").read_text("utf-8")
     assert ("Nobody knows" in built.page("word")) == solutions
-    for words in ("Nobody knows", "6 * 7"):
-        assert (words in notebook) == notes, "in a notebook, solutions are for instructors alone"
+    for part in ("Nobody knows", "6 * 7"):
+        assert (part in notebook) == notes, "in a notebook, solutions are for instructors alone"
     assert ('"source": "..."' in notebook) == (solutions and not notes)
     assert ('class="fold solution printed"' in built.html("word")) == notes
     assert "What is the question?" in built.page("word")
