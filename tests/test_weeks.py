@@ -7,11 +7,12 @@ import subprocess
 import sys
 from collections import Counter
 from functools import cache
+from types import SimpleNamespace
 from zipfile import ZipFile
 
 import nbformat
 import pytest
-from course import assignments, credit
+from course import assignments, credit, for_otter
 from course.weeks import TEACHING, calendar, chapters, week_of
 
 from selfattn_book.exercises.checking.variants import draw, week_code
@@ -223,6 +224,19 @@ def test_students_get_no_solution(made):
     included = (ROOT / "pyproject.toml").read_text("utf-8").split("wheel.force-include]")[1]
     assert "docs/course" not in included.split("[")[0]
     assert '"course/**"' in (ROOT / "_config" / "conf.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize("otter", [None, SimpleNamespace(Notebook=lambda name: name)])
+def test_the_first_cell_of_students_needs_no_otter(made, monkeypatch, otter):
+    monkeypatch.setitem(sys.modules, "otter", otter)
+    first = next(cell for cell in notebook(made, "student").cells if cell.cell_type == "code")
+    names = {}
+    exec(first.source.replace("%pip", "raise AssertionError  # "), names)
+    if otter:
+        assert names["grader"] == "masks.ipynb"
+    else:
+        assert "after you hand it in" in names["grader"].check("packed_mask")
+    assert f"%pip install --quiet {for_otter.CPU} selfattn_book-" in first.source
 
 
 def test_instructors_get_everything_in_one_file(made):
