@@ -214,6 +214,12 @@ def assignments(session: nox.Session) -> None:
 
 
 @nox.session
+def package(session: nox.Session) -> None:
+    """Pack the notebooks that were made, the wheel, and how to start, for students without git."""
+    run(session, "python", "-m", "_config.course.package")
+
+
+@nox.session
 def handouts(session: nox.Session) -> None:
     """Print the reading sheets of the built site, a page of PDF for each chapter."""
     run(session, "python", "_config/course/sheets.py")
