@@ -209,6 +209,7 @@ def assignments(session: nox.Session) -> None:
     """Make the assignments, or those named, as in `-- masks --key KEY`, for students and instructors.
 
     The key is yours: students' numbers are drawn from it. With `--weeks FILE.csv`, so are the weeks.
+    With `--roster FILE.csv`, exercises by hand are also printed, a page for each student.
     """
     run(session, "python", "-m", "_config.course.assignments", *session.posargs)
 

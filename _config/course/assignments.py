@@ -1,7 +1,8 @@
 """Make the assignments: for students a notebook, for otter an archive, for instructors notes.
 
 `python -m _config.course.assignments CHAPTER ... --key KEY`; without a chapter, all weeks. Weeks are
-numbered as in the table for instructors, or as in a file of yours: `--weeks FILE.csv`.
+numbered as in the table for instructors, or as in a file of yours: `--weeks FILE.csv`. With `--roster
+FILE.csv`, exercises by hand are also printed, with a page for each student, and a key.
 Each week is in `_build/assignments/week-05-masks/`, and `_build/assignments/instructors.zip` has all.
 """
 
@@ -16,6 +17,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from _config.course import for_otter
 from _config.course.notes import notes
+from _config.course.printed import students, write
 from _config.course.weeks import ROOT, SOURCES, Week, calendar, week_of
 from selfattn_book.exercises.checking.variants import week_code
 
@@ -29,6 +31,7 @@ def main(words: list[str]) -> int:
         numbers = calendar(options.weeks)
         weeks = [week_of(name, numbers) for name in options.chapters or numbers]
         codes = [week_code(options.key, week.chapter) for week in weeks]
+        who = students(options.roster) if options.roster else []
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -36,7 +39,9 @@ def main(words: list[str]) -> int:
     with tempfile.TemporaryDirectory(dir=MADE, prefix=".making-") as scratch:
         wheel = make_wheel(Path(scratch))
         for week, code in zip(weeks, codes, strict=True):
-            make(week, code, wheel, Path(scratch))
+            made = make(week, code, wheel, Path(scratch))
+            if who and not write(week, code, who, made):
+                print(f"{week.name}: no exercise by hand to print")
             print(f"{week.name}: {sum(e.points for e in week.exercises)} points", flush=True)
     archive()
     print(f"\nStudents get student/, instructors {MADE / 'instructors.zip'}.")
@@ -50,6 +55,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("chapters", nargs="*", help="as in masks; all without a name")
     parser.add_argument("--weeks", type=Path, help="a CSV file with the columns week and chapter")
+    parser.add_argument("--roster", type=Path, help="a CSV file with the columns id and name")
     parser.add_argument("--key", required=True, help="a secret, the same for the whole course")
     return parser.parse_args(words)
 
@@ -62,8 +68,8 @@ def make_wheel(folder: Path) -> Path:
     return wheel
 
 
-def make(week: Week, code: str, wheel: Path, scratch: Path) -> None:
-    """Make one week in a scratch folder, and then move it to its place."""
+def make(week: Week, code: str, wheel: Path, scratch: Path) -> Path:
+    """Make one week in a scratch folder, move it to its place, and return that."""
     work = scratch / week.chapter
     work.mkdir()
     source = for_otter.write(week, code, wheel, work)
@@ -81,7 +87,7 @@ def make(week: Week, code: str, wheel: Path, scratch: Path) -> None:
     shutil.copy(archive, made / "autograder.zip")
     (made / "instructor-notes.md").write_text(notes(week, code), "utf-8")
     shutil.rmtree(MADE / week.name, ignore_errors=True)
-    made.replace(MADE / week.name)
+    return made.replace(MADE / week.name)
 
 
 def leaks(week: Week, notebook: str) -> str:
