@@ -208,8 +208,9 @@ def questions(session: nox.Session) -> None:
 def assignments(session: nox.Session) -> None:
     """Make the assignments, or those named, as in `-- masks --key KEY`, for students and instructors.
 
-    The key is yours: students' numbers are drawn from it. With `--weeks FILE.csv`, so are the weeks.
-    With `--roster FILE.csv`, exercises by hand are also printed, a page for each student.
+    The key is yours: students' numbers are drawn from it. With `--weeks FILE.csv`, weeks
+    are numbered as in your file. With `--roster FILE.csv`, exercises by hand are also printed, with a
+    page for each student.
     """
     run(session, "python", "-m", "_config.course.assignments", *session.posargs)
 

@@ -15,6 +15,7 @@ import pytest
 from course import assignments, credit, for_otter
 from course.weeks import TEACHING, calendar, chapters, week_of
 
+from selfattn_book.exercises.checking.chapters import exercises_in
 from selfattn_book.exercises.checking.variants import draw, week_code
 from tests.book.pages import ROOT
 
@@ -69,23 +70,24 @@ def test_another_file_of_weeks_is_refused(lines, message, tmp_path):
 
 def test_a_sheet_says_what_it_takes_and_what_a_person_marks():
     assert credit.credit("masks") == ["55 minutes", "14 points"]
-    assert credit.credit("block") == ["70 minutes", "17 points", "10 by a person: 5 hours"]
+    assert credit.credit("order") == ["65 minutes", "16 points", "8 by a person: 5 hours"]
     page = TEACHING.read_text("utf-8")
     assert f"at {{given}}`{credit.MINUTES}` minutes an answer" in page
     assert f"for {{given}}`{credit.STUDENTS}` students" in page
 
 
 @pytest.mark.parametrize("week", WEEKS, ids=lambda week: week.chapter)
-def test_a_week_has_one_exercise_in_code_and_another(week):
-    code, other = week.exercises
+def test_a_week_has_one_exercise_in_code_and_another_and_perhaps_a_bug(week):
+    code, other, *more = week.exercises
     assert code.kind == "in code"
     assert other.kind in {"by hand", "a proof", "an experiment"}
+    assert [exercise.kind for exercise in more] in ([], ["find the bug"])
     assert all(2 <= exercise.level <= 4 for exercise in week.exercises)
 
 
 @pytest.mark.parametrize(("week", "exercise"), CHECKED)
 def test_the_solution_has_all_points_and_the_stub_none(week, exercise):
-    names = {}
+    names = {"numbers": week.drawn(CODE, "ada")}
     exec(exercise.cells["stub"] + "\n" + exercise.cells["public"], names)
     assert week.checked(CODE, "ada")[exercise.name](names[exercise.name]).points == 0
     for student in STUDENTS:
@@ -94,6 +96,30 @@ def test_the_solution_has_all_points_and_the_stub_none(week, exercise):
         report = week.checked(CODE, student)[exercise.name](solved[exercise.name])
         assert report, report
         names["test_form"](solved[exercise.name])
+
+
+WITH_BUGS = [week for week in WEEKS if "program" in week.numbers]
+
+
+def test_enough_weeks_have_a_bug_to_find():
+    assert len(WITH_BUGS) >= 5
+
+
+@pytest.mark.parametrize("week", WITH_BUGS, ids=lambda week: week.chapter)
+def test_each_bug_is_found_by_the_solution_and_hidden_on_no_line_of_its_own(week):
+    exercise = next(one for one in week.exercises if one.name == "found_bug")
+    programs, lines = week.numbers["program"], set()
+    assert len(set(programs)) >= 4
+    for program in programs:
+        numbers = {**week.drawn(CODE, "ada"), "program": program}
+        solved = {"numbers": numbers}
+        exec(exercise.cells["solution"], solved)
+        answer = solved["found_bug"]()
+        lines.add(answer["line"])
+        checks = next(x for x in exercises_in(week.checks, numbers) if x.name == "found_bug")
+        assert checks(lambda answer=answer: answer).points == 3
+        assert checks(lambda answer=answer: answer | {"line": 1}).points == 2
+    assert len(lines) >= 3, "the line cannot be guessed"
 
 
 @pytest.mark.parametrize(("week", "exercise"), [p for p in EVERY if p not in CHECKED])

@@ -93,7 +93,7 @@ def make(week: Week, code: str, wheel: Path, scratch: Path) -> Path:
 def leaks(week: Week, notebook: str) -> str:
     """Return a line of a solution that is in a notebook for students, or an empty string."""
     for exercise in week.exercises:
-        begun = exercise.cells.get("stub", "")
+        begun = exercise.cells.get("stub", "") + "".join(week.numbers.get("program", ()))
         code = exercise.cells.get("solution", "").splitlines()
         lines = [line.strip() for line in [*code, *exercise.solution.splitlines()]]
         for line in lines:
