@@ -67,6 +67,30 @@ def test_what_is_added_to_a_page_is_found_elsewhere(built):
     assert 'href="sheets/promise.html"' in built.html("promise")
 
 
+def paragraphs(book, page):
+    """The beginnings of a page's paragraphs that have an address, by it."""
+    found = re.findall(r'(?s)<p id="(p-[\w-]+)">(.*?)</p>', book.html(page))
+    for name, inner in found:
+        link = (
+            f'<a class="headerlink paragraph" href="#{name}" tabindex="-1" aria-hidden="true"></a>'
+        )
+        assert inner.endswith(link)
+    return {name: inner[:20] for name, inner in found}
+
+
+def test_the_address_of_a_paragraph_survives_edits_elsewhere_and_at_its_end(built):
+    before = paragraphs(built, "promise")
+    assert len(before) > 3
+    first = "Nothing is free, and so nothing is here without its price."
+    built.edit("docs/promise.md", "A promise\n\n", f"A promise\n\n{first}\n\n{first}\n\n")
+    built.edit("docs/promise.md", "= W^Q$.", "= W^Q$. It has two parts.")
+    assert built.build().good
+    after = paragraphs(built, "promise")
+    assert before.items() <= after.items()
+    new, again = list(after)[:2]
+    assert again == f"{new}-2"
+
+
 CREDIT = """
 def setup(app):
     from bookproof.html.places import containers
