@@ -222,6 +222,12 @@ def package(session: nox.Session) -> None:
 
 
 @nox.session
+def predictions(session: nox.Session) -> None:
+    """Count the predictions in the files of students, as in `-- ada.txt`: lines of *Copy proof*."""
+    run(session, "python", "-m", "_config.course.predictions", *session.posargs)
+
+
+@nox.session
 def handouts(session: nox.Session) -> None:
     """Print the reading sheets of the built site, a page of PDF for each chapter."""
     run(session, "python", "_config/course/sheets.py")
