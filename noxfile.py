@@ -208,9 +208,23 @@ def questions(session: nox.Session) -> None:
 def assignments(session: nox.Session) -> None:
     """Make the assignments, or those named, as in `-- masks --key KEY`, for students and instructors.
 
-    The key is yours: students' numbers are drawn from it.
+    The key is yours: students' numbers are drawn from it. With `--weeks FILE.csv`, weeks
+    are numbered as in your file. With `--roster FILE.csv`, exercises by hand are also printed, with a
+    page for each student.
     """
     run(session, "python", "-m", "_config.course.assignments", *session.posargs)
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Pack the notebooks that were made, the wheel, and how to start, for students without git."""
+    run(session, "python", "-m", "_config.course.package")
+
+
+@nox.session
+def predictions(session: nox.Session) -> None:
+    """Count the predictions in the files of students, as in `-- ada.txt`: lines of *Copy proof*."""
+    run(session, "python", "-m", "_config.course.predictions", *session.posargs)
 
 
 @nox.session

@@ -11,7 +11,7 @@ import selfattn_book
 from selfattn_book.draw.palette import style_sheet
 
 CONFIG = Path(__file__).parent
-sys.path.insert(0, str(CONFIG))  # for the engine
+sys.path[:0] = [str(CONFIG), str(CONFIG.parent)]  # for the engine, and for what is beside it
 # A build makes millions of nodes that live to its end; to look through them for garbage as often
 # as Python does would take a quarter of its time.
 gc.set_threshold(50_000, 20, 100)
@@ -34,6 +34,7 @@ extensions = [
     "sphinxcontrib.bibtex",
     # the engine, beside this file
     "bookproof",
+    "_config.course.credit",  # a column for its table of weeks
 ]
 
 exclude_patterns = ["_build", "**/.ipynb_checkpoints", "course/**"]  # course: with solutions
@@ -66,6 +67,7 @@ bookproof_reference_options = {
     "verify": ":members: book_folder, main",
 }
 bookproof_run = ["python -m selfattn_book verify {page}", "chapters/welcome", "how-to-run-it"]
+bookproof_pip = "--extra-index-url https://download.pytorch.org/whl/cpu"  # without CUDA
 bookproof_redirects = "redirects.txt"  # old addresses, and where they lead now
 bookproof_addresses = "addresses.list"  # those that last; the session `addresses` notes new ones
 cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))

@@ -7,13 +7,15 @@ import subprocess
 import sys
 from collections import Counter
 from functools import cache
+from types import SimpleNamespace
 from zipfile import ZipFile
 
 import nbformat
 import pytest
-from course import assignments
-from course.weeks import chapters, week_of
+from course import assignments, credit, for_otter
+from course.weeks import TEACHING, calendar, chapters, week_of
 
+from selfattn_book.exercises.checking.chapters import exercises_in
 from selfattn_book.exercises.checking.variants import draw, week_code
 from tests.book.pages import ROOT
 
@@ -29,17 +31,63 @@ EVERY = [
 CHECKED = [param for param in EVERY if not param.values[1].by_person]
 
 
+# -- Weeks: numbered as the table for instructors, or as a file ------------------------------
+
+
+def test_weeks_are_those_of_the_table_for_instructors():
+    weeks = calendar()
+    assert weeks.keys() == set(chapters())
+    assert [weeks[name] for name in ("masks", "order", "positions", "scaling-out")] == [5, 7, 7, 14]
+    assert weeks["case-study"] == 15, "the table has 14 weeks and not this chapter"
+    assert (week_of("positions").name, week_of("positions").number) == ("week-07-positions", 7)
+
+
+def test_a_file_numbers_the_weeks_that_it_has(tmp_path):
+    file = tmp_path / "my.csv"
+    file.write_text("week,chapter\n1,masks\n2, order\n", "utf-8")
+    assert calendar(file) == {"masks": 1, "order": 2}
+    assert week_of.__wrapped__("masks", calendar(file)).name == "week-01-masks"
+    with pytest.raises(ValueError, match="block has none"):
+        week_of.__wrapped__("block", calendar(file))
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("week,chapter\n1,mask", "a chapter with an assignment"),
+        ("week,chapter\none,masks", "a week, a number"),
+        ("week,chapter\n1,masks\n2,masks", "each once"),
+        ("number,name\n1,masks", "a line must have a week"),
+        ("", "the columns must be week and chapter"),
+    ],
+)
+def test_another_file_of_weeks_is_refused(lines, message, tmp_path):
+    file = tmp_path / "my.csv"
+    file.write_text(lines, "utf-8")
+    with pytest.raises(ValueError, match=message):
+        calendar(file)
+
+
+def test_a_sheet_says_what_it_takes_and_what_a_person_marks():
+    assert credit.credit("masks") == ["55 minutes", "14 points"]
+    assert credit.credit("order") == ["65 minutes", "16 points", "8 by a person: 5 hours"]
+    page = TEACHING.read_text("utf-8")
+    assert f"at {{given}}`{credit.MINUTES}` minutes an answer" in page
+    assert f"for {{given}}`{credit.STUDENTS}` students" in page
+
+
 @pytest.mark.parametrize("week", WEEKS, ids=lambda week: week.chapter)
-def test_a_week_has_one_exercise_in_code_and_another(week):
-    code, other = week.exercises
+def test_a_week_has_one_exercise_in_code_and_another_and_perhaps_a_bug(week):
+    code, other, *more = week.exercises
     assert code.kind == "in code"
     assert other.kind in {"by hand", "a proof", "an experiment"}
+    assert [exercise.kind for exercise in more] in ([], ["find the bug"])
     assert all(2 <= exercise.level <= 4 for exercise in week.exercises)
 
 
 @pytest.mark.parametrize(("week", "exercise"), CHECKED)
 def test_the_solution_has_all_points_and_the_stub_none(week, exercise):
-    names = {}
+    names = {"numbers": week.drawn(CODE, "ada")}
     exec(exercise.cells["stub"] + "\n" + exercise.cells["public"], names)
     assert week.checked(CODE, "ada")[exercise.name](names[exercise.name]).points == 0
     for student in STUDENTS:
@@ -48,6 +96,30 @@ def test_the_solution_has_all_points_and_the_stub_none(week, exercise):
         report = week.checked(CODE, student)[exercise.name](solved[exercise.name])
         assert report, report
         names["test_form"](solved[exercise.name])
+
+
+WITH_BUGS = [week for week in WEEKS if "program" in week.numbers]
+
+
+def test_enough_weeks_have_a_bug_to_find():
+    assert len(WITH_BUGS) >= 5
+
+
+@pytest.mark.parametrize("week", WITH_BUGS, ids=lambda week: week.chapter)
+def test_each_bug_is_found_by_the_solution_and_hidden_on_no_line_of_its_own(week):
+    exercise = next(one for one in week.exercises if one.name == "found_bug")
+    programs, lines = week.numbers["program"], set()
+    assert len(set(programs)) >= 4
+    for program in programs:
+        numbers = {**week.drawn(CODE, "ada"), "program": program}
+        solved = {"numbers": numbers}
+        exec(exercise.cells["solution"], solved)
+        answer = solved["found_bug"]()
+        lines.add(answer["line"])
+        checks = next(x for x in exercises_in(week.checks, numbers) if x.name == "found_bug")
+        assert checks(lambda answer=answer: answer).points == 3
+        assert checks(lambda answer=answer: answer | {"line": 1}).points == 2
+    assert len(lines) >= 3, "the line cannot be guessed"
 
 
 @pytest.mark.parametrize(("week", "exercise"), [p for p in EVERY if p not in CHECKED])
@@ -178,6 +250,19 @@ def test_students_get_no_solution(made):
     included = (ROOT / "pyproject.toml").read_text("utf-8").split("wheel.force-include]")[1]
     assert "docs/course" not in included.split("[")[0]
     assert '"course/**"' in (ROOT / "_config" / "conf.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize("otter", [None, SimpleNamespace(Notebook=lambda name: name)])
+def test_the_first_cell_of_students_needs_no_otter(made, monkeypatch, otter):
+    monkeypatch.setitem(sys.modules, "otter", otter)
+    first = next(cell for cell in notebook(made, "student").cells if cell.cell_type == "code")
+    names = {}
+    exec(first.source.replace("%pip", "raise AssertionError  # "), names)
+    if otter:
+        assert names["grader"] == "masks.ipynb"
+    else:
+        assert "after you hand it in" in names["grader"].check("packed_mask")
+    assert f"%pip install --quiet {for_otter.CPU} selfattn_book-" in first.source
 
 
 def test_instructors_get_everything_in_one_file(made):

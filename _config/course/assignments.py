@@ -1,6 +1,8 @@
 """Make the assignments: for students a notebook, for otter an archive, for instructors notes.
 
-`python -m _config.course.assignments CHAPTER ... --key KEY`; without a chapter, all weeks.
+`python -m _config.course.assignments CHAPTER ... --key KEY`; without a chapter, all weeks. Weeks are
+numbered as in the table for instructors, or as in a file of yours: `--weeks FILE.csv`. With `--roster
+FILE.csv`, exercises by hand are also printed, with a page for each student, and a key.
 Each week is in `_build/assignments/week-05-masks/`, and `_build/assignments/instructors.zip` has all.
 """
 
@@ -15,7 +17,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from _config.course import for_otter
 from _config.course.notes import notes
-from _config.course.weeks import ROOT, SOURCES, Week, chapters, week_of
+from _config.course.printed import students, write
+from _config.course.weeks import ROOT, SOURCES, Week, calendar, week_of
 from selfattn_book.exercises.checking.variants import week_code
 
 MADE = ROOT / "_build" / "assignments"
@@ -25,16 +28,20 @@ def main(words: list[str]) -> int:
     """Make the chosen assignments, and return the exit code."""
     options = arguments(words)
     try:
-        weeks = [week_of(name) for name in options.chapters or chapters()]
+        numbers = calendar(options.weeks)
+        weeks = [week_of(name, numbers) for name in options.chapters or numbers]
         codes = [week_code(options.key, week.chapter) for week in weeks]
-    except ValueError as error:
+        who = students(options.roster) if options.roster else []
+    except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     MADE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=MADE, prefix=".making-") as scratch:
         wheel = make_wheel(Path(scratch))
         for week, code in zip(weeks, codes, strict=True):
-            make(week, code, wheel, Path(scratch))
+            made = make(week, code, wheel, Path(scratch))
+            if who and not write(week, code, who, made):
+                print(f"{week.name}: no exercise by hand to print")
             print(f"{week.name}: {sum(e.points for e in week.exercises)} points", flush=True)
     archive()
     print(f"\nStudents get student/, instructors {MADE / 'instructors.zip'}.")
@@ -47,6 +54,8 @@ def arguments(words: list[str]) -> argparse.Namespace:
         prog="assignments", description="Make the assignments.", fromfile_prefix_chars="@"
     )
     parser.add_argument("chapters", nargs="*", help="as in masks; all without a name")
+    parser.add_argument("--weeks", type=Path, help="a CSV file with the columns week and chapter")
+    parser.add_argument("--roster", type=Path, help="a CSV file with the columns id and name")
     parser.add_argument("--key", required=True, help="a secret, the same for the whole course")
     return parser.parse_args(words)
 
@@ -59,8 +68,8 @@ def make_wheel(folder: Path) -> Path:
     return wheel
 
 
-def make(week: Week, code: str, wheel: Path, scratch: Path) -> None:
-    """Make one week in a scratch folder, and then move it to its place."""
+def make(week: Week, code: str, wheel: Path, scratch: Path) -> Path:
+    """Make one week in a scratch folder, move it to its place, and return that."""
     work = scratch / week.chapter
     work.mkdir()
     source = for_otter.write(week, code, wheel, work)
@@ -78,13 +87,13 @@ def make(week: Week, code: str, wheel: Path, scratch: Path) -> None:
     shutil.copy(archive, made / "autograder.zip")
     (made / "instructor-notes.md").write_text(notes(week, code), "utf-8")
     shutil.rmtree(MADE / week.name, ignore_errors=True)
-    made.replace(MADE / week.name)
+    return made.replace(MADE / week.name)
 
 
 def leaks(week: Week, notebook: str) -> str:
     """Return a line of a solution that is in a notebook for students, or an empty string."""
     for exercise in week.exercises:
-        begun = exercise.cells.get("stub", "")
+        begun = exercise.cells.get("stub", "") + "".join(week.numbers.get("program", ()))
         code = exercise.cells.get("solution", "").splitlines()
         lines = [line.strip() for line in [*code, *exercise.solution.splitlines()]]
         for line in lines:

@@ -1,19 +1,33 @@
 """Write an assignment for otter: a notebook with raw cells as marks."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
-from _config.course.weeks import Exercise, Week
+import selfattn_book
+from _config.bookproof.notebooks import installing
+from _config.course.weeks import ROOT, Exercise, Week
 from selfattn_book.exercises.checking.exercise import Question
 
 Cell = Any
 HAND_IN = """Write your id as a text, run all cells from the top, and hand in this notebook.
 Your numbers are drawn from your id, so each student has different ones.
 The cells below each exercise check the form of your answer; its points are given later."""
+
+CPU = "--extra-index-url https://download.pytorch.org/whl/cpu"  # PyTorch without CUDA
+BEGIN = """\
+try:
+    import otter
+
+    grader = otter.Notebook("{notebook}")
+except (ImportError, ValueError):  # not installed, or on Colab
+    from types import SimpleNamespace
+
+    grader = SimpleNamespace(check=lambda name: f"{{name}} is checked after you hand it in.")"""
 
 # Is beside the submission while otter grades it; each test is one question.
 ASKED = '''"""Check one question of an answer, with the student's numbers."""
@@ -38,6 +52,7 @@ def notebook(week: Week, code: str, wheel: str) -> nbformat.NotebookNode:
     cells = [
         new_raw_cell("# ASSIGNMENT CONFIG\n" + settings(week, wheel)),
         new_markdown_cell(heading),
+        new_code_cell(beginning(week)),
         new_code_cell(f'student_id = "solution-{week.chapter}"  # SOLUTION'),
         new_code_cell(drawing(week, code)),
     ]
@@ -52,12 +67,21 @@ def notebook(week: Week, code: str, wheel: str) -> nbformat.NotebookNode:
     return made
 
 
+def beginning(week: Week) -> str:
+    """Return the cell that installs the book where it is missing, and begins otter where it is there."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    site = project["tool"]["hatch"]["metadata"]["hooks"]["custom"]["site"]
+    installed = installing("selfattn_book", selfattn_book.__version__, site, CPU)
+    return f"{installed}\n\n{BEGIN.format(notebook=f'{week.chapter}.ipynb')}"
+
+
 def settings(week: Week, wheel: str) -> str:
     """Return otter's settings for an assignment."""
     return f"""name: {week.chapter}
 solutions_pdf: false
 template_pdf: false
 export_cell: false
+init_cell: false
 strip_solutions_from_all_cells: true
 tests: {{ok_format: false}}
 generate: {{pdf: false, show_hidden: false, show_stdout: true}}

@@ -1,5 +1,7 @@
 """Write an instructor's notes for a week: solutions, rubrics, misconceptions."""
 
+from typing import Any
+
 from _config.course.for_otter import worth
 from _config.course.weeks import Exercise, Week
 
@@ -17,12 +19,19 @@ def notes(week: Week, code: str) -> str:
     """Return the notes of a week, as Markdown."""
     total = sum(exercise.points for exercise in week.exercises)
     minutes = sum(exercise.minutes for exercise in week.exercises)
-    drawn = "".join(f"* `{name}`: {given}\n" for name, given in week.numbers.items())
+    drawn = "".join(f"* `{name}`: {choices(given)}\n" for name, given in week.numbers.items())
     head = f"# Week {week.number}: {week.title}\n\n{total} points, about {minutes} minutes.\n"
     handling = HANDLING.format(code=f"`{code}`")
     parts = [one(week, exercise) for exercise in week.exercises]
     numbers = f"## The numbers of each student\n\n{drawn}"
     return "\n".join([head, handling, numbers, *parts])
+
+
+def choices(given: Any) -> str:
+    """Return what is drawn from, as Markdown; programs as code."""
+    if not isinstance(given, list) or not str(given[0]).startswith("def "):
+        return str(given)
+    return "one of\n\n" + "\n".join(f"```python\n{program}```\n" for program in given)
 
 
 def one(week: Week, exercise: Exercise) -> str:

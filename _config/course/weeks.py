@@ -1,5 +1,6 @@
-"""Read the sources of the assignments: `docs/course/CHAPTER.md`, a week each, in the book's order."""
+"""Read the sources of the assignments: `docs/course/CHAPTER.md`, a sheet each, in the book's order."""
 
+import csv
 import re
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -14,6 +15,7 @@ from selfattn_book.exercises.checking.variants import draw
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "docs" / "course"
+TEACHING = ROOT / "docs" / "appendix" / "teaching.md"  # its first table numbers the weeks
 CELL = re.compile(r"```\{code-cell\}\n:tags: \[(\w+)\]\n(.*?)\n```\n?", re.DOTALL)
 # Marked by a person, with a rubric.
 BY_PERSON = {"a proof", "an experiment"}
@@ -79,18 +81,49 @@ def chapters() -> list[str]:
     return [name for name in names if (SOURCES / f"{name}.md").exists()]
 
 
-def week_of(chapter: str) -> Week:
-    """Return the assignment of a chapter, or raise."""
+def calendar(file: Path | None = None) -> dict[str, int]:
+    """Return the week of each chapter, from the page for instructors or from a file of your own.
+
+    In the table of the page, a line is a week; a chapter that it lacks follows all weeks.
+
+    Args:
+        file: a CSV file with the columns `week` and `chapter`.
+
+    Raises:
+        ValueError: the file has other columns, a chapter without an assignment, or one twice.
+    """
+    if file is None:
+        table = TEACHING.read_text("utf-8").split("```{syllabus}\n")[1].split("```")[0]
+        lines = enumerate(table.splitlines(), 1)
+        weeks = {name: week for week, line in lines for name in re.findall(r"chapters/(\S+)", line)}
+        return weeks | {name: max(weeks.values()) + 1 for name in chapters() if name not in weeks}
+    weeks = {}
+    for row in csv.DictReader(file.read_text("utf-8-sig").splitlines()):
+        week, chapter = (str(row.get(name) or "").strip() for name in ("week", "chapter"))
+        if not week.isdecimal() or chapter not in chapters() or chapter in weeks:
+            rule = "a line must have a week, a number, and a chapter with an assignment, each once"
+            raise ValueError(f"{file.name}: {rule}; got {row}")
+        weeks[chapter] = int(week)
+    if not weeks:
+        raise ValueError(f"{file.name}: the columns must be week and chapter, with a line each")
+    return weeks
+
+
+def week_of(chapter: str, weeks: dict[str, int] | None = None) -> Week:
+    """Return the assignment of a chapter, numbered by the calendar, or raise."""
     if chapter not in chapters():
         near = get_close_matches(chapter, chapters(), n=1, cutoff=0.3)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"there must be an assignment of this name; got {chapter!r}.{hint}")
+    weeks = weeks or calendar()
+    if chapter not in weeks:
+        raise ValueError(f"a week must be given for each chapter; {chapter} has none")
     text = (SOURCES / f"{chapter}.md").read_text("utf-8")
     _, front, body = text.split("---\n", 2)
     settings = yaml.safe_load(front)["assignment"]
     opening, *sections = split(body, 2)
     title, opening = opening.strip().removeprefix("# ").split("\n", 1)
-    week = Week(chapters().index(chapter) + 1, chapter, title, opening.strip(), settings["numbers"])
+    week = Week(weeks[chapter], chapter, title, opening.strip(), settings["numbers"])
     checked = week.checked()
     for section, (name, what) in zip(sections, settings["exercises"].items(), strict=True):
         week.exercises.append(exercise(section, name, what, checked.get(name)))

@@ -4,6 +4,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tarfile
 import tomllib
 from email.message import Message
 from email.parser import Parser
@@ -38,6 +39,15 @@ def wheel(tmp_path_factory):
 def metadata(wheel) -> Message:
     (name,) = (name for name in wheel.namelist() if name.endswith("/METADATA"))
     return Parser().parsestr(wheel.read(name).decode("utf-8"))
+
+
+def test_exercises_for_credit_and_their_solutions_are_in_no_public_archive(wheel, tmp_path):
+    build = f"from hatchling.build import build_sdist as b; b({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", build], cwd=ROOT, check=True)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        names = archive.getnames()
+    assert any(name.endswith("docs/chapters/masks.md") for name in names)
+    assert [name for name in [*names, *wheel.namelist()] if "docs/course" in name] == []
 
 
 def test_there_is_one_version_and_one_date(metadata):

@@ -67,6 +67,51 @@ def test_what_is_added_to_a_page_is_found_elsewhere(built):
     assert 'href="sheets/promise.html"' in built.html("promise")
 
 
+def paragraphs(book, page):
+    """The beginnings of a page's paragraphs that have an address, by it."""
+    found = re.findall(r'(?s)<p id="(p-[\w-]+)">(.*?)</p>', book.html(page))
+    for name, inner in found:
+        link = (
+            f'<a class="headerlink paragraph" href="#{name}" tabindex="-1" aria-hidden="true"></a>'
+        )
+        assert inner.endswith(link)
+    return {name: inner[:20] for name, inner in found}
+
+
+def test_the_address_of_a_paragraph_survives_edits_elsewhere_and_at_its_end(built):
+    before = paragraphs(built, "promise")
+    assert len(before) > 3
+    first = "Nothing is free, and so nothing is here without its price."
+    built.edit("docs/promise.md", "A promise\n\n", f"A promise\n\n{first}\n\n{first}\n\n")
+    built.edit("docs/promise.md", "= W^Q$.", "= W^Q$. It has two parts.")
+    assert built.build().good
+    after = paragraphs(built, "promise")
+    assert before.items() <= after.items()
+    new, again = list(after)[:2]
+    assert again == f"{new}-2"
+
+
+CREDIT = """
+def setup(app):
+    from bookproof.html.places import containers
+
+    def know(app, doctree, docname):
+        for place in containers(doctree, "syllabus"):
+            place["credit"] = {"word": ["9 minutes", "2 points"]}
+
+    app.connect("doctree-resolved", know, priority=100)
+"""
+
+
+def test_a_table_of_weeks_has_a_column_for_what_it_knows_of_credit(built):
+    with (built.root / "config" / "conf.py").open("a") as file:
+        file.write(CREDIT)
+    assert built.build().good
+    (table,) = html.fromstring(built.html("index")).find_class("syllabus")
+    last = [" ".join(" ".join(row[-1].itertext()).split()) for row in table.xpath(".//tr")]
+    assert last == ["For credit", "", "9 minutes 2 points", ""]
+
+
 ANSWER = "```{dropdown} Answer\n**(b).** It does.\nFor it must.\n(a) is $d$.\n(c) does not.\n```\n"
 
 
@@ -99,12 +144,18 @@ def test_each_edition_has_what_it_is_for(built, name, solutions, notes):
     missed = "word#fig-of-a-solution"
     with (built.root / "config" / "addresses.list").open("a") as file:
         file.write(f"{missed}\n")
+    in_code = "```{code-cell}\nprint(6 * 7)\n```"
+    built.edit("docs/word.md", "asked for it.\n", f"asked for it.\n\n{in_code}\n")
     made = built.build(f"-Dbookproof_edition={name}")
     # A figure in a solution is missed by the whole book alone.
     assert made.good == (name == "students")
     assert (f"{missed} lead nowhere" in made.said) == (name != "students")
     notebook = built.made("notebooks/word.ipynb").read_text("utf-8")
-    assert ("Nobody knows" in built.page("word")) == ("Nobody knows" in notebook) == solutions
+    assert ("Nobody knows" in built.page("word")) == solutions
+    for part in ("Nobody knows", "6 * 7"):
+        assert (part in notebook) == notes, "in a notebook, solutions are for instructors alone"
+    assert ('"source": "..."' in notebook) == (solutions and not notes)
+    assert ('class="fold solution printed"' in built.html("word")) == notes
     assert "What is the question?" in built.page("word")
     script = built.made("sections.js").read_text("utf-8")
     assert not re.search("Nobody knows|Many halve", script), "a search finds neither"

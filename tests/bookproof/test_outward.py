@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
+from bookproof.notebooks import installing
 from pybtex.database import parse_string
 from small_books import HOST, SITE
 
@@ -210,7 +211,7 @@ def test_a_notebook_has_the_code_of_the_page_and_says_what_the_page_says(site):
         "Both are shorter than Fig. 2.1.",
         "**Fig. 2.1.** It fits.",
         "**Predict**\n\nHow many lines does this print?",
-        "**Solution**\n\nNobody knows",
+        "What is the question?\n\n**Your answer**",
         "| part | length |\n|---|---|\n| word | 4 |",
     ):
         assert part in text
@@ -246,15 +247,30 @@ def first_cell(book, **modules):
     return installed
 
 
-def test_the_first_cell_installs_what_is_missing_and_names_another_edition(site, known, capsys):
+def test_the_first_cell_installs_what_is_missing_and_names_another_edition(
+    site, known, capsys, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
     assert first_cell(site, tiny=SimpleNamespace(__version__="1.0")) == []
     assert capsys.readouterr().out == ""
     first_cell(site, tiny=SimpleNamespace(__version__="0.8"))
     said = "This notebook belongs to edition 1.0 of tiny; this is 0.8.\n"
     assert capsys.readouterr().out == said
-    with pytest.raises(ModuleNotFoundError, match=r"needs edition 1\.0 of tiny"):
+    name = "tiny-1.0-py3-none-any.whl"
+    with pytest.raises(
+        ModuleNotFoundError, match=rf"needs edition 1\.0 of tiny\. Put {name} beside"
+    ):
         first_cell(site)
-    assert first_cell(known) == [f"--quiet {SITE}/v1.0/tiny-1.0-py3-none-any.whl"]
+    assert first_cell(known) == [f"--quiet {SITE}/v1.0/{name}"]
+    (tmp_path / name).touch()
+    assert first_cell(site) == first_cell(known) == [f"--quiet {name}"]
+
+
+def test_options_for_pip_come_before_what_it_installs():
+    source = installing("tiny", "1.0", "https://site.example/", "--pre otter")
+    calls = re.findall(r"%pip install --quiet (.*)", source)
+    name = "tiny-1.0-py3-none-any.whl"
+    assert calls == [f"--pre otter {name}", f"--pre otter https://site.example/v1.0/{name}"]
 
 
 # -- What a search looks through -------------------------------------------------------

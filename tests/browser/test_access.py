@@ -109,4 +109,6 @@ def test_what_is_printed_is_light_has_no_frame_and_clips_no_code(origin, open_pa
         ".filter(p => p.scrollWidth > p.clientWidth + 1).map(p => p.innerText.slice(0, 80))"
     )
     assert clipped == []
-    assert page.locator("details.solution pre").first.is_visible()
+    assert not page.locator("details.solution").first.is_visible(), "solutions are not printed"
+    page.locator("details.solution").first.evaluate("fold => fold.classList.add('printed')")
+    assert page.locator("details.solution pre").first.is_visible(), "but for instructors they are"

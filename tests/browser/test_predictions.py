@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from course import predictions
 
 from tests.book.pages import SITE
 
@@ -50,9 +51,28 @@ def test_a_prediction_is_kept_and_only_there(origin, open_page):
     chosen = page.locator(".predict input:checked")
     assert chosen.count() == 1
     assert chosen.get_attribute("value") == "1"
-    assert (
-        page.evaluate("Object.keys(localStorage).filter(k => k.startsWith('predict:')).length") == 1
-    )
+    keys = page.evaluate("Object.keys(localStorage).filter(k => k.startsWith('predict:')).sort()")
+    assert keys == [keys[0], f"{keys[0]}/time"]
+
+
+def test_a_prediction_has_a_proof_that_cannot_be_edited(origin, open_page, tmp_path, capsys):
+    page = open_page(f"{origin}/{CHAPTER}")
+    box = page.locator(".predict:has(fieldset)").first
+    assert not box.locator(".proof").is_visible()
+    box.locator("label").nth(1).click()
+    assert box.locator(".proof").is_visible()
+    line = box.evaluate("proof")
+    where, name, choice, time, _ = line.split(", ")
+    assert (where, name, choice) == ("chapters/masks", box.get_attribute("id"), "2")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", time)
+    files = [tmp_path / name for name in ("ada.txt", "bob.txt")]
+    files[0].write_text(f"{line}\n", "utf-8")
+    files[1].write_text(f"{line}\n\n{line.replace(', 2, ', ', 3, ')}\n", "utf-8")
+    predictions.main([str(file) for file in files])
+    counted = capsys.readouterr().out.splitlines()
+    assert counted[:2] == ["ada.txt: 1 predictions", "bob.txt: 0 predictions"]
+    reasons = [said.split(":")[0].strip() for said in counted[2:]]
+    assert reasons == ["changed", "also in ada.txt"]
 
 
 def test_a_prediction_can_be_made_where_nothing_can_be_kept(origin, open_page):
@@ -64,6 +84,7 @@ def test_a_prediction_can_be_made_where_nothing_can_be_kept(origin, open_page):
     page.goto(f"{origin}/{CHAPTER}")
     page.locator(".predict label").first.click()
     assert page.locator(".predict input:checked").count() == 1
+    assert page.locator(".proof:visible").count() == 0
     assert [stack for stack in raised if "predict.js" in stack] == []
 
 

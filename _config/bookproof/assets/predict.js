@@ -1,5 +1,5 @@
 // A prediction is kept on the reader's own machine, and nowhere else.
-// Printed, the answers stand at the end of the page, by number; solutions stay behind their exercises.
+// Printed, the answers stand at the end of the page, by number.
 
 const kept = {
   get: (key) => { try { return localStorage.getItem(`predict:${key}`); } catch { return null; } },
@@ -10,11 +10,32 @@ function keepPrediction(box) {
   const key = box.dataset.prediction;
   const fields = [...box.querySelectorAll(".commit input")];
   const before = kept.get(key);
+  const button = Object.assign(document.createElement("button"), { className: "proof", textContent: "Copy proof" });
+  const offer = () => { button.hidden = !kept.get(`${key}/time`); };
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(await proof(box));
+    button.textContent = "Copied";
+  });
   for (const field of fields) {
     if (field.type === "radio") field.checked = field.value === before;
     else field.value = before ?? "";
-    field.addEventListener("change", () => kept.set(key, field.value));
+    field.addEventListener("change", () => {
+      kept.set(key, field.value);
+      kept.set(`${key}/time`, new Date().toISOString());
+      offer();
+    });
   }
+  offer();
+  if (globalThis.crypto?.subtle) box.querySelector(".commit").after(button);
+}
+
+// What a reader can hand in: page, prediction, choice, time, and a digest of all that.
+async function proof(box) {
+  const key = box.dataset.prediction;
+  const choice = box.querySelector("fieldset") ? Number(kept.get(key)) + 1 : kept.get(key).replace(/\s+/g, " ");
+  const text = [key.slice(0, key.lastIndexOf("/")), box.id, choice, kept.get(`${key}/time`)].join(", ");
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  return `${text}, ${[...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
 addEventListener("DOMContentLoaded", () => document.querySelectorAll("[data-prediction]").forEach(keepPrediction));

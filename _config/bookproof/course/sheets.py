@@ -110,6 +110,7 @@ def question(page: Page) -> Iterator[str]:
     for after in page.find(".//h1").itersiblings():
         if after.tag != "p":
             return
+        after.attrib.pop("id", None)  # the address is on the page
         yield markup(after)
 
 

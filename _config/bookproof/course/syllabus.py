@@ -2,8 +2,10 @@
 
 ``{objectives} One`` lists what the chapters promise of the part with that caption. Each line of a
 ``{syllabus}`` is a week and names its pages, as in ``chapters/one chapters/two``; without lines, every
-chapter has a week.
+chapter has a week. A place that knows lines of ``credit``, by page, has a column for them.
 """
+
+from collections.abc import Iterable
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -17,6 +19,7 @@ from .facts import Facts, chapters, facts_of
 LOGGER = logging.getLogger(__name__)
 HEADS = ("Week", "Read", "You will be able to", "Minutes", "Exercises", "Builds on")
 WIDTHS = (6, 18, 34, 14, 20, 8)
+CREDIT, CREDIT_WIDTH = "For credit", 16
 SAID = {"main": "to read", "exercises": "for exercises"}
 
 
@@ -79,13 +82,17 @@ def tabulate_weeks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         for doc in sorted(unknown):
             LOGGER.warning("syllabus: %r must be a chapter", doc, location=node)
         kept = [[doc for doc in week if doc not in unknown] for week in weeks]
-        rows = [
-            row(app, docname, doc, facts, "" if place else str(count))
-            for count, week in enumerate(kept, 1)
-            for place, doc in enumerate(week)
-            if (facts := facts_of(app.env, doc))
-        ]
-        node.replace_self(table("syllabus", HEADS, rows, WIDTHS))
+        heads, widths, rows = [*HEADS], [*WIDTHS], []
+        if credit := node.get("credit"):
+            heads.append(CREDIT)
+            widths.append(CREDIT_WIDTH)
+        for count, week in enumerate(kept, 1):
+            for place, doc in enumerate(week):
+                if facts := facts_of(app.env, doc):
+                    cells = row(app, docname, doc, facts, "" if place else str(count))
+                    last = [lines(map(nodes.Text, credit.get(doc, ())))] if credit else []
+                    rows.append([*cells, *last])
+        node.replace_self(table("syllabus", heads, rows, widths))
 
 
 def row(app: Sphinx, here: str, doc: str, facts: Facts, week: str) -> list[nodes.entry]:
@@ -103,7 +110,7 @@ def row(app: Sphinx, here: str, doc: str, facts: Facts, week: str) -> list[nodes
     return [*(entry(*cell) for cell in cells), *said]
 
 
-def lines(words: list[nodes.Text] | list[nodes.reference]) -> nodes.entry:
+def lines(words: Iterable[nodes.Text] | list[nodes.reference]) -> nodes.entry:
     """Return a cell with one thing a line."""
     return nodes.entry("", *[nodes.paragraph("", "", word) for word in words])
 

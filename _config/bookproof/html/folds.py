@@ -20,7 +20,8 @@ WHOLE, PARTLY = "Wrong on purpose", "Wrong on purpose: the marked lines"
 
 def open_solution(self: HTML5Translator, node: nodes.Element) -> None:
     """Begin the fold of a solution; its label replaces the title, which names the exercise."""
-    node["classes"] = ["fold", "solution"]
+    printed = self.config.bookproof_edition == "instructors"
+    node["classes"] = ["fold", "solution", *(["printed"] if printed else [])]
     titles = [child for child in node if isinstance(child, nodes.title)]
     whose = "".join(title.astext() for title in titles).removeprefix("Solution")
     node.children = [child for child in node if child not in titles]

@@ -1,7 +1,9 @@
 """Make a notebook of each page whose code a reader can see, beside the site, as it is written.
 
-It needs the book's package and Jupyter alone: its first cell installs its edition from the site, where
-the address of that is known; a package that is there is left alone, and one of another edition is named.
+It needs the book's package and Jupyter alone. Its first cell installs its edition from a wheel beside
+the notebook, or from the site, where the address of that is known; a package that is there is left
+alone, and one of another edition is named.
+In place of each solution there is a cell for the reader's own, except in the edition for instructors.
 The page offers it to be downloaded and, where the repository is at GitHub, to be opened at Colab and
 Binder, which find it under the tag `notebooks-v1.0` of its version.
 """
@@ -13,6 +15,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx_exercise.nodes import solution_node
 
 from ..html.edition import folder
 from .cells import cells_of, code, numbered
@@ -23,23 +26,32 @@ INSTALL = """\
 try:  # the code of the book, in the edition that this notebook belongs to
     from {package} import __version__ as edition
 except ModuleNotFoundError:
-    {missing}
+    from pathlib import Path
+
+    if Path("{wheel}").exists():  # beside this notebook
+        %pip install --quiet {options}{wheel}
+    else:
+        {elsewhere}
 else:
     if edition != "{version}":
         print(f"This notebook belongs to edition {version} of {package}; this is {{edition}}.")"""
-FROM_SITE = "%pip install --quiet {address}"
+FROM_SITE = "%pip install --quiet {options}{address}"
 BY_HAND = """\
 raise ModuleNotFoundError(
-        "This notebook needs edition {version} of {package}: run `pip install .` where the book lies."
-    ) from None"""
+            "This notebook needs edition {version} of {package}."
+            " Put {wheel} beside it, and run this cell again."
+        ) from None"""
 
 
 def notebook(app: Sphinx, pagename: str, doctree: nodes.document) -> dict[str, Any] | None:
     """Return the notebook of a page, or nothing where a reader would have nothing to run."""
-    cells = list(cells_of(numbered(app, pagename, doctree)))
+    page = numbered(app, pagename, doctree)
+    for solution in page.findall(solution_node):
+        solution["kept_back"] = app.config.bookproof_edition != "instructors"
+    cells = list(cells_of(page))
     if not any(cell["cell_type"] == "code" for cell in cells):
         return None
-    cells.insert(1, install(app))
+    cells.insert(1, code(install(app), {"tags": ["hide-input"]}))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -47,15 +59,28 @@ def notebook(app: Sphinx, pagename: str, doctree: nodes.document) -> dict[str, A
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
 
 
-def install(app: Sphinx) -> dict[str, Any]:
-    """Return the cell that installs the package of this edition."""
-    package, version = app.config.bookproof_package, app.config.release
-    if site := app.config.html_baseurl:
-        missing = FROM_SITE.format(address=f"{site}{folder(version)}{wheel(package, version)}")
-    else:  # no index has it, and a stranger may call something else so there
-        missing = BY_HAND.format(package=package, version=version)
-    source = INSTALL.format(package=package, version=version, missing=missing)
-    return code(source, {"tags": ["hide-input"]})
+def install(app: Sphinx) -> str:
+    """Return the code that installs the package of this edition."""
+    config = app.config
+    package, version = config.bookproof_package, config.release
+    return installing(package, version, config.html_baseurl, config.bookproof_pip)
+
+
+def installing(package: str, version: str, site: str, options: str = "") -> str:
+    """Return the code that installs a package where it is missing.
+
+    Args:
+        package: its name.
+        version: its edition, which is that of the notebook.
+        site: the address of the book, or an empty string: no index has the package, and a stranger
+            may call something else so there.
+        options: options and other packages for pip.
+    """
+    words = {"package": package, "version": version, "options": f"{options} " if options else ""}
+    words["wheel"] = wheel(package, version)
+    address = f"{site}{folder(version)}{words['wheel']}"
+    elsewhere = (FROM_SITE if site else BY_HAND).format(address=address, **words)
+    return INSTALL.format(elsewhere=elsewhere, **words)
 
 
 def wheel(package: str, version: str) -> str:
@@ -103,5 +128,6 @@ def write(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any)
 def setup(app: Sphinx) -> None:
     app.setup_extension(f"{__name__}.quiz")
     # A command with {page} in it, and the page and the anchor that say how to install it.
+    app.add_config_value("bookproof_pip", "", "html", str)  # options of pip, in notebooks
     app.add_config_value("bookproof_run", [], "html", list)
     app.connect("html-page-context", write, priority=400)

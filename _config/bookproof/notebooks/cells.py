@@ -52,8 +52,7 @@ def walked(node: nodes.Node, level: int) -> Iterator[Cell]:
     elif isinstance(node, Tag):
         yield from box(node, level)
     elif isinstance(node, solution_node):
-        yield text("**Solution**")
-        yield from inside(node, level)
+        yield from solution(node, level)
     elif isinstance(node, nodes.Element) and "sd-dropdown" in node["classes"]:
         yield text(FOLD.format("Answer", written(node.children[1:])))
     elif "claim" in getattr(node, "attributes", {}):
@@ -64,6 +63,17 @@ def walked(node: nodes.Node, level: int) -> Iterator[Cell]:
         yield from inside(node, level)
     else:
         yield text(block(node))
+
+
+def solution(node: nodes.Element, level: int) -> Iterator[Cell]:
+    """Yield a solution, or a place for the reader's own answer where it is kept back."""
+    if not node.get("kept_back"):
+        yield text("**Solution**")
+        yield from inside(node, level)
+        return
+    yield text("**Your answer**")
+    if any(is_cell(part) for part in node.findall()):
+        yield code("...", {})
 
 
 def inside(node: nodes.Node, level: int) -> Iterator[Cell]:

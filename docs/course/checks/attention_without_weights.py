@@ -3,6 +3,7 @@
 import torch
 
 from selfattn_book.exercises.checking.exercise import checked, for_credit
+from selfattn_book.exercises.checking.find_the_bug import find_the_bug
 from selfattn_book.exercises.checking.numbers import normal
 
 
@@ -39,6 +40,20 @@ def word_by_word(keep):
         return keep * x[i] + (1 - keep) * weights @ rest if len(rest) else x[i]
 
     return lambda x: torch.stack([one(x, i) for i in range(len(x))])
+
+
+WITHOUT_BUG = """\
+def attend(X):
+    T, D = X.shape
+    scores = X @ X.T
+    scores = scores / D**0.5
+    powers = scores.exp()
+    weights = powers / powers.sum(dim=1, keepdim=True)
+    return weights @ X
+"""
+EXAMPLE = {
+    "X": [[1, 2], [0, 1], [-3, 1]],
+}  # all bugs show
 
 
 def exercises(numbers):
@@ -88,4 +103,10 @@ def exercises(numbers):
         unusual={"word by word": word_by_word(keep)},
         returns="the words",
     )
-    return [exercise]
+    bug = find_the_bug(
+        numbers["program"],
+        WITHOUT_BUG,
+        "attention-without-weights.html#self-attention-in-one-equation",
+        EXAMPLE,
+    )
+    return [exercise, bug]

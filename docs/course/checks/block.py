@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from selfattn_book.exercises.checking.exercise import checked, factory, for_credit
+from selfattn_book.exercises.checking.find_the_bug import find_the_bug
 from selfattn_book.exercises.checking.numbers import normal
 
 ACTIVATIONS = {"relu": F.relu, "silu": F.silu, "gelu": F.gelu}
@@ -46,6 +47,22 @@ def in_32_bits(activation, eps, *arguments):
     n = x * gain * (mean_square(x) + eps).rsqrt()
     one, two = (torch.einsum("...d,df->...f", n, w) for w in (gate, up))
     return x + torch.einsum("...f,fd->...d", ACTIVATIONS[activation](one) * two, down)
+
+
+WITHOUT_BUG = """\
+def layer_norm(x, gain, bias, eps):
+    mean = x.mean(dim=-1, keepdim=True)
+    centered = x - mean
+    variance = centered.square().mean(dim=-1, keepdim=True)
+    normed = centered / (variance + eps).sqrt()
+    return gain * normed + bias
+"""
+EXAMPLE = {
+    "x": [[1, 2, 4], [0, 5, 1]],
+    "gain": [2, 1, 3],
+    "bias": [1, 0, 2],
+    "eps": 0.5,
+}  # all bugs show
 
 
 def exercises(numbers):
@@ -96,4 +113,4 @@ def exercises(numbers):
         wrong=wrong,
         unusual={"in 32 bits": in_32_bits(*recipe)},
     )
-    return [exercise]
+    return [exercise, find_the_bug(numbers["program"], WITHOUT_BUG, NORM, EXAMPLE)]

@@ -3,6 +3,7 @@
 import torch
 
 from selfattn_book.exercises.checking.exercise import checked, factory, for_credit
+from selfattn_book.exercises.checking.find_the_bug import find_the_bug
 from selfattn_book.exercises.checking.numbers import normal
 
 
@@ -42,6 +43,23 @@ def by_einsum(sharing, q, k, v):
     w = torch.einsum("bgntd,bgsd->bgnts", q, k).div(q.size(-1) ** 0.5).softmax(-1)
     c = torch.einsum("bgnts,bgse->bgnte", w, v)
     return side_by_side((c if near else c.transpose(1, 2)).flatten(1, 2))
+
+
+WITHOUT_BUG = """\
+def head_weights(X, W_Q, W_K, H):
+    T, D = X.shape
+    d = D // H
+    query = (X @ W_Q).reshape(T, H, d).transpose(0, 1)
+    key = (X @ W_K).reshape(T, H, d).transpose(0, 1)
+    scores = query @ key.mT / d**0.5
+    return scores.softmax(dim=-1)
+"""
+EXAMPLE = {
+    "X": [[1, 0, 2, 0, 1, 0], [0, 1, 0, 1, 1, 2], [2, 1, 0, 0, 1, 1]],
+    "W_Q": torch.eye(6).tolist(),
+    "W_K": torch.eye(6).flip(0).tolist(),
+    "H": 2,
+}  # all bugs show
 
 
 def exercises(numbers):
@@ -98,4 +116,10 @@ def exercises(numbers):
         unusual={"products over groups": by_einsum(numbers["sharing"])},
         returns="the contexts",
     )
-    return [exercise]
+    bug = find_the_bug(
+        numbers["program"],
+        WITHOUT_BUG,
+        "many-heads.html#splitting-heads-transpose-do-not-only-reshape",
+        EXAMPLE,
+    )
+    return [exercise, bug]

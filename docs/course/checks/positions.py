@@ -6,6 +6,7 @@ import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import checked, factory, for_credit
+from selfattn_book.exercises.checking.find_the_bug import find_the_bug
 from selfattn_book.exercises.checking.numbers import normal
 
 FORMULA = "positions.html#the-sinusoidal-positional-encoding"
@@ -142,5 +143,25 @@ def on_paper(numbers):
     return by_hand("two_clocks", FORMULA, right, wrong, points={"width": 2})
 
 
+WITHOUT_BUG = """\
+def table(T, D):
+    position = torch.arange(T)[:, None]
+    pair = torch.arange(D // 2)
+    angle = position / 10000 ** (2 * pair / D)
+    rows = torch.zeros(T, D)
+    rows[:, 0::2] = angle.sin()
+    rows[:, 1::2] = angle.cos()
+    return rows
+"""
+EXAMPLE = {
+    "T": 3,
+    "D": 6,
+}  # all bugs show
+
+
 def exercises(numbers):
-    return [rotate(numbers["base"], numbers["pairs"]), on_paper(numbers)]
+    return [
+        rotate(numbers["base"], numbers["pairs"]),
+        on_paper(numbers),
+        find_the_bug(numbers["program"], WITHOUT_BUG, FORMULA, EXAMPLE),
+    ]

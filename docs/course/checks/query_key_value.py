@@ -5,6 +5,7 @@ import math
 import torch
 
 from selfattn_book.exercises.checking.exercise import checked, factory, for_credit
+from selfattn_book.exercises.checking.find_the_bug import find_the_bug
 from selfattn_book.exercises.checking.numbers import normal
 
 
@@ -35,6 +36,24 @@ def with_null_key(score, query, key, value):
 def with_zero_value(score, query, key, value):
     scores = torch.nn.functional.pad(query @ key.mT / query.size(-1) ** 0.5, (0, 1), value=score)
     return scores.softmax(-1) @ torch.cat([value, torch.zeros_like(value[..., :1, :])], -2)
+
+
+WITHOUT_BUG = """\
+def one_head(X, memory, W_Q, W_K, W_V):
+    query = X @ W_Q
+    key = memory @ W_K
+    value = memory @ W_V
+    scores = query @ key.T / key.size(1) ** 0.5
+    weights = scores.softmax(dim=1)
+    return weights @ value
+"""
+EXAMPLE = {
+    "X": [[1, 0, 2], [0, 1, 1]],
+    "memory": [[1, 1, 0], [0, 2, 1], [1, 0, 1], [2, 1, 0]],
+    "W_Q": [[1, 0], [0, 1], [1, 1]],
+    "W_K": [[0, 1], [1, 1], [1, 0]],
+    "W_V": [[1], [2], [3]],
+}  # all bugs show
 
 
 def exercises(numbers):
@@ -91,4 +110,10 @@ def exercises(numbers):
         unusual={"a zero value for the null key": with_zero_value(score)},
         returns="the context",
     )
-    return [exercise]
+    bug = find_the_bug(
+        numbers["program"],
+        WITHOUT_BUG,
+        "query-key-value.html#the-attention-layer-equation-and-code",
+        EXAMPLE,
+    )
+    return [exercise, bug]

@@ -4,6 +4,7 @@ import math
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import checked, factory, for_credit
+from selfattn_book.exercises.checking.find_the_bug import find_the_bug
 
 VARIANCE = "why-divide.html#the-variance-of-a-score"
 CASES = {
@@ -113,5 +114,29 @@ def on_paper(numbers):
     return by_hand("sparse_keys", VARIANCE, right, wrong, tolerance=0.005)
 
 
+WITHOUT_BUG = """\
+def attend(query, key, value, temperature):
+    d = query.size(1)
+    scores = query @ key.T
+    scores = scores / (temperature * d**0.5)
+    largest = scores.max(dim=1, keepdim=True).values
+    powers = (scores - largest).exp()
+    weights = powers / powers.sum(dim=1, keepdim=True)
+    return weights @ value
+"""
+EXAMPLE = {
+    "query": [[600, 400], [1, 0]],
+    "key": [[30, 40], [0, 1], [-30, 2]],
+    "value": [[1], [2], [4]],
+    "temperature": 20,
+}  # all bugs show
+
+
 def exercises(numbers):
-    return [right_divisor(numbers["dropped"]), on_paper(numbers)]
+    return [
+        right_divisor(numbers["dropped"]),
+        on_paper(numbers),
+        find_the_bug(
+            numbers["program"], WITHOUT_BUG, "why-divide.html#the-divisor-in-the-code", EXAMPLE
+        ),
+    ]

@@ -40,6 +40,7 @@ bookproof_note_addresses = False
 # With `html_baseurl`, pages have addresses; with `bookproof_repository`, a link to report an error.
 html_baseurl = ""
 bookproof_repository = ""
+bookproof_pip = ""
 bookproof_run = []  # a test sets it
 bookproof_book = {
     "license": "https://licence.example/free",
