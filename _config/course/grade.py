@@ -1,0 +1,222 @@
+"""Grade what a learning platform exports: a folder or a zip, with nothing renamed.
+
+`python -m _config.course.grade CHAPTER EXPORT --key KEY` writes `_build/grades/week-05-masks/`.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import fields
+from datetime import datetime, timedelta
+from multiprocessing import get_context
+from pathlib import Path
+
+from _config.course import gradebook, orals, similar
+from _config.course.gradebook import Row
+from _config.course.grading import Graded, grade
+from _config.course.submissions import Roster, Student, Submission, plain, submissions
+from _config.course.weeks import ROOT, Week, week_of
+from selfattn_book.exercises.checking.variants import checked_id, week_code
+
+GRADES = ROOT / "_build" / "grades"
+CODE = "the notebook has another week's code"
+ID = "the notebook has the id"
+
+
+def main(words: list[str]) -> int:
+    """Grade an export, and return the exit code."""
+    options = arguments(words)
+    try:
+        week = week_of(options.chapter)
+        code = week_code(options.key, week.chapter)
+        roster = Roster.read(options.roster) if options.roster else Roster()
+        marks = gradebook.marks(GRADES / week.name / "gradebook.csv", week)
+        with tempfile.TemporaryDirectory() as scratch:
+            found = submissions(options.export, Path(scratch))
+            rows = graded(week, code, roster, found, options.jobs)
+            note_lateness(rows, options.deadline)
+            for row in rows:
+                row.marks = marks.get(row.student.id, {})
+            more = {}
+            if options.similar:
+                more["similar.csv"] = gradebook.text(similar.table(week, rows))
+            if options.orals:
+                more["orals.md"] = orals.sheet(week, code, rows, options.orals, grade)
+            former = gradebook.write(GRADES / week.name, week, rows, more)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print("\n".join(["", *summary(week, rows, roster), *hints(rows, roster)]))
+    print(f"All is in {GRADES / week.name}." + (f" The former is kept in {former}." if former else ""))
+    return 0
+
+
+def arguments(words: list[str]) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(
+        prog="grade", description="Grade an export of Moodle or Canvas.", fromfile_prefix_chars="@"
+    )
+    parser.add_argument("chapter", help="as in masks")
+    parser.add_argument("export", type=Path, help="a folder or a zip, as the platform exports it")
+    parser.add_argument("--key", required=True, help="the one with which assignments were made")
+    parser.add_argument("--roster", type=Path, help="CSV: id, login, name, email, moodle, canvas")
+    parser.add_argument("--deadline", type=datetime.fromisoformat, help="as in 2026-11-26T23:59")
+    parser.add_argument("--similar", action="store_true", help="list answers that are alike")
+    parser.add_argument("--orals", type=int, default=0, help="ask so many students in person")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="notebooks at a time")
+    return parser.parse_args(words)
+
+
+def graded(
+    week: Week, code: str, roster: Roster, found: list[Submission], jobs: int
+) -> list[Row]:
+    """Return a row for each student that has handed in a file, or is on the roster."""
+    files: dict[tuple[str, str], list[Submission]] = defaultdict(list)
+    for submission in found:
+        files[submission.owner].append(submission)
+    rows = [newest(week, each) for each in files.values()]
+    for row in rows:
+        pair(row, roster)
+    ready = [row for row in rows if not row.refused]
+    for row, result in zip(ready, results(week, code, ready, jobs), strict=True):
+        settle(row, result, code, roster)
+        said = row.refused or f"{result.points:g} of {result.possible:g} points"
+        print(f"{row.submission.path}: {said}", flush=True)
+    refuse_shared_ids(rows)
+    missing = {x.id for x in roster.students} - {row.student.id for row in rows}
+    rows += [Row(x, notes=["nothing handed in"]) for x in roster.students if x.id in missing]
+    return sorted(rows, key=lambda row: (row.student.id.casefold(), row.student.name.casefold()))
+
+
+def newest(week: Week, files: list[Submission]) -> Row:
+    """Return a row with the one file of a student that counts: the newest notebook."""
+
+    def rank(file: Submission) -> tuple[bool, bool, int, datetime, int, str]:
+        name = Path(file.path).name.casefold()
+        ours = week.chapter in name
+        return file.is_notebook, ours, file.upload, file.time, len(file.path), file.path
+
+    *others, file = sorted(files, key=rank)
+    row = Row(Student("", name=file.name if file.platform else ""), file)
+    if file.path.endswith("/"):
+        row.refused = "the folder is empty"
+    elif not file.is_notebook:
+        row.refused = f"there is no notebook (.ipynb), only {Path(file.path).name}"
+    elif file.file is None:
+        row.refused = "the file cannot be read: it is damaged, locked or too large"
+    if others:
+        row.notes = [f"{len(files)} files: the newest notebook counts, {Path(file.path).name}"]
+    return row
+
+
+def pair(row: Row, roster: Roster) -> None:
+    """Find the student of a file by what its name says, or refuse it."""
+    if not roster.students:
+        return
+    try:
+        row.student = roster.student(row.submission) or row.student
+    except ValueError as error:
+        row.refused = row.refused or str(error)
+
+
+def results(week: Week, code: str, rows: list[Row], jobs: int) -> Iterator[Graded]:
+    """Yield what comes of each notebook, in order; several are graded at a time."""
+    files = [row.submission.file for row in rows]
+    if jobs < 2:
+        yield from (grade(file, week, code) for file in files)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for task in [pool.submit(grade, file, week, code) for file in files]:
+            try:
+                yield task.result()
+            except Exception as error:  # one notebook must not stop the others
+                yield Graded("", "", [], [f"the grader stopped: {error}"])
+
+
+def settle(row: Row, result: Graded, code: str, roster: Roster) -> None:
+    """Take a result, or refuse it where the notebook, the roster and the week disagree."""
+    row.graded = result
+    student = row.student if row.student.id else roster.ids.get(result.student)
+    if not result.code:
+        row.refused = "; ".join(["the notebook has no week's code", *result.notes])
+    elif result.code != code:
+        row.refused = f"{CODE}, {result.code}"
+    elif not result.student:
+        row.refused = "; ".join(["the notebook has no student_id", *result.notes])
+    elif roster.students and not student:
+        row.refused = f"{ID} {result.student!r}, which is not in the roster"
+    elif student and checked_id(student.id) != result.student:
+        row.refused = f"{ID} {result.student!r}, the roster {student.id!r}"
+    elif not row.student.id:
+        if student:
+            row.notes.append("paired by the id in the notebook alone")
+        row.student = student or Student(result.student, name=row.student.name)
+
+
+def refuse_shared_ids(rows: list[Row]) -> None:
+    """Refuse the files of different students that have one id."""
+    count = Counter(row.student.id for row in rows if row.counts)
+    for row in rows:
+        if row.counts and count[row.student.id] > 1:
+            row.refused = f"{count[row.student.id]} students have the id {row.student.id!r}"
+
+
+def note_lateness(rows: list[Row], deadline: datetime | None) -> None:
+    """Record what is late, and how that is known; points stay as they are."""
+    given = [row for row in rows if row.submission]
+    for row in given:
+        if row.submission.late:
+            row.late = "late"
+            row.notes.append("marked LATE by Canvas")
+    by_time = [row for row in given if row.submission.platform != "canvas"]
+    times = [row.submission.time for row in by_time]
+    if not deadline or not times:
+        return
+    if len(times) > 1 and max(times) - min(times) < timedelta(minutes=10):
+        for row in by_time:
+            row.late = "unknown"
+            row.notes.append("all files have one time, probably that of the download")
+        return
+    for row in by_time:
+        if (late := row.submission.time - deadline) > timedelta(0):
+            minutes = int(late.total_seconds() / 60)
+            row.late = f"{minutes // 60} h {minutes % 60:02d} min"
+            row.notes.append("late by the time of the file in the export")
+
+
+def summary(week: Week, rows: list[Row], roster: Roster) -> Iterator[str]:
+    """Yield lines on how it went."""
+    counted, given = sum(row.counts for row in rows), sum(bool(row.submission) for row in rows)
+    line = f"{counted} graded, {given - counted} not graded"
+    if roster.students:
+        line += f", {len(rows) - given} without a file"
+    yield line + (": see the column notes." if counted < len(rows) else ".")
+    if waiting := sum(row.counts and row.total(week) is None for row in rows):
+        yield (
+            f"{waiting} wait for marks by a person, and are not yet in the tables for platforms:"
+            " write them into gradebook.csv, and grade again."
+        )
+
+
+def hints(rows: list[Row], roster: Roster) -> Iterator[str]:
+    """Yield what is likely wrong where many notebooks disagree."""
+    read = [row for row in rows if row.graded]
+    refused = [row for row in read if row.refused]
+    if 2 * sum(row.refused.startswith(CODE) for row in refused) > len(read):
+        yield "Most have another week's code: are this the chapter and the key they were made with?"
+    wrong = [row for row in refused if row.refused.startswith(ID)]
+    if 2 * len(wrong) <= len(read):
+        return
+    yield "Most ids disagree: the column id of the roster must be what students write into notebooks."
+    for name in [each.name for each in fields(Student)][1:]:
+        column = {plain(getattr(student, name)) for student in roster.students}
+        if all(plain(row.graded.student) in column for row in wrong):
+            yield f"They are in its column {name}."
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

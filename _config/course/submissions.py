@@ -1,0 +1,243 @@
+"""Read what students have handed in, as Moodle or Canvas exports it, and pair each file with a student.
+
+Source: Moodle's `mod/assign/classes/downloader.php` and Canvas' `lib/content_zipper.rb` name the files.
+"""
+
+import csv
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from unicodedata import normalize
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+from selfattn_book.exercises.checking.variants import checked_id
+
+LARGEST = 20_000_000  # bytes of a notebook
+MOODLE = re.compile(
+    r"(?P<folder>(?P<name>[^/_]*)_(?P<number>\d+)_assignsubmission_file(?:_?/|_))(?P<file>.*)"
+)
+CANVAS = re.compile(
+    r"(?P<name>[^/]*?)_?(?P<late>LATE_)?(?P<number>(?<![^/_])\d+|anon_[^/_]+)"
+    r"_(?:(?P<upload>\d+)_(?P<file>[^/]+)|(?:text|link)\.html)"
+)
+PLAIN = re.compile(r"(?P<name>.+?)(?: ?\(\d+\))?")
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One file of an export, and what its name says of the student.
+
+    Args:
+        path: its place in the export.
+        time: of the file, as the export has it.
+        file: a copy to read; none if it cannot be read, or is too large.
+        platform: `"moodle"`, `"canvas"`, or empty for files named by hand.
+        name: of the student: as Moodle writes it, as in `"lovelaceada"` on Canvas, or an id.
+        number: of the student on the platform.
+        upload: Canvas' number of the file; later ones are larger.
+        late: whether Canvas marks it as late.
+        feedback: the place of the feedback, where the platform looks for it.
+    """
+
+    path: str
+    time: datetime = datetime.min
+    file: Path | None = None
+    platform: str = ""
+    name: str = ""
+    number: str = ""
+    upload: int = 0
+    late: bool = False
+    feedback: str = ""
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        """Return what all files of one student have in common."""
+        return self.platform, self.number or self.name.casefold()
+
+    @property
+    def is_notebook(self) -> bool:
+        """Tell whether it is a notebook, by its name."""
+        return self.path.endswith(".ipynb")
+
+
+def named(path: str, time: datetime = datetime.min, file: Path | None = None) -> Submission:
+    """Return a file with what its place in an export says.
+
+    Example:
+        >>> named("lovelaceada_LATE_4711_994711_masks-1.ipynb").number
+        '4711'
+        >>> named("Ada Lovelace_4711_assignsubmission_file/masks.ipynb").feedback
+        'Ada Lovelace_4711_assignsubmission_file/feedback.html'
+    """
+    path = normalize("NFC", path)
+    pure = PurePosixPath(path)
+    if found := MOODLE.search(path):
+        feedback = path[: found.end("folder")] + "feedback.html"
+        return Submission(
+            path, time, file, "moodle", found["name"], found["number"], feedback=feedback
+        )
+    if found := CANVAS.fullmatch(pure.name):
+        late, upload = bool(found["late"]), int(found["upload"] or 0)
+        given = "canvas", found["name"], found["number"], upload, late
+        return Submission(path, time, file, *given, feedback=path)
+    whose = pure.parts[0] if len(pure.parts) > 1 else pure.stem
+    name = PLAIN.fullmatch(whose)[1]  # type: ignore[index]
+    return Submission(path, time, file, name=name, feedback=str(pure.with_suffix(".html")))
+
+
+def submissions(export: Path, scratch: Path) -> list[Submission]:
+    """Return the files of an export, a folder or a zip; those of a zip are copied to a folder.
+
+    Raises:
+        ValueError: it is neither, or it is empty.
+    """
+    if export.is_dir():
+        files = list(in_folder(export))
+    elif export.is_file():
+        files = list(in_zip(export, scratch))
+    else:
+        raise ValueError(f"submissions must be in a folder or a zip; there is no {export}")
+    paths = [path for path, *_ in files]
+    full = {str(parent) + "/" for path in paths for parent in PurePosixPath(path).parents}
+    found = [named(path, *rest) for path, *rest in files if path not in full]
+    if not found:
+        raise ValueError(f"submissions must be files; {export} has none")
+    return found
+
+
+Entry = tuple[str, datetime, Path | None]
+
+
+def in_folder(folder: Path) -> Iterator[Entry]:
+    """Yield what is in a folder, without links and hidden files."""
+    for file in sorted(folder.rglob("*")):
+        path = file.relative_to(folder).as_posix()
+        if file.is_symlink() or hidden(path):
+            continue
+        stat = file.stat()
+        time = datetime.fromtimestamp(stat.st_mtime)
+        yield (f"{path}/", time, None) if file.is_dir() else (path, time, small(file, stat.st_size))
+
+
+def in_zip(file: Path, scratch: Path) -> Iterator[Entry]:
+    """Yield what is in a zip, as copies; nothing is written under a name from the zip."""
+    try:
+        with ZipFile(file) as archive:
+            for number, info in enumerate(archive.infolist()):
+                if hidden(info.filename):
+                    continue
+                copy = None if info.is_dir() else small(scratch / f"{number}.ipynb", info.file_size)
+                try:
+                    if copy:
+                        copy.write_bytes(archive.read(info))
+                except (BadZipFile, RuntimeError, EOFError, zlib.error):  # damaged, or locked
+                    copy = None
+                yield info.filename, time_of(info), copy
+    except BadZipFile as error:
+        raise ValueError(f"submissions must be in a folder or a zip; got {file}: {error}") from None
+
+
+def time_of(info: ZipInfo) -> datetime:
+    """Return the time of a file in a zip; a zip may have none."""
+    try:
+        return datetime(*info.date_time)
+    except ValueError:
+        return datetime.min
+
+
+def small(file: Path, size: int) -> Path | None:
+    """Return a file if it is not too large."""
+    return file if size <= LARGEST else None
+
+
+def hidden(path: str) -> bool:
+    """Tell whether a file is one that a system has left."""
+    return any(part.startswith((".", "__MACOSX", "~")) for part in path.split("/"))
+
+
+# -- Students -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Student:
+    """A row of a roster; `id` is what the student writes into the notebook."""
+
+    id: str
+    login: str = ""
+    name: str = ""
+    email: str = ""
+    moodle: str = ""  # the number in the names of Moodle's files
+    canvas: str = ""  # the number in the names of Canvas' files
+
+    @property
+    def spellings(self) -> set[str]:
+        """Return how platforms write the name: *ada lovelace*, *lovelaceada*."""
+        words = self.name.replace(",", " ").casefold().split()
+        turned = [words[i:] + words[:i] for i in range(len(words))]
+        return {plain(" ".join(words)) for words in turned}
+
+
+def plain(name: str) -> str:
+    """Return the letters and digits of a name.
+
+    Example:
+        >>> plain("Lovelace, Ada")
+        'lovelaceada'
+    """
+    return re.sub(r"[\W_]", "", normalize("NFC", name).casefold())
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The students of a course.
+
+    Raises:
+        ValueError: an id is missing, odd, or given twice.
+    """
+
+    students: list[Student] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if len(self.ids) < len(self.students):
+            raise ValueError("each id of the roster must be given once; got one twice")
+
+    @cached_property
+    def ids(self) -> dict[str, Student]:
+        """Return the students by their normalized ids."""
+        return {checked_id(student.id): student for student in self.students}
+
+    @classmethod
+    def read(cls, file: Path) -> "Roster":
+        """Read a CSV file with the column `id` and any of the others."""
+        text = file.read_text("utf-8-sig")
+        delimiter = ";" if ";" in text.split("\n")[0] else ","
+        reader = csv.DictReader(text.splitlines(), delimiter=delimiter)
+        known = {each.name for each in fields(Student)}
+        if "id" not in (reader.fieldnames or []):
+            rule = f"the roster must have the column id; got {', '.join(reader.fieldnames or [])}"
+            raise ValueError(rule)
+        rows = [{k: (row[k] or "").strip() for k in known & row.keys()} for row in reader]
+        return cls([Student(**row) for row in rows])
+
+    def student(self, submission: Submission) -> Student | None:
+        """Return whose file it is, by number, login or name; none if nothing in the roster can say.
+
+        Raises:
+            ValueError: the roster has such a column, but this student is not in it, or is twice.
+        """
+        platform, number, name = submission.platform, submission.number, plain(submission.name)
+        found = [s for s in self.students if platform and getattr(s, platform) == number]
+        if not found and platform:
+            found = [s for s in self.students if name in s.spellings]
+        elif not found:
+            found = [s for s in self.students if name in {plain(s.id), plain(s.login)}]
+        whose = f"{submission.name or number!r}"
+        if len(found) > 1:
+            raise ValueError(f"{len(found)} students of the roster go by {whose}")
+        if not found and (not platform or any(getattr(s, platform) or s.name for s in self.students)):
+            raise ValueError(f"no student of the roster goes by {whose}")
+        return found[0] if found else None
