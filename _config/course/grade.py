@@ -45,7 +45,9 @@ def main(words: list[str]) -> int:
             if options.similar:
                 more["similar.csv"] = gradebook.text(similar.table(week, rows))
             if options.orals:
-                more["orals.md"] = orals.sheet(week, code, rows, options.orals, grade)
+
+                again = lambda file: grade(file, week, code).results  # noqa: E731
+                more["orals.md"] = orals.sheet(week, options.key, rows, options.orals, again)
             former = gradebook.write(GRADES / week.name, week, rows, more)
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -73,7 +73,7 @@ def named(path: str, time: datetime = datetime.min, file: Path | None = None) ->
         >>> named("Ada Lovelace_4711_assignsubmission_file/masks.ipynb").feedback
         'Ada Lovelace_4711_assignsubmission_file/feedback.html'
     """
-    path = normalize("NFC", path)
+    path = normalize("NFC", path).lstrip("/")
     pure = PurePosixPath(path)
     if found := MOODLE.search(path):
         feedback = path[: found.end("folder")] + "feedback.html"
@@ -235,7 +235,7 @@ class Roster:
             found = [s for s in self.students if name in s.spellings]
         elif not found:
             found = [s for s in self.students if name in {plain(s.id), plain(s.login)}]
-        whose = f"{submission.name or number!r}"
+        whose = repr(submission.name or number)
         if len(found) > 1:
             raise ValueError(f"{len(found)} students of the roster go by {whose}")
         if not found and (not platform or any(getattr(s, platform) or s.name for s in self.students)):
