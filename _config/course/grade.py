@@ -45,7 +45,6 @@ def main(words: list[str]) -> int:
             if options.similar:
                 more["similar.csv"] = gradebook.text(similar.table(week, rows))
             if options.orals:
-
                 again = lambda file: grade(file, week, code).results  # noqa: E731
                 more["orals.md"] = orals.sheet(week, options.key, rows, options.orals, again)
             former = gradebook.write(GRADES / week.name, week, rows, more)
@@ -53,7 +52,9 @@ def main(words: list[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print("\n".join(["", *summary(week, rows, roster), *hints(rows, roster)]))
-    print(f"All is in {GRADES / week.name}." + (f" The former is kept in {former}." if former else ""))
+    print(
+        f"All is in {GRADES / week.name}." + (f" The former is kept in {former}." if former else "")
+    )
     return 0
 
 
@@ -73,9 +74,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def graded(
-    week: Week, code: str, roster: Roster, found: list[Submission], jobs: int
-) -> list[Row]:
+def graded(week: Week, code: str, roster: Roster, found: list[Submission], jobs: int) -> list[Row]:
     """Return a row for each student that has handed in a file, or is on the roster."""
     files: dict[tuple[str, str], list[Submission]] = defaultdict(list)
     for submission in found:

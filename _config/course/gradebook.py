@@ -77,7 +77,16 @@ def column(exercise: Exercise) -> str:
 
 def gradebook(week: Week, rows: Iterable[Row]) -> Table:
     """Return a row for each student, for a person to read, and to write marks into."""
-    head = ["id", "name", *map(column, week.exercises), "points", "possible", "late", "notes", "file"]
+    head = [
+        "id",
+        "name",
+        *map(column, week.exercises),
+        "points",
+        "possible",
+        "late",
+        "notes",
+        "file",
+    ]
     table = [head]
     for row in rows:
         points = [*(row.points(exercise) for exercise in week.exercises), row.total(week)]

@@ -1,6 +1,6 @@
 """Write questions to ask some students in person, each about the student's own answer.
 
-For code, a part of the answer is deleted and the rest is graded: which requirement fails, and why?
+For code, a part of the answer is deleted and the rest is graded: what fails, and why?
 For numbers, one of the student's is changed: which results change, and to what?
 """
 
@@ -12,86 +12,90 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from _config.course.similar import answer, code_of
+import torch
+
+from _config.course.similar import answer
 from _config.course.weeks import Exercise, Week
-from selfattn_book.exercises.checking.chapters import exercises_in
+from selfattn_book.exercises.checking.exercise import Exercise as Checked
 from selfattn_book.exercises.checking.variants import week_code
 
+Grade = Callable[[Path], list[Any]]
 TRIES = 6  # parts that are deleted and graded, until one fails a single question
-KEPT = ast.FunctionDef | ast.ClassDef | ast.Return | ast.Import | ast.ImportFrom
+ASK = "**Ask.** In `{name}`, {change}. {question}, and why?"
 
 
-def sheet(
-    week: Week, key: str, rows: list[Any], count: int, grade: Callable[[Path], list[Any]]
-) -> str:
+def sheet(week: Week, key: str, rows: list[Any], count: int, grade: Grade) -> str:
     """Return questions and their answers for some students, drawn by the key."""
-    order = {row.student.id: week_code(key, f"orals {row.student.id}") for row in rows if row.counts}
-    drawn = sorted((row for row in rows if row.counts), key=lambda row: order[row.student.id])
+    counted = [row for row in rows if row.counts]
+    counted.sort(key=lambda row: week_code(key, f"orals {row.student.id}"))
     lines = [f"# Week {week.number}: {week.title}: questions in person"]
-    for row in drawn[:count]:
+    for row in counted[:count]:
         lines.append(f"## {row.student.id} {row.student.name}".rstrip())
         for exercise in week.exercises:
             if exercise.kind == "in code":
                 lines += without_a_part(row, exercise, grade, key)
             elif exercise.kind == "by hand":
-                lines += with_another_number(week, row, exercise, order[row.student.id])
+                lines += with_another_number(week, row, exercise.name, key)
     return "\n\n".join(lines) + "\n"
 
 
-def without_a_part(
-    row: Any, exercise: Exercise, grade: Callable[[Path], list[Any]], key: str
-) -> Iterator[str]:
-    """Yield the answer with a part to delete, and what the grader says of the rest."""
-    mine = answer(code_of(row.submission.file), exercise)
+def without_a_part(row: Any, exercise: Exercise, grade: Grade, key: str) -> Iterator[str]:
+    """Yield a question on the answer without a part, and what the grader says of the rest."""
+    mine = answer(row.submission.file, exercise.name)
     passed = {one.message for one in row.results(exercise) if one.points}
-    best: tuple[list[Any], str] = [], ""
-    parts = sorted(deletions(mine), key=lambda part: week_code(key, "".join(part)))
-    for part, rest in parts[:TRIES]:
+    fewest: list[Any] = []
+    for part, rest in sorted(deletions(mine), key=lambda each: week_code(key, "".join(each)))[
+        :TRIES
+    ]:
         found = with_cell(row.submission.file, rest, grade)
         lost = [one for one in found if one.message in passed and not one.points]
-        if lost and (not best[0] or len(lost) < len(best[0])):
-            best = lost, part
+        if lost and (not fewest or len(lost) < len(fewest)):
+            fewest, deleted = lost, part
         if len(lost) == 1:
             break
-    if best[0]:
-        yield f"**Ask.** Which requirements does `{exercise.name}` miss without this part, and why?"
-        yield f"```python\n{best[1]}\n```\n\nThe answer:\n\n```python\n{mine}\n```"
-        yield "**Key.**\n\n" + "\n".join(f"* {one.message}: {one.reason}" for one in best[0])
+    if fewest:
+        change = (
+            f"delete this part:\n\n```python\n{deleted}\n```\n\nof\n\n```python\n{mine}\n```\n\n"
+        )
+        yield ASK.format(name=exercise.name, change=change, question="Which requirements fail")
+        yield "**Key.**\n\n" + "\n".join(f"* {one.message}: {one.reason}" for one in fewest)
 
 
-def deletions(code: str) -> list[tuple[str, str]]:
-    """Return each statement and each operand that can be deleted, and the code without it.
+def deletions(code: str) -> Iterator[tuple[str, str]]:
+    r"""Yield each operand and each changing statement, and the code without it.
 
     Example:
-        >>> deletions("def f(a, b):\\n    return a & b")
-        [('& b', 'def f(a, b):\\n    return a'), ('a &', 'def f(a, b):\\n    return b')]
+        >>> list(deletions("def f(a, b):\n    return a & b"))
+        [('& b', 'def f(a, b):\n    return a'), ('a &', 'def f(a, b):\n    return b')]
     """
-    found = []
-    for number, node in enumerate(ast.walk(ast.parse(code))):
-        if isinstance(node, ast.BinOp):
-            left, sign, right = (ast.unparse(x) for x in (node.left, node, node.right))
-            sign = sign.removeprefix(left).removesuffix(right).strip(" ()")
-            found += [(f"{sign} {right}", replaced(code, number, "left"))]
-            found += [(f"{left} {sign}", replaced(code, number, "right"))]
-        elif isinstance(node, ast.stmt) and not isinstance(node, KEPT):
-            found += [(ast.unparse(node), replaced(code, number, ""))]
-    return found
-
-
-def replaced(code: str, number: int, operand: str) -> str:
-    """Return code in which a node is only one of its operands, or without it."""
     tree = ast.parse(code)
-    old = list(ast.walk(tree))[number]
-    new = getattr(old, operand) if operand else ast.Pass()
+    for parent in ast.walk(tree):
+        for name, value in ast.iter_fields(parent):
+            nodes = value if isinstance(value, list) else [value]
+            for place, node in enumerate(nodes):
+                for part, rest in shortened(node):
+                    nodes[place] = rest
+                    setattr(parent, name, nodes if nodes is value else rest)
+                    yield part, ast.unparse(tree)
+                nodes[place] = node
+                setattr(parent, name, value)
 
-    class Replace(ast.NodeTransformer):
-        def visit(self, node: ast.AST) -> Any:
-            return new if node is old else super().visit(node)
 
-    return ast.unparse(Replace().visit(tree))
+def shortened(node: Any) -> Iterator[tuple[str, ast.AST]]:
+    """Yield each part that a node can lose, and what is left of it."""
+    if isinstance(node, ast.BinOp):
+        sign = ast.unparse(ast.BinOp(ast.Name("a"), node.op, ast.Name("b")))[2:-2]
+        yield f"{sign} {ast.unparse(node.right)}", node.left
+        yield f"{ast.unparse(node.left)} {sign}", node.right
+    elif isinstance(node, ast.Assign):
+        used = {x.id for x in ast.walk(node.value) if isinstance(x, ast.Name)}
+        if any(not isinstance(x, ast.Name) or x.id in used for x in node.targets):
+            yield ast.unparse(node), ast.Pass()  # it changes what there is already
+    elif isinstance(node, ast.AugAssign | ast.If | ast.Expr):
+        yield ast.unparse(node), ast.Pass()
 
 
-def with_cell(notebook: Path, code: str, grade: Callable[[Path], list[Any]]) -> list[Any]:
+def with_cell(notebook: Path, code: str, grade: Grade) -> list[Any]:
     """Return the results of a notebook with a cell more, whose definitions count."""
     made = json.loads(notebook.read_text("utf-8"))
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
@@ -102,34 +106,25 @@ def with_cell(notebook: Path, code: str, grade: Callable[[Path], list[Any]]) -> 
         return grade(file)
 
 
-def with_another_number(week: Week, row: Any, exercise: Exercise, order: str) -> Iterator[str]:
-    """Yield a question on the numbers with one of them changed, and which results change."""
+def with_another_number(week: Week, row: Any, name: str, key: str) -> Iterator[str]:
+    """Yield a question on one of the student's numbers, and which right results change with it."""
     mine = week.drawn(row.graded.code, row.student.id)
-    before = right(week, exercise, mine)
-    for name in sorted(mine, key=lambda name: week_code(order, name)):
-        if type(mine[name]) is not int:
+    before = numbers_of(week.checks_with(mine)[name])
+    for each in sorted(mine, key=lambda each: week_code(key, row.student.id + each)):
+        if type(mine[each]) is not int:
             continue
-        with suppress(ArithmeticError, LookupError, ValueError):  # no such exercise
-            after = right(week, exercise, mine | {name: mine[name] + 1})
+        with suppress(ArithmeticError, LookupError, ValueError):  # there is no such exercise
+            after = numbers_of(week.checks_with(mine | {each: mine[each] + 1})[name])
             if changed := [x for x in after if after[x] != before[x]]:
-                given = f"let `{name}` be {mine[name] + 1} instead of {mine[name]}"
-                ask = "Which of your results change, to what, and why?"
-                yield f"**Ask.** In `{exercise.name}`, {given}. {ask}"
-                yield "**Key.**\n\n" + "\n".join(
-                    f"* `{x}`: from {before[x]} to {after[x]}" for x in changed
+                change = f"let `{each}` be {mine[each] + 1} instead of {mine[each]}"
+                yield ASK.format(name=name, change=change, question="Which of your results change")
+                yield "\n".join(
+                    ["**Key.**\n", *(f"* `{x}`: {before[x]}, {after[x]}" for x in changed)]
                 )
                 return
 
 
-def right(week: Week, exercise: Exercise, numbers: dict[str, Any]) -> dict[str, str]:
-    """Return the right results of an exercise by hand, to be read."""
-    made = next(x for x in exercises_in(week.checks, numbers) if x.name == exercise.name)
-    return {name: shown(value) for name, value in made.right().items()}
-
-
-def shown(value: Any) -> str:
-    """Return a number or a list of numbers with four digits."""
-    value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(shown, value))}]"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def numbers_of(exercise: Checked) -> dict[str, Any]:
+    """Return the right results of an exercise by hand, with four decimals."""
+    right = exercise.right().items()
+    return {k: torch.as_tensor(v, dtype=torch.float64).round(decimals=4).tolist() for k, v in right}

@@ -238,6 +238,8 @@ class Roster:
         whose = repr(submission.name or number)
         if len(found) > 1:
             raise ValueError(f"{len(found)} students of the roster go by {whose}")
-        if not found and (not platform or any(getattr(s, platform) or s.name for s in self.students)):
+        if not found and (
+            not platform or any(getattr(s, platform) or s.name for s in self.students)
+        ):
             raise ValueError(f"no student of the roster goes by {whose}")
         return found[0] if found else None
