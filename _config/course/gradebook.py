@@ -20,7 +20,6 @@ from _config.course.weeks import Exercise, Week
 
 # With one of these a spreadsheet begins a formula, and formulas can do harm.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-HTML = MarkdownIt("commonmark", {"html": False})
 Table = list[list[Any]]
 
 
@@ -124,8 +123,10 @@ def for_moodle(week: Week, rows: Iterable[Row]) -> Table:
     """
     now = f"{datetime.now():%Y-%m-%d %H:%M}"
     table: Table = [
-        ["Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)"]
-        + ["Feedback comments"]
+        [
+            *("Identifier", "Full name", "Grade", "Maximum Grade"),
+            *("Last modified (grade)", "Feedback comments"),
+        ]
     ]
     for row in rows:
         number, total = number_on("moodle", row), row.total(week)
@@ -213,7 +214,7 @@ def file_to_return(week: Week, row: Row) -> str:
     """Return a page, or for Canvas, which keeps the name of the file, the notebook with a cell more."""
     words, submission = feedback(week, row), row.submission
     if submission.platform != "canvas" or not submission.is_notebook:
-        return f"<!doctype html>\n<meta charset='utf-8'>\n{HTML.render(words)}"
+        return f"<!doctype html>\n<meta charset='utf-8'>\n{MarkdownIt().render(words)}"
     cell = {"cell_type": "markdown", "metadata": {}, "source": words}
     notebook = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
     try:

@@ -201,7 +201,7 @@ class Roster:
 
     students: list[Student] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self) -> None:  # noqa: D105
         if len(self.ids) < len(self.students):
             raise ValueError("each id of the roster must be given once; got one twice")
 

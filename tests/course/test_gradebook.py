@@ -244,6 +244,7 @@ def test_canvas_gets_notebooks_back_with_a_cell_more(graded):
     *_, folder = graded(class_of(CANVAS), roster=ROWS)
     with ZipFile(folder / "feedback" / "canvas.zip") as archive:
         (cell,) = json.loads(archive.read("lovelaceada_4711_994711_masks.ipynb"))["cells"]
+    assert cell["id"] == "feedback"
     assert "ada: packed_mask: 8 of 8" in cell["source"]
     assert r"no \*future\*" in cell["source"]
 
@@ -281,8 +282,8 @@ def test_what_disagrees_is_a_row_and_no_stop(graded, files, refused):
 def test_of_two_files_the_newest_counts(graded):
     files = {
         "lovelaceada_1_30_masks-1.ipynb": answer("ada", points=13),
-        "lovelaceada_1_4_masks.ipynb": answer("ada", points=2),
-        "lovelaceada_1_50_notes.pdf": b"%PDF",
+        "lovelaceada_1_4_masks-at-home.ipynb": answer("ada", points=2),
+        "lovelaceada_1_50_masks.pdf": b"%PDF",
         "lovelaceada_1_40_scratch.ipynb": answer("ada", points=1),
     }
     (row,), *_ = graded(files)
@@ -307,8 +308,21 @@ def test_who_has_handed_in_nothing_is_listed(graded):
 
 def test_without_a_roster_the_id_in_the_notebook_counts(graded):
     rows, out, _ = graded(class_of(MOODLE))
-    assert [(row["id"], row["name"]) for row in rows][0] == ("ada", "Ada Lovelace")
+    assert (rows[0]["id"], rows[0]["name"]) == ("ada", "Ada Lovelace")
     assert "3 graded, 0 not graded." in out
+
+
+def test_a_roster_of_ids_alone_is_enough(graded):
+    files = {"x_1_2_m.ipynb": answer("ada"), "y_3_4_m.ipynb": answer("eve")}
+    rows, *_ = graded(files, roster="id\nada\n")
+    assert by_id(rows)["ada"]["notes"].startswith("paired by the id in the notebook alone")
+    assert "the notebook has the id 'eve', which is not in the roster" in by_id(rows)[""]["notes"]
+
+
+def test_what_cannot_be_read_is_a_row(graded, monkeypatch):
+    monkeypatch.setattr("_config.course.submissions.LARGEST", 5)
+    (row,), *_ = graded({"ada.ipynb": answer("ada")})
+    assert "cannot be read: it is damaged, locked or too large" in row["notes"]
 
 
 def test_where_most_disagree_the_likely_reason_is_said(graded):
