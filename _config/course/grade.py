@@ -18,7 +18,7 @@ from pathlib import Path
 from _config.course import gradebook, orals, similar
 from _config.course.gradebook import Row
 from _config.course.grading import Graded, grade
-from _config.course.submissions import Roster, Student, Submission, plain, submissions
+from _config.course.submissions import NOBODY, Roster, Student, Submission, plain, submissions
 from _config.course.weeks import ROOT, Week, week_of
 from selfattn_book.exercises.checking.variants import checked_id, week_code
 
@@ -145,7 +145,7 @@ def settle(row: Row, result: Graded, code: str, roster: Roster) -> None:
     if not result.code:
         row.refused = "; ".join(["the notebook has no week's code", *result.notes])
     elif result.code != code:
-        row.refused = f"{CODE}, {result.code}"
+        row.refused = f"{CODE}, {result.code!r}"
     elif not result.student:
         row.refused = "; ".join(["the notebook has no student_id", *result.notes])
     elif roster.students and not student:
@@ -205,6 +205,9 @@ def summary(week: Week, rows: list[Row], roster: Roster) -> Iterator[str]:
 
 def hints(rows: list[Row], roster: Roster) -> Iterator[str]:
     """Yield what is likely wrong where many notebooks disagree."""
+    files = [row for row in rows if row.submission]
+    if 2 * sum(row.refused.startswith(NOBODY) for row in files) > len(files):
+        yield "Most files are of nobody on the roster: give it the names or numbers of the platform."
     read = [row for row in rows if row.graded]
     refused = [row for row in read if row.refused]
     if 2 * sum(row.refused.startswith(CODE) for row in refused) > len(read):

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -58,10 +59,11 @@ class Row:
         return None if None in points else sum(filter(None, points))
 
     @property
-    def said(self) -> list[str]:
+    def said(self) -> str:
         """Return what an instructor should know."""
         refused = [f"not graded: {self.refused}"] if self.refused else []
-        return [*refused, *self.notes, *(self.graded.notes if self.counts else [])]
+        said = [*refused, *self.notes, *(self.graded.notes if self.counts else [])]
+        return shorten("; ".join(said), 1000)
 
 
 def possible(week: Week) -> float:
@@ -76,21 +78,12 @@ def column(exercise: Exercise) -> str:
 
 def gradebook(week: Week, rows: Iterable[Row]) -> Table:
     """Return a row for each student, for a person to read, and to write marks into."""
-    head = [
-        "id",
-        "name",
-        *map(column, week.exercises),
-        "points",
-        "possible",
-        "late",
-        "notes",
-        "file",
-    ]
-    table = [head]
+    exercises = map(column, week.exercises)
+    table: Table = [["id", "name", *exercises, "points", "possible", "late", "notes", "file"]]
     for row in rows:
         points = [*(row.points(exercise) for exercise in week.exercises), row.total(week)]
         file = row.submission.path if row.submission else ""
-        texts = [possible(week), row.late, "; ".join(row.said), file]
+        texts = [possible(week), row.late, row.said, file]
         table.append([row.student.id, row.student.name, *points, *texts])
     return table
 
@@ -213,7 +206,7 @@ def escaped(words: str) -> str:
 def file_to_return(week: Week, row: Row) -> str:
     """Return a page, or for Canvas, which keeps the name of the file, the notebook with a cell more."""
     words, submission = feedback(week, row), row.submission
-    if submission.platform != "canvas" or not submission.is_notebook:
+    if submission.platform != "canvas":
         return f"<!doctype html>\n<meta charset='utf-8'>\n{MarkdownIt().render(words)}"
     cell = {"cell_type": "markdown", "metadata": {}, "source": words}
     notebook = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
@@ -236,19 +229,27 @@ def write(folder: Path, week: Week, rows: list[Row], more: dict[str, str]) -> Pa
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     (part / "feedback").mkdir(parents=True)
-    (part / "gradebook.csv").write_text(text(gradebook(week, rows)), "utf-8-sig", newline="")
+    save(part / "gradebook.csv", text(gradebook(week, rows)), "utf-8-sig")  # as spreadsheets want
     for name, table, heads in (("moodle", for_moodle, 1), ("canvas", for_canvas, 2)):
         if len(made := table(week, rows)) > heads:
-            (part / f"{name}.csv").write_text(text(made), "utf-8", newline="")
+            save(part / f"{name}.csv", text(made))
     for row in filter(lambda row: row.submission, rows):
         platform = row.submission.platform or "files"
+        if platform == "canvas" and not row.submission.is_notebook:
+            continue  # Canvas would show a page under the name of another kind of file
         with ZipFile(part / "feedback" / f"{platform}.zip", "a", ZIP_DEFLATED) as archive:
-            archive.writestr(row.submission.feedback, file_to_return(week, row))
+            content = file_to_return(week, row).encode("utf-8", "replace")
+            archive.writestr(row.submission.feedback, content)
     for name, words in more.items():
-        (part / name).write_text(words, "utf-8", newline="")
+        save(part / name, words)
     former = keep(folder)
     part.rename(folder)
     return former
+
+
+def save(file: Path, words: str, encoding: str = "utf-8") -> None:
+    """Write a file, whatever characters an answer has put into it."""
+    file.write_bytes(words.encode(encoding, "replace"))
 
 
 def keep(folder: Path) -> Path | None:

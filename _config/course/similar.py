@@ -13,6 +13,7 @@ from _config.course.weeks import Week
 
 THRESHOLD = 0.85  # independent right answers reach 0.75, disguised copies 0.94
 SMALLEST = 20  # subtrees; less code leaves no choice
+UNREADABLE = SyntaxError, ValueError, RecursionError, MemoryError
 Shape = Counter[str]
 
 
@@ -32,17 +33,26 @@ def table(week: Week, rows: Iterable[Any]) -> list[list[Any]]:
 def answer(notebook: Path, name: str) -> str:
     """Return the last definition of a name in a notebook, and the helpers that it uses."""
     defined, wanted, found = {}, [name], []
-    for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
-        if cell["cell_type"] == "code":
-            with suppress(SyntaxError, ValueError):  # magics have no definitions
-                body = ast.parse("".join(cell["source"])).body
-                defined |= {each.name: each for each in body if hasattr(each, "name")}
+    for code in code_cells(notebook):
+        with suppress(*UNREADABLE):  # as magics are
+            body = ast.parse(code).body
+            defined |= {each.name: each for each in body if hasattr(each, "name")}
     for each in wanted:
         if each in defined:
-            found.append(ast.unparse(defined[each]))
+            with suppress(*UNREADABLE):
+                found.append(ast.unparse(defined[each]))
             used = {x.id for x in ast.walk(defined[each]) if isinstance(x, ast.Name)}
             wanted += sorted(used & defined.keys() - {*wanted})
     return "\n".join(found)
+
+
+def code_cells(notebook: Path) -> list[str]:
+    """Return the code cells of a notebook, or none if it is not a notebook."""
+    try:
+        cells = json.loads(notebook.read_text("utf-8"))["cells"]
+        return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except (OSError, LookupError, TypeError, *UNREADABLE):
+        return []
 
 
 def shape(code: str) -> Shape:

@@ -16,6 +16,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from selfattn_book.exercises.checking.variants import checked_id
 
+NOBODY = "no student of the roster goes by"
 LARGEST = 20_000_000  # bytes of a notebook
 MOODLE = re.compile(
     r"(?P<folder>(?P<name>[^/_]*)_(?P<number>\d+)_assignsubmission_file(?:_?/|_))(?P<file>.*)"
@@ -29,29 +30,17 @@ PLAIN = re.compile(r"(?P<name>.+?)(?: ?\(\d+\))?")
 
 @dataclass(frozen=True)
 class Submission:
-    """One file of an export, and what its name says of the student.
+    """One file of an export, and what its name says of the student."""
 
-    Args:
-        path: its place in the export.
-        time: of the file, as the export has it.
-        file: a copy to read; none if it cannot be read, or is too large.
-        platform: `"moodle"`, `"canvas"`, or empty for files named by hand.
-        name: of the student: as Moodle writes it, as in `"lovelaceada"` on Canvas, or an id.
-        number: of the student on the platform.
-        upload: Canvas' number of the file; later ones are larger.
-        late: whether Canvas marks it as late.
-        feedback: the place of the feedback, where the platform looks for it.
-    """
-
-    path: str
-    time: datetime = datetime.min
-    file: Path | None = None
-    platform: str = ""
-    name: str = ""
-    number: str = ""
-    upload: int = 0
-    late: bool = False
-    feedback: str = ""
+    path: str  # in the export
+    time: datetime = datetime.min  # as the export has it
+    file: Path | None = None  # to read; none if it is damaged or too large
+    platform: str = ""  # moodle, canvas, or empty for files named by hand
+    name: str = ""  # of the student: "Ada Lovelace" on Moodle, "lovelaceada" on Canvas, or an id
+    number: str = ""  # of the student on the platform
+    upload: int = 0  # Canvas' number of the file; later ones are larger
+    late: bool = False  # as Canvas marks it
+    feedback: str = ""  # where the platform looks for feedback
 
     @property
     def owner(self) -> tuple[str, str]:
@@ -73,7 +62,7 @@ def named(path: str, time: datetime = datetime.min, file: Path | None = None) ->
         >>> named("Ada Lovelace_4711_assignsubmission_file/masks.ipynb").feedback
         'Ada Lovelace_4711_assignsubmission_file/feedback.html'
     """
-    path = normalize("NFC", path).lstrip("/")
+    path = normalize("NFC", path).lstrip("/").encode("utf-8", "replace").decode()
     pure = PurePosixPath(path)
     if found := MOODLE.search(path):
         feedback = path[: found.end("folder")] + "feedback.html"
@@ -232,7 +221,7 @@ class Roster:
         platform, number, name = submission.platform, submission.number, plain(submission.name)
         found = [s for s in self.students if platform and getattr(s, platform) == number]
         if not found and platform:
-            found = [s for s in self.students if name in s.spellings]
+            found = [s for s in self.students if name in s.spellings and not getattr(s, platform)]
         elif not found:
             found = [s for s in self.students if name in {plain(s.id), plain(s.login)}]
         whose = repr(submission.name or number)
@@ -241,5 +230,5 @@ class Roster:
         if not found and (
             not platform or any(getattr(s, platform) or s.name for s in self.students)
         ):
-            raise ValueError(f"no student of the roster goes by {whose}")
+            raise ValueError(f"{NOBODY} {whose}")
         return found[0] if found else None

@@ -83,6 +83,11 @@ def test_a_name_of_an_export_says_whose_file_it_is(path, platform, name, number,
         ({"name": "Lovelace, Ada"}, "Ada Lovelace_1_assignsubmission_file/m.ipynb", True),
         ({"name": "Ada King-Noel of Lovelace"}, "lovelaceadakingnoelof_1_2_m.ipynb", True),
         ({"name": "Ada", "canvas": "7"}, "lovelaceada_7_2_m.ipynb", True),
+        (
+            {"name": "Ada Lovelace", "canvas": "8"},
+            "lovelaceada_7_2_m.ipynb",
+            "goes by 'lovelaceada'",
+        ),
         ({"name": "Ada", "moodle": "7"}, "lovelaceada_7_2_m.ipynb", "goes by 'lovelaceada'"),
         ({"name": "Zoe\u0308 Li"}, "lizo\u00eb_7_2_m.ipynb", True),
         ({"login": "al11"}, "al11.ipynb", True),
@@ -104,8 +109,9 @@ def test_a_file_is_paired_with_the_roster(student, path, found):
 def test_two_of_one_name_are_not_guessed():
     roster = Roster([Student("ada", name="Ada Li", canvas="1"), Student("ada2", name="Ada Li")])
     assert roster.student(named("liada_1_2_m.ipynb")).id == "ada"
-    with pytest.raises(ValueError, match="2 students of the roster go by 'liada'"):
-        roster.student(named("liada_3_2_m.ipynb"))
+    assert roster.student(named("liada_3_2_m.ipynb")).id == "ada2"
+    with pytest.raises(ValueError, match="2 students of the roster go by 'Ada Li'"):
+        roster.student(named("Ada Li_1_assignsubmission_file/m.ipynb"))
 
 
 @pytest.mark.parametrize(
@@ -256,7 +262,7 @@ def test_canvas_gets_notebooks_back_with_a_cell_more(graded):
             {"lovelaceada_1_2_m.ipynb": answer("zoë")},
             "the notebook has the id 'zoë', the roster 'ada'",
         ),
-        ({"lovelaceada_1_2_m.ipynb": answer("ada", "c0de")}, "another week's code, c0de"),
+        ({"lovelaceada_1_2_m.ipynb": answer("ada", "c0de")}, "another week's code, 'c0de'"),
         ({"lovelaceada_1_2_m.ipynb": answer("")}, "the notebook has no student_id; cell 3 failed"),
         ({"eveeve_1_2_m.ipynb": answer("ada")}, "no student of the roster goes by 'eveeve'"),
         ({"lovelaceada_1_2_m.ipynb": b"\xff{"}, "the notebook has no week's code; no notebook"),
@@ -328,6 +334,8 @@ def test_what_cannot_be_read_is_a_row(graded, monkeypatch):
 def test_where_most_disagree_the_likely_reason_is_said(graded):
     _, out, _ = graded({f"{x}.ipynb": answer(x, "c0de") for x in "abc"})
     assert "are this the chapter and the key they were made with?" in out
+    _, out, _ = graded({f"{x}_1_2_m.ipynb": answer(x) for x in "abc"}, roster=ROWS)
+    assert "Most files are of nobody on the roster" in out
     files = {f"{x}.ipynb": answer(f"login-{x}") for x, *_ in STUDENTS}
     _, out, _ = graded(files, roster=ROWS)
     assert "Most ids disagree" in out
@@ -445,12 +453,13 @@ def test_bad_words_are_refused(words, message, capsys):
 
 
 def test_a_folder_is_read_like_a_zip_without_what_systems_leave(tmp_path):
-    for name in ("ada/masks.ipynb", "__MACOSX/ada/._masks.ipynb", "zoë/.DS_Store", ".x.ipynb"):
+    odd = "caf\udce9.ipynb"  # a name that is not UTF-8
+    for name in (odd, "ada/masks.ipynb", "__MACOSX/ada/._masks.ipynb", "zoë/.DS_Store", ".x.ipynb"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("{}", "utf-8")
     (tmp_path / "link.ipynb").symlink_to(tmp_path / "ada" / "masks.ipynb")
     found = submissions(tmp_path, tmp_path)
-    assert [x.path for x in found] == ["ada/masks.ipynb", "zoë/"]
+    assert [x.path for x in found] == ["ada/masks.ipynb", "caf?.ipynb", "zoë/"]
 
 
 def test_a_zip_writes_nothing_under_its_names(tmp_path):

@@ -176,6 +176,21 @@ def test_what_the_stub_gives_and_very_short_answers_do_not_count(row):
     assert len(similar.table(MASKS, rows)) == 1
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", '{"cells": [1]}', '{"cells": [{"cell_type": "code"}]}', "[" * 99_999, "\xff"]
+    + [json.dumps({"cells": [{"cell_type": "code", "source": f"def packed_mask(s): {x}"}]})
+       for x in ("return " + "(" * 999, "return " + "-" * 9_999 + "1", "\ud800", "\0")],
+)  # fmt: skip
+def test_a_notebook_that_cannot_be_read_has_no_answer(text, tmp_path):
+    (tmp_path / "x.ipynb").write_text(text, "latin-1")
+    row = Row(
+        Student("ada"), named("x.ipynb", file=tmp_path / "x.ipynb"), Graded("ada", CODE, [], [])
+    )
+    assert len(similar.table(MASKS, [row])) == 1
+    assert orals.sheet(MASKS, "a key", [row], 1, grade).count("**Ask.**") == 1
+
+
 def test_helpers_belong_to_an_answer_and_other_functions_do_not(row):
     source = INDEPENDENT["helpers"] + "\ndef unused(x):\n    return x"
     made = row("ada", source, "def packed_mask(s): return not_padding(s)", "%time 2")
