@@ -6,7 +6,7 @@ For numbers, one of the student's is changed: which results change, and to what?
 
 import ast
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +21,6 @@ from selfattn_book.exercises.checking.variants import week_code
 
 Grade = Callable[[Path], list[Any]]
 TRIES = 6  # parts that are deleted and graded, until one fails a single question
-ASK = "**Ask.** In `{name}`, {change}. {question}, and why?"
 
 
 def sheet(week: Week, key: str, rows: list[Any], count: int, grade: Grade) -> str:
@@ -44,9 +43,8 @@ def without_a_part(row: Any, exercise: Exercise, grade: Grade, key: str) -> Iter
     mine = answer(row.submission.file, exercise.name)
     passed = {one.message for one in row.results(exercise) if one.points}
     fewest: list[Any] = []
-    for part, rest in sorted(deletions(mine), key=lambda each: week_code(key, "".join(each)))[
-        :TRIES
-    ]:
+    parts = sorted(deletions(mine), key=lambda each: week_code(key, "".join(each)))
+    for part, rest in parts[:TRIES]:
         found = with_cell(row.submission.file, rest, grade)
         lost = [one for one in found if one.message in passed and not one.points]
         if lost and (not fewest or len(lost) < len(fewest)):
@@ -54,11 +52,14 @@ def without_a_part(row: Any, exercise: Exercise, grade: Grade, key: str) -> Iter
         if len(lost) == 1:
             break
     if fewest:
-        change = (
-            f"delete this part:\n\n```python\n{deleted}\n```\n\nof\n\n```python\n{mine}\n```\n\n"
-        )
-        yield ASK.format(name=exercise.name, change=change, question="Which requirements fail")
-        yield "**Key.**\n\n" + "\n".join(f"* {one.message}: {one.reason}" for one in fewest)
+        yield f"**Ask.** Which requirements does `{exercise.name}` miss without this part, and why?"
+        yield f"```python\n{deleted}\n```\n\nThe answer:\n\n```python\n{mine}\n```"
+        yield key_of(f"{one.message}: {one.reason}" for one in fewest)
+
+
+def key_of(lines: Iterable[str]) -> str:
+    """Return what an instructor compares a student's reply with."""
+    return "\n".join(["**Key.**\n", *(f"* {line.strip()}" for line in lines)])
 
 
 def deletions(code: str) -> Iterator[tuple[str, str]]:
@@ -116,11 +117,9 @@ def with_another_number(week: Week, row: Any, name: str, key: str) -> Iterator[s
         with suppress(ArithmeticError, LookupError, ValueError):  # there is no such exercise
             after = numbers_of(week.checks_with(mine | {each: mine[each] + 1})[name])
             if changed := [x for x in after if after[x] != before[x]]:
-                change = f"let `{each}` be {mine[each] + 1} instead of {mine[each]}"
-                yield ASK.format(name=name, change=change, question="Which of your results change")
-                yield "\n".join(
-                    ["**Key.**\n", *(f"* `{x}`: {before[x]}, {after[x]}" for x in changed)]
-                )
+                given = f"let `{each}` be {mine[each] + 1} instead of {mine[each]}"
+                yield f"**Ask.** In `{name}`, {given}: which results change, to what, and why?"
+                yield key_of(f"`{x}`: from {before[x]} to {after[x]}" for x in changed)
                 return
 
 

@@ -214,7 +214,11 @@ def test_numbers_are_changed_one_at_a_time(row):
         f"`layers` be {layers + 1} instead of {layers}": before + width - 1,
         f"`width` be {width + 1} instead of {width}": before + layers,
     }
-    assert [x for x in after if x in asked and f"* `reach`: {before:.1f}, {after[x]:.1f}" in asked]
+    assert [
+        x
+        for x in after
+        if x in asked and f"* `reach`: from {before:.1f} to {after[x]:.1f}" in asked
+    ]
     assert asked.count("* `") == 1
 
 
