@@ -18,7 +18,16 @@ from pathlib import Path
 from _config.course import gradebook, orals, similar
 from _config.course.gradebook import Row
 from _config.course.grading import Graded, grade
-from _config.course.submissions import NOBODY, Roster, Student, Submission, plain, submissions
+from _config.course.submissions import (
+    NOBODY,
+    Roster,
+    Student,
+    Submission,
+    plain,
+    read_roster,
+    student_of,
+    submissions,
+)
 from _config.course.weeks import ROOT, Week, week_of
 from selfattn_book.exercises.checking.variants import checked_id, week_code
 
@@ -33,7 +42,7 @@ def main(words: list[str]) -> int:
     try:
         week = week_of(options.chapter)
         code = week_code(options.key, week.chapter)
-        roster = Roster.read(options.roster) if options.roster else Roster()
+        roster = read_roster(options.roster) if options.roster else {}
         marks = gradebook.marks(GRADES / week.name / "gradebook.csv", week)
         with tempfile.TemporaryDirectory() as scratch:
             found = submissions(options.export, Path(scratch))
@@ -80,16 +89,19 @@ def graded(week: Week, code: str, roster: Roster, found: list[Submission], jobs:
     for submission in found:
         files[submission.owner].append(submission)
     rows = [newest(week, each) for each in files.values()]
-    for row in rows:
-        pair(row, roster)
+    for row in rows if roster else []:
+        try:
+            row.student = student_of(row.submission, roster) or row.student
+        except ValueError as error:
+            row.refused = row.refused or str(error)
     ready = [row for row in rows if not row.refused]
     for row, result in zip(ready, results(week, code, ready, jobs), strict=True):
         settle(row, result, code, roster)
         said = row.refused or f"{result.points:g} of {result.possible:g} points"
         print(f"{row.submission.path}: {said}", flush=True)
     refuse_shared_ids(rows)
-    missing = {x.id for x in roster.students} - {row.student.id for row in rows}
-    rows += [Row(x, notes=["nothing handed in"]) for x in roster.students if x.id in missing]
+    seen = {row.student.id for row in rows}
+    rows += [Row(x, notes=["nothing handed in"]) for x in roster.values() if x.id not in seen]
     return sorted(rows, key=lambda row: (row.student.id.casefold(), row.student.name.casefold()))
 
 
@@ -114,16 +126,6 @@ def newest(week: Week, files: list[Submission]) -> Row:
     return row
 
 
-def pair(row: Row, roster: Roster) -> None:
-    """Find the student of a file by what its name says, or refuse it."""
-    if not roster.students:
-        return
-    try:
-        row.student = roster.student(row.submission) or row.student
-    except ValueError as error:
-        row.refused = row.refused or str(error)
-
-
 def results(week: Week, code: str, rows: list[Row], jobs: int) -> Iterator[Graded]:
     """Yield what comes of each notebook, in order; several are graded at a time."""
     files = [row.submission.file for row in rows]
@@ -141,14 +143,14 @@ def results(week: Week, code: str, rows: list[Row], jobs: int) -> Iterator[Grade
 def settle(row: Row, result: Graded, code: str, roster: Roster) -> None:
     """Take a result, or refuse it where the notebook, the roster and the week disagree."""
     row.graded = result
-    student = row.student if row.student.id else roster.ids.get(result.student)
+    student = row.student if row.student.id else roster.get(result.student)
     if not result.code:
         row.refused = "; ".join(["the notebook has no week's code", *result.notes])
     elif result.code != code:
         row.refused = f"{CODE}, {result.code!r}"
     elif not result.student:
         row.refused = "; ".join(["the notebook has no student_id", *result.notes])
-    elif roster.students and not student:
+    elif roster and not student:
         row.refused = f"{ID} {result.student!r}, which is not in the roster"
     elif student and checked_id(student.id) != result.student:
         row.refused = f"{ID} {result.student!r}, the roster {student.id!r}"
@@ -193,7 +195,7 @@ def summary(week: Week, rows: list[Row], roster: Roster) -> Iterator[str]:
     """Yield lines on how it went."""
     counted, given = sum(row.counts for row in rows), sum(bool(row.submission) for row in rows)
     line = f"{counted} graded, {given - counted} not graded"
-    if roster.students:
+    if roster:
         line += f", {len(rows) - given} without a file"
     yield line + (": see the column notes." if counted < len(rows) else ".")
     if waiting := sum(row.counts and row.total(week) is None for row in rows):
@@ -217,7 +219,7 @@ def hints(rows: list[Row], roster: Roster) -> Iterator[str]:
         return
     yield "Most ids disagree: the column id of the roster must be what students write into notebooks."
     for name in [each.name for each in fields(Student)][1:]:
-        column = {plain(getattr(student, name)) for student in roster.students}
+        column = {plain(getattr(student, name)) for student in roster.values()}
         if all(plain(row.graded.student) in column for row in wrong):
             yield f"They are in its column {name}."
 

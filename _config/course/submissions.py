@@ -7,9 +7,8 @@ import csv
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from unicodedata import normalize
 from zipfile import BadZipFile, ZipFile, ZipInfo
@@ -180,55 +179,45 @@ def plain(name: str) -> str:
     return re.sub(r"[\W_]", "", normalize("NFC", name).casefold())
 
 
-@dataclass(frozen=True)
-class Roster:
-    """The students of a course.
+Roster = dict[str, Student]  # by their normalized ids
+
+
+def read_roster(file: Path) -> Roster:
+    """Read a CSV file with the column `id` and any others of a student.
 
     Raises:
         ValueError: an id is missing, odd, or given twice.
     """
+    text = file.read_text("utf-8-sig")
+    delimiter = ";" if ";" in text.split("\n")[0] else ","
+    reader = csv.DictReader(text.splitlines(), delimiter=delimiter)
+    columns = reader.fieldnames or []
+    if "id" not in columns:
+        raise ValueError(f"the roster must have the column id; got {', '.join(columns)}")
+    roster: Roster = {}
+    for row in reader:
+        known = {each.name: (row.get(each.name) or "").strip() for each in fields(Student)}
+        if (who := checked_id(known["id"])) in roster:
+            raise ValueError(f"each id of the roster must be given once; got {who!r} twice")
+        roster[who] = Student(**known)
+    return roster
 
-    students: list[Student] = field(default_factory=list)
 
-    def __post_init__(self) -> None:  # noqa: D105
-        if len(self.ids) < len(self.students):
-            raise ValueError("each id of the roster must be given once; got one twice")
+def student_of(submission: Submission, roster: Roster) -> Student | None:
+    """Return whose file it is, by number, login or name; none if the roster has nothing to compare.
 
-    @cached_property
-    def ids(self) -> dict[str, Student]:
-        """Return the students by their normalized ids."""
-        return {checked_id(student.id): student for student in self.students}
-
-    @classmethod
-    def read(cls, file: Path) -> "Roster":
-        """Read a CSV file with the column `id` and any of the others."""
-        text = file.read_text("utf-8-sig")
-        delimiter = ";" if ";" in text.split("\n")[0] else ","
-        reader = csv.DictReader(text.splitlines(), delimiter=delimiter)
-        known = {each.name for each in fields(Student)}
-        if "id" not in (reader.fieldnames or []):
-            rule = f"the roster must have the column id; got {', '.join(reader.fieldnames or [])}"
-            raise ValueError(rule)
-        rows = [{k: (row[k] or "").strip() for k in known & row.keys()} for row in reader]
-        return cls([Student(**row) for row in rows])
-
-    def student(self, submission: Submission) -> Student | None:
-        """Return whose file it is, by number, login or name; none if nothing in the roster can say.
-
-        Raises:
-            ValueError: the roster has such a column, but this student is not in it, or is twice.
-        """
-        platform, number, name = submission.platform, submission.number, plain(submission.name)
-        found = [s for s in self.students if platform and getattr(s, platform) == number]
-        if not found and platform:
-            found = [s for s in self.students if name in s.spellings and not getattr(s, platform)]
-        elif not found:
-            found = [s for s in self.students if name in {plain(s.id), plain(s.login)}]
-        whose = repr(submission.name or number)
-        if len(found) > 1:
-            raise ValueError(f"{len(found)} students of the roster go by {whose}")
-        if not found and (
-            not platform or any(getattr(s, platform) or s.name for s in self.students)
-        ):
-            raise ValueError(f"{NOBODY} {whose}")
-        return found[0] if found else None
+    Raises:
+        ValueError: it has, and no student or more than one is found.
+    """
+    platform, number, name = submission.platform, submission.number, plain(submission.name)
+    students = roster.values()
+    if not platform:
+        found = [s for s in students if name in {plain(s.id), plain(s.login)}]
+    elif not (found := [s for s in students if getattr(s, platform) == number]):
+        found = [s for s in students if name in s.spellings and not getattr(s, platform)]
+    whose = repr(submission.name or number)
+    if len(found) > 1:
+        raise ValueError(f"{len(found)} students of the roster go by {whose}")
+    if not found and (not platform or any(getattr(s, platform) or s.name for s in students)):
+        raise ValueError(f"{NOBODY} {whose}")
+    return found[0] if found else None

@@ -19,17 +19,6 @@ PUBLISHED = MASKS.exercises[0].cells["solution"]
 
 # Right answers written independently; the last two follow the plan of the published solution.
 INDEPENDENT = {
-    "positions": """
-def packed_mask(sentence):
-    B, T = sentence.shape
-    i = torch.arange(T).view(1, T, 1)
-    j = torch.arange(T).view(1, 1, T)
-    q = sentence.unsqueeze(2)
-    k = sentence.unsqueeze(1)
-    allowed = (q == k) | (j < numbers["prompt"])
-    allowed = allowed & (j <= i) & (q != -1) & (k != -1)
-    return allowed.unsqueeze(1)
-""",
     "in place": """
 def packed_mask(sentence):
     b, t = sentence.size()
@@ -156,8 +145,8 @@ def grade(file):
 
 def test_copies_are_listed_once_and_with_the_published_solution(row):
     renamed, moved, _ = COPIES.values()
-    loops, other = (INDEPENDENT[name] for name in ("loops", "positions"))
-    sources = {"ada": renamed, "bob": loops, "eve": moved, "joe": other.replace("allowed", "x")}
+    loops, other = (INDEPENDENT[name] for name in ("loops", "helpers"))
+    sources = {"ada": renamed, "bob": loops, "eve": moved, "joe": other.replace("causal", "x")}
     rows = [row(student, "%timeit 1 + 1", source) for student, source in sources.items()]
     head, *groups = similar.table(MASKS, [*rows, row("zoë", other)])
     assert head == ["exercise", "at least alike", "students"]
