@@ -53,7 +53,7 @@ def main(words: list[str]) -> int:
             more = {}
             if options.similar:
                 more["similar.csv"] = gradebook.text(similar.table(week, rows))
-            if options.orals:
+            if options.orals > 0:
                 again = lambda file: grade(file, week, code).results  # noqa: E731
                 more["orals.md"] = orals.sheet(week, options.key, rows, options.orals, again)
             former = gradebook.write(GRADES / week.name, week, rows, more)
@@ -76,11 +76,21 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("export", type=Path, help="a folder or a zip, as the platform exports it")
     parser.add_argument("--key", required=True, help="the one with which assignments were made")
     parser.add_argument("--roster", type=Path, help="CSV: id, login, name, email, moodle, canvas")
-    parser.add_argument("--deadline", type=datetime.fromisoformat, help="as in 2026-11-26T23:59")
+    parser.add_argument("--deadline", type=moment, help="as in 2026-11-26T23:59")
     parser.add_argument("--similar", action="store_true", help="list answers that are alike")
     parser.add_argument("--orals", type=int, default=0, help="ask so many students in person")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="notebooks at a time")
     return parser.parse_args(words)
+
+
+def moment(words: str) -> datetime:
+    """Return a time, as the clock of this machine shows it; a day is meant to its end."""
+    try:
+        time = datetime.fromisoformat(words + "T23:59:59" * (len(words) == len("2026-11-26")))
+    except ValueError:
+        rule = "a deadline must be written as in 2026-11-26T23:59"
+        raise argparse.ArgumentTypeError(f"{rule}; got {words!r}") from None
+    return time.astimezone().replace(tzinfo=None)
 
 
 def graded(week: Week, code: str, roster: Roster, found: list[Submission], jobs: int) -> list[Row]:

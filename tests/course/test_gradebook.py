@@ -3,7 +3,7 @@
 import csv
 import json
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from zipfile import ZipFile
 
 import pytest
@@ -373,6 +373,30 @@ def test_elsewhere_the_time_of_the_file_says_it(graded):
     assert "late by the time of the file in the export" in rows[1]["notes"]
 
 
+@pytest.mark.parametrize(
+    ("words", "late"),
+    [
+        ("2026-11-26", False),
+        ("2026-11-26T23:57", True),
+        (
+            datetime(2026, 11, 26, 23, 57).astimezone(timezone(timedelta(hours=-9))).isoformat(),
+            True,
+        ),
+        (
+            datetime(2026, 11, 26, 23, 59).astimezone(timezone(timedelta(hours=9))).isoformat(),
+            False,
+        ),
+    ],
+)
+def test_a_deadline_is_a_day_or_a_time(words, late, graded):
+    (row,), *_ = graded(
+        {"ada.ipynb": answer("ada")},
+        *("--deadline", words),
+        times={"ada.ipynb": (2026, 11, 26, 23, 58)},
+    )
+    assert bool(row["late"]) is late
+
+
 def test_the_time_of_the_download_is_nobodys(graded):
     times = dict.fromkeys(class_of(MOODLE), (2026, 11, 28, 2, 4))
     rows, *_ = graded(class_of(MOODLE), *LATE, times=times)
@@ -426,6 +450,12 @@ def test_no_cell_is_a_formula(graded):
             cells = [cell for row in csv.reader(lines) for cell in row]
         assert not [cell for cell in cells if cell.startswith(gradebook.FORMULAS)]
         assert any(cell.startswith("'=HYPER") for cell in cells)
+
+
+def test_a_bad_deadline_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        grade.main(["masks", "x.zip", "--key", "k", "--deadline", "tomorrow"])
+    assert "must be written as in 2026-11-26T23:59; got 'tomorrow'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
