@@ -16,8 +16,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from _config.course import gradebook, orals, similar
-from _config.course.gradebook import Row
-from _config.course.grading import Graded, grade
+from _config.course.gradebook import OPEN, Row
+from _config.course.grading import Graded, cells_of, grade, identity
 from _config.course.submissions import (
     NOBODY,
     Roster,
@@ -57,7 +57,7 @@ def main(words: list[str]) -> int:
                 again = lambda file: grade(file, week, code).results  # noqa: E731
                 more["orals.md"] = orals.sheet(week, options.key, rows, options.orals, again)
             former = gradebook.write(GRADES / week.name, week, rows, more)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print("\n".join(["", *summary(week, rows, roster), *hints(rows, roster)]))
@@ -99,17 +99,17 @@ def graded(week: Week, code: str, roster: Roster, found: list[Submission], jobs:
     for submission in found:
         files[submission.owner].append(submission)
     rows = [newest(week, each) for each in files.values()]
-    for row in rows if roster else []:
-        try:
-            row.student = student_of(row.submission, roster) or row.student
-        except ValueError as error:
-            row.refused = row.refused or str(error)
+    for row in rows:
+        if not row.refused:
+            row.refused = disagreement(row, code, roster)
+    count = Counter(row.student.id for row in rows if not row.refused)
+    for row in rows:
+        if not row.refused and (several := count[row.student.id]) > 1:
+            row.refused = f"{several} students have the id {row.student.id!r}"
     ready = [row for row in rows if not row.refused]
     for row, result in zip(ready, results(week, code, ready, jobs), strict=True):
-        settle(row, result, code, roster)
-        said = row.refused or f"{result.points:g} of {result.possible:g} points"
-        print(f"{row.submission.path}: {said}", flush=True)
-    refuse_shared_ids(rows)
+        row.graded = result
+        print(f"{row.submission.path}: {result.points:g} of {result.possible:g} points", flush=True)
     seen = {row.student.id for row in rows}
     rows += [Row(x, notes=["nothing handed in"]) for x in roster.values() if x.id not in seen]
     return sorted(rows, key=lambda row: (row.student.id.casefold(), row.student.name.casefold()))
@@ -136,6 +136,28 @@ def newest(week: Week, files: list[Submission]) -> Row:
     return row
 
 
+def disagreement(row: Row, code: str, roster: Roster) -> str:
+    """Find the student of a notebook, or return in what it, the roster and the week disagree."""
+    try:
+        row.student = (roster and student_of(row.submission, roster)) or row.student
+        row.id, found = identity(cells_of(row.submission.file))
+    except ValueError as error:
+        return str(error)
+    student = row.student if row.student.id else roster.get(row.id)
+    if found != code:
+        return f"{CODE}, {found!r}" if found else "the notebook has no week's code"
+    if not row.id:
+        return "the notebook has no student_id"
+    if roster and not student:
+        return f"{ID} {row.id!r}, which is not in the roster"
+    if student and checked_id(student.id) != row.id:
+        return f"{ID} {row.id!r}, the roster {student.id!r}"
+    if student and not row.student.id:
+        row.notes.append("paired by the id in the notebook alone")
+    row.student = student or Student(row.id, name=row.student.name)
+    return ""
+
+
 def results(week: Week, code: str, rows: list[Row], jobs: int) -> Iterator[Graded]:
     """Yield what comes of each notebook, in order; several are graded at a time."""
     files = [row.submission.file for row in rows]
@@ -143,39 +165,8 @@ def results(week: Week, code: str, rows: list[Row], jobs: int) -> Iterator[Grade
         yield from (grade(file, week, code) for file in files)
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for task in [pool.submit(grade, file, week, code) for file in files]:
-            try:
-                yield task.result()
-            except Exception as error:  # one notebook must not stop the others
-                yield Graded("", "", [], [f"the grader stopped: {error}"])
-
-
-def settle(row: Row, result: Graded, code: str, roster: Roster) -> None:
-    """Take a result, or refuse it where the notebook, the roster and the week disagree."""
-    row.graded = result
-    student = row.student if row.student.id else roster.get(result.student)
-    if not result.code:
-        row.refused = "; ".join(["the notebook has no week's code", *result.notes])
-    elif result.code != code:
-        row.refused = f"{CODE}, {result.code!r}"
-    elif not result.student:
-        row.refused = "; ".join(["the notebook has no student_id", *result.notes])
-    elif roster and not student:
-        row.refused = f"{ID} {result.student!r}, which is not in the roster"
-    elif student and checked_id(student.id) != result.student:
-        row.refused = f"{ID} {result.student!r}, the roster {student.id!r}"
-    elif not row.student.id:
-        if student:
-            row.notes.append("paired by the id in the notebook alone")
-        row.student = student or Student(result.student, name=row.student.name)
-
-
-def refuse_shared_ids(rows: list[Row]) -> None:
-    """Refuse the files of different students that have one id."""
-    count = Counter(row.student.id for row in rows if row.counts)
-    for row in rows:
-        if row.counts and count[row.student.id] > 1:
-            row.refused = f"{count[row.student.id]} students have the id {row.student.id!r}"
+        tasks = [pool.submit(grade, file, week, code) for file in files]
+        yield from (task.result() for task in tasks)
 
 
 def note_lateness(rows: list[Row], deadline: datetime | None) -> None:
@@ -203,12 +194,18 @@ def note_lateness(rows: list[Row], deadline: datetime | None) -> None:
 
 def summary(week: Week, rows: list[Row], roster: Roster) -> Iterator[str]:
     """Yield lines on how it went."""
-    counted, given = sum(row.counts for row in rows), sum(bool(row.submission) for row in rows)
+    counted, given = (
+        sum(bool(row.graded) for row in rows),
+        sum(bool(row.submission) for row in rows),
+    )
     line = f"{counted} graded, {given - counted} not graded"
     if roster:
         line += f", {len(rows) - given} without a file"
     yield line + (": see the column notes." if counted < len(rows) else ".")
-    if waiting := sum(row.counts and row.total(week) is None for row in rows):
+    yield from sorted(
+        {note for row in rows if row.graded for note in row.graded.notes if OPEN in note}
+    )
+    if waiting := sum(bool(row.graded) and row.total(week) is None for row in rows):
         yield (
             f"{waiting} wait for marks by a person, and are not yet in the tables for platforms:"
             " write them into gradebook.csv, and grade again."
@@ -220,17 +217,15 @@ def hints(rows: list[Row], roster: Roster) -> Iterator[str]:
     files = [row for row in rows if row.submission]
     if 2 * sum(row.refused.startswith(NOBODY) for row in files) > len(files):
         yield "Most files are of nobody on the roster: give it the names or numbers of the platform."
-    read = [row for row in rows if row.graded]
-    refused = [row for row in read if row.refused]
-    if 2 * sum(row.refused.startswith(CODE) for row in refused) > len(read):
+    if 2 * sum(row.refused.startswith(CODE) for row in files) > len(files):
         yield "Most have another week's code: are this the chapter and the key they were made with?"
-    wrong = [row for row in refused if row.refused.startswith(ID)]
-    if 2 * len(wrong) <= len(read):
+    wrong = [row for row in files if row.refused.startswith(ID)]
+    if 2 * len(wrong) <= len(files):
         return
     yield "Most ids disagree: the column id of the roster must be what students write into notebooks."
     for name in [each.name for each in fields(Student)][1:]:
         column = {plain(getattr(student, name)) for student in roster.values()}
-        if all(plain(row.graded.student) in column for row in wrong):
+        if all(plain(row.id) in column for row in wrong):
             yield f"They are in its column {name}."
 
 

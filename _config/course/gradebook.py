@@ -21,6 +21,7 @@ from _config.course.weeks import Exercise, Week
 
 # With one of these a spreadsheet begins a formula, and formulas can do harm.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+OPEN = "not confined"  # in a note on the machine, which concerns no student
 Table = list[list[Any]]
 
 
@@ -30,20 +31,16 @@ class Row:
 
     student: Student
     submission: Submission | None = None
+    id: str = ""  # in the notebook
     graded: Graded | None = None
     marks: dict[str, float] = field(default_factory=dict)  # by a person, by the exercise
     late: str = ""
     refused: str = ""
     notes: list[str] = field(default_factory=list)
 
-    @property
-    def counts(self) -> bool:
-        """Tell whether it has points."""
-        return self.graded is not None and not self.refused
-
     def points(self, exercise: Exercise) -> float | None:
         """Return the points for an exercise, or nothing where they are not known."""
-        if not self.counts:
+        if not self.graded:
             return None
         if exercise.by_person:
             return self.marks.get(exercise.name)
@@ -62,8 +59,12 @@ class Row:
     def said(self) -> str:
         """Return what an instructor should know."""
         refused = [f"not graded: {self.refused}"] if self.refused else []
-        said = [*refused, *self.notes, *(self.graded.notes if self.counts else [])]
-        return shorten("; ".join(said), 1000)
+        return shorten("; ".join([*refused, *self.notes, *self.events]), 1000)
+
+    @property
+    def events(self) -> list[str]:
+        """Return what happened when the notebook was run."""
+        return [note for note in self.graded.notes if OPEN not in note] if self.graded else []
 
 
 def possible(week: Week) -> float:
@@ -187,7 +188,7 @@ def harmless(cell: Any) -> Any:
 def feedback(week: Week, row: Row) -> str:
     """Return what a student reads, as Markdown."""
     title = f"# Week {week.number}: {week.title}"
-    if not row.counts:
+    if not row.graded:
         return f"{title}\n\nThis file was not graded. Please ask your instructor.\n"
     lines = [title, f"{escaped(row.student.id)}: {points_of(week, row)}."]
     for exercise in week.exercises:
@@ -195,7 +196,7 @@ def feedback(week: Week, row: Row) -> str:
             lines.append(f"* {one.points:g} of {one.possible:g}: {escaped(one.message)}")
             if one.reason:
                 lines[-1] += f". *{escaped(one.reason)}*"
-    return "\n\n".join([*lines, *map(escaped, row.graded.notes)]) + "\n"
+    return "\n\n".join([*lines, *map(escaped, row.events)]) + "\n"
 
 
 def escaped(words: str) -> str:

@@ -25,7 +25,7 @@ TRIES = 6  # parts that are deleted and graded, until one fails a single questio
 
 def sheet(week: Week, key: str, rows: list[Any], count: int, grade: Grade) -> str:
     """Return questions and their answers for some students, drawn by the key."""
-    counted = [row for row in rows if row.counts]
+    counted = [row for row in rows if row.graded]
     counted.sort(key=lambda row: week_code(key, f"orals {row.student.id}"))
     lines = [f"# Week {week.number}: {week.title}: questions in person"]
     for row in counted[:count]:

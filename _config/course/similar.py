@@ -1,7 +1,6 @@
 """Find answers in code that are alike in their structure, whatever the names and numbers in them."""
 
 import ast
-import json
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
@@ -9,6 +8,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from _config.course.grading import cells_of
 from _config.course.weeks import Week
 
 THRESHOLD = 0.85  # independent right answers reach 0.75, disguised copies 0.94
@@ -20,7 +20,7 @@ Shape = Counter[str]
 def table(week: Week, rows: Iterable[Any]) -> list[list[Any]]:
     """Return the groups of answers that are alike: exercise, least likeness, students."""
     made = [["exercise", "at least alike", "students"]]
-    files = {row.student.id: row.submission.file for row in rows if row.counts}
+    files = {row.student.id: row.submission.file for row in rows if row.graded}
     for exercise in (one for one in week.exercises if one.kind == "in code"):
         codes = {student: answer(file, exercise.name) for student, file in files.items()}
         codes["(the published solution)"] = exercise.cells["solution"]
@@ -33,10 +33,11 @@ def table(week: Week, rows: Iterable[Any]) -> list[list[Any]]:
 def answer(notebook: Path, name: str) -> str:
     """Return the last definition of a name in a notebook, and the helpers that it uses."""
     defined, wanted, found = {}, [name], []
-    for code in code_cells(notebook):
-        with suppress(*UNREADABLE):  # as magics are
-            body = ast.parse(code).body
-            defined |= {each.name: each for each in body if hasattr(each, "name")}
+    with suppress(ValueError):  # it is not a notebook
+        for code in cells_of(notebook):
+            with suppress(*UNREADABLE):  # as magics are
+                body = ast.parse(code).body
+                defined |= {each.name: each for each in body if hasattr(each, "name")}
     for each in wanted:
         if each in defined:
             with suppress(*UNREADABLE):
@@ -44,15 +45,6 @@ def answer(notebook: Path, name: str) -> str:
             used = {x.id for x in ast.walk(defined[each]) if isinstance(x, ast.Name)}
             wanted += sorted(used & defined.keys() - {*wanted})
     return "\n".join(found)
-
-
-def code_cells(notebook: Path) -> list[str]:
-    """Return the code cells of a notebook, or none if it is not a notebook."""
-    try:
-        cells = json.loads(notebook.read_text("utf-8"))["cells"]
-        return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    except (OSError, LookupError, TypeError, *UNREADABLE):
-        return []
 
 
 def shape(code: str) -> Shape:

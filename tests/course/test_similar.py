@@ -121,7 +121,7 @@ def row(tmp_path):
         file = tmp_path / f"{student}.ipynb"
         file.write_text(json.dumps({"cells": cells}), "utf-8")
         graded = Graded(student, CODE, grade(file), [])
-        return Row(Student(student), named(file.name, file=file), graded)
+        return Row(Student(student), named(file.name, file=file), graded=graded)
 
     return make
 
@@ -173,9 +173,8 @@ def test_what_the_stub_gives_and_very_short_answers_do_not_count(row):
 )  # fmt: skip
 def test_a_notebook_that_cannot_be_read_has_no_answer(text, tmp_path):
     (tmp_path / "x.ipynb").write_text(text, "latin-1")
-    row = Row(
-        Student("ada"), named("x.ipynb", file=tmp_path / "x.ipynb"), Graded("ada", CODE, [], [])
-    )
+    file = named("x.ipynb", file=tmp_path / "x.ipynb")
+    row = Row(Student("ada"), file, graded=Graded("ada", CODE))
     assert len(similar.table(MASKS, [row])) == 1
     assert orals.sheet(MASKS, "a key", [row], 1, grade).count("**Ask.**") == 1
 
