@@ -5,7 +5,6 @@ Whatever happens here, all that leaves is numbers and texts.
 """
 
 import json
-import linecache
 import os
 import signal
 import sys
@@ -19,76 +18,48 @@ from typing import Any
 from weakref import ref
 
 FOLDER, PACKAGE, CPU_SECONDS, SECONDS = json.loads(sys.argv[1]) if sys.argv[1:] else ("", "", 0, 0)
-TIMED = ("time", "timeit", "capture", "prun")  # magics whose cell counts
 
 
 class Dumb:
-    """Take any call of any method, and do nothing."""
+    """Stand for otter's `Notebook`: take any call of any method, and do nothing."""
 
     def __init__(self, *args: Any, **named: Any):
-        pass
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *args, **named: None
+        self.__dict__ = dict.fromkeys(["check", "check_all", "export"], lambda *_, **__: None)
 
 
 class Notebook:
-    """The names that cells define, and what happened to cells."""
+    """The names that cells define in IPython, and notes of what happened."""
 
-    def __init__(self, notes: list[str]):
-        self.notes, self.main = notes, ModuleType("__main__")
-        shell = Shell(self)
-        supplied = {"display": print, "get_ipython": lambda: shell, "grader": Dumb()}
-        vars(self.main).update(supplied)
-        sys.modules["__main__"], otter = self.main, ModuleType("otter")
-        vars(otter).update(Notebook=Dumb)
-        sys.modules["otter"] = otter
+    def __init__(self) -> None:
+        from IPython.core.interactiveshell import InteractiveShell
+        from traitlets.config import Config
+
+        settings = Config(HistoryManager={"enabled": False}, InteractiveShell={"colors": "nocolor"})
+        self.notes: list[str] = []
+        self.shell = InteractiveShell.instance(config=settings)
+        self.shell.system = self.shell.getoutput = self.left_out
+        self.names = self.shell.user_ns
+        self.names["grader"] = Dumb()
+        otter = sys.modules["otter"] = ModuleType("otter")
+        otter.Notebook = Dumb
+
+    def left_out(self, command: str, *_: Any, **__: Any) -> list[str]:
+        """Note a command of the system, which does not run."""
+        self.notes.append(f"left out: !{command[:60]}")
+        return []
 
     def run(self, cells: list[str]) -> None:
         """Run all cells; one that fails is noted."""
-        from IPython.core.inputtransformer2 import TransformerManager
-
         for number, cell in enumerate(cells, start=1):
-            place = f"cell {number}"
             try:
-                with_limit(self.execute, TransformerManager().transform_cell(cell), place)
-            except BaseException as error:
-                first = next((line for line in cell.splitlines() if line.strip()), "")
+                result = with_limit(self.shell.run_cell, cell)
+                error = result.error_before_exec or result.error_in_exec
+            except BaseException as outside:
+                error = outside
+            if error:
+                first = next((line for line in cell.splitlines() if line.strip()), "").strip()
                 text = " ".join(f"{type(error).__name__}: {error}".split())
-                self.notes.append(f"{place}, `{first.strip()[:60]}`, failed: {text[:200]}")
-
-    def execute(self, code: str, place: str) -> None:
-        """Execute code, whose lines messages can quote."""
-        linecache.cache[place] = len(code), None, code.splitlines(keepends=True), place
-        exec(compile(code, place, "exec"), vars(self.main))
-
-
-class Shell(Dumb):
-    """What magics and lines with ! call: time and capture run their code, the rest is left out."""
-
-    def __init__(self, notebook: Notebook):
-        self.notebook = notebook
-
-    def run_line_magic(self, name: str, line: str, *_: Any, **__: Any) -> None:
-        """Run the statement of `%time`; other magics have no effect on answers."""
-        if name == "time":
-            self.notebook.execute(line, "%time")
-
-    def run_cell_magic(self, name: str, line: str, cell: str) -> None:
-        """Run the cell of a magic that measures it."""
-        if name in TIMED:
-            self.notebook.execute(cell, f"%%{name}")
-        else:
-            self.notebook.notes.append(f"a cell with %%{name} was left out")
-
-    def system(self, command: str) -> None:
-        """Leave out a command."""
-        self.notebook.notes.append(f"left out: !{command[:60]}")
-
-    def getoutput(self, command: str, *_: Any, **__: Any) -> list[str]:
-        """Leave out a command whose output is used."""
-        self.system(command)
-        return []
+                self.notes.append(f"cell {number}, `{first[:60]}`, failed: {text[:200]}")
 
 
 class Served:
@@ -187,7 +158,7 @@ def answered(notebook: Notebook, request: dict[str, Any]) -> dict[str, Any]:
     args = request["args"]
     torch.manual_seed(request["seed"])
     try:
-        value = with_limit(call, vars(notebook.main)[request["call"]], *args)
+        value = with_limit(call, notebook.names[request["call"]], *args)
     except RefusedError as refused:
         return {"error": (refused.answer.kind, refused.answer.reason)}
     except BaseException as error:
@@ -205,8 +176,8 @@ def serve(notebook: Notebook, served: Served) -> None:
             return
         if "cells" in request:
             notebook.run(request["cells"])
-            names = {name: callable(value) for name, value in vars(notebook.main).items()}
-            reply = {"defined": {name: names.get(name) for name in request["names"]}}
+            defined = [name for name in request["names"] if name in notebook.names]
+            reply = {"defined": {name: callable(notebook.names[name]) for name in defined}}
         else:
             reply = answered(notebook, request)
         notes = tuple(notebook.notes)
@@ -227,7 +198,7 @@ def main() -> None:
     spec = spec_from_file_location("selfattn_book", f"{PACKAGE}/__init__.py")
     sys.modules["selfattn_book"] = package = module_from_spec(spec)
     spec.loader.exec_module(package)
-    served, notes = Served(), []
+    served, notebook = Served(), Notebook()
     import selfattn_book.properties.calls  # noqa: F401
 
     served.wire.send(ready=tuple(lacking))
@@ -235,8 +206,7 @@ def main() -> None:
     for pipe in range(3):  # whatever is printed is not read
         os.dup2(nowhere, pipe)
     os.chdir(FOLDER)
-    notebook = Notebook(notes)
-    watch(notes, FOLDER, PACKAGE)
+    watch(notebook.notes, FOLDER, PACKAGE)
     serve(notebook, served)
 
 

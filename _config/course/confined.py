@@ -42,12 +42,7 @@ def confine(folder: str, package: str, seconds: int) -> list[str]:
     lacking = [] if offline(libc) else ["the network: only Python's own sockets are forbidden"]
     if os.geteuid() == 0:
         os.chown(folder, NOBODY, NOBODY)
-        if not all(map(may_pass, own)):
-            lacking.append("the user: nobody may not read Python, so answers run as root")
-        else:
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
+        become_nobody(libc, all(map(may_pass, own)))
     limit(seconds)
     if not landlock(libc, folder, sorted(own)):
         lacking.append("files: this kernel has no Landlock")
@@ -58,6 +53,17 @@ def offline(libc: Any) -> bool:
     """Leave the network, as root or in a namespace of users; return whether that worked."""
     users, network = 0x10000000, 0x40000000
     return not libc.unshare(network) or not libc.unshare(users | network)
+
+
+def become_nobody(libc: Any, may_read: bool) -> None:
+    """Change to the user who owns nothing, and who keeps the right to read where Python needs it."""
+    keep_rights, read = 8, 1 << 2
+    libc.prctl(keep_rights, 1, 0, 0, 0)
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+    right = 0 if may_read else read
+    libc.capset(struct.pack("Ii", 0x20080522, 0), struct.pack("6I", right, right, 0, 0, 0, 0))
 
 
 def may_pass(path: str) -> bool:
