@@ -15,7 +15,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from markdown_it import MarkdownIt
 
-from _config.course.grading import Graded
+from _config.course.grading import Graded, QuestionResult
 from _config.course.submissions import Student, Submission
 from _config.course.weeks import Exercise, Week
 
@@ -46,7 +46,7 @@ class Row:
             return self.marks.get(exercise.name)
         return sum(one.points for one in self.results(exercise))
 
-    def results(self, exercise: Exercise) -> list[Any]:
+    def results(self, exercise: Exercise) -> list[QuestionResult]:
         """Return the results of the questions of an exercise."""
         return [one for one in self.graded.results if one.exercise == exercise.name]
 
@@ -190,13 +190,17 @@ def feedback(week: Week, row: Row) -> str:
     title = f"# Week {week.number}: {week.title}"
     if not row.graded:
         return f"{title}\n\nThis file was not graded. Please ask your instructor.\n"
-    lines = [title, f"{escaped(row.student.id)}: {points_of(week, row)}."]
+    parts = [title, f"{escaped(row.student.id)}: {points_of(week, row)}."]
     for exercise in week.exercises:
-        for one in row.results(exercise):
-            lines.append(f"* {one.points:g} of {one.possible:g}: {escaped(one.message)}")
-            if one.reason:
-                lines[-1] += f". *{escaped(one.reason)}*"
-    return "\n\n".join([*lines, *map(escaped, row.events)]) + "\n"
+        questions = map(line, row.results(exercise))
+        parts += [f"## {escaped(exercise.title)}", "\n".join(questions)]
+    return "\n\n".join([*parts, *map(escaped, row.events)]) + "\n"
+
+
+def line(one: QuestionResult) -> str:
+    """Return what a student reads on one question."""
+    reason = f". *{escaped(one.reason)}*" if one.reason else ""
+    return f"* {one.points:g} of {one.possible:g}: {escaped(one.message)}{reason}"
 
 
 def escaped(words: str) -> str:

@@ -118,9 +118,11 @@ def in_zip(file: Path, scratch: Path) -> Iterator[Entry]:
             for number, info in enumerate(archive.infolist()):
                 if hidden(info.filename):
                     continue
-                copy = None if info.is_dir() else small(scratch / f"{number}.ipynb", info.file_size)
+                place = scratch / str(number) / "submission.ipynb"
+                copy = None if info.is_dir() else small(place, info.file_size)
                 try:
                     if copy:
+                        copy.parent.mkdir()
                         copy.write_bytes(archive.read(info))
                 except (BadZipFile, RuntimeError, EOFError, zlib.error):  # damaged, or locked
                     copy = None

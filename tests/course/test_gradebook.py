@@ -488,7 +488,7 @@ def test_a_zip_writes_nothing_under_its_names(tmp_path):
         for name in ("../../evil.ipynb", "/evil.ipynb", "C:\\evil.ipynb", "a/../../evil.ipynb"):
             archive.writestr(name, "{}")
     found = submissions(tmp_path / "x.zip", scratch)
-    assert [x.file.parent for x in found] == [scratch, scratch]
+    assert [x.file.parents[1] for x in found] == [scratch, scratch]
     assert [x.feedback for x in found] == ["evil.html", "C:\\evil.html"]
     assert not list(tmp_path.rglob("evil*"))
 
