@@ -73,7 +73,7 @@ def named(path: str, time: datetime = datetime.min, file: Path | None = None) ->
         given = "canvas", found["name"], found["number"], upload, late
         return Submission(path, time, file, *given, feedback=path)
     whose = pure.parts[0] if len(pure.parts) > 1 else pure.stem
-    name = PLAIN.fullmatch(whose)[1]  # type: ignore[index]
+    name = PLAIN.fullmatch(whose)[1]
     return Submission(path, time, file, name=name, feedback=str(pure.with_suffix(".html")))
 
 
