@@ -94,6 +94,7 @@ def test_a_name_of_an_export_says_whose_file_it_is(path, platform, name, number,
         ({}, "Ada.ipynb", True),
         ({"login": "al11"}, "eve.ipynb", "goes by 'eve'"),
         ({"name": "Adam"}, "lovelaceada_7_2_m.ipynb", "goes by 'lovelaceada'"),
+        ({"canvas": "8"}, "lovelaceada_7_2_m.ipynb", "goes by 'lovelaceada'"),
         ({"login": "al11"}, "lovelaceada_7_2_m.ipynb", None),
     ],
 )
@@ -147,10 +148,10 @@ def answer(student, code=CODE, points=14):
 def grader(notebook, week, code):
     points = json.loads(notebook.read_text("utf-8"))["metadata"]["points"]
     results = [
-        QuestionResult("packed_mask", "no *future*", min(points, 8), 8, "=1+1 <b>"),
+        QuestionResult("packed_mask", "no *future*", min(points, 8), 8, "=1+1 <b> \udce9"),
         QuestionResult("masked_row", "context", max(points - 8, 0), 6, ""),
     ]
-    return Graded("", "", results, ["cell 3 failed", "not confined: the network"])
+    return Graded("", "", results, ["cell 3 failed: \udce9", "not confined: the network"])
 
 
 @pytest.fixture
@@ -207,7 +208,7 @@ def test_an_export_becomes_a_gradebook_and_feedback(graded, pattern):
     rows, out, folder = graded(files, roster=ROWS)
     assert [row["points"] for row in rows] == ["14"] * 3
     assert rows[0]["packed_mask (of 8)"] == "8"
-    assert rows[0]["notes"] == "cell 3 failed"
+    assert rows[0]["notes"] == "cell 3 failed: ?"
     assert "3 graded, 0 not graded, 0 without a file." in out
     platform = "canvas" if pattern == CANVAS else "moodle"
     with ZipFile(folder / "feedback" / f"{platform}.zip") as archive:
@@ -216,6 +217,7 @@ def test_an_export_becomes_a_gradebook_and_feedback(graded, pattern):
     assert names == files.keys()
     assert "8 of 8" in text
     assert "<b>" not in text
+    assert "**" not in text
     assert (folder / f"{platform}.csv").exists()
     assert len(list(folder.glob("*.csv"))) == 2
 
@@ -322,6 +324,19 @@ def test_a_roster_of_ids_alone_is_enough(graded):
     rows, *_ = graded(files, roster="id\nada\n")
     assert by_id(rows)["ada"]["notes"].startswith("paired by the id in the notebook alone")
     assert "the notebook has the id 'eve', which is not in the roster" in by_id(rows)[""]["notes"]
+
+
+def test_canvas_gets_no_page_under_the_name_of_another_file(graded):
+    *_, folder = graded({"lovelaceada_1_2_masks.pdf": b"%PDF"})
+    assert not list((folder / "feedback").iterdir())
+
+
+def test_copies_and_questions_in_person_are_written_where_asked_for(graded):
+    *_, folder = graded({"ada.ipynb": answer("ada")}, "--similar", "--orals", "1")
+    assert "exercise,at least alike" in (folder / "similar.csv").read_text("utf-8")
+    assert "## ada" in (folder / "orals.md").read_text("utf-8")
+    *_, folder = graded({"ada.ipynb": answer("ada")})
+    assert not {"similar.csv", "orals.md"} & {file.name for file in folder.iterdir()}
 
 
 def test_what_cannot_be_read_is_a_row(graded, monkeypatch):
