@@ -205,7 +205,8 @@ class Answers:
         """End the process, and remove its folder."""
         self.timer.cancel()
         self.kill("")
-        self.process.wait()
+        with contextlib.suppress(OSError), self.process:
+            pass  # closes its pipes, and waits for it
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def kill(self, why: str) -> None:
