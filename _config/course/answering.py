@@ -37,6 +37,7 @@ class Notebook:
         settings = Config(HistoryManager={"enabled": False}, InteractiveShell={"colors": "nocolor"})
         self.notes: list[str] = []
         self.shell = InteractiveShell.instance(config=settings)
+        self.shell.enable_gui = lambda gui=None: None
         self.shell.system = self.shell.getoutput = self.left_out
         self.names = self.shell.user_ns
         self.names["grader"] = Dumb()
@@ -180,7 +181,7 @@ def serve(notebook: Notebook, served: Served) -> None:
             reply = {"defined": {name: callable(notebook.names[name]) for name in defined}}
         else:
             reply = answered(notebook, request)
-        notes = tuple(notebook.notes)
+        notes = tuple(dict.fromkeys(notebook.notes))[:30]
         notebook.notes.clear()
         try:
             served.wire.send(**reply, notes=notes)
