@@ -214,16 +214,15 @@ def file_to_return(week: Week, row: Row) -> str:
     if submission.platform != "canvas":
         return f"<!doctype html>\n<meta charset='utf-8'>\n{MarkdownIt().render(words)}"
     cell = {"cell_type": "markdown", "metadata": {}, "source": words}
-    notebook = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
     try:
-        given = json.loads(submission.file.read_text("utf-8"))
-        notebook = given | {"cells": [*given["cells"]]}
+        notebook = json.loads(submission.file.read_text("utf-8"))
+        if notebook["nbformat_minor"] >= 5:
+            cell["id"] = "feedback"
+        notebook["cells"].insert(0, cell)
+        return json.dumps(notebook, ensure_ascii=False)
     except (AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError):
-        pass  # it could not be graded either
-    if notebook.get("nbformat_minor", 0) >= 5:
-        cell["id"] = "feedback"
-    notebook["cells"].insert(0, cell)
-    return json.dumps(notebook, ensure_ascii=False, indent=1)
+        notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+        return json.dumps(notebook)  # theirs is none, or an odd one
 
 
 # -- All of it, or nothing ------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from _config.course.grading import cells_of
 from _config.course.similar import answer
 from _config.course.weeks import Exercise, Week
 from selfattn_book.exercises.checking.exercise import Exercise as Checked
@@ -97,29 +98,27 @@ def shortened(node: Any) -> Iterator[tuple[str, ast.AST]]:
 
 
 def with_cell(notebook: Path, code: str, grade: Grade) -> list[Any]:
-    """Return the results of a notebook with a cell more, whose definitions count."""
-    made = json.loads(notebook.read_text("utf-8"))
-    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    made["cells"].append(cell | {"source": code, "id": "without"})
+    """Return the results of the code cells of a notebook, and of one more, which counts."""
+    cells = [{"cell_type": "code", "source": each} for each in [*cells_of(notebook), code]]
     with TemporaryDirectory() as folder:
         file = Path(folder) / notebook.name
-        file.write_text(json.dumps(made), "utf-8")
+        file.write_text(json.dumps({"cells": cells}), "utf-8")
         return grade(file)
 
 
 def with_another_number(week: Week, row: Any, name: str, key: str) -> Iterator[str]:
     """Yield a question on one of the student's numbers, and which right results change with it."""
     mine = week.drawn(row.graded.code, row.student.id)
-    before = numbers_of(week.checks_with(mine)[name])
     for each in sorted(mine, key=lambda each: week_code(key, row.student.id + each)):
         if type(mine[each]) is not int:
             continue
-        with suppress(ArithmeticError, LookupError, ValueError):  # there is no such exercise
-            after = numbers_of(week.checks_with(mine | {each: mine[each] + 1})[name])
-            if changed := [x for x in after if after[x] != before[x]]:
-                given = f"let `{each}` be {mine[each] + 1} instead of {mine[each]}"
+        with suppress(ArithmeticError, LookupError, TypeError, ValueError):  # no such exercise
+            changed = mine | {each: mine[each] + 1}
+            before, after = (numbers_of(week.checks_with(x)[name]) for x in (mine, changed))
+            if different := [x for x in after if after[x] != before[x]]:
+                given = f"let `{each}` be {changed[each]} instead of {mine[each]}"
                 yield f"**Ask.** In `{name}`, {given}: which results change, to what, and why?"
-                yield key_of(f"`{x}`: from {before[x]} to {after[x]}" for x in changed)
+                yield key_of(f"`{x}`: from {before[x]} to {after[x]}" for x in different)
                 return
 
 

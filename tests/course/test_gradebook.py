@@ -326,6 +326,28 @@ def test_a_roster_of_ids_alone_is_enough(graded):
     assert "the notebook has the id 'eve', which is not in the roster" in by_id(rows)[""]["notes"]
 
 
+DEEP = "[" * 900 + "]" * 900
+
+
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [
+        ('"nbformat_minor": 5', '"nbformat_minor": "5"'),
+        ('"nbformat": 4, "nbformat_minor": 5', '"nbformat": 4'),
+        ('"nbformat": 4', f'"x": {DEEP}'),
+        ('"cells": [', '"cells": {}, "other": ['),
+        ("{", "[{"),
+    ],
+)
+def test_an_odd_notebook_gets_its_feedback_too(part, other, graded):
+    text = answer("ada")
+    assert part in text
+    *_, folder = graded({"lovelaceada_1_2_masks.ipynb": text.replace(part, other, 1)})
+    with ZipFile(folder / "feedback" / "canvas.zip") as archive:
+        (name,) = archive.namelist()
+        assert "Week 5" in json.loads(archive.read(name))["cells"][0]["source"]
+
+
 def test_canvas_gets_no_page_under_the_name_of_another_file(graded):
     *_, folder = graded({"lovelaceada_1_2_masks.pdf": b"%PDF"})
     assert not list((folder / "feedback").iterdir())
