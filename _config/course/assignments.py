@@ -28,6 +28,7 @@ build-backend = "hatchling.build"
 [project]
 name = "selfattn-book-grader"
 version = "1"
+requires-python = ">=3.11"
 
 [tool.hatch.build.targets.wheel]
 packages = ["_config"]

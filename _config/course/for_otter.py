@@ -50,7 +50,7 @@ template_pdf: false
 export_cell: false
 strip_solutions_from_all_cells: true
 tests: {{ok_format: false}}
-generate: {{pdf: false, show_hidden: false, show_stdout: true}}
+generate: {{pdf: false, show_hidden: true, force_public_test_summary: false, show_stdout: true}}
 autograder_files: {json.dumps(files)}
 requirements: {json.dumps([CPU, "torch", *installed])}
 plugins: {json.dumps([credit])}
