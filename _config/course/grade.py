@@ -54,8 +54,9 @@ def main(words: list[str]) -> int:
             if options.similar:
                 more["similar.csv"] = gradebook.text(similar.table(week, rows))
             if options.orals > 0:
-                again = lambda file: grade(file, week, code).results  # noqa: E731
-                more["orals.md"] = orals.sheet(week, options.key, rows, options.orals, again)
+                more["orals.md"] = orals.sheet(
+                    week, options.key, rows, options.orals, lambda x: grade(x, week, code).results
+                )
             former = gradebook.write(GRADES / week.name, week, rows, more)
     except (ValueError, OSError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
