@@ -216,6 +216,16 @@ def assignments(session: nox.Session) -> None:
 
 
 @nox.session
+def grade(session: nox.Session) -> None:
+    """Grade what Moodle or Canvas exports, as in `-- masks EXPORT.zip @key.txt --roster roster.csv`.
+
+    With `--deadline 2026-11-26T23:59`, note what is late; with `--similar`, list answers that are
+    alike; with `--orals 6`, write questions for six students, each about the student's own answer.
+    """
+    run(session, "python", "-m", "_config.course.grade", *session.posargs)
+
+
+@nox.session
 def package(session: nox.Session) -> None:
     """Pack the notebooks that were made, the wheel, and how to start, for students without git."""
     run(session, "python", "-m", "_config.course.package")

@@ -243,6 +243,24 @@ def test_otter_gives_part_of_the_points_and_names_the_misconception(made, graded
     assert "the-padding-mask again" in message
 
 
+# What gave all points while the tests ran in the kernel of the answers.
+ATTACK = """
+from otter.test_files import TestFile
+for kind in TestFile.__subclasses__():
+    kind.run = lambda file, names: file.update_score(file.possible)
+open("../results/results.json", "w").write('{"score": 14, "tests": []}')
+"""
+
+
+@pytest.mark.weekly
+def test_an_attack_on_the_kernel_of_otter_has_no_points(made, graded):
+    attack = notebook(made, "student")
+    attack.cells.append(nbformat.v4.new_code_cell(ATTACK))
+    results = graded(attack)
+    assert [results[name]["score"] for name in ("packed_mask", "masked_row")] == [0, 0]
+    assert results["packed_mask"]["max_score"] == 8
+
+
 def test_students_get_no_solution(made):
     week = week_of("masks")
     files = [made / WEEK / kind / "masks.ipynb" for kind in ("solution", "student")]
@@ -280,8 +298,11 @@ def test_the_archive_brings_the_package_and_asks_for_no_pdf(made):
     with ZipFile(made / WEEK / "autograder.zip") as archive:
         names = archive.namelist()
         settings = json.loads(archive.read("otter_config.json"))
-    assert any(name.startswith("files/selfattn_book-") for name in names)
+        environment = archive.read("environment.yml").decode()
+    for package in ("selfattn_book", "selfattn_book_grader"):
+        assert any(name.startswith(f"files/{package}-") for name in names)
     assert not settings.get("pdf")
+    assert "- --extra-index-url https://download.pytorch.org/whl/cpu\n      - torch" in environment
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ Each week is in `_build/assignments/week-05-masks/`, and `_build/assignments/ins
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,19 @@ from _config.course.weeks import ROOT, SOURCES, Week, calendar, week_of
 from selfattn_book.exercises.checking.variants import week_code
 
 MADE = ROOT / "_build" / "assignments"
+GRADER = "__init__", "plugin", "grading", "answering", "confined", "wire"
+GRADER_PROJECT = """[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "selfattn-book-grader"
+version = "1"
+requires-python = ">=3.11"
+
+[tool.hatch.build.targets.wheel]
+packages = ["_config"]
+"""
 
 
 def main(words: list[str]) -> int:
@@ -37,9 +51,9 @@ def main(words: list[str]) -> int:
         return 2
     MADE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=MADE, prefix=".making-") as scratch:
-        wheel = make_wheel(Path(scratch))
+        wheels = [make_wheel(Path(scratch)), make_wheel(Path(scratch), grader(Path(scratch)))]
         for week, code in zip(weeks, codes, strict=True):
-            made = make(week, code, wheel, Path(scratch))
+            made = make(week, code, wheels, Path(scratch))
             if who and not write(week, code, who, made):
                 print(f"{week.name}: no exercise by hand to print")
             print(f"{week.name}: {sum(e.points for e in week.exercises)} points", flush=True)
@@ -60,19 +74,30 @@ def arguments(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def make_wheel(folder: Path) -> Path:
-    """Build the package, which the archive for otter carries along."""
+def make_wheel(folder: Path, source: Path = ROOT) -> Path:
+    """Build a package, by default the book's, for the archive."""
+    before = {*folder.glob("*.whl")}
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    [wheel] = {*folder.glob("*.whl")} - before
     return wheel
 
 
-def make(week: Week, code: str, wheel: Path, scratch: Path) -> Path:
+def grader(folder: Path) -> Path:
+    """Return a folder with the package of the grader, which students do not get."""
+    package = folder / "grader" / "_config" / "course"
+    package.mkdir(parents=True)
+    for name in GRADER:
+        shutil.copy(Path(__file__).with_name(f"{name}.py"), package)
+    (folder / "grader" / "pyproject.toml").write_text(GRADER_PROJECT, "utf-8")
+    return folder / "grader"
+
+
+def make(week: Week, code: str, wheels: list[Path], scratch: Path) -> Path:
     """Make one week in a scratch folder, move it to its place, and return that."""
     work = scratch / week.chapter
     work.mkdir()
-    source = for_otter.write(week, code, wheel, work)
+    source = for_otter.write(week, code, wheels, work)
     assign(source, work / "dist")
     made = scratch / week.name
     for part in ("source", "student", "solution"):
@@ -105,7 +130,9 @@ def leaks(week: Week, notebook: str) -> str:
 def assign(source: Path, made: Path) -> None:
     """Let otter make its notebooks and archive, and try the archive on the solution."""
     command = [sys.executable, "-m", "otter", "assign", "--no-pdfs", source, made]
-    run = subprocess.run(command, cwd=source.parent, capture_output=True, text=True)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}  # for the plugin
+    options = {"cwd": source.parent, "env": environment, "capture_output": True, "text": True}
+    run = subprocess.run(command, **options)
     if run.returncode:
         raise RuntimeError(f"otter could not make {source.stem}:\n{run.stdout}{run.stderr}")
 

@@ -1,6 +1,8 @@
 """Write an assignment for otter: a notebook with raw cells as marks."""
 
+import json
 import re
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,6 @@ Cell = Any
 HAND_IN = """Write your id as a text, run all cells from the top, and hand in this notebook.
 Your numbers are drawn from your id, so each student has different ones.
 The cells below each exercise check the form of your answer; its points are given later."""
-
 CPU = "--extra-index-url https://download.pytorch.org/whl/cpu"  # PyTorch without CUDA
 BEGIN = """\
 try:
@@ -29,28 +30,12 @@ except (ImportError, ValueError):  # not installed, or on Colab
 
     grader = SimpleNamespace(check=lambda name: f"{{name}} is checked after you hand it in.")"""
 
-# Is beside the submission while otter grades it; each test is one question.
-ASKED = '''"""Check one question of an answer, with the student's numbers."""
 
-from checks import exercises
-from selfattn_book.exercises.checking.variants import draw
-
-
-def check(names, exercise, number):
-    """Raise an AssertionError with the reason if the answer is wrong."""
-    numbers = draw({code!r}, names.get("student_id"), {numbers!r})
-    (checked,) = [one for one in exercises(numbers) if one.name == exercise]
-    assert exercise in names, f"nothing of the name {{exercise}} is defined"
-    _, found = checked(names[exercise]).results[number]
-    assert found, f"{{found.reason}} {{found.misconception}}".strip()
-'''
-
-
-def notebook(week: Week, code: str, wheel: str) -> nbformat.NotebookNode:
+def notebook(week: Week, code: str, wheels: list[Path]) -> nbformat.NotebookNode:
     """Return the notebook of a week for `otter assign`."""
     heading = f"# Week {week.number}: {week.title}\n\n{week.opening}\n\n{HAND_IN}"
     cells = [
-        new_raw_cell("# ASSIGNMENT CONFIG\n" + settings(week, wheel)),
+        new_raw_cell("# ASSIGNMENT CONFIG\n" + settings(week, code, wheels)),
         new_markdown_cell(heading),
         new_code_cell(beginning(week)),
         new_code_cell(f'student_id = "solution-{week.chapter}"  # SOLUTION'),
@@ -75,8 +60,11 @@ def beginning(week: Week) -> str:
     return f"{installed}\n\n{BEGIN.format(notebook=f'{week.chapter}.ipynb')}"
 
 
-def settings(week: Week, wheel: str) -> str:
-    """Return otter's settings for an assignment."""
+def settings(week: Week, code: str, wheels: list[Path]) -> str:
+    """Return otter's settings for an assignment: points are those of the plugin."""
+    files = ["checks.py", *(wheel.name for wheel in wheels)]
+    installed = [f"/autograder/source/files/{wheel.name}" for wheel in wheels]
+    credit = {"_config.course.plugin.Credit": {"code": code, "numbers": week.numbers}}
     return f"""name: {week.chapter}
 solutions_pdf: false
 template_pdf: false
@@ -84,9 +72,10 @@ export_cell: false
 init_cell: false
 strip_solutions_from_all_cells: true
 tests: {{ok_format: false}}
-generate: {{pdf: false, show_hidden: false, show_stdout: true}}
-autograder_files: [checks.py, one_question.py, {wheel}]
-requirements: [torch, /autograder/source/files/{wheel}]
+generate: {{pdf: false, show_hidden: true, force_public_test_summary: false, show_stdout: true}}
+autograder_files: {json.dumps(files)}
+requirements: {json.dumps([CPU, "torch", *installed])}
+plugins: {json.dumps([credit])}
 """
 
 
@@ -143,11 +132,8 @@ def tests(week: Week, exercise: Exercise) -> list[Cell]:
 
 
 def hidden(name: str, number: int, question: Question) -> str:
-    """Return the test of one question."""
-    body = (
-        f"def test_{name}_{number}(env):\n"
-        f"    from one_question import check\n    check(env, {name!r}, {number})"
-    )
+    """Return the test of one question, whose result is the plugin's."""
+    body = f"def test_{name}_{number}(env):\n    raise AssertionError('this is graded apart')"
     message = re.sub(r"[\"\\]", "", f"{question.message}: read {question.section} again")
     settings = f"points: {question.points}\nhidden: true\nfailure_message: {message!r}"
     return configured(settings, body)
@@ -158,11 +144,11 @@ def configured(settings: str, body: str) -> str:
     return f'""" # BEGIN TEST CONFIG\n{settings}\n""" # END TEST CONFIG\n{body}'
 
 
-def write(week: Week, code: str, wheel: Path, folder: Path) -> Path:
+def write(week: Week, code: str, wheels: list[Path], folder: Path) -> Path:
     """Write what otter needs into a folder, and return the notebook."""
     source = folder / f"{week.chapter}.ipynb"
-    nbformat.write(notebook(week, code, wheel.name), source)
-    (folder / "checks.py").write_text(week.checks.read_text("utf-8"), "utf-8")
-    (folder / "one_question.py").write_text(ASKED.format(code=code, numbers=week.numbers), "utf-8")
-    (folder / wheel.name).write_bytes(wheel.read_bytes())
+    nbformat.write(notebook(week, code, wheels), source)
+    shutil.copy(week.checks, folder / "checks.py")
+    for wheel in wheels:
+        shutil.copy(wheel, folder)
     return source

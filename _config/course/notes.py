@@ -9,9 +9,8 @@ HANDLING = """## Handing out and grading
 
 * Students get the notebook in `student/`, and need `selfattn-book` and `otter-grader`.
 * Students draw their numbers from their ids and the code {code}, which is printed in the notebook.
-* `otter grade -a autograder.zip FOLDER` grades a folder in containers, `otter run -a autograder.zip
-  SUBMISSION.ipynb` one notebook; Gradescope takes the same archive. Compare the id in each notebook
-  with the name under which it was submitted.
+* `python3 noxfile.py -s grade -- {chapter} EXPORT.zip @key.txt --roster roster.csv` grades what Moodle
+  or Canvas exports; Gradescope takes `autograder.zip`.
 """
 
 
@@ -21,7 +20,7 @@ def notes(week: Week, code: str) -> str:
     minutes = sum(exercise.minutes for exercise in week.exercises)
     drawn = "".join(f"* `{name}`: {choices(given)}\n" for name, given in week.numbers.items())
     head = f"# Week {week.number}: {week.title}\n\n{total} points, about {minutes} minutes.\n"
-    handling = HANDLING.format(code=f"`{code}`")
+    handling = HANDLING.format(code=f"`{code}`", chapter=week.chapter)
     parts = [one(week, exercise) for exercise in week.exercises]
     numbers = f"## The numbers of each student\n\n{drawn}"
     return "\n".join([head, handling, numbers, *parts])

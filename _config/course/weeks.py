@@ -70,8 +70,11 @@ class Week:
 
     def checked(self, code: str = "", student: str = "anyone") -> dict[str, Checked]:
         """Return the exercises of a student, by name."""
-        made = exercises_in(self.checks, self.drawn(code, student))
-        return {exercise.name: exercise for exercise in made}
+        return self.checks_with(self.drawn(code, student))
+
+    def checks_with(self, numbers: dict[str, Any]) -> dict[str, Checked]:
+        """Return the exercises with these numbers, by name."""
+        return {exercise.name: exercise for exercise in exercises_in(self.checks, numbers)}
 
 
 def chapters() -> list[str]:

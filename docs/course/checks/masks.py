@@ -98,6 +98,7 @@ def packed_mask(prompt):
         cases=[(row,) for row in ROWS],
         unusual={"loops": looped(prompt)},
         returns="the mask",
+        gate=1,
     )
 
 

@@ -64,6 +64,7 @@ class Exercise:
         returns: the name of the result, or a tuple of names if a tuple is returned.
         tolerance: relative to the largest number.
         via: makes the program that is compared from an answer, where answers build modules.
+        gate: the index of the question that the exercise is about; without it, the others count half.
 
     Example:
         >>> twice = Exercise(
@@ -91,6 +92,7 @@ class Exercise:
     returns: str | tuple[str, ...] = "the result"
     tolerance: float = 1e-4
     via: Callable[[Any], Program] = lambda answer: answer
+    gate: int | None = None
 
     @property
     def name(self) -> str:
@@ -102,11 +104,11 @@ class Exercise:
         if not callable(answer):
             rule = f"{self.name} must be callable"
             no = Answer("missing", f"{rule}; got {type(answer).__name__}.")
-            return Report(self.name, [(asked, no) for asked in self.questions])
+            return Report(self.name, [(asked, no) for asked in self.questions], self.gate)
         check = _Check(self, answer)
         with torch.random.fork_rng(devices=[]):
             found = [(asked, _guarded(partial(check, asked))) for asked in self.questions]
-        return Report(self.name, found)
+        return Report(self.name, found, self.gate)
 
     def check(self, **answers: object) -> bool:
         """Print the report of an answer, and return whether it has all points.
@@ -132,11 +134,23 @@ class Report:
 
     name: str
     results: Sequence[tuple[Question, Answer]]
+    gate: int | None = None
 
     @property
-    def points(self) -> int:
+    def halved(self) -> bool:
+        """Tell whether the points count half, because the main question is missing."""
+        return self.gate is not None and not self.results[self.gate][1]
+
+    @property
+    def earned(self) -> list[float]:
+        """Return the points that the answer has earned, for each question."""
+        part = 0.5 if self.halved else 1.0
+        return [part * asked.points if answer else 0.0 for asked, answer in self.results]
+
+    @property
+    def points(self) -> float:
         """Return the points that the answer has earned."""
-        return sum(asked.points for asked, answer in self.results if answer)
+        return sum(self.earned)
 
     @property
     def possible(self) -> int:
@@ -149,7 +163,7 @@ class Report:
 
     def __repr__(self) -> str:
         """Return the report in words; a reason common to several questions is given once."""
-        lines, given = [f"{self.name}: {self.points} of {self.possible} points"], set()
+        lines, given = [f"{self.name}: {self.points:g} of {self.possible} points"], set()
         for asked, answer in self.results:
             if answer:
                 lines.append(f"  yes  {asked.message}")
@@ -158,6 +172,8 @@ class Report:
             why = "as above" if reason in given else f"{reason} Read again: {asked.section}"
             given.add(reason)
             lines.append(f"  no   {asked.message}: {why}")
+        if self.halved and self.points:
+            lines.append(f"  half the points, because of: {self.results[self.gate][0].message}")
         return "\n".join(
             fill(line, WIDTH, subsequent_indent=7 * " ", break_on_hyphens=False) for line in lines
         )

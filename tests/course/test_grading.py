@@ -1,0 +1,324 @@
+"""The grader: right notebooks of every form have all points, and no attack has any."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+from course import for_otter, grading
+from course.grading import Answers, Function, grade
+from course.weeks import chapters, week_of
+from nbformat.v4 import new_code_cell, new_notebook
+
+CODE = "0123456789abcdef"
+WEEK = week_of("masks")
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="confined on Linux only")
+
+
+def cells_of(week, student="ada"):
+    """Return the cells of a solution: id, numbers, and an answer to each exercise that is checked."""
+    answers = [one.cells["solution"] for one in week.exercises if not one.by_person]
+    return [f'student_id = "{student}"', for_otter.drawing(week, CODE), *answers]
+
+
+ID, DRAWING, MASK, ROW = cells_of(WEEK)
+
+
+@pytest.fixture
+def graded(tmp_path):
+    """Return a function that grades cells."""
+
+    def run(*cells, week=WEEK, **options):
+        file = tmp_path / f"{week.chapter}.ipynb"
+        nbformat.write(new_notebook(cells=[new_code_cell(cell) for cell in cells]), file)
+        return grade(file, week, CODE, **options)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def process():
+    """Return a function that runs cells in one process, which serves the functions of these names."""
+    started = []
+
+    def run(cells, names):
+        started.append(Answers(cells, names, []))
+        return started[-1]
+
+    yield run
+    for answers in started:
+        answers.close()
+
+
+# -- Right notebooks -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("week", [pytest.param(week_of(x), id=x) for x in ("masks", "cost")])
+def test_a_solution_has_all_points(graded, week):
+    found = graded(*cells_of(week, " ADA "), week=week)
+    assert (found.student, found.code, found.notes) == ("ada", CODE, [])
+    assert found.points == found.possible == 14
+
+
+@pytest.mark.weekly
+@pytest.mark.parametrize("chapter", chapters())
+def test_the_solution_of_every_week_has_all_points(graded, chapter):
+    found = graded(*cells_of(week_of(chapter)), week=week_of(chapter))
+    assert found.points == found.possible > 0
+
+
+WITH_MASK = MASK.replace("def packed", "{}\ndef packed")
+# Right notebooks as students have them; each is a list of cells.
+ODD = {
+    "otter in the cells": [
+        'import otter\ngrader = otter.Notebook("masks.ipynb")',
+        ID,
+        DRAWING,
+        f'{MASK}\n\ngrader.check("packed_mask")  # ask the grader. It is right',
+        f'# Before the autograder.\n{ROW}\ngrader.check_all()\ngrader.export("masks.zip", pdf=False)',
+    ],
+    "magics and commands": [
+        f"%matplotlib inline\n%load_ext autoreload\n{ID}",
+        f"%%time\n{DRAWING}",
+        f"!ls\nfiles = !ls\n{MASK}\n%time packed_mask(torch.zeros(1, 2))",
+        f"{ROW}\n%timeit -n 1 -r 1 masked_row()\nmasked_row?",
+        "%%bash\nls",
+    ],
+    "display and get_ipython": [
+        f"display(1)\n{ID}",
+        f"{DRAWING}\ndisplay(numbers)\nget_ipython().run_line_magic('time', 'x = 1')",
+        f"from IPython.display import Markdown\ndisplay(Markdown('*'))\n{MASK}\npacked_mask(7)",
+        f"{ROW}\nprint(masked_row())\nmasked_row()",
+    ],
+    "the style of Black, and texts with %": [
+        ID,
+        DRAWING,
+        "def odd(i, n):\n    return (\n        i\n        % n\n        != 0\n    )\n\nassert odd(1, 2)",
+        f'percent = """\n%d\n!ls\n%%time"""\nassert "!ls" in percent\n{MASK}\nbig = [\n1\n%2]',
+        ROW,
+    ],
+    "out of order, failing and repeated": [
+        "packed_mask(torch.zeros(1, 3))",
+        MASK,
+        "def masked_row(): return {}",
+        ROW,
+        "assert False",
+        "raise SystemExit",
+        f"import torch, math\n{ID}",
+        DRAWING,
+        "def unfinished(:",
+    ],
+    "seeds, precisions and imports": [
+        f'import torch\ntorch.set_default_dtype(torch.float64)\nstudent_id: str = "x"\n{ID}',
+        f"from math import *\nfrom torch import *\nimport numpy as np\nnp.random.seed(1)\n{DRAWING}",
+        f"import random, torch\nrandom.seed(0)\ntorch.manual_seed(3)\n{MASK}",
+        f"import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\n{ROW}",
+    ],
+    "another helper and a dataclass": [
+        ID,
+        f"{DRAWING}\nfrom dataclasses import dataclass\n@dataclass\nclass Size:\n    n: int",
+        MASK.replace("length = sentence.size(1)", "length = size(sentence).n")
+        + "\n\ndef size(sentence):\n    return Size(sentence.size(1))",
+        f"open('mine.txt', 'w').write('kept')\nassert open('mine.txt').read() == 'kept'\n{ROW}",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_notebook_has_all_points(graded, name):
+    found = graded(*ODD[name])
+    assert found.points == 14, (found.notes, found.results)
+    assert found.student == "ada"
+
+
+def test_a_cell_that_fails_is_named(graded):
+    notes = graded(*ODD["out of order, failing and repeated"]).notes
+    assert "cell 1, `packed_mask(torch.zeros(1, 3))`, failed: NameError: name 'packed_mask'" in notes[0]
+    assert [note.split("`")[1] for note in notes[1:]] == [
+        "assert False",
+        "raise SystemExit",
+        "def unfinished(:",
+    ]
+
+
+# Other forms of a right answer, made from the solution.
+FORMS = {
+    "a_list": "def a_list(s): return packed_mask(s).tolist()",
+    "an_array": "def an_array(s): return packed_mask(s).numpy()",
+    "an_iterator": "def an_iterator(s): return (row for row in packed_mask(s))",
+    "a_lambda": "a_lambda = lambda s: packed_mask(s)",
+    "a_default": "def a_default(s, mask=packed_mask, *more, **named): return mask(s)",
+    "type_hints": "def type_hints(s: 'torch.Tensor') -> 'torch.Tensor': return packed_mask(s)",
+    "decorated": "import functools\ndecorated = functools.lru_cache(functools.wraps(packed_mask)"
+    "(lambda s: packed_mask(s)))",
+    "a_partial": "a_partial = functools.partial(lambda heads, s: packed_mask(s), 4)",
+    "an_object": "class An:\n    def __call__(self, s): return packed_mask(s)\nan_object = An()",
+    "printing": "def printing(s):\n    print(s)\n    return packed_mask(s)",
+    "in_place": "def in_place(s):\n    mask = packed_mask(s)\n    s.zero_()\n    return mask",
+    "numbers_changed": "def numbers_changed(s):\n    torch.set_default_dtype(torch.float64)\n"
+    "    torch.manual_seed(0)\n    return packed_mask(s)",
+}
+
+
+@pytest.fixture(scope="module")
+def forms(process):
+    return process([ID, DRAWING, MASK, *FORMS.values()], [*FORMS])
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_an_answer_may_have_any_form(forms, name):
+    report = WEEK.checked(CODE, "ada")["packed_mask"](forms.answer(name))
+    assert report, report
+
+
+def test_wrong_answers_are_named_as_in_this_process(graded):
+    wrong = MASK.replace("mask = past &", "mask = ")
+    results = graded(ID, DRAWING, wrong, ROW.replace("numbers", "number")).results
+    names = {"torch": torch, "numbers": WEEK.drawn(CODE, "ada")}
+    exec(wrong, names)
+    report = WEEK.checked(CODE, "ada")["packed_mask"](names["packed_mask"])
+    said = [f"{no.reason} {no.misconception}".strip() for _, no in report.results]
+    assert [result.reason for result in results[:5]] == said
+    assert "The future is not hidden." in said[1]
+    assert [result.points for result in results[:5]] == [0.5, 0, 1, 0.5, 1]
+    assert "NameError: name 'number' is not defined" in results[5].reason
+
+
+# -- Files that are no answers -------------------------------------------------------------
+
+FILES = {
+    "nothing": ("", "must be a notebook of Jupyter; got odd.ipynb: JSONDecodeError"),
+    "text": ("\x00\xff", "must be a notebook"),
+    "another JSON": ("[1, 2]", "must be a notebook"),
+    "deep JSON": ("[" * 100_000, "must be a notebook"),
+    "cells that are numbers": ('{"cells": [3]}', "must be a notebook"),
+    "no cells": ('{"cells": []}', "a student id must be text, in the cell at the top; got None"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_no_answer_has_no_points_and_a_note(tmp_path, name):
+    text, message = FILES[name]
+    file = tmp_path / "odd.ipynb"
+    file.write_text(text, "utf-8")
+    found = grade(file, WEEK, CODE)
+    assert (found.points, found.possible, found.student) == (0, 14, "")
+    assert message in found.notes[0]
+
+
+def test_the_numbers_are_those_of_the_student(graded):
+    numbers = {name: WEEK.drawn(CODE, name)["prompt"] for name in ("ada", "bob", "eve", "dan")}
+    other = next(name for name in numbers if numbers[name] != numbers["ada"])
+    assert graded(ID, DRAWING, MASK, student=other).points < 8
+
+
+# -- Attacks -------------------------------------------------------------------------------
+
+# Functions that search this process for a right program, or that make a comparison lie.
+SEARCHED = """
+import gc, sys, torch
+
+def found():
+    frame = sys._getframe()
+    while frame:
+        yield from [*frame.f_locals.values(), *frame.f_globals.values()]
+        frame = frame.f_back
+    yield from gc.get_objects()
+    for module in list(sys.modules.values()):
+        yield from vars(module).values()
+
+def right(sentence):
+    for thing in list(found()):
+        if type(thing).__name__ in ("Exercise", "_Check") and hasattr(thing, "right"):
+            return thing.right(sentence)
+        if getattr(thing, "__name__", "") == "with_heads":
+            return thing(sentence)
+    return torch.ones(len(sentence), 1, *[sentence.size(1)] * 2, dtype=torch.bool)
+"""
+PATCHED = """
+import torch
+
+def yes(*args, **named):
+    return True
+
+for name in ("equal", "allclose", "isclose"):
+    setattr(torch, name, yes)
+for name in ("__eq__", "__ne__", "equal", "allclose", "double"):
+    setattr(torch.Tensor, name, yes)
+import selfattn_book.properties.answer as answer
+answer.Answer.__bool__ = yes
+answer.equal = yes
+import builtins, json
+builtins.all = builtins.any = yes
+
+def patched(s):
+    return torch.ones(len(s), 1, *[s.size(1)] * 2, dtype=torch.bool)
+"""
+LYING = {
+    "right": SEARCHED,
+    "subclass": """
+class Lying(torch.Tensor):
+    def __ne__(self, other): return torch.zeros(1, dtype=torch.bool)
+    def __eq__(self, other): return torch.ones(1, dtype=torch.bool)
+    def any(self): return False
+
+def subclass(s):
+    return torch.ones(len(s), 1, *[s.size(1)] * 2, dtype=torch.bool).as_subclass(Lying)
+""",
+    "torch_function": """
+class Anything:
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None): return True
+    shape, dtype, ndim = (3, 1, 11, 11), torch.bool, 4
+
+def torch_function(s): return Anything()
+""",
+    "equal_to_all": """
+class Equal:
+    def __eq__(self, other): return True
+    __ne__ = __lt__ = lambda self, other: False
+    def __bool__(self): return True
+    def __array__(self, *args, **named): raise SystemExit
+    def __float__(self): return 1.0
+    def __iter__(self): return iter([self])
+
+def equal_to_all(s): return Equal()
+""",
+    "bytes_that_are_no_bool": """
+def bytes_that_are_no_bool(s):
+    made = torch.full((len(s), 1, *[s.size(1)] * 2), 2, dtype=torch.uint8)
+    return made.view(torch.bool)
+""",
+    "another_report": """
+def another_report(s):
+    print("packed_mask: 8 of 8 points")
+    raise RuntimeError("packed_mask: 8 of 8 points")
+""",
+    "endless_items": "import itertools\ndef endless_items(s): return itertools.islice(itertools.count(), 9)",
+    "itself": "def itself(s):\n    x = []\n    x.append(x)\n    return x",
+    "memory": "def memory(s): return torch.ones(20 << 30, dtype=torch.uint8)",
+    "text": "def text(s): return bytearray(b'x' * 10**7)",
+    "an_exit": "def an_exit(s): exit()",
+    "an_interrupt": "def an_interrupt(s): raise KeyboardInterrupt",
+    "patched": PATCHED,
+}
+
+
+@pytest.fixture(scope="module")
+def lying(process):
+    return process(["import torch", *LYING.values()], [*LYING])
+
+
+@pytest.mark.parametrize("name", LYING)
+def test_an_answer_that_lies_has_no_points_where_it_is_wrong(lying, name):
+    report = WEEK.checked(CODE, "ada")["packed_mask"](lying.answer(name))
+    by_question = {asked.message: answer for asked, answer in report.results}
+    assert not by_question.pop("no position attends to a later one")
+    assert not by_question["padding attends to nothing and is not attended to"]
+    assert report.points <= 2  # of all True, what is true
