@@ -182,9 +182,9 @@ class Answers:
                 env={**kept, **places, **threads, "MPLBACKEND": "agg", "LANG": "C.UTF-8"},
                 start_new_session=True,
             )
-        self.timer = Timer(ALL_SECONDS, self.kill, ["this took longer than the time limit"])
+        why = f"the notebook did not finish within {ALL_SECONDS} seconds"
+        self.timer = Timer(ALL_SECONDS, self.kill, [why])
         self.timer.daemon = True
-        self.timer.start()
         pipes = self.process.stdout, self.process.stdin
         self.wire = Wire(*pipes, self.pass_on, value_of)
         try:
@@ -193,6 +193,7 @@ class Answers:
             self.close()
             said = errors.read_text("utf-8", "replace") if errors.exists() else ""
             raise RuntimeError(f"answers cannot be run on this machine: {said}") from None
+        self.timer.start()
         self.note(lacking)
 
     def __enter__(self) -> "Answers":
