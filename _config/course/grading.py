@@ -161,7 +161,8 @@ class Answers:
         self.folder = tempfile.mkdtemp(prefix="answers-")
         self.start()
         with contextlib.suppress(RefusedError):
-            self.defined = dict(self.ask(cells=Items(cells), names=Items(names))["defined"])
+            defined = self.ask(cells=Items(cells), names=Items(names)).get("defined")
+            self.defined = defined if isinstance(defined, dict) else {}
 
     def start(self) -> None:
         """Start the process, and wait until it is confined."""
@@ -190,8 +191,8 @@ class Answers:
         try:
             lacking = self.wire.receive()["ready"]
         except EOFError:
+            said = errors.read_text("utf-8", "replace")
             self.close()
-            said = errors.read_text("utf-8", "replace") if errors.exists() else ""
             raise RuntimeError(f"answers cannot be run on this machine: {said}") from None
         self.timer.start()
         self.note(lacking)

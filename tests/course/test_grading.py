@@ -349,21 +349,21 @@ ENDING = {
         6,
         r"the notebook ended its process \(exit code 0\)",
     ),
-    "an endless loop": ("def packed_mask(s):\n    while True: pass", 6, "longer than 2 seconds"),
-    "a loop that cannot be stopped": (ENDLESS, 6, "did not finish within 8 seconds"),
-    "an endless cell": ("while True: pass", 6, "cell 4, .* TimeoutError: .* 2 seconds"),
+    "an endless loop": ("def packed_mask(s):\n    while True: pass", 6, "longer than 1 seconds"),
+    "a loop that cannot be stopped": (ENDLESS, 6, "did not finish within 5 seconds"),
+    "an endless cell": ("while True: pass", 6, "cell 4, .* TimeoutError: .* 1 seconds"),
     "an exit in a cell": ("import os; os._exit(3)", 0, r"ended its process \(exit code 3\)"),
     "a forged reply": (FORGED, 0, "14 of 14 points|broke the protocol|ended its process"),
     "rubbish in the wire": (RUBBISH, 0, r"broke the protocol of its process \(ValueError\)"),
-    "no modules": ("import sys; sys.modules.clear()", 6, "failed|error"),
+    "no modules": ("import sys; sys.modules.clear()", 6, "failed|ended its process"),
 }
 
 
 @pytest.mark.parametrize("name", ENDING)
 def test_an_attack_on_the_process_earns_nothing_and_is_named(graded, monkeypatch, name):
     attack, most, message = ENDING[name]
-    monkeypatch.setattr(grading, "SECONDS", 2)
-    monkeypatch.setattr(grading, "ALL_SECONDS", 8)
+    monkeypatch.setattr(grading, "SECONDS", 1)
+    monkeypatch.setattr(grading, "ALL_SECONDS", 5)
     found = graded(ID, DRAWING, ROW, attack)
     points = {exercise: 0 for exercise in ("packed_mask", "masked_row")}
     for result in found.results:
@@ -456,12 +456,12 @@ def test_the_kernel_confines_what_python_does_not_see(process, secret):
         assert Function(answers, "worked")() == ["own folder"]
         names = {"__name__": "here"}  # and here, most of it works
         exec(KERNEL.format(port=tcp.getsockname()[1], **paths), names)
-        for name in ("fork", "change", "write", "own folder"):
+        for name in ("fork", "change", "write", "trace", "own folder"):
             names["TRIES"].pop(name)
         assert names["worked"]() == ["read", "read the checks", "list", "environment", "tcp", "udp", "kill"]
 
 
 def test_an_installation_that_cannot_run_answers_is_an_error(monkeypatch, graded):
     monkeypatch.setattr(grading, "CONFINED", ("answering.py",))
-    with pytest.raises(RuntimeError, match="answers cannot be run on this machine: .*confined"):
+    with pytest.raises(RuntimeError, match="(?s)cannot be run on this machine: .*No module named .confined"):
         graded(ID)
