@@ -58,37 +58,63 @@ class OneByOne(OwnEncoder):
         return states
 
 
-WRONG = modules.wrong(OwnEncoder) | {
-    "The mask is over queries, as if padding had no queries: keys are to be hidden.": (
-        own(attend=hidden_queries)
-    ),
-    "A point attends to those at its position in other samples: the batch is taken for the length.": (
-        own(options={}, attend=lambda self, x, m, hidden: self.attention(x, x, x, hidden.mT)[0])
-    ),
-    "There is a residual connection around the attention.": modules.after(OwnEncoder, torch.add),
-    "A causal mask is for a decoder: here each point may attend to all the others.": (
-        masked(lambda ones: ones.triu(1))
-    ),
-    "Each point attends to what comes after it: a causal mask, and transposed.": (
-        masked(lambda ones: ones.tril(-1))
-    ),
-    "Each point attends only to itself.": masked(lambda ones: ones - torch.eye(len(ones))),
-    "Each point gets the same mean of all points: the weights do not depend on its query.": (
-        queries(torch.ones_like)
-    ),
-    "The query is the mean of all points, with padding: each point has its own query.": (
-        queries(lambda x: x.mean(1, True).expand_as(x))
-    ),
-    "Equal points get unequal states: a table of positions is added.": (
-        calling(lambda x, m: [with_positions(x)] * 3)
-    ),
-    "Equal points get equal states: the states are not those of the points at their positions.": (
-        queries(lambda x: x.flip(1))
-    ),
-    "An attention comes after the feed-forward network, which comes last.": (
-        own(forward=lambda self, x, lengths: self.read(*[self.feed_forward(x)] * 2, lengths))
+def by_one_deviation(self, source, lengths):
+    states = self.feed_forward(self.read(source, source, lengths))
+    return states / states.std()
+
+
+def applied_twice(self, source, lengths):
+    return self.feed_forward(self.read(*[self.read(source, source, lengths)] * 2, lengths))
+
+
+OF_ALL = {
+    "Something is divided by one number of the whole batch, as its standard deviation: samples must "
+    "be separate.": (
+        own(forward=by_one_deviation),
+        calling(lambda x, m: [x / x.std()] * 3),
+        modules.after(OwnEncoder, lambda context, x: context / x.std()),
     ),
 }
+WRONG = (
+    OF_ALL
+    | modules.wrong(OwnEncoder)
+    | {
+        "The attention is applied twice: to the points, and to what it made of them.": (
+            own(forward=applied_twice)
+        ),
+        "The mask is over queries, as if padding had no queries: keys are to be hidden.": (
+            own(attend=hidden_queries)
+        ),
+        "A point attends to those at its position in other samples: the batch is taken for the length.": (
+            own(options={}, attend=lambda self, x, m, hidden: self.attention(x, x, x, hidden.mT)[0])
+        ),
+        "There is a residual connection around the attention.": modules.after(
+            OwnEncoder, torch.add
+        ),
+        "A causal mask is for a decoder: here each point may attend to all the others.": (
+            masked(lambda ones: ones.triu(1))
+        ),
+        "Each point attends to what comes after it: a causal mask, and transposed.": (
+            masked(lambda ones: ones.tril(-1))
+        ),
+        "Each point attends only to itself.": masked(lambda ones: ones - torch.eye(len(ones))),
+        "Each point gets the same mean of all points: the weights do not depend on its query.": (
+            queries(torch.ones_like)
+        ),
+        "The query is the mean of all points, with padding: each point has its own query.": (
+            queries(lambda x: x.mean(1, True).expand_as(x))
+        ),
+        "Equal points get unequal states: a table of positions is added.": (
+            calling(lambda x, m: [with_positions(x)] * 3)
+        ),
+        "Equal points get equal states: the states are not those of the points at their positions.": (
+            queries(lambda x: x.flip(1))
+        ),
+        "An attention comes after the feed-forward network, which comes last.": (
+            own(forward=lambda self, x, lengths: self.read(*[self.feed_forward(x)] * 2, lengths))
+        ),
+    }
+)
 
 
 def points(shape=(3, 5)):
@@ -107,6 +133,21 @@ def permuted(modules):
 def spread(modules):
     found = states(modules, 10 * points())
     return bool((found - found[:, :1]).abs().amax() > tolerance(found))
+
+
+LARGE = 1e4  # points so large make each weight 0 or 1
+
+
+def chosen(modules):
+    """Return whether each state depends on as many large points as there are heads, or fewer."""
+    x = LARGE * drawn(16, 8, D_MODEL, seed=7)
+    once, count = states(modules, x), 0.0
+    for point in range(8):
+        other = x.clone()
+        other[:, point] *= 0.5
+        gap = (states(modules, other) - once).abs().amax(-1)
+        count += gap > tolerance(once) * once.abs().max()
+    return (count > probes.HEADS).double().mean() < 0.05
 
 
 def padded():
@@ -138,6 +179,7 @@ QUESTIONS = [
         "each point has its own query",
         BY_HAND,
         Probe(spread, "the states of five different points are all the same"),
+        Probe(chosen, "where points are very large, a state depends on more points than heads"),
     ),
     probed(
         "one point among many equal ones has little weight",

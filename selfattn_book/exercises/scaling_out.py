@@ -36,6 +36,11 @@ def in_place(gradients, counts):
     return gradients.sum(0) / sum(counts)
 
 
+def idle_in_place(gradients, counts):
+    gradients[torch.tensor(counts) == 0] = 0
+    return weighted(gradients, counts)
+
+
 def loop(gradients, counts):
     sums = [0.0] * D
     for row, count in zip(gradients.tolist(), counts, strict=True):
@@ -72,7 +77,7 @@ WRONG = {
     "A rank without examples has the mean of nothing, and 0 times nan is nan.": (
         lambda g, n: (torch.tensor(n)[:, None] * g).sum(0) / sum(n)
     ),
-    "It changes its input; take a copy first.": in_place,
+    "It changes its input; take a copy first.": (in_place, idle_in_place),
 }
 EXERCISE = Exercise(
     "def whole_gradient(gradients, counts):\n    ...",
@@ -81,5 +86,6 @@ EXERCISE = Exercise(
     wrong=WRONG,
     unusual={"a loop": loop},
     returns="the gradient",
+    gate=2,
 )
 check = EXERCISE.check

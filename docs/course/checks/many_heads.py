@@ -97,5 +97,6 @@ def exercises(numbers):
         wrong=wrong,
         unusual={"products over groups": by_einsum(numbers["sharing"])},
         returns="the contexts",
+        gate=2,
     )
     return [exercise]
