@@ -187,12 +187,19 @@ def test_what_is_half_right_has_half_of_the_points():
 
 WITHOUT_THE_MAIN_POINT = [
     ("query-key-value", "The scores are not divided by the root of the key dimension.", 2, 5),
-    ("decoder", "Every point attends to every other: there is no causal mask, or it hides nothing.", 6, 14),
+    (
+        "decoder",
+        "Every point attends to every other: there is no causal mask, or it hides nothing.",
+        6,
+        14,
+    ),
 ]
 
 
 @pytest.mark.parametrize(("chapter", "sentence", "points", "possible"), WITHOUT_THE_MAIN_POINT)
-def test_without_what_an_exercise_is_about_the_rest_counts_half(chapter, sentence, points, possible):
+def test_without_what_an_exercise_is_about_the_rest_counts_half(
+    chapter, sentence, points, possible
+):
     exercise = exercise_of(chapter)
     report = exercise(exercise.wrong[sentence])
     assert (report.points, report.possible) == (points, possible)

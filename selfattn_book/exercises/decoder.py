@@ -295,6 +295,10 @@ QUESTIONS = [
             "the output of position {1} is not that of position 0, where all states are equal",
         ),
         Probe(
+            lambda modules: probes.same_rows(reading(modules, 0 * memory())),
+            "the output of position {1} is not that of position 0, where all states are 0",
+        ),
+        Probe(
             lambda modules: close(reading(modules, memory()), reading(modules, memory().flip(1))),
             "outputs change when the states are permuted",
         ),
@@ -309,6 +313,10 @@ QUESTIONS = [
             ),
             "the output of position {1} is not that of position 0, "
             "where all target points are equal",
+        ),
+        Probe(
+            lambda modules: probes.same_rows(outputs(modules, 0 * target(), memory())),
+            "the output of position {1} is not that of position 0, where all target points are 0",
         ),
         probes.outvoted(writing, "the output"),
         *(

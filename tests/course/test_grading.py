@@ -137,7 +137,10 @@ def test_an_odd_notebook_has_all_points(graded, name):
 
 def test_a_cell_that_fails_is_named(graded):
     notes = graded(*ODD["out of order, failing and repeated"]).notes
-    assert "cell 1, `packed_mask(torch.zeros(1, 3))`, failed: NameError: name 'packed_mask'" in notes[0]
+    assert (
+        "cell 1, `packed_mask(torch.zeros(1, 3))`, failed: NameError: name 'packed_mask'"
+        in notes[0]
+    )
     assert [note.split("`")[1] for note in notes[1:]] == [
         "assert False",
         "raise SystemExit",
@@ -458,10 +461,20 @@ def test_the_kernel_confines_what_python_does_not_see(process, secret):
         exec(KERNEL.format(port=tcp.getsockname()[1], **paths), names)
         for name in ("fork", "change", "write", "trace", "own folder"):
             names["TRIES"].pop(name)
-        assert names["worked"]() == ["read", "read the checks", "list", "environment", "tcp", "udp", "kill"]
+        assert names["worked"]() == [
+            "read",
+            "read the checks",
+            "list",
+            "environment",
+            "tcp",
+            "udp",
+            "kill",
+        ]
 
 
 def test_an_installation_that_cannot_run_answers_is_an_error(monkeypatch, graded):
     monkeypatch.setattr(grading, "CONFINED", ("answering.py",))
-    with pytest.raises(RuntimeError, match="(?s)cannot be run on this machine: .*No module named .confined"):
+    with pytest.raises(
+        RuntimeError, match="(?s)cannot be run on this machine: .*No module named .confined"
+    ):
         graded(ID)
