@@ -75,46 +75,42 @@ OF_ALL = {
         modules.after(OwnEncoder, lambda context, x: context / x.std()),
     ),
 }
-WRONG = (
-    OF_ALL
-    | modules.wrong(OwnEncoder)
-    | {
-        "The attention is applied twice: to the points, and to what it made of them.": (
-            own(forward=applied_twice)
-        ),
-        "The mask is over queries, as if padding had no queries: keys are to be hidden.": (
-            own(attend=hidden_queries)
-        ),
-        "A point attends to those at its position in other samples: the batch is taken for the length.": (
-            own(options={}, attend=lambda self, x, m, hidden: self.attention(x, x, x, hidden.mT)[0])
-        ),
-        "There is a residual connection around the attention.": modules.after(
-            OwnEncoder, torch.add
-        ),
-        "A causal mask is for a decoder: here each point may attend to all the others.": (
-            masked(lambda ones: ones.triu(1))
-        ),
-        "Each point attends to what comes after it: a causal mask, and transposed.": (
-            masked(lambda ones: ones.tril(-1))
-        ),
-        "Each point attends only to itself.": masked(lambda ones: ones - torch.eye(len(ones))),
-        "Each point gets the same mean of all points: the weights do not depend on its query.": (
-            queries(torch.ones_like)
-        ),
-        "The query is the mean of all points, with padding: each point has its own query.": (
-            queries(lambda x: x.mean(1, True).expand_as(x))
-        ),
-        "Equal points get unequal states: a table of positions is added.": (
-            calling(lambda x, m: [with_positions(x)] * 3)
-        ),
-        "Equal points get equal states: the states are not those of the points at their positions.": (
-            queries(lambda x: x.flip(1))
-        ),
-        "An attention comes after the feed-forward network, which comes last.": (
-            own(forward=lambda self, x, lengths: self.read(*[self.feed_forward(x)] * 2, lengths))
-        ),
-    }
-)
+WRONG = {
+    **OF_ALL,
+    **modules.wrong(OwnEncoder),
+    "The attention is applied twice: to the points, and to what it made of them.": (
+        own(forward=applied_twice)
+    ),
+    "The mask is over queries, as if padding had no queries: keys are to be hidden.": (
+        own(attend=hidden_queries)
+    ),
+    "A point attends to those at its position in other samples: the batch is taken for the length.": (
+        own(options={}, attend=lambda self, x, m, hidden: self.attention(x, x, x, hidden.mT)[0])
+    ),
+    "There is a residual connection around the attention.": modules.after(OwnEncoder, torch.add),
+    "A causal mask is for a decoder: here each point may attend to all the others.": (
+        masked(lambda ones: ones.triu(1))
+    ),
+    "Each point attends to what comes after it: a causal mask, and transposed.": (
+        masked(lambda ones: ones.tril(-1))
+    ),
+    "Each point attends only to itself.": masked(lambda ones: ones - torch.eye(len(ones))),
+    "Each point gets the same mean of all points: the weights do not depend on its query.": (
+        queries(torch.ones_like)
+    ),
+    "The query is the mean of all points, with padding: each point has its own query.": (
+        queries(lambda x: x.mean(1, True).expand_as(x))
+    ),
+    "Equal points get unequal states: a table of positions is added.": (
+        calling(lambda x, m: [with_positions(x)] * 3)
+    ),
+    "Equal points get equal states: the states are not those of the points at their positions.": (
+        queries(lambda x: x.flip(1))
+    ),
+    "An attention comes after the feed-forward network, which comes last.": (
+        own(forward=lambda self, x, lengths: self.read(*[self.feed_forward(x)] * 2, lengths))
+    ),
+}
 
 
 def points(shape=(3, 5)):
