@@ -12,6 +12,7 @@ import tempfile
 from ast import literal_eval
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any
@@ -187,9 +188,11 @@ class Answers:
             )
 
     def __enter__(self) -> "Answers":
+        """Return the running process."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """End it."""
         self.close()
 
     def close(self) -> None:
@@ -219,7 +222,25 @@ class Answers:
             return self.ended
         if name not in self.defined:
             return f"nothing of the name {name} is defined."
-        return Function(self, name) if self.defined[name] else f"{name} must be a function."
+        return partial(self.call, name) if self.defined[name] else f"{name} must be a function."
+
+    def call(self, name: str, *args: Any) -> Any:
+        """Call a function of the notebook; arguments that it changes are changed here, too."""
+        sent = [self.listed(x) if isinstance(x, list) else x for x in args]
+        reply = self.ask(name=name, args=sent, seed=int(torch.randint(1 << 31, ())))
+        if refused := self.refused:
+            self.refused = None
+            raise refused
+        if "error" in reply:
+            kind, reason = reply["error"]
+            reason = " ".join(str(reason).split())[:500]
+            raise RefusedError(Answer("dtype" if kind == "dtype" else "exception", reason))
+        for before, after in zip(args, reply["after"], strict=True):
+            if isinstance(before, list):
+                before[:] = after
+            elif isinstance(before, Tensor) and before.shape == after.shape:
+                before.copy_(after)
+        return reply["value"]
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Return the reply to a request; what is asked back in between is answered."""
@@ -262,6 +283,11 @@ class Answers:
         self.passed[id(value)] = value
         return id(value)
 
+    def listed(self, items: list[Any]) -> dict[str, Any]:
+        """Return what the process gets for a list, which stays one list: a cache, in each step."""
+        is_known = id(items) in self.passed
+        return {"list": [self.kept(items), None if is_known else items]}
+
     def packed(self, value: Any) -> dict[str, Any]:
         """Return what the process gets for a function or an iterator."""
         if isinstance(value, Iterator):
@@ -269,39 +295,6 @@ class Answers:
         if callable(value):
             return {"callable": self.kept(value)}
         raise TypeError(f"an argument must be of numbers, texts or functions; got {type(value)}")
-
-
-class Function:
-    """A function of a notebook, which runs in the process of the notebook.
-
-    A list that it is given keeps its identity there: a cache is the same list in each step.
-    """
-
-    def __init__(self, answers: Answers, name: str):
-        self.answers, self.name = answers, name
-
-    def __call__(self, *args: Any) -> Any:
-        sent = [self.listed(x) if isinstance(x, list) else x for x in args]
-        seed = int(torch.randint(1 << 31, ()))
-        reply = self.answers.ask(name=self.name, args=sent, seed=seed)
-        if refused := self.answers.refused:
-            self.answers.refused = None
-            raise refused
-        if "error" in reply:
-            kind, reason = reply["error"]
-            reason = " ".join(str(reason).split())[:500]
-            raise RefusedError(Answer("dtype" if kind == "dtype" else "exception", reason))
-        for before, after in zip(args, reply["after"], strict=True):
-            if isinstance(before, list):
-                before[:] = after
-            elif isinstance(before, Tensor) and before.shape == after.shape:
-                before.copy_(after)
-        return reply["value"]
-
-    def listed(self, items: list[Any]) -> dict[str, Any]:
-        """Return what the process gets for a list: its items are sent once."""
-        is_known = id(items) in self.answers.passed
-        return {"list": [self.answers.kept(items), None if is_known else items]}
 
 
 def unpacked(value: dict[str, Any]) -> Any:

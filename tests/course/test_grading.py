@@ -10,7 +10,7 @@ import nbformat
 import pytest
 import torch
 from course import for_otter, grading
-from course.grading import Answers, Function, grade
+from course.grading import Answers, grade
 from course.weeks import chapters, week_of
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -301,7 +301,7 @@ def another_report(s):
     print("packed_mask: 8 of 8 points")
     raise RuntimeError("packed_mask: 8 of 8 points")
 """,
-    "endless_items": "import itertools\ndef endless_items(s): return itertools.islice(itertools.count(), 9)",
+    "a_count": "import itertools\ndef a_count(s): return itertools.islice(itertools.count(), 9)",
     "itself": "def itself(s):\n    x = []\n    x.append(x)\n    return x",
     "memory": "def memory(s): return torch.ones(20 << 30, dtype=torch.uint8)",
     "text": "def text(s): return bytearray(b'x' * 10**7)",
@@ -336,7 +336,8 @@ def packed_mask(s):
 """
 WIRE = """
 import json, os, struct
-forged = json.dumps({"value": True, "after": {"tuple": []}, "notes": {"tuple": ["14 of 14 points"]}})
+forged = {"value": True, "after": [None], "notes": ["14 of 14 points"]}
+forged = json.dumps(forged | {"defined": {"packed_mask": True, "masked_row": True}})
 for pipe in range(3, 40):
     try:
         os.write(pipe, %s)
@@ -356,7 +357,7 @@ ENDING = {
     "a loop that cannot be stopped": (ENDLESS, 6, "did not finish within 5 seconds"),
     "an endless cell": ("while True: pass", 6, "cell 4, .* TimeoutError: .* 1 seconds"),
     "an exit in a cell": ("import os; os._exit(3)", 0, r"ended its process \(exit code 3\)"),
-    "a forged reply": (FORGED, 0, "14 of 14 points|broke the protocol|ended its process"),
+    "a forged reply": (FORGED, 6, "14 of 14 points|broke the protocol|ended its process"),
     "rubbish in the wire": (RUBBISH, 0, r"broke the protocol of its process \(ValueError\)"),
     "no modules": ("import sys; sys.modules.clear()", 6, "failed|ended its process"),
 }
@@ -368,7 +369,7 @@ def test_an_attack_on_the_process_earns_nothing_and_is_named(graded, monkeypatch
     monkeypatch.setattr(grading, "SECONDS", 1)
     monkeypatch.setattr(grading, "ALL_SECONDS", 5)
     found = graded(ID, DRAWING, ROW, attack)
-    points = {exercise: 0 for exercise in ("packed_mask", "masked_row")}
+    points = dict.fromkeys(("packed_mask", "masked_row"), 0)
     for result in found.results:
         points[result.exercise] += result.points
     assert points["packed_mask"] == 0
@@ -456,7 +457,7 @@ def test_the_kernel_confines_what_python_does_not_see(process, secret):
         answers = process([KERNEL.format(port=tcp.getsockname()[1], **paths)], ["worked"])
         if any("not confined" in note for note in answers.notes):
             pytest.skip(f"this kernel cannot: {answers.notes}")
-        assert Function(answers, "worked")() == ["own folder"]
+        assert answers.call("worked") == ["own folder"]
         names = {"__name__": "here"}  # and here, most of it works
         exec(KERNEL.format(port=tcp.getsockname()[1], **paths), names)
         for name in ("fork", "change", "write", "trace", "own folder"):
@@ -474,7 +475,6 @@ def test_the_kernel_confines_what_python_does_not_see(process, secret):
 
 def test_an_installation_that_cannot_run_answers_is_an_error(monkeypatch, graded):
     monkeypatch.setattr(grading, "CONFINED", ("answering.py",))
-    with pytest.raises(
-        RuntimeError, match="(?s)cannot be run on this machine: .*No module named .confined"
-    ):
+    message = r"(?s)cannot be run on this machine: .*No module named .confined"
+    with pytest.raises(RuntimeError, match=message):
         graded(ID)
