@@ -88,7 +88,9 @@ WRONG: Wrong = {
     "Only the latest copy was counted.": partial(score, latest=True),
     "Rows and columns are exchanged: a row belongs to a query.": lambda w, t: score(w.mT, t),
     "Each text counts the same here; the mean goes over the queries of all texts.": (
-        lambda w, t: torch.stack([score(*text) for text in zip(w.split(1), t.split(1))]).mean(0)
+        lambda w, t: torch.stack(
+            [score(*text) for text in zip(w.split(1), t.split(1), strict=True)]
+        ).mean(0)
     ),
     "A mean over the copies was taken, not their sum.": partial(score, mean=True),
     "The sum was not divided by the number of queries.": (
