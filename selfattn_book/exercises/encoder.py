@@ -137,7 +137,7 @@ LARGE = 1e4  # points so large make each weight 0 or 1
 def chosen(modules):
     """Return whether each state depends on as many large points as there are heads, or fewer."""
     x = LARGE * drawn(16, 8, D_MODEL, seed=7)
-    once, count = states(modules, x), 0.0
+    once, count = states(modules, x), torch.zeros(16, 8)
     for point in range(8):
         other = x.clone()
         other[:, point] *= 0.5

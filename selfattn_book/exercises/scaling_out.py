@@ -4,6 +4,7 @@ import torch
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.results import Wrong
 from selfattn_book.exercises.checking.views import input_after
 
 D = 4
@@ -59,7 +60,7 @@ QUESTIONS = [
         "its input is unchanged", PARALLEL, via=input_after, cases=[case(UNEVEN), case(EMPTY)]
     ),
 ]
-WRONG = {
+WRONG: Wrong = {
     "This is the mean of the ranks' means: a small part counts as much as a large one.": (
         lambda g, n: g.nan_to_num().mean(0)
     ),
