@@ -185,6 +185,34 @@ def test_what_is_half_right_has_half_of_the_points():
     assert (report.points, report.possible) == (3, 6)
 
 
+WITHOUT_THE_MAIN_POINT = [
+    ("query-key-value", "The scores are not divided by the root of the key dimension.", 2, 5),
+    (
+        "decoder",
+        "Every point attends to every other: there is no causal mask, or it hides nothing.",
+        6,
+        14,
+    ),
+]
+
+
+@pytest.mark.parametrize(("chapter", "sentence", "points", "possible"), WITHOUT_THE_MAIN_POINT)
+def test_without_what_an_exercise_is_about_the_rest_counts_half(
+    chapter, sentence, points, possible
+):
+    exercise = exercise_of(chapter)
+    report = exercise(exercise.wrong[sentence])
+    assert (report.points, report.possible) == (points, possible)
+    gate = exercise.questions[exercise.gate].message
+    assert f"half the points, because of: {gate}" in " ".join(repr(report).split())
+    assert report.earned[exercise.gate] == 0
+
+
+@pytest.mark.parametrize("exercise", ALL)
+def test_a_gate_is_one_of_the_questions(exercise):
+    assert exercise.gate is None or 0 <= exercise.gate < len(exercise.questions)
+
+
 TABLE = [[0.5, 1.0], [2.0, 4.0]]
 HOLDERS = {
     "tuples": tuple(map(tuple, TABLE)),

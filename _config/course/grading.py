@@ -12,6 +12,7 @@ import tempfile
 from ast import literal_eval
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,8 @@ import torch
 from torch import Tensor
 
 import selfattn_book
-from _config.course.wire import Items, Wire
-from selfattn_book.exercises.checking.exercise import Exercise
+from _config.course.wire import Wire
+from selfattn_book.exercises.checking.exercise import Exercise, Report
 from selfattn_book.exercises.checking.variants import checked_id
 from selfattn_book.properties.answer import Answer, RefusedError
 
@@ -33,7 +34,7 @@ HERE = Path(__file__).parent
 CONFINED = "answering.py", "confined.py", "wire.py"
 STUDENT = re.compile(r"""^student_id\s*=\s*(["'])(.*?)\1""", re.MULTILINE)
 CODE = re.compile(r"""\bdraw\(\s*(["'])(\w+)\1""")
-KINDS = "exception", "dtype"  # of no, as the other process may say
+KEPT = "SYSTEMROOT", "LD_LIBRARY_PATH"  # of the environment
 
 
 @dataclass(frozen=True)
@@ -89,17 +90,19 @@ def grade(notebook: Path, week: "Week", code: str, student: str | None = None) -
     graded = Graded("", "")
     try:
         cells = cells_of(notebook)
-        found = identity(cells)
-        graded = Graded(*found)
-        exercises = week.checked(code, student or checked_id(found[0] or None))
+        graded = Graded(*identity(cells))
+        exercises = week.checked(code, student or checked_id(graded.student or None))
     except ValueError as error:
-        return Graded(graded.student, graded.code, nothing(week, code), [str(error)])
+        graded.notes.append(str(error))
+        for exercise in week.checked(code).values():
+            graded.results.extend(results(exercise, "this notebook cannot be graded"))
+        return graded
     with contextlib.ExitStack() as stack:
-        answers = stack.enter_context(Answers(cells, [*exercises], graded.notes))
+        answers = None
         for name, exercise in exercises.items():
-            if answers.ended and answers.defined:  # it ended in the exercise before
+            if not answers or (answers.ended and answers.defined):  # or it ended in the one before
                 answers = stack.enter_context(Answers(cells, [*exercises], graded.notes))
-            graded.results.extend(checked(exercise, answers.answer(name)))
+            graded.results.extend(results(exercise, answers.answer(name)))
     return graded
 
 
@@ -107,38 +110,29 @@ def cells_of(notebook: Path) -> list[str]:
     """Return the code cells of a notebook, or raise a ValueError."""
     try:
         cells = json.loads(notebook.read_text("utf-8"))["cells"]
-        code = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
-        return [cell if isinstance(cell, str) else "".join(cell) for cell in code]
+        return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         rule = "a submission must be a notebook of Jupyter"
         raise ValueError(f"{rule}; got {notebook.name}: {type(error).__name__}") from error
 
 
 def identity(cells: list[str]) -> tuple[str, str]:
-    """Return the id of the student, and the code of the week, as the last cells that have them say."""
+    """Return the id of the student and the code of the week, as the last cells with them say."""
     text = "\n".join(cells)
     ids, codes = STUDENT.findall(text), CODE.findall(text)
-    try:
-        student = checked_id(literal_eval("{0}{1}{0}".format(*ids[-1]))) if ids else ""
-    except (ValueError, SyntaxError):
-        student = ""
+    student = ""
+    with contextlib.suppress(ValueError, SyntaxError, IndexError):
+        student = checked_id(literal_eval("{0}{1}{0}".format(*ids[-1])))
     return student, codes[-1][1] if codes else ""
 
 
-def nothing(week: "Week", code: str) -> list[QuestionResult]:
-    """Return the results of a notebook that cannot be graded."""
-    missing = "this notebook cannot be graded"
-    exercises = week.checked(code).values()
-    return [result for x in exercises for result in checked(x, missing)]
-
-
-def checked(exercise: Exercise, answer: Any) -> Iterator[QuestionResult]:
+def results(exercise: Exercise, answer: Any) -> Iterator[QuestionResult]:
     """Yield the result of each question; an answer may be a sentence that says why there is none."""
     if isinstance(answer, str):
-        for asked in exercise.questions:
-            yield QuestionResult(exercise.name, asked.message, 0, asked.points, answer)
-        return
-    report = exercise(answer)
+        no = Answer("missing", answer)
+        report = Report(exercise.name, [(asked, no) for asked in exercise.questions])
+    else:
+        report = exercise(answer)
     for (asked, found), points in zip(report.results, report.earned, strict=True):
         said = " ".join(filter(None, [found.reason, found.misconception]))
         yield QuestionResult(exercise.name, asked.message, points, asked.points, said)
@@ -158,47 +152,47 @@ class Answers:
         self.passed: dict[int, Any] = {}  # functions, iterators and lists, by their ids
         self.alive: dict[int, list[Any]] = {}  # items of iterators that are still in use there
         self.refused: RefusedError | None = None
-        self.folder = tempfile.mkdtemp(prefix="answers-")
-        self.start()
+        self.folder = Path(tempfile.mkdtemp(prefix="answers-"))
+        self.process = self.started()
+        self.wire = Wire(self.process.stdout, self.process.stdin, self.packed, unpacked)
+        why = f"the notebook did not finish within {ALL_SECONDS} seconds"
+        self.timer = Timer(ALL_SECONDS, self.kill, [why])
+        try:
+            self.note(self.wire.receive()["notes"])
+        except EOFError:
+            said = (self.folder / "errors").read_text("utf-8", "replace")
+            self.close()
+            raise RuntimeError(f"answers cannot be run on this machine: {said}") from None
+        self.timer.start()
         with contextlib.suppress(RefusedError):
-            self.defined = dict(self.ask(cells=Items(cells), names=Items(names))["defined"])
+            defined = self.ask(cells=cells, names=names).get("defined")
+            self.defined = defined if isinstance(defined, dict) else {}
 
-    def start(self) -> None:
-        """Start the process, and wait until it is confined."""
-        folder, package = Path(self.folder), str(Path(selfattn_book.__file__).parent)
+    def started(self) -> "subprocess.Popen[bytes]":
+        """Start the process in a folder of its own."""
         for name in CONFINED:
-            shutil.copy(HERE / name, folder)
-        settings = json.dumps([self.folder, package, ALL_SECONDS, SECONDS])
-        places = dict.fromkeys(["HOME", "TMPDIR", "MPLCONFIGDIR", "IPYTHONDIR"], self.folder)
-        threads = dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
-        kept = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
-        errors = folder / "errors"
-        with errors.open("wb") as stderr:
-            self.process = subprocess.Popen(
-                [sys.executable, "-I", "-B", folder / "answering.py", settings],
+            shutil.copy(HERE / name, self.folder)
+        folder, package = str(self.folder), str(Path(selfattn_book.__file__).parent)
+        settings = json.dumps([folder, package, ALL_SECONDS, SECONDS])
+        environment = {name: os.environ[name] for name in KEPT if name in os.environ}
+        environment |= dict.fromkeys(["HOME", "TMPDIR", "MPLCONFIGDIR", "IPYTHONDIR"], folder)
+        environment |= {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg", "LANG": "C.UTF-8"}
+        with (self.folder / "errors").open("wb") as errors:
+            return subprocess.Popen(
+                [sys.executable, "-I", "-B", self.folder / "answering.py", settings],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=stderr,
-                env={**kept, **places, **threads, "MPLBACKEND": "agg", "LANG": "C.UTF-8"},
+                stderr=errors,
+                env=environment,
                 start_new_session=True,
             )
-        self.timer = Timer(ALL_SECONDS, self.kill, ["this took longer than the time limit"])
-        self.timer.daemon = True
-        self.timer.start()
-        pipes = self.process.stdout, self.process.stdin
-        self.wire = Wire(*pipes, self.pass_on, value_of)
-        try:
-            lacking = self.wire.receive()["ready"]
-        except EOFError:
-            self.close()
-            said = errors.read_text("utf-8", "replace") if errors.exists() else ""
-            raise RuntimeError(f"answers cannot be run on this machine: {said}") from None
-        self.note(lacking)
 
     def __enter__(self) -> "Answers":
+        """Return the running process."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """End it."""
         self.close()
 
     def close(self) -> None:
@@ -226,10 +220,27 @@ class Answers:
         """Return the function of an exercise, or a sentence why there is none."""
         if self.ended:
             return self.ended
-        is_callable = self.defined.get(name)
-        if is_callable is None:
+        if name not in self.defined:
             return f"nothing of the name {name} is defined."
-        return Function(self, name) if is_callable else f"{name} must be a function."
+        return partial(self.call, name) if self.defined[name] else f"{name} must be a function."
+
+    def call(self, name: str, *args: Any) -> Any:
+        """Call a function of the notebook; arguments that it changes are changed here, too."""
+        sent = [self.listed(x) if isinstance(x, list) else x for x in args]
+        reply = self.ask(name=name, args=sent, seed=int(torch.randint(1 << 31, ())))
+        if refused := self.refused:
+            self.refused = None
+            raise refused
+        if "error" in reply:
+            kind, reason = reply["error"]
+            reason = " ".join(str(reason).split())[:500]
+            raise RefusedError(Answer("dtype" if kind == "dtype" else "exception", reason))
+        for before, after in zip(args, reply["after"], strict=True):
+            if isinstance(before, list):
+                before[:] = after
+            elif isinstance(before, Tensor) and before.shape == after.shape:
+                before.copy_(after)
+        return reply["value"]
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Return the reply to a request; what is asked back in between is answered."""
@@ -237,12 +248,10 @@ class Answers:
             raise RefusedError(Answer("exception", self.ended))
         try:
             self.wire.send(**request)
-            while True:
-                reply = self.wire.receive()
-                if "notes" in reply:
-                    self.note(reply["notes"])
-                    return reply
+            while "notes" not in (reply := self.wire.receive()):
                 self.wire.send(**self.asked_back(reply))
+            self.note(reply["notes"])
+            return reply
         except (EOFError, OSError):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(5)
@@ -257,8 +266,7 @@ class Answers:
         try:
             if "back" in reply:
                 return {"value": self.passed[reply["back"]](*reply["args"], **reply["named"])}
-            items = self.alive.setdefault(reply["next"], [])
-            alive = {*reply["alive"]}
+            items, alive = self.alive.setdefault(reply["next"], []), {*reply["alive"]}
             items[:] = [item if i in alive else None for i, item in enumerate(items)]
             for item in self.passed[reply["next"]]:
                 items.append(item)
@@ -270,48 +278,25 @@ class Answers:
         except Exception as error:
             return {"error": f"{type(error).__name__}: {error}"}
 
-    def pass_on(self, value: Any) -> dict[str, Any]:
-        """Return what the process gets for a function, an iterator or a list.
+    def kept(self, value: Any) -> int:
+        """Keep a value that the process knows by its id."""
+        self.passed[id(value)] = value
+        return id(value)
 
-        A list is passed once, and keeps its identity there: a cache is the same list in each step.
-        """
-        key = id(value)
-        is_new = key not in self.passed
-        self.passed[key] = value
-        if isinstance(value, list):
-            return {"list": (key, Items(value) if is_new else None)}
+    def listed(self, items: list[Any]) -> dict[str, Any]:
+        """Return what the process gets for a list, which stays one list: a cache, in each step."""
+        is_known = id(items) in self.passed
+        return {"list": [self.kept(items), None if is_known else items]}
+
+    def packed(self, value: Any) -> dict[str, Any]:
+        """Return what the process gets for a function or an iterator."""
         if isinstance(value, Iterator):
-            return {"iterator": key}
+            return {"iterator": self.kept(value)}
         if callable(value):
-            return {"callable": key}
+            return {"callable": self.kept(value)}
         raise TypeError(f"an argument must be of numbers, texts or functions; got {type(value)}")
 
 
-class Function:
-    """A function of a notebook, which runs in the process of the notebook."""
-
-    def __init__(self, answers: Answers, name: str):
-        self.answers, self.name = answers, name
-
-    def __call__(self, *args: Any) -> Any:
-        seed = int(torch.randint(1 << 31, ()))
-        reply = self.answers.ask(call=self.name, args=args, seed=seed)
-        if refused := self.answers.refused:
-            self.answers.refused = None
-            raise refused
-        if "error" in reply:
-            kind, reason = reply["error"]
-            kind = kind if kind in KINDS else "exception"
-            raise RefusedError(Answer(kind, " ".join(str(reason).split())[:500]))
-        for before, after in zip(args, reply["after"], strict=True):
-            if isinstance(before, list) and isinstance(after, list):
-                before[:] = after
-            elif isinstance(before, Tensor) and before.shape == after.shape:
-                before.copy_(after)
-        return reply["value"]
-
-
-def value_of(value: dict[str, Any]) -> Any:
-    """Return a number, items, or something that has but the name of a type."""
-    [(kind, plain)] = value.items()
-    return type(str(plain)[:40], (), {})() if kind == "other" else plain
+def unpacked(value: dict[str, Any]) -> Any:
+    """Return a dictionary, or an object that has but the name of a type."""
+    return type(str(value["other"])[:40], (), {})() if value.keys() == {"other"} else value

@@ -158,6 +158,11 @@ WRONG = {
     "The position of a word does not matter: each word counts at all positions.": (
         with_weight("position.weight", ..., 0, bias=0)
     ),
+    "A mean was subtracted from the table: each entry then changes the logits of all sentences.": (
+        lambda table: classifier(table - table.mean()),
+        lambda table: classifier(table - table.mean(0)),
+        lambda table: classifier(table - table.mean(1, keepdim=True)),
+    ),
     "The model takes a mean, and the sum is three times as large.": with_parts(factor=1),
     "It is made three times as large once too often.": with_parts(factor=9),
     "The sign is reversed.": with_parts(factor=-3),

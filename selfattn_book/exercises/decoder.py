@@ -87,6 +87,14 @@ class LengthFirst(OwnDecoder):
 
 
 WRONG = modules.wrong(OwnDecoder) | {
+    "The points of the target are added up, one after the other, and not averaged.": (
+        looking(lambda z, x: z.cumsum(1)),
+        own(look=lambda self, x: x.cumsum(1)),
+    ),
+    "The states of the memory are added up, one after the other.": (
+        calling(lambda z, m: (z, m, m.cumsum(1))),
+        calling(lambda z, m: (z, m.cumsum(1), m.cumsum(1))),
+    ),
     CUT_OFF: (
         modules.after(OwnDecoder, lambda context, z: context.detach()),
         looking(lambda z, x: z.detach()),
@@ -132,7 +140,8 @@ WRONG = modules.wrong(OwnDecoder) | {
     ),
     "The lengths of the sources hide points of the target.": own(forward=hidden_target),
     "The causal mask of the target is over the memory, all of which may be attended to.": (
-        calling(mask=later)
+        calling(mask=later),
+        calling(mask=later, padded=False),
     ),
     "The output does not depend on the target: its states are the queries of the second attention.": (
         calling(lambda z, m: (torch.ones_like(z), m, m))
@@ -286,6 +295,10 @@ QUESTIONS = [
             "the output of position {1} is not that of position 0, where all states are equal",
         ),
         Probe(
+            lambda modules: probes.same_rows(reading(modules, 0 * memory())),
+            "the output of position {1} is not that of position 0, where all states are 0",
+        ),
+        Probe(
             lambda modules: close(reading(modules, memory()), reading(modules, memory().flip(1))),
             "outputs change when the states are permuted",
         ),
@@ -300,6 +313,10 @@ QUESTIONS = [
             ),
             "the output of position {1} is not that of position 0, "
             "where all target points are equal",
+        ),
+        Probe(
+            lambda modules: probes.same_rows(outputs(modules, 0 * target(), memory())),
+            "the output of position {1} is not that of position 0, where all target points are 0",
         ),
         probes.outvoted(writing, "the output"),
         *(
@@ -331,6 +348,7 @@ EXERCISE = Exercise(
         **modules.unusual(OwnDecoder),
     },
     via=lambda answer: Modules(answer, "the outputs"),
+    gate=3,
     returns="the outputs",
 )
 check = EXERCISE.check

@@ -58,7 +58,29 @@ class OneByOne(OwnEncoder):
         return states
 
 
-WRONG = modules.wrong(OwnEncoder) | {
+def by_one_deviation(self, source, lengths):
+    states = self.feed_forward(self.read(source, source, lengths))
+    return states / states.std()
+
+
+def applied_twice(self, source, lengths):
+    return self.feed_forward(self.read(*[self.read(source, source, lengths)] * 2, lengths))
+
+
+OF_ALL = {
+    "Something is divided by one number of the whole batch, as its standard deviation: samples must "
+    "be separate.": (
+        own(forward=by_one_deviation),
+        calling(lambda x, m: [x / x.std()] * 3),
+        modules.after(OwnEncoder, lambda context, x: context / x.std()),
+    ),
+}
+WRONG = {
+    **OF_ALL,
+    **modules.wrong(OwnEncoder),
+    "The attention is applied twice: to the points, and to what it made of them.": (
+        own(forward=applied_twice)
+    ),
     "The mask is over queries, as if padding had no queries: keys are to be hidden.": (
         own(attend=hidden_queries)
     ),
@@ -109,6 +131,21 @@ def spread(modules):
     return bool((found - found[:, :1]).abs().amax() > tolerance(found))
 
 
+LARGE = 1e4  # points so large make each weight 0 or 1
+
+
+def chosen(modules):
+    """Return whether each state depends on as many large points as there are heads, or fewer."""
+    x = LARGE * drawn(16, 8, D_MODEL, seed=7)
+    once, count = states(modules, x), torch.zeros(16, 8)
+    for point in range(8):
+        other = x.clone()
+        other[:, point] *= 0.5
+        gap = (states(modules, other) - once).abs().amax(-1)
+        count += gap > tolerance(once) * once.abs().max()
+    return (count > probes.HEADS).double().mean() < 0.05
+
+
 def padded():
     return points(), torch.tensor(probes.LENGTHS)
 
@@ -138,6 +175,7 @@ QUESTIONS = [
         "each point has its own query",
         BY_HAND,
         Probe(spread, "the states of five different points are all the same"),
+        Probe(chosen, "where points are very large, a state depends on more points than heads"),
     ),
     probed(
         "one point among many equal ones has little weight",

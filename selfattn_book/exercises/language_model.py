@@ -34,7 +34,12 @@ def more(count):
 
 def not_crossing(shares, p):
     order = shares.argsort(descending=True)
-    return order[: max(int((shares[order].cumsum(0) <= p).sum()), 1)]
+    return order[: max(len(below(shares, p)), 1)]
+
+
+def below(shares, p):
+    order = shares.argsort(descending=True)
+    return order[shares[order].cumsum(0) <= p]
 
 
 def least(shares, p):
@@ -65,7 +70,10 @@ WRONG = {
     "The probabilities are sorted, and no longer in the order of the tokens.": (
         lambda shares, p: nucleus(shares, p).sort(descending=True).values
     ),
-    "The token that crosses p has been cut off: it stays.": renormalized(not_crossing),
+    "The token that crosses p has been cut off: it stays.": (
+        renormalized(not_crossing),
+        renormalized(below),
+    ),
     "The last token that is needed has been cut off: it stays.": more(-1),
     "One token too many is left: those before it already reach p.": more(1),
     "The least likely tokens are left.": renormalized(least),

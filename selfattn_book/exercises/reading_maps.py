@@ -11,9 +11,9 @@ from selfattn_book.exercises.checking.results import Wrong
 def case(texts, heads, length, vocabulary):
     """Return random causal maps, and tokens of which some are repeated."""
     chance = torch.Generator().manual_seed(length)
-    scores = torch.randn(texts, heads, length, length, generator=chance)
+    scores = torch.randn(texts, heads, length, length, generator=chance, dtype=torch.float64)
     later = torch.ones(length, length, dtype=torch.bool).triu(1)
-    weights = (2 * scores.double()).masked_fill(later, -torch.inf).softmax(-1)
+    weights = (2 * scores).masked_fill(later, -torch.inf).softmax(-1)
     return weights, torch.randint(vocabulary, (texts, length), generator=chance)
 
 
@@ -24,6 +24,12 @@ def extremes():
     copies[:2, 0] = 1.0  # without a copy, somewhere
     weights = torch.stack([copies / copies.sum(-1, keepdim=True), torch.eye(5).double()])
     return weights[None], tokens
+
+
+def uneven():
+    """Return a case with a text that has one copy, and one that has five."""
+    weights, _ = case(2, 3, 6, 3)
+    return weights, torch.tensor([[0, 1, 2, 3, 4, 0], [0] * 6])
 
 
 def copies_of(tokens):
@@ -81,6 +87,11 @@ WRONG: Wrong = {
     ),
     "Only the latest copy was counted.": partial(score, latest=True),
     "Rows and columns are exchanged: a row belongs to a query.": lambda w, t: score(w.mT, t),
+    "Each text counts the same here; the mean goes over the queries of all texts.": (
+        lambda w, t: torch.stack(
+            [score(*text) for text in zip(w.split(1), t.split(1), strict=True)]
+        ).mean(0)
+    ),
     "A mean over the copies was taken, not their sum.": partial(score, mean=True),
     "The sum was not divided by the number of queries.": (
         lambda weights, tokens: score(weights, tokens) * copies_of(tokens).any(-1).sum()
@@ -92,7 +103,7 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=score,
     wrong=WRONG,
-    cases=[case(3, 2, 7, 3), case(2, 5, 11, 4), case(4, 1, 5, 2)],
+    cases=[uneven(), case(3, 2, 7, 3), case(2, 5, 11, 4), case(4, 1, 5, 2)],
     unusual={"a loop": loop},
     returns="the scores",
 )

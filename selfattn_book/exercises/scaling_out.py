@@ -4,6 +4,7 @@ import torch
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.results import Wrong
 from selfattn_book.exercises.checking.views import input_after
 
 D = 4
@@ -36,6 +37,11 @@ def in_place(gradients, counts):
     return gradients.sum(0) / sum(counts)
 
 
+def idle_in_place(gradients, counts):
+    gradients[torch.tensor(counts) == 0] = 0
+    return weighted(gradients, counts)
+
+
 def loop(gradients, counts):
     sums = [0.0] * D
     for row, count in zip(gradients.tolist(), counts, strict=True):
@@ -54,7 +60,7 @@ QUESTIONS = [
         "its input is unchanged", PARALLEL, via=input_after, cases=[case(UNEVEN), case(EMPTY)]
     ),
 ]
-WRONG = {
+WRONG: Wrong = {
     "This is the mean of the ranks' means: a small part counts as much as a large one.": (
         lambda g, n: g.nan_to_num().mean(0)
     ),
@@ -72,7 +78,7 @@ WRONG = {
     "A rank without examples has the mean of nothing, and 0 times nan is nan.": (
         lambda g, n: (torch.tensor(n)[:, None] * g).sum(0) / sum(n)
     ),
-    "It changes its input; take a copy first.": in_place,
+    "It changes its input; take a copy first.": (in_place, idle_in_place),
 }
 EXERCISE = Exercise(
     "def whole_gradient(gradients, counts):\n    ...",
@@ -81,5 +87,6 @@ EXERCISE = Exercise(
     wrong=WRONG,
     unusual={"a loop": loop},
     returns="the gradient",
+    gate=2,
 )
 check = EXERCISE.check

@@ -75,6 +75,9 @@ WRONG = {
     "The root is that of the number of keys, not of the dimension.": (
         attention(lambda q, k, t: q / (t * len(k) ** 0.5) @ k.mT)
     ),
+    "The root is that of the number of queries, not of the dimension.": (
+        attention(lambda q, k, t: q / (t * len(q) ** 0.5) @ k.mT)
+    ),
     "The root is that of the dimension of a value, not of a key.": (
         lambda q, k, v, t: (q / (t * v.size(1) ** 0.5) @ k.mT).softmax(-1) @ v
     ),
@@ -132,7 +135,9 @@ QUESTIONS = [
         view=lambda contexts, *case: score_direction(contexts[:, :KEYS]),
         cases=[identity()],
     ),
-    checked("a temperature of 1 is the usual attention", VARIANCE, 1, case(1), case(1, width=3)),
+    checked(
+        "a temperature of 1 is the usual attention", VARIANCE, 1, case(1), case(1, 3, queries=4)
+    ),
     Question(
         "a temperature of 2 halves the scores", SATURATION, via=slope_at_two, cases=[identity()]
     ),

@@ -1,18 +1,16 @@
 """The grader: right notebooks of every form have all points, and no attack has any."""
 
-import json
 import os
 import re
-import subprocess
+import socket
 import sys
-from functools import partial
 from pathlib import Path
 
 import nbformat
 import pytest
 import torch
 from course import for_otter, grading
-from course.grading import Answers, Function, grade
+from course.grading import Answers, grade
 from course.weeks import chapters, week_of
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -139,7 +137,10 @@ def test_an_odd_notebook_has_all_points(graded, name):
 
 def test_a_cell_that_fails_is_named(graded):
     notes = graded(*ODD["out of order, failing and repeated"]).notes
-    assert "cell 1, `packed_mask(torch.zeros(1, 3))`, failed: NameError: name 'packed_mask'" in notes[0]
+    assert (
+        "cell 1, `packed_mask(torch.zeros(1, 3))`, failed: NameError: name 'packed_mask'"
+        in notes[0]
+    )
     assert [note.split("`")[1] for note in notes[1:]] == [
         "assert False",
         "raise SystemExit",
@@ -300,7 +301,7 @@ def another_report(s):
     print("packed_mask: 8 of 8 points")
     raise RuntimeError("packed_mask: 8 of 8 points")
 """,
-    "endless_items": "import itertools\ndef endless_items(s): return itertools.islice(itertools.count(), 9)",
+    "a_count": "import itertools\ndef a_count(s): return itertools.islice(itertools.count(), 9)",
     "itself": "def itself(s):\n    x = []\n    x.append(x)\n    return x",
     "memory": "def memory(s): return torch.ones(20 << 30, dtype=torch.uint8)",
     "text": "def text(s): return bytearray(b'x' * 10**7)",
@@ -322,3 +323,158 @@ def test_an_answer_that_lies_has_no_points_where_it_is_wrong(lying, name):
     assert not by_question.pop("no position attends to a later one")
     assert not by_question["padding attends to nothing and is not attended to"]
     assert report.points <= 2  # of all True, what is true
+
+
+ENDLESS = """
+def packed_mask(s):
+    import time
+    while True:
+        try:
+            time.sleep(9)
+        except BaseException:
+            pass
+"""
+WIRE = """
+import json, os, struct
+forged = {"value": True, "after": [None], "notes": ["14 of 14 points"]}
+forged = json.dumps(forged | {"defined": {"packed_mask": True, "masked_row": True}})
+for pipe in range(3, 40):
+    try:
+        os.write(pipe, %s)
+    except OSError:
+        pass
+"""
+FORGED = WIRE % "struct.pack('<II', len(forged), 0) + forged.encode()"
+RUBBISH = WIRE % "b'packed_mask: 8 of 8 points' * 9"
+# Cells that attack the process, the points that what is right has still, and what is said.
+ENDING = {
+    "an exit in an answer": (
+        "import atexit\natexit.register(print, 8)\ndef packed_mask(s): __import__('os')._exit(0)",
+        6,
+        r"the notebook ended its process \(exit code 0\)",
+    ),
+    "an endless loop": ("def packed_mask(s):\n    while True: pass", 6, "longer than 1 seconds"),
+    "a loop that cannot be stopped": (ENDLESS, 6, "did not finish within 5 seconds"),
+    "an endless cell": ("while True: pass", 6, "cell 4, .* TimeoutError: .* 1 seconds"),
+    "an exit in a cell": ("import os; os._exit(3)", 0, r"ended its process \(exit code 3\)"),
+    "a forged reply": (FORGED, 6, "14 of 14 points|broke the protocol|ended its process"),
+    "rubbish in the wire": (RUBBISH, 0, r"broke the protocol of its process \(ValueError\)"),
+    "no modules": ("import sys; sys.modules.clear()", 6, "failed|ended its process"),
+}
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_an_attack_on_the_process_earns_nothing_and_is_named(graded, monkeypatch, name):
+    attack, most, message = ENDING[name]
+    monkeypatch.setattr(grading, "SECONDS", 1)
+    monkeypatch.setattr(grading, "ALL_SECONDS", 5)
+    found = graded(ID, DRAWING, ROW, attack)
+    points = dict.fromkeys(("packed_mask", "masked_row"), 0)
+    for result in found.results:
+        points[result.exercise] += result.points
+    assert points["packed_mask"] == 0
+    assert points["masked_row"] <= most
+    assert re.search(message, "\n".join([*found.notes, *(x.reason for x in found.results)]))
+
+
+@pytest.fixture
+def secret(tmp_path):
+    """Return a file that no answer may read, in a folder that none may list."""
+    file = tmp_path / "class" / "key.txt"
+    file.parent.mkdir()
+    file.write_text("--key\nthe key", "utf-8")
+    for path in [file.parent, *file.parent.parents]:
+        if path.is_relative_to(Path(os.environ.get("TMPDIR", "/tmp"))) and os.access(path, os.W_OK):
+            path.chmod(path.stat().st_mode | 0o055)  # so that the user alone is no obstacle
+    return file
+
+
+TRIED = {
+    "open({secret!r})": "tried open .*key.txt",
+    "open({checks!r})": "tried open .*masks.py",
+    "import os; os.listdir({folder!r})": "tried os.listdir .*class",
+    "from pathlib import Path; list(Path({folder!r}).iterdir())": "tried os.listdir .*class",
+    "import socket; socket.create_connection(('127.0.0.1', 9))": "tried socket.getaddrinfo",
+    "import socket; socket.socket(2, 2).sendto(b'id', ('127.0.0.1', 9))": "tried socket.sendto",
+    "import os; os.fork()": "tried os.fork",
+    "import os, signal; os.kill(os.getppid(), signal.SIGKILL)": "tried os.kill",
+    "import subprocess; subprocess.run(['ls'])": "PermissionError",
+    "import threading; threading.Thread(target=print).start()": "can't start new thread",
+    "open('/usr/lib/mine', 'w')": "failed: PermissionError",
+    "open('large', 'wb').write(bytes(1 << 27))": "File too large",
+}
+
+
+@LINUX
+def test_what_answers_may_not_do_fails_and_is_named(process, secret):
+    places = {"secret": str(secret), "folder": str(secret.parent), "checks": str(WEEK.checks)}
+    cells = [line.format(**places) for line in TRIED]
+    notes = "\n".join(process(cells, []).notes)
+    for number, (cell, message) in enumerate(zip(cells, TRIED.values(), strict=True), start=1):
+        assert re.search(message, notes), (cell, notes)
+        assert f"cell {number}, " in notes
+
+
+# The same without Python's own functions, whose events the process watches.
+KERNEL = """
+import ctypes, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+libc.opendir.restype = ctypes.c_void_p
+
+def sent(kind):
+    local = b"\\x02\\x00" + ({port}).to_bytes(2, "big") + bytes([127, 0, 0, 1]) + bytes(8)
+    pipe = libc.socket(2, kind, 0)
+    return libc.connect(pipe, local, 16) == 0 and libc.send(pipe, b"id", 2, 0) == 2
+
+TRIES = {{
+    "read": lambda: libc.open({secret!r}, 0) >= 0,
+    "read the checks": lambda: libc.open({checks!r}, 0) >= 0,
+    "list": lambda: libc.opendir({folder!r}) is not None,
+    "write": lambda: libc.open({folder!r} + b"/new", os.O_CREAT | os.O_WRONLY, 0o600) >= 0,
+    "change": lambda: libc.open(os.fsencode(os.__file__), os.O_WRONLY) >= 0,
+    "environment": lambda: libc.open(b"/proc/%d/environ" % os.getppid(), 0) >= 0,
+    "tcp": lambda: sent(1),
+    "udp": lambda: sent(2),
+    "fork": lambda: libc.fork() >= 0,
+    "kill": lambda: libc.kill(os.getppid(), 0) == 0,
+    "trace": lambda: libc.ptrace(16, os.getppid(), 0, 0) == 0,
+    "own folder": lambda: libc.open(b"mine", os.O_CREAT | os.O_WRONLY, 0o600) >= 0,
+}}
+
+def worked():
+    return [name for name, attempt in TRIES.items() if attempt()]
+"""
+
+
+@LINUX
+def test_the_kernel_confines_what_python_does_not_see(process, secret):
+    with socket.socket() as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        tcp.bind(("127.0.0.1", 0))
+        tcp.listen()
+        udp.bind(("127.0.0.1", tcp.getsockname()[1]))
+        places = {"secret": secret, "folder": secret.parent, "checks": WEEK.checks}
+        paths = {name: os.fsencode(path) for name, path in places.items()}
+        answers = process([KERNEL.format(port=tcp.getsockname()[1], **paths)], ["worked"])
+        if any("not confined" in note for note in answers.notes):
+            pytest.skip(f"this kernel cannot: {answers.notes}")
+        assert answers.call("worked") == ["own folder"]
+        names = {"__name__": "here"}  # and here, most of it works
+        exec(KERNEL.format(port=tcp.getsockname()[1], **paths), names)
+        for name in ("fork", "change", "write", "trace", "own folder"):
+            names["TRIES"].pop(name)
+        assert names["worked"]() == [
+            "read",
+            "read the checks",
+            "list",
+            "environment",
+            "tcp",
+            "udp",
+            "kill",
+        ]
+
+
+def test_an_installation_that_cannot_run_answers_is_an_error(monkeypatch, graded):
+    monkeypatch.setattr(grading, "CONFINED", ("answering.py",))
+    message = r"(?s)cannot be run on this machine: .*No module named .confined"
+    with pytest.raises(RuntimeError, match=message):
+        graded(ID)

@@ -116,6 +116,7 @@ def sequence_loss(start, average):
         },
         unusual={"loops": by_loops(start, average)},
         returns="the loss",
+        gate=1,
     )
 
 

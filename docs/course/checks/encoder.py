@@ -127,5 +127,6 @@ def exercises(numbers):
         },
         unusual={"row by row": read_out(row_by_row(name))},
         returns="the vectors",
+        gate=1,
     )
     return [exercise]

@@ -115,6 +115,7 @@ def exercises(numbers):
         wrong=wrong,
         unusual={"products over groups": by_einsum(numbers["sharing"])},
         returns="the contexts",
+        gate=2,
     )
     bug = find_the_bug(
         numbers["program"],

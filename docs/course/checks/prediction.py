@@ -164,6 +164,7 @@ def exercises(numbers):
         },
         unusual={"a deque": with_deque(window, first)},
         returns="the contexts",
+        gate=1,
         via=in_steps,
     )
     return [exercise]

@@ -172,7 +172,7 @@ class Report:
             why = "as above" if reason in given else f"{reason} Read again: {asked.section}"
             given.add(reason)
             lines.append(f"  no   {asked.message}: {why}")
-        if self.halved and self.points:
+        if self.gate is not None and self.halved and self.points:
             lines.append(f"  half the points, because of: {self.results[self.gate][0].message}")
         return "\n".join(
             fill(line, WIDTH, subsequent_indent=7 * " ", break_on_hyphens=False) for line in lines
