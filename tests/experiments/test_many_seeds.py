@@ -138,8 +138,8 @@ def train_alone(model, inputs, targets, loss, *, seed, method, epochs, batch_siz
     return torch.stack([*losses, loss(model(*inputs), targets).detach()])
 
 
-# In deep models, Adam makes whole steps of the rounding of small gradients.
-METHODS = dict.fromkeys(WORDS, (Adam, 53, 1e-12)) | dict.fromkeys(SEQUENCES, (SGD, 6, 1e-10))
+# Rounding differs between processors, and Adam makes whole steps of it where gradients are small.
+METHODS = dict.fromkeys(WORDS, (Adam, 53, 1e-11)) | dict.fromkeys(SEQUENCES, (SGD, 6, 1e-10))
 
 
 @pytest.mark.parametrize("batch_size", [None, 3])
