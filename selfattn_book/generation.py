@@ -13,6 +13,7 @@ from selfattn_book._arguments import (
     check_floating,
     check_integer,
     check_number,
+    check_positive,
     check_tokens,
     check_vocabulary,
 )
@@ -182,9 +183,7 @@ def _check_options(
     logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
 ) -> None:
     check_floating("logits", logits)
-    check_number("temperature", temperature)
-    if not 0 < temperature < torch.inf:
-        raise ValueError(f"temperature must be above 0, and finite; got {temperature}")
+    check_positive("temperature", temperature)
     vocabulary = logits.size(-1)
     if top_k is not None and check_integer("top_k", top_k, least=1) > vocabulary:
         raise ValueError(f"top_k must be at most the vocabulary, {vocabulary}; got {top_k}")

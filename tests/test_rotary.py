@@ -1,13 +1,23 @@
 """Rotary positions: against complex numbers, and what a rotation keeps."""
 
 import cmath
+import math
+from functools import partial
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfattn_book.rotary import check_base, rotate
+from selfattn_book.rotary import (
+    dynamic_ntk_scaling,
+    linear_scaling,
+    llama3_scaling,
+    ntk_scaling,
+    rotate,
+    yarn_scaling,
+    yarn_temperature,
+)
 
 
 def by_complex_numbers(x, positions, base):
@@ -96,8 +106,117 @@ def test_inputs_are_refused(x, positions, error, message):
 @pytest.mark.parametrize("base", [0, -1, float("inf"), float("nan")])
 def test_a_base_must_be_positive_and_finite(base):
     with pytest.raises(ValueError, match="base must be above 0, and finite; got"):
-        check_base(base)
-    with pytest.raises(ValueError, match="base must be above 0"):
         rotate(torch.ones(3, 4), torch.arange(3), base)
     with pytest.raises(TypeError, match="base must be a number"):
-        check_base("10000")
+        rotate(torch.ones(3, 4), torch.arange(3), "10000")
+
+
+# Scaled frequencies: one pair after the other, from the definitions.
+BASE, WIDTH, LENGTH = 5000.0, 32, 4096
+
+
+def turns(i, base=BASE):
+    """Turns of pair i within the training length."""
+    return LENGTH * base ** (-2 * i / WIDTH) / (2 * math.pi)
+
+
+def ramp(x, start, end):
+    return min(max((x - start) / (end - start), 0), 1)
+
+
+def pair_of(n):
+    """The real index at which a pair makes n turns, by bisection."""
+    low, high = -100.0, 100.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if turns(middle) > n else (low, middle)
+    return low
+
+
+def blend(kept, omega, factor):
+    return kept * omega + (1 - kept) * omega / factor
+
+
+def of_base(base):
+    return lambda i, omega: base ** (-2 * i / WIDTH)
+
+
+YARN = {"factor": 4, "original_length": LENGTH}
+STEEP = {"beta_fast": 100.0, "beta_slow": 3.0, "truncate": False}
+GROWN = BASE * (3 * 2 - 3 + 1) ** (WIDTH / (WIDTH - 2))  # at twice the length, with factor 3
+SCALED = [
+    (partial(linear_scaling, factor=4), lambda i, omega: omega / 4),
+    (partial(ntk_scaling, factor=4), of_base(BASE * 4 ** (WIDTH / (WIDTH - 2)))),
+    (partial(dynamic_ntk_scaling, length=LENGTH, **YARN), of_base(BASE)),
+    (partial(dynamic_ntk_scaling, length=7, **YARN), of_base(BASE)),
+    (
+        partial(dynamic_ntk_scaling, length=2 * LENGTH, factor=3, original_length=LENGTH),
+        of_base(GROWN),
+    ),
+    (
+        partial(yarn_scaling, **YARN),
+        lambda i, omega: blend(
+            1 - ramp(i, math.floor(pair_of(32)), math.ceil(pair_of(1))), omega, 4
+        ),
+    ),
+    (
+        partial(yarn_scaling, **YARN, **STEEP),
+        lambda i, omega: blend(1 - ramp(i, pair_of(100), pair_of(3)), omega, 4),
+    ),
+    (
+        partial(yarn_scaling, **YARN, beta_fast=5000.0),  # more turns than any pair makes
+        lambda i, omega: blend(1 - ramp(i, 0, math.ceil(pair_of(1))), omega, 4),
+    ),
+    (
+        partial(llama3_scaling, **YARN),
+        lambda i, omega: blend(ramp(turns(i), 1, 4), omega, 4),
+    ),
+    (
+        partial(llama3_scaling, **YARN, low=2.0, high=50.0),
+        lambda i, omega: blend(ramp(turns(i), 2, 50), omega, 4),
+    ),
+]
+
+
+@pytest.mark.parametrize(("scaling", "expected"), SCALED)
+def test_scaled_frequencies_are_those_of_the_definition(draw, agree, scaling, expected):
+    base = [BASE ** (-2 * i / WIDTH) for i in range(WIDTH // 2)]
+    frequencies = torch.tensor(base, dtype=torch.float64)
+    wanted = torch.tensor([expected(i, omega) for i, omega in enumerate(base)]).double()
+    torch.testing.assert_close(scaling(frequencies), wanted, rtol=1e-6, atol=0)
+    assert frequencies.tolist() == base  # unchanged
+    x, position = draw(1, WIDTH), torch.tensor([1.0])
+    angles = scaling(frequencies)
+    by_hand = torch.view_as_real(
+        torch.view_as_complex(x.view(2, -1).mT.contiguous()) * torch.exp(1j * angles)
+    )
+    agree(rotate(x, position, BASE, scaling=scaling), by_hand.mT.reshape(1, -1))
+    assert scaling(frequencies.to("meta")).shape == frequencies.shape
+
+
+def test_temperature_of_yarn():
+    assert yarn_temperature(0.5) == yarn_temperature(1) == 1
+    assert yarn_temperature(math.e**10) == pytest.approx(1 / 4)
+
+
+SCALE = torch.ones(4)
+REFUSED = {
+    "factor must be above 0, and finite; got 0": lambda: linear_scaling(SCALE, factor=0),
+    "factor must be above 0, and finite; got nan": lambda: ntk_scaling(SCALE, factor=math.nan),
+    "factor must be above 0, and finite; got -1": lambda: yarn_temperature(-1),
+    "original_length must be at least 1; got 0": lambda: dynamic_ntk_scaling(
+        SCALE, 5, factor=2, original_length=0
+    ),
+    "beta_fast must be above beta_slow, 1.0; got 1": lambda: yarn_scaling(
+        SCALE, **YARN, beta_fast=1
+    ),
+    "beta_slow must be above 0, .*": lambda: yarn_scaling(SCALE, **YARN, beta_slow=-1.0),
+    "YaRN needs at least two frequencies; got 1": lambda: yarn_scaling(SCALE[:1], **YARN),
+    "high must be above low, 4.0; got 4": lambda: llama3_scaling(SCALE, **YARN, low=4.0, high=4),
+}
+
+
+@pytest.mark.parametrize(("message", "call"), REFUSED.items())
+def test_options_of_a_scaling_are_refused(message, call):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        call()

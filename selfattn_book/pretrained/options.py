@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from selfattn_book._arguments import check_integer, check_number
+from selfattn_book._arguments import check_integer, check_positive
 
 
 class Options:
@@ -31,9 +31,7 @@ class Options:
     def number(self, name: str, default: float | None = None) -> float:
         """Return a finite number above 0; the default if the option is missing or null."""
         value = self._value(name, default)
-        check_number(name, value)
-        if not 0 < value < torch.inf:
-            raise ValueError(f"{name} must be above 0, and finite; got {value}")
+        check_positive(name, value)
         return float(value)
 
     def flag(self, name: str, default: bool) -> bool:
