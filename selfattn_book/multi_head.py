@@ -47,8 +47,7 @@ class MultiHeadAttention(nn.Module):
         rotary_base: base of :func:`~selfattn_book.rotary.rotate`; no rotation by default.
         rotary_scaling: function from RoPE's base frequencies to frequencies, such as
             ``functools.partial(llama3_scaling, factor=8, original_length=8192)``.
-        dynamic_scaling: ``rotary_scaling`` also takes the number of positions so far; a cache then
-            stores keys as they are before the rotation.
+        dynamic_scaling: ``rotary_scaling`` also takes ``length``, the number of positions so far.
         temperature: number that divides the scores, in addition to the root of ``d_head``.
         qk_norm: norm of each query and key, called with ``d_head``, such as ``nn.RMSNorm``.
         window: number of the last keys that a query may attend to, itself included, where
@@ -141,12 +140,9 @@ class MultiHeadAttention(nn.Module):
         query = self._split_heads(self.project_query(query))  # (B, H, T, d)
         key = self._split_heads(self.project_key(key))  # (B, G, S, d)
         value = self._split_heads(self.project_value(value))  # (B, G, S, d)
-        if not self.dynamic_scaling:
-            query, key = self._prepare(query, key, start=0 if cache is None else len(cache))
+        query, key = self._prepare(query, key, start=0 if cache is None else len(cache))
         if cache is not None:
             key, value = cache.concat(key, value, self)  # those of earlier calls first
-        if self.dynamic_scaling:  # each new token changes the angles of all keys
-            query, key = self._prepare(query, key, start=0)
         dropout = self.dropout if self.training else 0.0
         if need_weights:
             mask = _with_causal(mask, query, key, self.window) if is_causal else mask

@@ -94,8 +94,8 @@ def dynamic_ntk_scaling(
 
     .. math:: s' = \max\big(1,\; 1 + s\,(T/L - 1)\big)
 
-    for a text of :math:`T` positions, and a training length :math:`L`. All frequencies change with
-    each new token, those of earlier keys too.
+    for a text of :math:`T` positions, and a training length :math:`L`. Beyond it, all frequencies
+    change with each token; a KV cache, here as in ``transformers``, keeps what was computed before.
 
     Source:
         :cite:t:`peng2024yarn`, section 3.3, with a factor as in ``transformers``.

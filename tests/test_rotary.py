@@ -168,6 +168,10 @@ SCALED = [
         lambda i, omega: blend(1 - ramp(i, 0, math.ceil(pair_of(1))), omega, 4),
     ),
     (
+        partial(yarn_scaling, **YARN, beta_slow=1e-9),  # fewer turns than any pair makes
+        lambda i, omega: blend(1 - ramp(i, math.floor(pair_of(32)), WIDTH - 1), omega, 4),
+    ),
+    (
         partial(llama3_scaling, **YARN),
         lambda i, omega: blend(ramp(turns(i), 1, 4), omega, 4),
     ),

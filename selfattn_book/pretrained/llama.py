@@ -4,6 +4,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any
 
+import torch
 from torch import nn
 
 from selfattn_book.pretrained.architecture import Architecture, Rotary
@@ -51,6 +52,7 @@ def llama(options: Options, family: str = "llama") -> Architecture:
     options.only("use_mrope", False, None)
     d_model, heads = options.size("hidden_size"), options.size("num_attention_heads")
     bias, layers = options.flag("attention_bias", False), options.size("num_hidden_layers")
+    d_head = options.size("head_dim", max(d_model // heads, 1))
     window, windowed = _windows(options, family, layers)
     return Architecture(
         vocabulary=options.size("vocab_size"),
@@ -58,14 +60,14 @@ def llama(options: Options, family: str = "llama") -> Architecture:
         num_layers=layers,
         num_heads=heads,
         num_kv_heads=options.size("num_key_value_heads", heads),
-        d_head=options.size("head_dim", max(d_model // heads, 1)),
+        d_head=d_head,
         d_ff=options.size("intermediate_size"),
         norm=nn.RMSNorm,
         eps=options.number("rms_norm_eps", 1e-6),
         activation=options.activation("hidden_act", "silu"),
         gated=True,
         tied=options.flag("tie_word_embeddings", False),
-        rotary=_rotary(options),
+        rotary=_rotary(options, d_head),
         qk_norm=family == "qwen3",
         query_bias=bias or family == "qwen2",
         output_bias=bias,
@@ -97,7 +99,7 @@ def _windows(options: Options, family: str, layers: int) -> tuple[int | None, Co
     return window, windowed
 
 
-def _rotary(options: Options) -> Rotary:
+def _rotary(options: Options, d_head: int) -> Rotary:
     """Return the options of RoPE, which older files give at the top level and in rope_scaling."""
     older, newer = options.value("rope_scaling"), options.value("rope_parameters")
     if older and newer and older != newer:
@@ -112,11 +114,14 @@ def _rotary(options: Options) -> Rotary:
     rope.only("partial_rotary_factor", 1.0, 1, None)
     rope.equal("type", "rope_type")  # the same in older files
     kind = rope.value("rope_type") or rope.value("type") or "default"
-    if kind not in SCALINGS:
+    if not isinstance(kind, str) or kind not in SCALINGS:
         raise ValueError(f"rope_type must be one of {', '.join(SCALINGS)}; got {kind!r}")
     length = options.size("max_position_embeddings")
     rotary = Rotary(rope.number("rope_theta", 10000.0), **SCALINGS[kind](rope, length))
     rope.nothing_left()
+    if rotary.rotary_scaling is not None:  # called once, so that a wrong option is refused now
+        dynamic = {"length": length} if rotary.dynamic_scaling else {}
+        rotary.rotary_scaling(torch.ones(d_head // 2), **dynamic)
     return rotary
 
 
