@@ -168,6 +168,15 @@ def test_without_a_limit_the_caches_go_on(model):
     assert torch.equal(*ways)
 
 
+def test_it_stops_when_each_row_has_added_an_end(model):
+    whole = generate(model, prompt(2, 4), 14)
+    added = whole[:, 4:].tolist()
+    for ends in ([5], [added[0][2]], [added[0][6], added[1][2]], [*prompt(2, 4)[0].tolist()]):
+        first = [min((row.index(e) for e in ends if e in row), default=99) for row in added]
+        expected = whole[:, : 4 + max(first) + 1]
+        assert torch.equal(generate(model, prompt(2, 4), 14, ends=ends), expected)
+
+
 @pytest.mark.parametrize("cached", [True, False])
 @pytest.mark.parametrize("length", [3, 12])
 def test_rows_padded_on_the_left_are_rows_alone(model, cached, length):

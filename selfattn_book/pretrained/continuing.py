@@ -36,17 +36,17 @@ def continue_text(
     length = check_integer("length", length, least=0)
     path = Path(path)
     model, folder = load(path), path.parent if path.is_file() else path
-    options = read_json(folder / "config.json")
-    tokenizer = read_tokenizer(folder, is_gpt2=options["model_type"] == "gpt2")
+    is_gpt2 = read_json(folder / "config.json")["model_type"] == "gpt2"
+    tokenizer = read_tokenizer(folder, is_gpt2=is_gpt2)
     known, size = model.embedding.num_embeddings, tokenizer.get_vocab_size()
     if size > known:
         rule = f"the tokenizer must have at most {known} tokens, the vocabulary of the model"
         raise ValueError(f"{rule}; got {size}")
-    tokens, window = _encode(tokenizer, prompt, folder, options), model.context_length
+    tokens, window = _encode(tokenizer, prompt, folder), model.context_length
     if window is not None and len(tokens) + length > window:
         rule = f"prompt and continuation must fit into {window} tokens"
         raise ValueError(f"{rule}; got {len(tokens)} and {length}")
-    ends = _end_tokens(folder, options)
+    ends = _end_tokens(folder)
     text = generate(model, torch.tensor([tokens]), length, select=select, ends=ends)[0].tolist()
     if len(text) > len(tokens) and text[-1] in ends:
         text.pop()
@@ -54,29 +54,30 @@ def continue_text(
     return prompt + tokenizer.decode(text).removeprefix(tokenizer.decode(tokens))
 
 
-def _encode(tokenizer: Tokenizer, prompt: str, folder: Path, options: dict[str, Any]) -> list[int]:
+def _encode(tokenizer: Tokenizer, prompt: str, folder: Path) -> list[int]:
     """Return the tokens of a prompt, after a beginning-of-text token if the tokenizer adds one."""
-    tokens, begin = (
-        tokenizer.encode(prompt, add_special_tokens=False).ids,
-        options.get("bos_token_id"),
-    )
-    file = folder / "tokenizer_config.json"
-    adds = read_json(file).get("add_bos_token") if file.exists() else None
-    if adds is None:
-        adds = begin is not None and tokenizer.encode(prompt).ids[: -len(tokens)] == [begin]
-    if not adds:
+    tokens = tokenizer.encode(prompt, add_special_tokens=False).ids
+    settings = _read(folder / "tokenizer_config.json")
+    adds, begin = settings.get("add_bos_token"), settings.get("bos_token")
+    if adds is None:  # as tokenizer.json says
+        first, *others = [*tokenizer.encode(prompt).ids, None]
+        return [first, *tokens] if others[: len(tokens)] == tokens and others != tokens else tokens
+    if not adds or begin is None:
         return tokens
-    if begin is None:
-        raise ValueError(
-            "config.json must give bos_token_id, as add_bos_token is true; it does not"
-        )
-    return [check_integer("bos_token_id", begin, least=0), *tokens]
+    number = tokenizer.token_to_id(begin["content"] if isinstance(begin, dict) else begin)
+    if number is None:
+        raise ValueError(f"bos_token must be a token of tokenizer.json; got {begin!r}")
+    return [number, *tokens]
 
 
-def _end_tokens(folder: Path, options: dict[str, Any]) -> list[int]:
+def _end_tokens(folder: Path) -> list[int]:
     """Return the tokens that end a text; newer folders give them in a file of their own."""
-    file = folder / "generation_config.json"
-    ends = read_json(file).get("eos_token_id") if file.exists() else None
-    ends = options.get("eos_token_id", []) if ends is None else ends
+    settings = [_read(folder / name) for name in ("generation_config.json", "config.json")]
+    ends: Any = next((s["eos_token_id"] for s in settings if s.get("eos_token_id") is not None), [])
     ends = ends if isinstance(ends, list) else [ends]
-    return [check_integer("eos_token_id", end, least=0) for end in ends if end is not None]
+    return [check_integer("eos_token_id", end, least=0) for end in ends]
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """Return the options in a file, none if it does not exist."""
+    return read_json(file) if file.exists() else {}

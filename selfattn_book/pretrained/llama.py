@@ -121,7 +121,7 @@ def _rotary(options: Options, d_head: int) -> Rotary:
     rope.nothing_left()
     if rotary.rotary_scaling is not None:  # called once, so that a wrong option is refused now
         dynamic = {"length": length} if rotary.dynamic_scaling else {}
-        rotary.rotary_scaling(torch.ones(d_head // 2), **dynamic)
+        rotary.rotary_scaling(torch.ones(min(d_head // 2, 2)), **dynamic)
     return rotary
 
 

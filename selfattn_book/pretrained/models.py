@@ -90,6 +90,7 @@ def read_architecture(options: Options) -> tuple[Family, Architecture]:
         raise ValueError(f"model_type must be one of {', '.join(FAMILIES)}; got {name!r}")
     family = FAMILIES[name]
     options.only("architectures", [family.kind], None)
+    options.only("is_encoder_decoder", False, None)
     architecture = family.read(options)
     options.nothing_left()
     return family, architecture
@@ -110,7 +111,10 @@ def _state(family: Family, architecture: Architecture, weights: Weights) -> dict
         shape, name = like.shape, f"{prefix}{theirs}.{kind}"
         return weights.take(name, *shape, part=part, parts=parts, transposed=transposed)
 
-    template = build(replace(architecture, num_layers=1)).state_dict()
+    try:
+        template = build(replace(architecture, num_layers=1)).state_dict()
+    except RuntimeError as error:  # too large a number
+        raise ValueError(f"config.json must give the sizes of a model; {error}") from None
     if architecture.tied:
         template.pop("unembedding.weight")
     block = {n: template.pop(n) for n in list(template) if n.startswith("blocks.")}

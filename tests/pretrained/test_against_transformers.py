@@ -7,13 +7,16 @@ import json
 import shutil
 
 import pytest
+import tokenizers
 import torch
 from torch import nn
 
 from selfattn_book.cache import KeyValueCache
 from selfattn_book.experiments.tiny_models import as_recorded, tiny_model
 from selfattn_book.generation import generate
-from selfattn_book.pretrained.models import load
+from selfattn_book.pretrained.continuing import continue_text
+from selfattn_book.pretrained.models import load, read_architecture
+from selfattn_book.pretrained.options import Options
 from selfattn_book.pretrained.tokenizer import read_tokenizer
 
 transformers = pytest.importorskip("transformers")
@@ -255,6 +258,63 @@ def test_recorded_logits_are_those_of_transformers(name):
     kind = getattr(transformers, THEIRS[name])
     theirs = kind.from_pretrained(tiny_model(name)).double().eval()
     agree(theirs(tokens).logits, recorded, 1e-6)
+
+
+@pytest.mark.parametrize("family", BASE)
+def test_every_option_that_the_library_writes_is_known(family):
+    config = transformers.AutoConfig.for_model(family)
+    options = json.loads(json.dumps(config.to_dict(), default=str))
+    _, architecture = read_architecture(Options(options))
+    assert architecture.d_model == config.hidden_size
+    assert architecture.eps == getattr(config, "rms_norm_eps", 1e-5)
+
+
+def tokenizer_of(kind):
+    """Train a tokenizer like those of Llama 2 (by spaces) or of Llama 3 and Qwen (by bytes)."""
+    by_bytes = kind != "spaces"
+    model = tokenizers.models.BPE(byte_fallback=not by_bytes, unk_token=None if by_bytes else "<u>")
+    tokenizer = tokenizers.Tokenizer(model)
+    space = tokenizers.pre_tokenizers.Metaspace(split=False)
+    pieces = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.pre_tokenizer = pieces if by_bytes else space
+    fallback = [tokenizers.decoders.Replace("\u2581", " "), tokenizers.decoders.ByteFallback()]
+    fallback += [tokenizers.decoders.Fuse(), tokenizers.decoders.Strip(content=" ", left=1)]
+    whole = tokenizers.decoders.Sequence(fallback)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel() if by_bytes else whole
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=400,
+        special_tokens=["<u>", "<s>", "</s>"],
+        initial_alphabet=pieces.alphabet() if by_bytes else list("abc xyz"),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(
+        ["What do real models say, and why? Yes: number by number."], trainer
+    )
+    if kind != "bytes":
+        single = tokenizers.processors.TemplateProcessing(
+            single="<s> $A", special_tokens=[("<s>", 1)]
+        )
+        tokenizer.post_processor = single
+    return tokenizer
+
+
+@pytest.mark.parametrize("kind", ["spaces", "bytes", "bytes after a beginning"])
+def test_the_same_text(tmp_path, kind):
+    changes = {"vocab_size": 400, "eos_token_id": None, "num_hidden_layers": 2}
+    model = saved("qwen3", changes, tmp_path)
+    tokenizer_of(kind).save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "generation_config.json").unlink()
+    theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "tokenizer.json"))
+    prompt = "What do models say"
+    tokens = theirs(prompt, return_tensors="pt").input_ids
+    assert (tokens[0, 0] == 1) == (kind != "bytes")
+    out = model.generate(tokens, max_new_tokens=9, do_sample=False, pad_token_id=0)[0]
+    assert continue_text(tmp_path, prompt, length=9) == theirs.decode(out, skip_special_tokens=True)
+    end = {"eos_token_id": [399, int(out[-4])]}
+    (tmp_path / "generation_config.json").write_text(json.dumps(end))
+    first = len(tokens[0]) + out[len(tokens[0]) :].tolist().index(end["eos_token_id"][1])
+    expected = theirs.decode(out[:first], skip_special_tokens=True)
+    assert continue_text(tmp_path, prompt, length=9) == expected
 
 
 def test_the_same_tokens():

@@ -6,11 +6,15 @@ import shutil
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers.processors import TemplateProcessing
 
 from selfattn_book.experiments import tiny_models
 from selfattn_book.experiments.tiny_models import as_recorded, tiny_model
+from selfattn_book.generation import generate
+from selfattn_book.pretrained import continuing
 from selfattn_book.pretrained.continuing import continue_text
 from selfattn_book.pretrained.models import load
+from selfattn_book.pretrained.tokenizer import END, read_tokenizer
 
 FAMILIES = ("tiny-gpt2", "tiny-llama")
 SENTENCE = "Is this what real models do? Yes, number for number."
@@ -140,6 +144,7 @@ REFUSED = {
         ({"n_embd": ...}, "config.json must give n_embd; it does not"),
         ({"n_embd": 0}, "n_embd must be at least 1; got 0"),
         ({"n_head": 3}, "n_embd must be divisible by n_head; got 16 and 3"),
+        ({"n_embd": 10**12}, "config.json must give the sizes of a model; .*overflow"),
         ({"n_head": 4.0}, "n_head must be an integer; got 4.0"),
         ({"n_layer": True}, "n_layer must be an integer; got True"),
         ({"n_layer": 10**12}, r"must hold tensor h.2.attn"),
@@ -360,6 +365,85 @@ def test_a_text_is_continued():
     last = continue_text(folder, "Is", length=3, select=lambda logits: logits.argmin(-1))
     assert last.startswith("Is")
     assert last != continue_text(folder, "Is", length=3)
+
+
+def with_tokenizer(folder, **settings):
+    read_tokenizer(folder).save(str(folder / "tokenizer.json"))
+    for name in ("vocab.json", "merges.txt"):
+        (folder / name).unlink()
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+def test_a_tokenizer_in_one_file_is_read(tmp_path):
+    folder = with_tokenizer(copied("tiny-gpt2", tmp_path))
+    assert continue_text(folder, "Is this what") == SENTENCE
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    tokenizer["truncation"] = {"direction": "Right", "max_length": 1, "stride": 0}
+    tokenizer["truncation"]["strategy"] = "LongestFirst"
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    assert continue_text(folder, "Is this what") == SENTENCE
+    (folder / "tokenizer.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"tokenizer.json must be a tokenizer; "):
+        continue_text(folder, "Is")
+
+
+def prompt_tokens(folder, monkeypatch):
+    """Return the tokens of a prompt as the model sees them."""
+    seen = []
+
+    def spy(model, tokens, *args, **options):
+        seen.append(tokens[0].tolist())
+        return generate(model, tokens, *args, **options)
+
+    monkeypatch.setattr(continuing, "generate", spy)
+    assert continue_text(folder, "Is this", length=0) == "Is this"
+    return seen[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "template", "begins"),
+    [
+        ({}, False, 0),
+        ({}, True, 1),
+        ({"add_bos_token": False, "bos_token": END}, True, 0),
+        ({"add_bos_token": True, "bos_token": END}, False, 1),
+        ({"add_bos_token": True, "bos_token": {"content": END}}, True, 1),
+        ({"add_bos_token": True, "bos_token": None}, False, 0),
+    ],
+)
+def test_a_beginning_of_text_is_added_once(tmp_path, monkeypatch, settings, template, begins):
+    folder = with_tokenizer(copied("tiny-gpt2", tmp_path), **settings)
+    tokenizer = read_tokenizer(folder)
+    end, bare = tokenizer.token_to_id(END), tokenizer.encode("Is this").ids
+    if template:
+        around = f"{END} $A {END}"
+        tokenizer.post_processor = TemplateProcessing(single=around, special_tokens=[(END, end)])
+        tokenizer.save(str(folder / "tokenizer.json"))
+    assert prompt_tokens(folder, monkeypatch) == [end] * begins + bare
+
+
+def test_a_beginning_of_text_that_is_no_token_is_refused(tmp_path):
+    folder = with_tokenizer(copied("tiny-gpt2", tmp_path), add_bos_token=True, bos_token="<s>")
+    with pytest.raises(ValueError, match=r"bos_token must be a token of tokenizer.json; got '<s>'"):
+        continue_text(folder, "Is")
+
+
+@pytest.mark.parametrize("newer", [False, True])
+@pytest.mark.parametrize("as_list", [False, True])
+def test_a_text_ends_at_a_token_of_either_file(tmp_path, newer, as_list):
+    folder = copied("tiny-gpt2", tmp_path)
+    end = read_tokenizer(folder).encode(" models").ids[0]
+    options = {"eos_token_id": [end] if as_list else end}
+    if newer:
+        (folder / "generation_config.json").write_text(json.dumps(options))
+    else:
+        configured(folder, **options)
+    text = continue_text(folder, "Is this what")
+    assert SENTENCE.startswith(text)
+    assert 12 <= len(text) < len(SENTENCE) - 20
+    with pytest.raises(TypeError, match="eos_token_id must be an integer; got 'x'"):
+        continue_text(configured(copied("tiny-gpt2", tmp_path / "x"), eos_token_id="x"), "Is")
 
 
 def test_a_vocabulary_larger_than_the_models_is_refused(tmp_path):
