@@ -133,69 +133,51 @@ def pair_of(n):
     return low
 
 
-def blend(kept, omega, factor):
-    return kept * omega + (1 - kept) * omega / factor
-
-
 def of_base(base):
     return lambda i, omega: base ** (-2 * i / WIDTH)
 
 
-YARN = {"factor": 4, "original_length": LENGTH}
+def blended(kept):
+    return lambda i, omega: kept(i) * omega + (1 - kept(i)) * omega / 4
+
+
+def between(first, last):
+    return blended(lambda i: 1 - ramp(i, first, last))
+
+
+LONG = {"factor": 4, "original_length": LENGTH}
+YARN, LLAMA3 = partial(yarn_scaling, **LONG), partial(llama3_scaling, **LONG)
+DYNAMIC, GROWTH = partial(dynamic_ntk_scaling, **LONG), WIDTH / (WIDTH - 2)
+FAST, SLOW = math.floor(pair_of(32)), math.ceil(pair_of(1))
 STEEP = {"beta_fast": 100.0, "beta_slow": 3.0, "truncate": False}
-GROWN = BASE * (3 * 2 - 3 + 1) ** (WIDTH / (WIDTH - 2))  # at twice the length, with factor 3
 SCALED = [
     (partial(linear_scaling, factor=4), lambda i, omega: omega / 4),
-    (partial(ntk_scaling, factor=4), of_base(BASE * 4 ** (WIDTH / (WIDTH - 2)))),
-    (partial(dynamic_ntk_scaling, length=LENGTH, **YARN), of_base(BASE)),
-    (partial(dynamic_ntk_scaling, length=7, **YARN), of_base(BASE)),
-    (
-        partial(dynamic_ntk_scaling, length=2 * LENGTH, factor=3, original_length=LENGTH),
-        of_base(GROWN),
-    ),
-    (
-        partial(yarn_scaling, **YARN),
-        lambda i, omega: blend(
-            1 - ramp(i, math.floor(pair_of(32)), math.ceil(pair_of(1))), omega, 4
-        ),
-    ),
-    (
-        partial(yarn_scaling, **YARN, **STEEP),
-        lambda i, omega: blend(1 - ramp(i, pair_of(100), pair_of(3)), omega, 4),
-    ),
-    (
-        partial(yarn_scaling, **YARN, beta_fast=5000.0),  # more turns than any pair makes
-        lambda i, omega: blend(1 - ramp(i, 0, math.ceil(pair_of(1))), omega, 4),
-    ),
-    (
-        partial(yarn_scaling, **YARN, beta_slow=1e-9),  # fewer turns than any pair makes
-        lambda i, omega: blend(1 - ramp(i, math.floor(pair_of(32)), WIDTH - 1), omega, 4),
-    ),
-    (
-        partial(llama3_scaling, **YARN),
-        lambda i, omega: blend(ramp(turns(i), 1, 4), omega, 4),
-    ),
-    (
-        partial(llama3_scaling, **YARN, low=2.0, high=50.0),
-        lambda i, omega: blend(ramp(turns(i), 2, 50), omega, 4),
-    ),
+    (partial(ntk_scaling, factor=4), of_base(BASE * 4**GROWTH)),
+    (partial(DYNAMIC, length=LENGTH), of_base(BASE)),
+    (partial(DYNAMIC, length=7), of_base(BASE)),
+    (partial(DYNAMIC, length=3 * LENGTH), of_base(BASE * (4 * 3 - 3) ** GROWTH)),
+    (YARN, between(FAST, SLOW)),
+    (partial(YARN, **STEEP), between(pair_of(100), pair_of(3))),
+    (partial(YARN, beta_fast=5000.0), between(0, SLOW)),  # more turns than any pair makes
+    (partial(YARN, beta_slow=1e-9), between(FAST, WIDTH - 1)),  # fewer than any
+    (LLAMA3, blended(lambda i: ramp(turns(i), 1, 4))),
+    (partial(LLAMA3, low=2.0, high=50.0), blended(lambda i: ramp(turns(i), 2, 50))),
 ]
 
 
 @pytest.mark.parametrize(("scaling", "expected"), SCALED)
-def test_scaled_frequencies_are_those_of_the_definition(draw, agree, scaling, expected):
+def test_scaled_frequencies_are_those_of_the_definition(scaling, expected):
     base = [BASE ** (-2 * i / WIDTH) for i in range(WIDTH // 2)]
     frequencies = torch.tensor(base, dtype=torch.float64)
     wanted = torch.tensor([expected(i, omega) for i, omega in enumerate(base)]).double()
     torch.testing.assert_close(scaling(frequencies), wanted, rtol=1e-6, atol=0)
     assert frequencies.tolist() == base  # unchanged
-    x, position = draw(1, WIDTH), torch.tensor([1.0])
-    angles = scaling(frequencies)
-    by_hand = torch.view_as_real(
-        torch.view_as_complex(x.view(2, -1).mT.contiguous()) * torch.exp(1j * angles)
-    )
-    agree(rotate(x, position, BASE, scaling=scaling), by_hand.mT.reshape(1, -1))
     assert scaling(frequencies.to("meta")).shape == frequencies.shape
+
+
+def test_linear_scaling_divides_the_positions(draw, agree):
+    x, positions = draw(2, 3, 8), torch.tensor([1, 7, 4000])
+    agree(rotate(x, positions, scaling=SCALED[0][0]), rotate(x, positions / 4))
 
 
 def test_temperature_of_yarn():
@@ -203,24 +185,20 @@ def test_temperature_of_yarn():
     assert yarn_temperature(math.e**10) == pytest.approx(1 / 4)
 
 
-SCALE = torch.ones(4)
 REFUSED = {
-    "factor must be above 0, and finite; got 0": lambda: linear_scaling(SCALE, factor=0),
-    "factor must be above 0, and finite; got nan": lambda: ntk_scaling(SCALE, factor=math.nan),
-    "factor must be above 0, and finite; got -1": lambda: yarn_temperature(-1),
-    "original_length must be at least 1; got 0": lambda: dynamic_ntk_scaling(
-        SCALE, 5, factor=2, original_length=0
-    ),
-    "beta_fast must be above beta_slow, 1.0; got 1": lambda: yarn_scaling(
-        SCALE, **YARN, beta_fast=1
-    ),
-    "beta_slow must be above 0, .*": lambda: yarn_scaling(SCALE, **YARN, beta_slow=-1.0),
-    "YaRN needs at least two frequencies; got 1": lambda: yarn_scaling(SCALE[:1], **YARN),
-    "high must be above low, 4.0; got 4": lambda: llama3_scaling(SCALE, **YARN, low=4.0, high=4),
+    "factor must be above 0, and finite; got 0": (linear_scaling, {"factor": 0}),
+    "factor must be above 0, and finite; got nan": (ntk_scaling, {"factor": math.nan}),
+    "original_length must be at least 1; got 0": (YARN, {"original_length": 0}),
+    "beta_fast must be above beta_slow, 1.0; got 1": (YARN, {"beta_fast": 1}),
+    "beta_slow must be above 0, .*": (YARN, {"beta_slow": -1.0}),
+    "high must be above low, 4.0; got 4": (LLAMA3, {"low": 4.0, "high": 4}),
 }
 
 
-@pytest.mark.parametrize(("message", "call"), REFUSED.items())
-def test_options_of_a_scaling_are_refused(message, call):
+@pytest.mark.parametrize("message", REFUSED)
+def test_options_of_a_scaling_are_refused(message):
+    scaling, options = REFUSED[message]
     with pytest.raises(ValueError, match=f"^{message}$"):
-        call()
+        scaling(torch.ones(4), **options)
+    with pytest.raises(ValueError, match=r"YaRN needs at least two frequencies; got 1"):
+        YARN(torch.ones(1))

@@ -42,7 +42,7 @@ def continue_text(
     if size > known:
         rule = f"the tokenizer must have at most {known} tokens, the vocabulary of the model"
         raise ValueError(f"{rule}; got {size}")
-    tokens, window = _encode(tokenizer, prompt, folder), model.context_length
+    tokens, window = encode_prompt(tokenizer, prompt, folder), model.context_length
     if window is not None and len(tokens) + length > window:
         rule = f"prompt and continuation must fit into {window} tokens"
         raise ValueError(f"{rule}; got {len(tokens)} and {length}")
@@ -54,7 +54,7 @@ def continue_text(
     return prompt + tokenizer.decode(text).removeprefix(tokenizer.decode(tokens))
 
 
-def _encode(tokenizer: Tokenizer, prompt: str, folder: Path) -> list[int]:
+def encode_prompt(tokenizer: Tokenizer, prompt: str, folder: Path) -> list[int]:
     """Return the tokens of a prompt, after a beginning-of-text token if the tokenizer adds one."""
     tokens = tokenizer.encode(prompt, add_special_tokens=False).ids
     settings = _read(folder / "tokenizer_config.json")

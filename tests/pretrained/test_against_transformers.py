@@ -4,11 +4,11 @@ Importing that library takes seconds: all tests that need it are in this file.
 """
 
 import json
-import shutil
 
 import pytest
 import tokenizers
 import torch
+from tokenizers.processors import TemplateProcessing
 from torch import nn
 
 from selfattn_book.cache import KeyValueCache
@@ -41,6 +41,9 @@ ROPES = [
     {},
     {"rope_theta": 100.0},
     {"rope_parameters": {"rope_type": "default", "rope_theta": 500000.0}, "rope_scaling": None},
+    {"rope_parameters": {"rope_type": "default"}, "rope_theta": 100.0},
+    {"rope_parameters": {"type": "default", "rope_theta": 100.0}, "rope_theta": 7.0},
+    {"rope_parameters": None, "rope_theta": 10, "architectures": None},
     {"rope_scaling": {"type": "linear", "factor": 4.0}},
     {"rope_parameters": {"rope_type": "linear", "factor": 2.5, "rope_theta": 70.0}},
     {"rope_scaling": {"type": "dynamic", "factor": 3.0}, "max_position_embeddings": 6},
@@ -56,39 +59,29 @@ ROPES = [
 ]
 OTHERS = {
     "gpt2": [
-        {},
-        {"n_head": 1},
-        {"n_inner": 29},
-        {"tie_word_embeddings": False},
-        {"layer_norm_epsilon": 0.1},
-        {"activation_function": "gelu_pytorch_tanh"},
-        {"activation_function": "gelu"},
-        {"activation_function": "relu"},
-        {"n_ctx": 64, "num_attention_heads": 3, "hidden_size": 24},
+        *[{}, {"n_head": 1}, {"n_inner": 29}, {"layer_norm_epsilon": 0.1}],
+        *[{"activation_function": name} for name in ("gelu", "gelu_pytorch_tanh", "relu")],
+        *[
+            {"tie_word_embeddings": False},
+            {"n_ctx": 64, "num_attention_heads": 3, "hidden_size": 24},
+        ],
     ],
     "llama": [
-        {"num_key_value_heads": ...},
-        {"num_key_value_heads": 1, "rms_norm_eps": 0.1},
-        {"head_dim": 14, "tie_word_embeddings": True},
-        {"attention_bias": True},
-        {"mlp_bias": True, "pretraining_tp": 2},
-        {"attention_bias": True, "mlp_bias": True, "hidden_act": "gelu"},
+        *[{"num_key_value_heads": ...}, {"num_key_value_heads": 1, "rms_norm_eps": 0.1}],
+        *[{"head_dim": 14, "tie_word_embeddings": True}, {"mlp_bias": True, "pretraining_tp": 2}],
+        *[{"attention_bias": True}, {"attention_bias": True, "hidden_act": "gelu"}],
     ],
     "mistral": [
-        {"sliding_window": None},
-        {"sliding_window": ...},
-        {"sliding_window": 2},
+        *[{"sliding_window": None}, {"sliding_window": ...}, {"sliding_window": 2}],
         {"sliding_window": 99, "head_dim": 6},
         {"num_attention_heads": 8, "num_key_value_heads": ..., "tie_word_embeddings": True},
     ],
     "qwen2": [
-        {"use_sliding_window": False},
         {"use_sliding_window": ..., "sliding_window": ..., "max_window_layers": ...},
-        {"max_window_layers": 0},
+        *[{"use_sliding_window": False}, {"max_window_layers": 0}],
         {"max_window_layers": 3, "head_dim": 10, "use_mrope": False},
         {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
         {"layer_types": ["full_attention"] * 3, "tie_word_embeddings": True},
-        {"sliding_window": 2, "max_window_layers": ...},
     ],
     "qwen3": [
         {"attention_bias": True, "rms_norm_eps": 0.1},
@@ -222,33 +215,7 @@ def test_the_same_continuation(pair, mask):
     assert torch.equal(generate(ours, text(), 20, padding_mask=mask), expected)
 
 
-# Configurations as the library itself has written or accepted them at some time.
-LOADED = [
-    ("tiny-llama", {"rope_parameters": {"rope_type": "default"}, "rope_theta": 100.0}),
-    ("tiny-llama", {"rope_parameters": {"rope_theta": 100.0}, "rope_theta": 7.0}),
-    ("tiny-llama", {"rope_parameters": {"type": "default", "rope_theta": 100.0}}),
-    ("tiny-llama", {"rope_parameters": None, "rope_theta": 100.0}),
-    ("tiny-gpt2", {"activation_function": "gelu_pytorch_tanh"}),
-    ("tiny-gpt2", {"num_attention_heads": 4, "hidden_size": 16}),
-    ("tiny-gpt2", {"architectures": None}),
-]
 THEIRS = {"tiny-gpt2": "GPT2LMHeadModel", "tiny-llama": "LlamaForCausalLM"}
-
-
-def configured(name, changes, folder):
-    folder = shutil.copytree(tiny_model(name), folder / name)
-    options = json.loads((folder / "config.json").read_text()) | changes
-    (folder / "config.json").write_text(json.dumps(options))
-    return folder
-
-
-@torch.no_grad()
-@pytest.mark.parametrize(("name", "changes"), LOADED)
-def test_every_form_of_a_configuration_gives_their_logits(tmp_path, name, changes):
-    folder = configured(name, changes, tmp_path)
-    theirs = getattr(transformers, THEIRS[name]).from_pretrained(folder).eval()
-    tokens = torch.arange(12)[None]
-    agree(load(folder)(tokens), theirs(tokens).logits, 2e-5)
 
 
 @pytest.mark.parametrize("name", THEIRS)
@@ -270,31 +237,15 @@ def test_every_option_that_the_library_writes_is_known(family):
 
 
 def tokenizer_of(kind):
-    """Train a tokenizer like those of Llama 2 (by spaces) or of Llama 3 and Qwen (by bytes)."""
-    by_bytes = kind != "spaces"
-    model = tokenizers.models.BPE(byte_fallback=not by_bytes, unk_token=None if by_bytes else "<u>")
-    tokenizer = tokenizers.Tokenizer(model)
-    space = tokenizers.pre_tokenizers.Metaspace(split=False)
-    pieces = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.pre_tokenizer = pieces if by_bytes else space
-    fallback = [tokenizers.decoders.Replace("\u2581", " "), tokenizers.decoders.ByteFallback()]
-    fallback += [tokenizers.decoders.Fuse(), tokenizers.decoders.Strip(content=" ", left=1)]
-    whole = tokenizers.decoders.Sequence(fallback)
-    tokenizer.decoder = tokenizers.decoders.ByteLevel() if by_bytes else whole
-    trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=400,
-        special_tokens=["<u>", "<s>", "</s>"],
-        initial_alphabet=pieces.alphabet() if by_bytes else list("abc xyz"),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(
-        ["What do real models say, and why? Yes: number by number."], trainer
-    )
+    """Train a tokenizer like that of Llama 2 (by spaces), of Llama 3 or of Qwen (by bytes)."""
+    by_spaces = kind == "spaces"
+    implementation = "SentencePieceBPETokenizer" if by_spaces else "ByteLevelBPETokenizer"
+    tokenizer = getattr(tokenizers, implementation)()
+    special = {"special_tokens": ["<unk>", "<s>", "</s>"], "show_progress": False}
+    text = "What do real models say, and why? Yes: number by number."
+    tokenizer.train_from_iterator([text], vocab_size=400, **special)
     if kind != "bytes":
-        single = tokenizers.processors.TemplateProcessing(
-            single="<s> $A", special_tokens=[("<s>", 1)]
-        )
-        tokenizer.post_processor = single
+        tokenizer.post_processor = TemplateProcessing("<s> $A", None, [("<s>", 1)])
     return tokenizer
 
 
