@@ -168,13 +168,16 @@ def test_without_a_limit_the_caches_go_on(model):
     assert torch.equal(*ways)
 
 
-def test_it_stops_when_each_row_has_added_an_end(model):
-    whole = generate(model, prompt(2, 4), 14)
-    added = whole[:, 4:].tolist()
-    for ends in ([5], [added[0][2]], [added[0][6], added[1][2]], [*prompt(2, 4)[0].tolist()]):
-        first = [min((row.index(e) for e in ends if e in row), default=99) for row in added]
-        expected = whole[:, : 4 + max(first) + 1]
-        assert torch.equal(generate(model, prompt(2, 4), 14, ends=ends), expected)
+@pytest.mark.parametrize("ends", [[0], [1, 7], [5, 2], [12]])
+def test_it_stops_when_each_row_has_added_an_end(model, ends):
+    def sampled(**options):
+        select = make_sampler(torch.Generator().manual_seed(0), temperature=5.0)
+        return generate(model, prompt(3, 4), 20, select=select, **options)
+
+    whole = sampled()
+    rows = [[token in ends for token in row] for row in whole[:, 4:].tolist()]
+    last = max(row.index(True) if any(row) else 19 for row in rows)
+    assert torch.equal(sampled(ends=ends), whole[:, : 4 + last + 1])
 
 
 @pytest.mark.parametrize("cached", [True, False])

@@ -251,9 +251,10 @@ def tokenizer_of(kind):
 
 @pytest.mark.parametrize("kind", ["spaces", "bytes", "bytes after a beginning"])
 def test_the_same_text(tmp_path, kind):
-    changes = {"vocab_size": 400, "eos_token_id": None, "num_hidden_layers": 2}
-    model = saved("qwen3", changes, tmp_path)
-    tokenizer_of(kind).save(str(tmp_path / "tokenizer.json"))
+    tokenizer = tokenizer_of(kind)
+    changes = {"vocab_size": tokenizer.get_vocab_size(), "eos_token_id": None}
+    model = saved("llama", changes, tmp_path)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
     (tmp_path / "generation_config.json").unlink()
     theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "tokenizer.json"))
     prompt = "What do models say"
@@ -261,7 +262,7 @@ def test_the_same_text(tmp_path, kind):
     assert (tokens[0, 0] == 1) == (kind != "bytes")
     out = model.generate(tokens, max_new_tokens=9, do_sample=False, pad_token_id=0)[0]
     assert continue_text(tmp_path, prompt, length=9) == theirs.decode(out, skip_special_tokens=True)
-    end = {"eos_token_id": [399, int(out[-4])]}
+    end = {"eos_token_id": [0, int(out[-4])]}
     (tmp_path / "generation_config.json").write_text(json.dumps(end))
     first = len(tokens[0]) + out[len(tokens[0]) :].tolist().index(end["eos_token_id"][1])
     expected = theirs.decode(out[:first], skip_special_tokens=True)
