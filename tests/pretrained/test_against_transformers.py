@@ -262,6 +262,10 @@ def test_the_same_text(tmp_path, kind):
     assert (tokens[0, 0] == 1) == (kind != "bytes")
     out = model.generate(tokens, max_new_tokens=9, do_sample=False, pad_token_id=0)[0]
     assert continue_text(tmp_path, prompt, length=9) == theirs.decode(out, skip_special_tokens=True)
+    if kind == "spaces":  # a token with the space before it
+        word = torch.tensor([tokenizer.token_to_id("\u2581real")])
+        text = continue_text(tmp_path, prompt, length=1, select=lambda _: word)
+        assert text == f"{prompt} real"
     end = {"eos_token_id": [0, int(out[-4])]}
     (tmp_path / "generation_config.json").write_text(json.dumps(end))
     first = len(tokens[0]) + out[len(tokens[0]) :].tolist().index(end["eos_token_id"][1])
