@@ -34,7 +34,7 @@ FAMILIES = {
     "qwen3": Family("Qwen3ForCausalLM", partial(llama, family="qwen3"), llama_names),
 }
 # Older files store the causal mask among the weights, or the frequencies of RoPE.
-NO_WEIGHTS = r"h\.\d+\.attn\.(masked_)?bias|model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq"
+NO_WEIGHTS = r"(transformer\.)?h\.\d+\.attn\.(masked_)?bias|.*\.self_attn\.rotary_emb\.inv_freq"
 MERGED = ["attention.project_query", "attention.project_key", "attention.project_value"]
 
 
@@ -99,8 +99,6 @@ def read_architecture(options: Options) -> tuple[Family, Architecture]:
 def _state(family: Family, architecture: Architecture, weights: Weights) -> dict[str, Tensor]:
     """Take all weights, renamed for this book's modules."""
     names = family.names()
-    # Saved files of GPT-2 have a prefix; the published one has not.
-    weights.left = {name.removeprefix("transformer."): x for name, x in weights.left.items()}
     weights.ignore(NO_WEIGHTS)
 
     def take(ours: str, like: Tensor, prefix: str = "") -> Tensor:
@@ -109,6 +107,8 @@ def _state(family: Family, architecture: Architecture, weights: Weights) -> dict
         part = MERGED.index(module) if theirs.endswith("c_attn") else 0
         parts, transposed = (3 if theirs.endswith("c_attn") else 1), ".c_" in theirs
         shape, name = like.shape, f"{prefix}{theirs}.{kind}"
+        # Saved files of GPT-2 have a prefix; the published one has not.
+        name = f"transformer.{name}" if f"transformer.{name}" in weights.left else name
         return weights.take(name, *shape, part=part, parts=parts, transposed=transposed)
 
     try:

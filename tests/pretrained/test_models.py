@@ -261,6 +261,14 @@ def test_a_mistral_is_a_llama_with_a_window(tmp_path):
     assert (logits - expected(tokens))[:, 3:].abs().amin(2).min() > 0
 
 
+def test_options_of_published_files_that_change_nothing_are_accepted(folder):
+    tokens, expected = torch.arange(6)[None], load(folder)
+    more = {"n_special": 0, "predict_special_tokens": True, "output_past": True, "top_p": 0.9}
+    more |= {"is_llama_config": True, "transformers.js_config": {}, "id2label": {"0": "LABEL_0"}}
+    more |= {"num_experts": None, "torch_dtype": "bfloat16", "unsloth_version": "2024.9"}
+    assert torch.equal(load(configured(folder, **more))(tokens), expected(tokens))
+
+
 @pytest.mark.parametrize("number", [torch.nan, torch.inf, 1e30])
 def test_a_weight_that_is_not_finite_is_refused(folder, number):
     def spoil(tensors):
