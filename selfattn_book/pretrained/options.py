@@ -19,11 +19,12 @@ ACTIVATIONS = {
 # Options that change no logits of a model in evaluation mode.
 HARMLESS = re.compile(
     r"""_?attn_implementation\w*|_name_or_path|_num_labels|architectures|attention_dropout
-    |repetition_penalty|temperature|top_[kp]|(attn|embd|resid)_pdrop|(bos|eos|pad|unk)_token_id|chunk_size_feed_forward|(torch_)?dtype
-    |do_sample|finetuning_task|gradient_checkpointing|(id2label|label2id)|initializer_range
-    |is_llama_config|max_(length|new_tokens)|model_type|n_special|output_(attentions|hidden_states|past)
-    |predict_special_tokens|pretraining_tp|problem_type|return_dict|summary_\w+|task_specific_params|tokenizer_class
-    |transformers\.js_config|transformers_version|unsloth_(fixed|version)|use_cache""",
+    |(attn|embd|resid)_pdrop|(bos|eos|pad|unk)_token_id|chunk_size_feed_forward|do_sample
+    |(torch_)?dtype|finetuning_task|gradient_checkpointing|id2label|initializer_range
+    |is_llama_config|label2id|max_(length|new_tokens)|model_type|n_special
+    |output_(attentions|hidden_states|past)|predict_special_tokens|pretraining_tp|problem_type
+    |repetition_penalty|return_dict|summary_\w+|task_specific_params|temperature|tokenizer_class
+    |top_[kp]|transformers\.js_config|transformers_version|unsloth_(fixed|version)|use_cache""",
     re.VERBOSE,
 )
 
