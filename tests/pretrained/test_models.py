@@ -11,7 +11,10 @@ from tokenizers.processors import TemplateProcessing
 from selfattn_book.experiments import tiny_models
 from selfattn_book.experiments.tiny_models import as_recorded, tiny_model
 from selfattn_book.pretrained.continuing import continue_text, encode_prompt
+from selfattn_book.pretrained.gpt2 import gpt2
+from selfattn_book.pretrained.llama import llama
 from selfattn_book.pretrained.models import load
+from selfattn_book.pretrained.options import Options
 from selfattn_book.pretrained.tokenizer import END, read_tokenizer
 
 FAMILIES = ("tiny-gpt2", "tiny-llama")
@@ -250,6 +253,12 @@ def test_a_variant_is_refused_by_name(tmp_path, family, changes, message):
     changes |= {"model_type": family, "architectures": None}
     with pytest.raises((TypeError, ValueError), match=message):
         load(configured(copied("tiny-llama", tmp_path), **changes))
+
+
+@pytest.mark.parametrize("read", [gpt2, llama])
+def test_a_size_that_is_missing_is_named(read):
+    with pytest.raises(ValueError, match=r"config.json must give (n_embd|hidden_size); it does"):
+        read(Options({}))
 
 
 def test_a_mistral_is_a_llama_with_a_window(tmp_path):
