@@ -50,6 +50,7 @@ ROPES = [
     {"rope_scaling": {"type": "dynamic", "factor": 3.0}, "max_position_embeddings": 99},
     {"rope_scaling": YARN | SHORT},
     {"rope_scaling": {"type": "yarn", "factor": 2.0}, "max_position_embeddings": 200},
+    {"rope_scaling": {"type": "yarn", "factor": 2.0}, "max_position_embeddings": ...},
     {"rope_scaling": YARN | SHORT | {"attention_factor": 0.7, "beta_fast": 4, "beta_slow": 0.1}},
     {"rope_scaling": YARN | SHORT | {"truncate": False, "beta_fast": 2.0}, "rope_theta": 30.0},
     {"rope_parameters": YARN | SHORT | {"mscale": 0.7, "mscale_all_dim": 1.5, "rope_theta": 9.0}},
@@ -78,7 +79,7 @@ OTHERS = {
     ],
     "qwen2": [
         {"use_sliding_window": ..., "sliding_window": ..., "max_window_layers": ...},
-        *[{"use_sliding_window": False}, {"max_window_layers": 0}],
+        *[{"use_sliding_window": False}, {"max_window_layers": 0}, {"max_window_layers": ...}],
         {"max_window_layers": 3, "head_dim": 10, "use_mrope": False},
         {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
         {"layer_types": ["full_attention"] * 3, "tie_word_embeddings": True},
