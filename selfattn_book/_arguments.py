@@ -22,6 +22,13 @@ def check_number(name: str, number: float) -> None:
         raise TypeError(f"{name} must be a number; got {number!r}")
 
 
+def check_positive(name: str, number: float) -> None:
+    """Raise unless ``number`` is a finite number above 0."""
+    check_number(name, number)
+    if not 0 < number < torch.inf:
+        raise ValueError(f"{name} must be above 0, and finite; got {number}")
+
+
 def check_dropout(dropout: float) -> float:
     """Return a dropout probability, or raise unless it is a number between 0 and 1."""
     check_number("dropout", dropout)

@@ -3,7 +3,7 @@
 Shape letters: ``B`` batch, ``T`` length, ``V`` number of tokens in the vocabulary.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from selfattn_book._arguments import (
     check_floating,
     check_integer,
     check_number,
+    check_positive,
     check_tokens,
     check_vocabulary,
 )
@@ -114,6 +115,7 @@ def generate(
     select: Choice = greedy,
     padding_mask: Tensor | None = None,
     cached: bool = True,
+    ends: Collection[int] = (),
 ) -> Tensor:
     """Continue each row of tokens, one token at a time; return ``(B, T + length)``.
 
@@ -125,6 +127,7 @@ def generate(
         length: number of tokens to add.
         select: function from logits ``(B, V)`` to the next tokens ``(B,)``.
         padding_mask: boolean, ``False`` = padding, on the left; ``(B, T)`` or ``(B, 1, 1, T)``.
+        ends: tokens that end a text; when each row has added one, no more tokens are added.
         cached: use a KV cache while all tokens fit into ``context_length``.
 
     Raises:
@@ -142,6 +145,7 @@ def generate(
     if padding_mask is not None:
         padding_mask = _checked_padding(tokens, padding_mask)
     caches = [KeyValueCache() for _ in model.blocks] if cached else None
+    start = tokens.size(1)
     with torch.inference_mode():
         for _ in range(length):
             if model.context_length is not None and tokens.size(1) > model.context_length:
@@ -151,7 +155,14 @@ def generate(
             tokens = torch.cat([tokens, newest], dim=1)
             if padding_mask is not None:
                 padding_mask = torch.cat([padding_mask, torch.ones_like(newest).bool()], dim=1)
+            if ends and _have_ended(tokens[:, start:], ends):
+                break
     return tokens.clone()  # an inference tensor could not be used in training
+
+
+def _have_ended(new: Tensor, ends: Collection[int]) -> bool:
+    """Return whether each row of new tokens has one that ends a text."""
+    return bool(torch.isin(new, torch.tensor(list(ends), device=new.device)).any(1).all())
 
 
 def _last_logits(
@@ -182,9 +193,7 @@ def _check_options(
     logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
 ) -> None:
     check_floating("logits", logits)
-    check_number("temperature", temperature)
-    if not 0 < temperature < torch.inf:
-        raise ValueError(f"temperature must be above 0, and finite; got {temperature}")
+    check_positive("temperature", temperature)
     vocabulary = logits.size(-1)
     if top_k is not None and check_integer("top_k", top_k, least=1) > vocabulary:
         raise ValueError(f"top_k must be at most the vocabulary, {vocabulary}; got {top_k}")

@@ -1,4 +1,4 @@
-"""Boolean masks: causal and padding.
+"""Boolean masks: causal, sliding-window and padding.
 
 One convention holds everywhere: a mask is boolean, and `True` means *may attend*.
 Rows are queries, columns are keys. Masks are combined with `&`.
@@ -45,6 +45,36 @@ def causal_mask(
     key_length = check_integer("key_length", key_length, least=0)
     everything = torch.ones(length, key_length, dtype=torch.bool, device=device)
     return everything.tril(diagonal=key_length - length)
+
+
+def sliding_window_mask(
+    length: int,
+    window: int,
+    key_length: int | None = None,
+    *,
+    device: torch.device | str | None = None,
+) -> Tensor:
+    r"""Allow every query to attend to its own position and to the ``window`` - 1 before it.
+
+    Query :math:`i` of :math:`T` may attend to key :math:`j` of :math:`S` when
+
+    .. math:: i + (S - T) - w < j \le i + (S - T).
+
+    The other arguments are those of :func:`causal_mask`.
+
+    Source:
+        :cite:t:`jiang2023mistral`, section 2.
+
+    Example:
+        >>> sliding_window_mask(4, window=2).int()
+        tensor([[1, 0, 0, 0],
+                [1, 1, 0, 0],
+                [0, 1, 1, 0],
+                [0, 0, 1, 1]], dtype=torch.int32)
+    """
+    window = check_integer("window", window, least=1)
+    causal = causal_mask(length, key_length, device=device)
+    return causal.triu(diagonal=causal.size(1) - causal.size(0) - window + 1)
 
 
 def padding_mask(lengths: Tensor | Sequence[int], max_length: int | None = None) -> Tensor:

@@ -1,8 +1,11 @@
-"""Multi-head attention, with grouped key-value heads and a rotary position embedding as options.
+"""Multi-head attention, with grouped heads, rotary positions, QK-norm and a window as options.
 
 Shape letters: ``B`` batch, ``T`` query length, ``S`` key length, ``H`` query heads, ``G`` key-value
 heads, ``D`` dimension of the model, ``d`` dimension of one head.
 """
+
+from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -13,12 +16,13 @@ from selfattn_book._arguments import (
     check_floating,
     check_integer,
     check_mask,
+    check_positive,
     is_autocast,
 )
 from selfattn_book.attention import attention_weights
 from selfattn_book.cache import KeyValueCache
-from selfattn_book.masks import causal_mask
-from selfattn_book.rotary import check_base, rotate
+from selfattn_book.masks import causal_mask, sliding_window_mask
+from selfattn_book.rotary import Scaling, rotate
 
 
 class MultiHeadAttention(nn.Module):
@@ -34,13 +38,20 @@ class MultiHeadAttention(nn.Module):
     With ``num_kv_heads`` = :math:`G` below :math:`H`, query head :math:`h` uses key-value head
     :math:`\lfloor h\,G/H \rfloor`: grouped-query attention (GQA), or, with one key-value head,
     multi-query attention (MQA). With ``rotary_base``, queries and keys are rotated by their
-    positions (RoPE).
+    positions (RoPE). With ``qk_norm``, they are normalized before.
 
     Args:
         d_model: dimension of the output, and of the inputs unless ``d_input`` is given.
         num_heads: number of query heads, :math:`H`.
         num_kv_heads: number of key-value heads, :math:`G`; ``num_heads`` by default.
         rotary_base: base of :func:`~selfattn_book.rotary.rotate`; no rotation by default.
+        rotary_scaling: function from RoPE's base frequencies to frequencies, such as
+            ``functools.partial(llama3_scaling, factor=8, original_length=8192)``.
+        dynamic_scaling: ``rotary_scaling`` also takes ``length``, the number of positions so far.
+        temperature: number that divides the scores, in addition to the root of ``d_head``.
+        qk_norm: norm of each query and key, called with ``d_head``, such as ``nn.RMSNorm``.
+        window: number of the last keys that a query may attend to, itself included, where
+            ``is_causal``; all by default.
         d_input: dimension of the inputs.
         d_head: dimension of one head; ``d_model // num_heads`` by default.
         bias: add biases in the four projections.
@@ -51,7 +62,7 @@ class MultiHeadAttention(nn.Module):
 
     Source:
         :cite:t:`vaswani2017attention`, section 3.2.2; grouped, :cite:t:`ainslie2023gqa`;
-        multi-query, :cite:t:`shazeer2019fast`.
+        multi-query, :cite:t:`shazeer2019fast`; QK-norm, :cite:t:`henry2020query`.
 
     Example:
         >>> attention = MultiHeadAttention(d_model=12, num_heads=6, num_kv_heads=3)
@@ -68,6 +79,11 @@ class MultiHeadAttention(nn.Module):
         *,
         num_kv_heads: int | None = None,
         rotary_base: float | None = None,
+        rotary_scaling: Scaling | None = None,
+        dynamic_scaling: bool = False,
+        temperature: float = 1.0,
+        qk_norm: Callable[[int], nn.Module] | None = None,
+        window: int | None = None,
         d_input: int | None = None,
         d_head: int | None = None,
         bias: bool = True,
@@ -80,10 +96,16 @@ class MultiHeadAttention(nn.Module):
         self.num_kv_heads = _checked_groups(self.num_heads, num_kv_heads)
         self.d_head = _checked_head(d_model, self.num_heads, d_head, rotary_base)
         self.rotary_base, self.dropout = rotary_base, check_dropout(dropout)
+        self.rotary_scaling, self.dynamic_scaling = rotary_scaling, dynamic_scaling
+        check_positive("temperature", temperature)
+        self.temperature = temperature
+        self.window = None if window is None else check_integer("window", window, least=1)
         self.project_query = nn.Linear(d_input, self.num_heads * self.d_head, bias)
         self.project_key = nn.Linear(d_input, self.num_kv_heads * self.d_head, bias)
         self.project_value = nn.Linear(d_input, self.num_kv_heads * self.d_head, bias)
         self.project_output = nn.Linear(self.num_heads * self.d_head, d_model, bias)
+        self.query_norm = None if qk_norm is None else qk_norm(self.d_head)
+        self.key_norm = None if qk_norm is None else qk_norm(self.d_head)
 
     def forward(
         self,
@@ -118,18 +140,19 @@ class MultiHeadAttention(nn.Module):
         query = self._split_heads(self.project_query(query))  # (B, H, T, d)
         key = self._split_heads(self.project_key(key))  # (B, G, S, d)
         value = self._split_heads(self.project_value(value))  # (B, G, S, d)
-        if self.rotary_base is not None:
-            query, key = _rotated(query, key, self.rotary_base, cache)
+        query, key = self._prepare(query, key, start=0 if cache is None else len(cache))
         if cache is not None:
             key, value = cache.concat(key, value, self)  # those of earlier calls first
         dropout = self.dropout if self.training else 0.0
         if need_weights:
-            mask = _with_causal(mask, query, key) if is_causal else mask
+            mask = _with_causal(mask, query, key, self.window) if is_causal else mask
             weights = attention_weights(query, self._repeat_heads(key), mask)  # (B, H, T, S)
             context = F.dropout(weights, dropout) @ self._repeat_heads(value)  # (B, H, T, d)
         else:
             weights = None
-            context = _fused(query, key, value, mask, dropout=dropout, is_causal=is_causal)
+            context = _fused(
+                query, key, value, mask, dropout=dropout, is_causal=is_causal, window=self.window
+            )
         merged = context.transpose(1, 2).flatten(2)  # (B, T, H * d)
         output = self.project_output(merged)  # (B, T, D)
         if cache is not None:
@@ -139,6 +162,23 @@ class MultiHeadAttention(nn.Module):
     def _split_heads(self, x: Tensor) -> Tensor:
         heads = x.unflatten(-1, (-1, self.d_head))  # (B, T, H, d)
         return heads.transpose(1, 2)  # (B, H, T, d)
+
+    def _prepare(self, query: Tensor, key: Tensor, *, start: int) -> tuple[Tensor, Tensor]:
+        """Normalize, rotate and scale queries and keys, as far as the options say.
+
+        The first key has position ``start``; the last query is aligned with the last key.
+        """
+        if self.query_norm is not None and self.key_norm is not None:
+            query, key = self.query_norm(query), self.key_norm(key)
+        if self.rotary_base is not None:
+            end, scaling = start + key.size(2), self.rotary_scaling
+            if scaling is not None and self.dynamic_scaling:
+                scaling = partial(scaling, length=end)
+            query_positions = torch.arange(end - query.size(2), end, device=query.device)
+            key_positions = torch.arange(start, end, device=key.device)
+            query = rotate(query, query_positions, self.rotary_base, scaling=scaling)
+            key = rotate(key, key_positions, self.rotary_base, scaling=scaling)
+        return query if self.temperature == 1 else query / self.temperature, key
 
     def _repeat_heads(self, x: Tensor) -> Tensor:
         group = self.num_heads // self.num_kv_heads
@@ -169,12 +209,22 @@ class MultiHeadAttention(nn.Module):
             settings += f", num_kv_heads={self.num_kv_heads}"
         if self.rotary_base is not None:
             settings += f", rotary_base={self.rotary_base}"
+        if self.rotary_scaling is not None:
+            settings += f", rotary_scaling={self.rotary_scaling}"
+        if self.temperature != 1:
+            settings += f", temperature={self.temperature}"
+        if self.window is not None:
+            settings += f", window={self.window}"
         return settings
 
 
-def _with_causal(mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor:
-    """Return the causal mask of all queries and keys, combined with a mask."""
-    causal = causal_mask(query.size(2), key.size(2), device=query.device)
+def _with_causal(mask: Tensor | None, query: Tensor, key: Tensor, window: int | None) -> Tensor:
+    """Return the causal mask of all queries and keys, of a window if any, combined with a mask."""
+    lengths, device = (query.size(2), key.size(2)), query.device
+    if window is None:
+        causal = causal_mask(*lengths, device=device)
+    else:
+        causal = sliding_window_mask(lengths[0], window, lengths[1], device=device)
     if mask is None:
         return causal
     check_mask(mask, (*query.shape[:-1], key.size(2)), query.device)
@@ -189,12 +239,14 @@ def _fused(
     *,
     dropout: float,
     is_causal: bool,
+    window: int | None,
 ) -> Tensor:
     """Return attention's output by PyTorch's fused kernel, which forms no weights."""
     # PyTorch aligns the first query with the first key, and takes no mask beside `is_causal`.
-    if is_causal and (mask is not None or query.size(2) != key.size(2)):
-        is_newest = mask is None and query.size(2) == 1  # and may attend to every key
-        mask, is_causal = None if is_newest else _with_causal(mask, query, key), False
+    window = None if window is None or window >= key.size(2) else window
+    if is_causal and not (mask is None and window is None and query.size(2) == key.size(2)):
+        is_newest = mask is None and window is None and query.size(2) == 1  # attends to every key
+        mask, is_causal = None if is_newest else _with_causal(mask, query, key, window), False
     if mask is not None:
         check_mask(mask, (*query.shape[:-1], key.size(-2)), query.device)
         mask = torch.atleast_2d(mask)  # the kernel requires two axes
@@ -202,17 +254,6 @@ def _fused(
     return F.scaled_dot_product_attention(
         query, key, value, mask, dropout, is_causal=is_causal, enable_gqa=grouped
     )
-
-
-def _rotated(
-    query: Tensor, key: Tensor, base: float, cache: KeyValueCache | None
-) -> tuple[Tensor, Tensor]:
-    """Rotate queries and keys by their positions; the last query is aligned with the last key."""
-    start = 0 if cache is None else len(cache)
-    end = start + key.size(2)
-    query_positions = torch.arange(end - query.size(2), end, device=query.device)
-    key_positions = torch.arange(start, end, device=key.device)
-    return rotate(query, query_positions, base), rotate(key, key_positions, base)
 
 
 def _checked_groups(num_heads: int, num_kv_heads: int | None) -> int:
@@ -235,7 +276,7 @@ def _checked_head(
         raise ValueError(f"{rule}; got {d_model} and {num_heads}")
     d_head = d_model // num_heads if d_head is None else check_integer("d_head", d_head, least=1)
     if rotary_base is not None:
-        check_base(rotary_base)
+        check_positive("rotary_base", rotary_base)
         if d_head % 2:
             raise ValueError(f"d_head must be even where heads are rotated; got {d_head}")
     return d_head

@@ -57,8 +57,12 @@ def to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
         rule = "PyTorch needs d_input = d_model = num_heads * d_head"
         heads = f"{attention.num_heads} * {attention.d_head}"
         raise ValueError(f"{rule}; got {d_input}, {d_model} and {heads}")
-    if attention.num_kv_heads != attention.num_heads or attention.rotary_base is not None:
+    grouped = attention.num_kv_heads != attention.num_heads
+    if grouped or attention.rotary_base is not None:
         raise ValueError(f"PyTorch has neither grouped nor rotated heads; got {attention}")
+    normed = attention.query_norm is not None
+    if normed or attention.window is not None or attention.temperature != 1:
+        raise ValueError(f"PyTorch has no QK-norm, window or temperature; got {attention}")
     like = attention.project_query.weight
     theirs = skip_init(
         nn.MultiheadAttention,

@@ -168,6 +168,18 @@ def test_without_a_limit_the_caches_go_on(model):
     assert torch.equal(*ways)
 
 
+@pytest.mark.parametrize("ends", [[0], [1, 7], [5, 2], [12]])
+def test_it_stops_when_each_row_has_added_an_end(model, ends):
+    def sampled(**options):
+        select = make_sampler(torch.Generator().manual_seed(0), temperature=5.0)
+        return generate(model, prompt(3, 4), 20, select=select, **options)
+
+    whole = sampled()
+    rows = [[token in ends for token in row] for row in whole[:, 4:].tolist()]
+    last = max(row.index(True) if any(row) else 19 for row in rows)
+    assert torch.equal(sampled(ends=ends), whole[:, : 4 + last + 1])
+
+
 @pytest.mark.parametrize("cached", [True, False])
 @pytest.mark.parametrize("length", [3, 12])
 def test_rows_padded_on_the_left_are_rows_alone(model, cached, length):

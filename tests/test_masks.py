@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from selfattn_book.attention import scaled_dot_product_attention
-from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.masks import causal_mask, padding_mask, sliding_window_mask
 
 LENGTH, WIDTH = 5, 3
 
@@ -18,6 +18,14 @@ def test_causal_mask_entry_by_entry(length, key_length):
     for i in range(length):
         for j in range(key_length):
             assert mask[i, j] == (j <= i + key_length - length)
+
+
+@pytest.mark.parametrize("window", [1, 2, 9])
+@pytest.mark.parametrize(("length", "key_length"), [(5, 5), (3, 7), (7, 3), (0, 2)])
+def test_sliding_window_mask_entry_by_entry(length, key_length, window):
+    mask = sliding_window_mask(length, window, key_length)
+    rows = range(key_length - length, key_length)
+    assert mask.tolist() == [[i - window < j <= i for j in range(key_length)] for i in rows]
 
 
 def test_causal_mask_is_square_without_a_key_length():
@@ -56,6 +64,8 @@ def test_causal_mask_exports_with_a_free_length(draw):
 def test_causal_mask_refuses(lengths, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         causal_mask(*lengths)
+    with pytest.raises(ValueError, match=r"^window must be at least 1; got 0$"):
+        sliding_window_mask(3, 0)
 
 
 # Made from lengths as (B, 1, 1, S).

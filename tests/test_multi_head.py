@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,10 +12,10 @@ from torch import nn
 
 from selfattn_book.attention import attention_weights
 from selfattn_book.cache import KeyValueCache
-from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.masks import causal_mask, padding_mask, sliding_window_mask
 from selfattn_book.measure.sensitivity import sensitivity
 from selfattn_book.multi_head import MultiHeadAttention
-from selfattn_book.rotary import rotate
+from selfattn_book.rotary import dynamic_ntk_scaling, llama3_scaling, rotate
 
 # Distinct primes for all sizes, except products where one divides another.
 BATCH, HEADS, QUERIES, KEYS, HEAD_WIDTH, INPUT_WIDTH = 2, 3, 5, 7, 11, 13
@@ -181,6 +182,62 @@ def test_agrees_with_a_loop(make, inputs, oracle, agree, mask, heads, groups, ba
         agree(weights, torch.stack(all_weights, 1))
     else:
         assert weights is None
+
+
+# Options of later models, all at once: against the same operations, one after the other.
+LONG = {"factor": 3.0, "original_length": 4}
+LATER = {"rotary_scaling": partial(llama3_scaling, **LONG), "temperature": 0.7, "window": 3}
+LATER |= ROTATED | {"qk_norm": partial(nn.RMSNorm, eps=0.01)}
+DYNAMIC = {"rotary_scaling": partial(dynamic_ntk_scaling, **LONG), "dynamic_scaling": True}
+each_later = pytest.mark.parametrize("more", [{}, DYNAMIC, {"window": 99}], ids=len)
+
+
+def later(make, randomized, **more):
+    return randomized(make(LATER | more)).eval()
+
+
+@each_later
+@pytest.mark.parametrize("padded", [False, True])
+@both_paths
+def test_later_options_agree_with_their_definitions(
+    make, randomized, inputs, oracle, agree, more, padded, need_weights
+):
+    attention, (query, key, value) = later(make, randomized, **more), inputs()
+    mask = sliding_window_mask(QUERIES, attention.window, KEYS)
+    padding = padding_mask([7, 5]).flip(-1) if padded else None
+    scaling = attention.rotary_scaling
+    scaling = partial(scaling, length=KEYS) if more == DYNAMIC else scaling
+    k = attention.key_norm(attention.project_key(key))
+    k = rotate(k, torch.arange(KEYS), 500.0, scaling=scaling)
+    contexts = []
+    for h in range(HEADS):
+        q = attention.query_norm(head(attention.project_query, query, h, 10))
+        q = rotate(q, torch.arange(KEYS)[-QUERIES:], 500.0, scaling=scaling) / 0.7
+        both = mask & padding[:, 0] if padded else mask
+        contexts.append(oracle(q, k, attention.project_value(value), both))
+    given = {"is_causal": True, "need_weights": need_weights}
+    output, weights = attention(query, key, value, padding, **given)
+    agree(output, attention.project_output(torch.cat(contexts, -1)))
+    if need_weights:
+        assert torch.equal(weights != 0, both.expand(HEADS, BATCH, -1, -1).transpose(0, 1))
+
+
+@pytest.mark.parametrize("more", [{}, {"window": 99}], ids=len)
+@pytest.mark.parametrize("parts", [[1] * KEYS, [4, 1, 2], [2, 5]], ids=str)
+@both_paths
+def test_later_options_are_exact_with_a_cache(make, randomized, draw, more, parts, need_weights):
+    attention, x = later(make, randomized, **more), draw(BATCH, KEYS, INPUT_WIDTH)
+    cache, given = KeyValueCache(), {"is_causal": True, "need_weights": need_weights}
+    found = [attention(z, z, z, **given, cache=cache)[0] for z in x.split(parts, dim=1)]
+    whole, _ = attention(x, x, x, **given)
+    torch.testing.assert_close(torch.cat(found, 1), whole, rtol=0, atol=1e-12)
+
+
+def test_later_options_are_shown_and_saved(make, randomized):
+    attention = pickle.loads(pickle.dumps(later(make, randomized)))
+    assert "partial(<function llama3_scaling" in repr(attention)
+    assert "temperature=0.7, window=3\n" in repr(attention)
+    assert list(attention.state_dict())[-2:] == ["query_norm.weight", "key_norm.weight"]
 
 
 def test_only_rotated_heads_depend_on_the_order_of_keys(make, draw, agree):
@@ -472,7 +529,9 @@ REFUSED_SIZES = {
     "d_head must be at least 1; got -3": {"d_head": -3},
     "d_model must be divisible .* when d_head is left out; got 7 and 6": {"d_model": 7},
     "d_head must be even where heads are rotated; got 3": {"d_head": 3, "rotary_base": 1e4},
-    "base must be above 0, and finite; got 0.0": {"d_head": 2, "rotary_base": 0.0},
+    "rotary_base must be above 0, and finite; got 0.0": {"d_head": 2, "rotary_base": 0.0},
+    "temperature must be above 0, and finite; got 0": {"temperature": 0},
+    "window must be at least 1; got 0": {"window": 0},
     "dropout must be between 0 and 1; got 1.5": {"dropout": 1.5},
 }
 

@@ -1,13 +1,23 @@
 """Rotary positions: against complex numbers, and what a rotation keeps."""
 
 import cmath
+import math
+from functools import partial
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfattn_book.rotary import check_base, rotate
+from selfattn_book.rotary import (
+    dynamic_ntk_scaling,
+    linear_scaling,
+    llama3_scaling,
+    ntk_scaling,
+    rotate,
+    yarn_scaling,
+    yarn_temperature,
+)
 
 
 def by_complex_numbers(x, positions, base):
@@ -96,8 +106,99 @@ def test_inputs_are_refused(x, positions, error, message):
 @pytest.mark.parametrize("base", [0, -1, float("inf"), float("nan")])
 def test_a_base_must_be_positive_and_finite(base):
     with pytest.raises(ValueError, match="base must be above 0, and finite; got"):
-        check_base(base)
-    with pytest.raises(ValueError, match="base must be above 0"):
         rotate(torch.ones(3, 4), torch.arange(3), base)
     with pytest.raises(TypeError, match="base must be a number"):
-        check_base("10000")
+        rotate(torch.ones(3, 4), torch.arange(3), "10000")
+
+
+# Scaled frequencies: one pair after the other, from the definitions.
+BASE, WIDTH, LENGTH = 5000.0, 32, 4096
+
+
+def turns(i, base=BASE):
+    """Turns of pair i within the training length."""
+    return LENGTH * base ** (-2 * i / WIDTH) / (2 * math.pi)
+
+
+def ramp(x, start, end):
+    return min(max((x - start) / (end - start), 0), 1)
+
+
+def pair_of(n):
+    """The real index at which a pair makes n turns, by bisection."""
+    low, high = -100.0, 100.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if turns(middle) > n else (low, middle)
+    return low
+
+
+def of_base(base):
+    return lambda i, omega: base ** (-2 * i / WIDTH)
+
+
+def blended(kept):
+    return lambda i, omega: kept(i) * omega + (1 - kept(i)) * omega / 4
+
+
+def between(first, last):
+    return blended(lambda i: 1 - ramp(i, first, last))
+
+
+LONG = {"factor": 4, "original_length": LENGTH}
+YARN, LLAMA3 = partial(yarn_scaling, **LONG), partial(llama3_scaling, **LONG)
+DYNAMIC, GROWTH = partial(dynamic_ntk_scaling, **LONG), WIDTH / (WIDTH - 2)
+FAST, SLOW = math.floor(pair_of(32)), math.ceil(pair_of(1))
+STEEP = {"beta_fast": 100.0, "beta_slow": 3.0, "truncate": False}
+SCALED = [
+    (partial(linear_scaling, factor=4), lambda i, omega: omega / 4),
+    (partial(ntk_scaling, factor=4), of_base(BASE * 4**GROWTH)),
+    (partial(DYNAMIC, length=LENGTH), of_base(BASE)),
+    (partial(DYNAMIC, length=7), of_base(BASE)),
+    (partial(DYNAMIC, length=3 * LENGTH), of_base(BASE * (4 * 3 - 3) ** GROWTH)),
+    (YARN, between(FAST, SLOW)),
+    (partial(YARN, **STEEP), between(pair_of(100), pair_of(3))),
+    (partial(YARN, beta_fast=5000.0), between(0, SLOW)),  # more turns than any pair makes
+    (partial(YARN, beta_slow=1e-9), between(FAST, WIDTH - 1)),  # fewer than any
+    (LLAMA3, blended(lambda i: ramp(turns(i), 1, 4))),
+    (partial(LLAMA3, low=2.0, high=50.0), blended(lambda i: ramp(turns(i), 2, 50))),
+]
+
+
+@pytest.mark.parametrize(("scaling", "expected"), SCALED)
+def test_scaled_frequencies_are_those_of_the_definition(scaling, expected):
+    base = [BASE ** (-2 * i / WIDTH) for i in range(WIDTH // 2)]
+    frequencies = torch.tensor(base, dtype=torch.float64)
+    wanted = torch.tensor([expected(i, omega) for i, omega in enumerate(base)]).double()
+    torch.testing.assert_close(scaling(frequencies), wanted, rtol=1e-6, atol=0)
+    assert frequencies.tolist() == base  # unchanged
+    assert scaling(frequencies.to("meta")).shape == frequencies.shape
+
+
+def test_linear_scaling_divides_the_positions(draw, agree):
+    x, positions = draw(2, 3, 8), torch.tensor([1, 7, 4000])
+    agree(rotate(x, positions, scaling=SCALED[0][0]), rotate(x, positions / 4))
+
+
+def test_temperature_of_yarn():
+    assert yarn_temperature(0.5) == yarn_temperature(1) == 1
+    assert yarn_temperature(math.e**10) == pytest.approx(1 / 4)
+
+
+REFUSED = {
+    "factor must be above 0, and finite; got 0": (linear_scaling, {"factor": 0}),
+    "factor must be above 0, and finite; got nan": (ntk_scaling, {"factor": math.nan}),
+    "original_length must be at least 1; got 0": (YARN, {"original_length": 0}),
+    "beta_fast must be above beta_slow, 1.0; got 1": (YARN, {"beta_fast": 1}),
+    "beta_slow must be above 0, .*": (YARN, {"beta_slow": -1.0}),
+    "high must be above low, 4.0; got 4": (LLAMA3, {"low": 4.0, "high": 4}),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_options_of_a_scaling_are_refused(message):
+    scaling, options = REFUSED[message]
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        scaling(torch.ones(4), **options)
+    with pytest.raises(ValueError, match=r"YaRN needs at least two frequencies; got 1"):
+        YARN(torch.ones(1))

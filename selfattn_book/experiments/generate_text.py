@@ -103,18 +103,23 @@ def _printing(select: Choice, tokens: BPETokenizer) -> Choice:
 def _parser() -> argparse.ArgumentParser:
     parser = make_parser(
         "generate",
-        "Continue a text with the book's language model, with one of `train text`, or with a GPT-2"
-        " that you have downloaded, in a folder with config.json, model.safetensors, vocab.json and"
-        " merges.txt. No code in these files is run.",
+        "Continue a text with the book's language model, with one of `train text`, or with a GPT-2,"
+        " Llama 2 or 3, Mistral, Qwen 2 or Qwen 3 that you have downloaded, in a folder with"
+        " config.json, weights in the format safetensors, and tokenizer.json (or vocab.json and"
+        " merges.txt of a GPT-2). No code in these files is run.",
     )
     add = parser.add_argument
     add("--prompt", required=True, help="beginning of the text")
-    add("--length", type=int, help="number of tokens to add; 150, or up to 40 by a GPT-2")
     add(
-        "--temperature", type=float, help="above 0; lower is less random; 0.8, or greedy by a GPT-2"
+        "--length", type=int, help="number of tokens to add; 150, or up to 40 by a downloaded model"
+    )
+    add(
+        "--temperature",
+        type=float,
+        help="above 0; lower is less random; 0.8, or greedy by a downloaded model",
     )
     add("--top-k", type=int, help="sample from the K most likely tokens")
     add("--top-p", type=float, help="from the most likely tokens of total probability P")
     add("--seed", type=seed, default=0, help="seed of the sampling")
-    add("--weights", type=Path, help="a model of `train text`, or a GPT-2's folder")
+    add("--weights", type=Path, help="a model of `train text`, or the folder of a downloaded model")
     return parser

@@ -1,4 +1,4 @@
-"""GPT-2's byte-level BPE tokenizer, read by the library ``tokenizers``."""
+"""The tokenizer of a pretrained model, read by the library ``tokenizers``."""
 
 from pathlib import Path
 
@@ -9,11 +9,12 @@ from selfattn_book.pretrained.files import LARGEST_TEXT, check_file
 END = "<|endoftext|>"
 
 
-def read_tokenizer(folder: str | Path) -> Tokenizer:
-    """Read GPT-2's tokenizer from ``vocab.json`` and ``merges.txt``.
+def read_tokenizer(folder: str | Path, *, is_gpt2: bool = True) -> Tokenizer:
+    """Read a tokenizer from ``tokenizer.json``, or GPT-2's from ``vocab.json`` and ``merges.txt``.
 
-    A text is split into words, numbers and other characters; the bytes of each piece are merged into
-    tokens. Every text can be encoded, as each byte is a token. ``<|endoftext|>`` is one token.
+    For GPT-2, a text is split into words, numbers and other characters; the bytes of each piece are
+    merged into tokens. Every text can be encoded, as each byte is a token. ``<|endoftext|>`` is one
+    token.
 
     Raises:
         FileNotFoundError: a file does not exist.
@@ -28,6 +29,16 @@ def read_tokenizer(folder: str | Path) -> Tokenizer:
         >>> [tokenizer.decode([token]) for token in tokenizer.encode("It's number").ids]
         ['I', 't', "'", 's', ' number']
     """
+    whole = Path(folder) / "tokenizer.json"
+    if whole.exists() or not is_gpt2:
+        check_file(whole, LARGEST_TEXT)
+        try:
+            tokenizer = Tokenizer.from_file(str(whole))
+        except Exception as error:  # the library raises nothing more specific
+            raise ValueError(f"tokenizer.json must be a tokenizer; {error}") from None
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
     files = [Path(folder) / name for name in ("vocab.json", "merges.txt")]
     for file in files:
         check_file(file, LARGEST_TEXT)

@@ -77,7 +77,7 @@ REFUSED = {
     "the following arguments are required: --prompt": [],
     "got none": ["--prompt", "", "--weights", GPT2],
     "must be str": ["--prompt", "\ud800", "--weights", GPT2],
-    "the model must be GPT-2": ["--prompt", "a", "--weights", LLAMA],
+    "tokenizer.json must be a file": ["--prompt", "a", "--weights", LLAMA],
     "merges.txt must be a safetensors": ["--prompt", "a", "--weights", f"{GPT2}/merges.txt"],
     "length must be at least 0; got -2": ["--prompt", "a", "--weights", GPT2, "--length", "-2"],
     "fit into 64 tokens; got ": ["--prompt", "a", "--weights", GPT2, "--length", "99"],

@@ -1,114 +1,182 @@
-"""The book's GPT-2 and Llama give the logits of an independent library, `transformers`.
+"""The book's models of five families give the logits of an independent library, `transformers`.
 
 Importing that library takes seconds: all tests that need it are in this file.
 """
 
 import json
-import shutil
 
 import pytest
+import tokenizers
 import torch
+from tokenizers.processors import TemplateProcessing
 from torch import nn
 
 from selfattn_book.cache import KeyValueCache
 from selfattn_book.experiments.tiny_models import as_recorded, tiny_model
 from selfattn_book.generation import generate
-from selfattn_book.pretrained.models import load
+from selfattn_book.pretrained.continuing import continue_text
+from selfattn_book.pretrained.models import load, read_architecture
+from selfattn_book.pretrained.options import Options
 from selfattn_book.pretrained.tokenizer import read_tokenizer
 
 transformers = pytest.importorskip("transformers")
+modeling_rope_utils = pytest.importorskip("transformers.modeling_rope_utils")
 
-VOCABULARY, BATCH, LENGTH, LAYERS = 53, 3, 11, 2
-SIZES = {
-    "gpt2": {
-        "one head": {"n_embd": 14, "n_head": 1},
-        "three heads": {"n_embd": 24, "n_head": 3, "n_inner": 29},
-        "two matrices": {"n_embd": 24, "n_head": 3, "tie_word_embeddings": False},
-        "another eps": {"n_embd": 24, "n_head": 3, "layer_norm_epsilon": 0.1},
-    },
-    "llama": {
-        "many heads": {"num_attention_heads": 4},
-        "grouped": {"num_attention_heads": 6, "num_key_value_heads": 2},
-        "multi-query": {"num_attention_heads": 4, "num_key_value_heads": 1},
-        "wide heads": {"num_attention_heads": 2, "head_dim": 14},
-        "tied": {"num_attention_heads": 4, "tie_word_embeddings": True},
-        "another base": {
-            "num_attention_heads": 4,
-            "rope_parameters": {"rope_type": "default", "rope_theta": 100.0},
-            "rms_norm_eps": 0.1,
-        },
-    },
+VOCABULARY, BATCH, LENGTH = 53, 3, 11
+LLAMA = {"hidden_size": 32, "intermediate_size": 37, "num_hidden_layers": 2, "vocab_size": 53}
+LLAMA |= {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64}
+QWEN = LLAMA | {"use_sliding_window": True, "sliding_window": 4, "num_hidden_layers": 3}
+BASE = {
+    "gpt2": {"n_embd": 24, "n_head": 3, "n_layer": 2, "n_positions": 64, "vocab_size": 53},
+    "llama": LLAMA,
+    "mistral": LLAMA | {"sliding_window": 5},
+    "qwen2": QWEN | {"max_window_layers": 1},
+    "qwen3": QWEN | {"max_window_layers": 2, "head_dim": 12},
 }
-EVERY = [(family, name) for family, kinds in SIZES.items() for name in kinds]
+SHORT = {"original_max_position_embeddings": 8}
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+YARN = {"rope_type": "yarn", "factor": 4.0}
+# As vendors write them, at the top level or within one of two objects.
+ROPES = [
+    {},
+    {"rope_theta": 100.0},
+    {"rope_parameters": {"rope_type": "default", "rope_theta": 500000.0}, "rope_scaling": None},
+    {"rope_parameters": {"rope_type": "default"}, "rope_theta": 100.0},
+    {"rope_parameters": {"type": "default", "rope_theta": 100.0}, "rope_theta": 7.0},
+    {"rope_parameters": None, "rope_theta": 10, "architectures": None},
+    {"rope_scaling": {"type": "linear", "factor": 4.0}},
+    {"rope_parameters": {"rope_type": "linear", "factor": 2.5, "rope_theta": 70.0}},
+    {"rope_scaling": {"type": "dynamic", "factor": 3.0}, "max_position_embeddings": 6},
+    {"rope_scaling": {"type": "dynamic", "factor": 3.0}, "max_position_embeddings": 99},
+    {"rope_scaling": YARN | SHORT},
+    {"rope_scaling": {"type": "yarn", "factor": 2.0}, "max_position_embeddings": 200},
+    {"rope_scaling": {"type": "yarn", "factor": 2.0}, "max_position_embeddings": ...},
+    {"rope_scaling": YARN | SHORT | {"attention_factor": 0.7, "beta_fast": 4, "beta_slow": 0.1}},
+    {"rope_scaling": YARN | SHORT | {"truncate": False, "beta_fast": 2.0}, "rope_theta": 30.0},
+    {"rope_parameters": YARN | SHORT | {"mscale": 0.7, "mscale_all_dim": 1.5, "rope_theta": 9.0}},
+    {"rope_parameters": YARN | {"original_max_position_embeddings": 10**6, "rope_theta": 3.0}},
+    {"rope_scaling": LLAMA3 | SHORT},
+    {"rope_parameters": LLAMA3 | {"original_max_position_embeddings": 40, "rope_theta": 50.0}},
+]
+OTHERS = {
+    "gpt2": [
+        *[{}, {"n_head": 1}, {"n_inner": 29}, {"layer_norm_epsilon": 0.1}],
+        *[{"activation_function": name} for name in ("gelu", "gelu_pytorch_tanh", "relu")],
+        *[
+            {"tie_word_embeddings": False},
+            {"n_ctx": 64, "num_attention_heads": 3, "hidden_size": 24},
+        ],
+    ],
+    "llama": [
+        *[{"num_key_value_heads": ...}, {"num_key_value_heads": 1, "rms_norm_eps": 0.1}],
+        *[{"head_dim": 14, "tie_word_embeddings": True}, {"mlp_bias": True, "pretraining_tp": 2}],
+        *[{"attention_bias": True}, {"attention_bias": True, "hidden_act": "gelu"}],
+    ],
+    "mistral": [
+        *[{"sliding_window": None}, {"sliding_window": ...}, {"sliding_window": 2}],
+        {"sliding_window": 99, "head_dim": 6},
+        {"num_attention_heads": 8, "num_key_value_heads": ..., "tie_word_embeddings": True},
+    ],
+    "qwen2": [
+        {"use_sliding_window": ..., "sliding_window": ..., "max_window_layers": ...},
+        *[{"use_sliding_window": False}, {"max_window_layers": 0}, {"max_window_layers": ...}],
+        {"max_window_layers": 3, "head_dim": 10, "use_mrope": False},
+        {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
+        {"layer_types": ["full_attention"] * 3, "tie_word_embeddings": True},
+    ],
+    "qwen3": [
+        {"attention_bias": True, "rms_norm_eps": 0.1},
+        {"head_dim": ..., "use_sliding_window": False},
+        {"layer_types": ["full_attention", "sliding_attention", "full_attention"]},
+        {"tie_word_embeddings": True, "num_key_value_heads": 4, "max_window_layers": 0},
+    ],
+}
+EVERY = [(family, row) for family, rows in OTHERS.items() for row in rows]
+EVERY += [(family, row) for family in BASE if family != "gpt2" for row in ROPES]
 
 
-def theirs_of(family, name):
-    """Return a random model of the library, with random biases and norms too."""
-    sizes = SIZES[family][name]
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(len(name))
-        if family == "gpt2":
-            config = transformers.GPT2Config(
-                vocab_size=VOCABULARY, n_positions=64, n_layer=LAYERS, **sizes
-            )
-            model = transformers.GPT2LMHeadModel(config)
-        else:
-            config = transformers.LlamaConfig(
-                vocab_size=VOCABULARY,
-                hidden_size=24,
-                intermediate_size=37,
-                num_hidden_layers=LAYERS,
-                **sizes,
-            )
-            model = transformers.LlamaForCausalLM(config)
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(0.1 * torch.randn_like(parameter))
-    return model.eval()
+class Doubled:
+    """PyTorch, except that its 32-bit floats have 64 bits: for the frequencies of the library."""
+
+    float = float32 = torch.float64
+
+    def __getattr__(self, name):
+        return getattr(torch, name)
 
 
 class PreciseRotary(nn.Module):
     """RoPE angles in float64; the library computes them in float32 for any model."""
 
-    def __init__(self, width, base):
+    def __init__(self, config):
         super().__init__()
-        self.frequencies = base ** (-torch.arange(0, width, 2).double() / width)
+        self.config, self.kind = config, config.rope_parameters["rope_type"]
 
     def forward(self, x, position_ids):
-        angles = position_ids[..., None].double() * self.frequencies
+        if self.kind == "default":
+            width = getattr(self.config, "head_dim", None) or 8
+            frequencies = torch.arange(0, width, 2).double() / width
+            frequencies, factor = self.config.rope_parameters["rope_theta"] ** -frequencies, 1.0
+        else:
+            length = int(position_ids.max()) + 1
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(modeling_rope_utils, "torch", Doubled())
+                compute = modeling_rope_utils.ROPE_INIT_FUNCTIONS[self.kind]
+                frequencies, factor = compute(self.config, seq_len=length)
+        angles = position_ids[..., None].double() * frequencies
         angles = torch.cat([angles, angles], -1)
-        return angles.cos(), angles.sin()
+        return angles.cos() * factor, angles.sin() * factor
 
 
 def precise(model):
     """Return a model in float64 throughout: two parts of the library's Llama compute in float32."""
     model = model.double()
-    if model.config.model_type == "llama":
-        attention = model.model.layers[0].self_attn
-        base = model.config.rope_parameters["rope_theta"]
-        model.model.rotary_emb = PreciseRotary(attention.head_dim, base)
-        eps = model.config.rms_norm_eps
+    if model.config.model_type != "gpt2":
+        model.model.rotary_emb = PreciseRotary(model.config)
         norms = [n for n, m in model.named_modules() if "RMSNorm" in type(m).__name__]
         for name in norms:
-            mine = nn.RMSNorm(24, eps=eps)
-            mine.weight = model.get_submodule(name).weight
+            weight = model.get_submodule(name).weight
+            mine = nn.RMSNorm(len(weight), eps=model.config.rms_norm_eps)
+            mine.weight = weight
             model.set_submodule(name, mine)
     return model
 
 
-@pytest.fixture(scope="module", params=EVERY, ids=" ".join)
-def saved(request, tmp_path_factory):
-    """Return a model of the library and the folder in which it saved the model."""
-    model = theirs_of(*request.param)
-    folder = tmp_path_factory.mktemp("saved")
+def saved(family, changes, folder):
+    """Save a random model of the library, with random biases and norms, and our configuration."""
+    options = {"model_type": family, **BASE[family], **changes}
+    options = {name: value for name, value in options.items() if value is not ...}
+    (folder / "config.json").write_text(json.dumps(options))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(len(str(changes)))
+        config = transformers.AutoConfig.from_pretrained(folder)
+        model = transformers.AutoModelForCausalLM.from_config(config)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(0.1 * torch.randn_like(parameter))
     model.save_pretrained(folder)
-    return model, folder
+    (folder / "config.json").write_text(json.dumps(options))
+    return model.eval()
 
 
-@pytest.fixture(scope="module")
-def pair(saved):
+@torch.no_grad()
+@pytest.mark.parametrize(("family", "changes"), EVERY)
+def test_the_same_logits_at_once_step_by_step_and_in_32_bits(tmp_path, family, changes):
+    model = saved(family, changes, tmp_path)
+    agree(load(tmp_path)(text()), model(text()).logits, 1e-4)
+    theirs, ours = precise(model), load(tmp_path, dtype=torch.float64)
+    agree(ours(text()), theirs(text()).logits)
+    caches = [KeyValueCache() for _ in ours.blocks]
+    theirs_cached = transformers.DynamicCache(config=theirs.config)
+    for part in text().split([5, 1, 3, 2], dim=1):
+        expected = theirs(part, past_key_values=theirs_cached).logits
+        agree(ours(part, caches=caches), expected)
+
+
+@pytest.fixture(scope="module", params=BASE)
+def pair(request, tmp_path_factory):
     """Return a model of the library in float64, and ours from its saved files."""
-    theirs, folder = saved
+    folder = tmp_path_factory.mktemp("saved")
+    theirs = saved(request.param, {}, folder)
     return precise(theirs), load(folder, dtype=torch.float64)
 
 
@@ -127,12 +195,6 @@ def agree(ours, theirs, tolerance=1e-12):
 
 
 @torch.no_grad()
-def test_the_same_logits(pair):
-    theirs, ours = pair
-    agree(ours(text()), theirs(text()).logits)
-
-
-@torch.no_grad()
 @pytest.mark.parametrize("mask", [LEFT, RIGHT], ids=["left", "right"])
 def test_the_same_logits_with_padding(pair, mask):
     theirs, ours = pair
@@ -141,15 +203,6 @@ def test_the_same_logits_with_padding(pair, mask):
     got = ours(text(), mask)
     # Padded rows are undefined there, and not compared.
     agree(got[mask], expected[mask])
-
-
-@torch.no_grad()
-def test_the_same_logits_token_by_token(pair):
-    theirs, ours = pair
-    caches = [KeyValueCache() for _ in ours.blocks]
-    for part in text().split([5, 1, 3, 2], dim=1):
-        got = ours(part, caches=caches)
-    agree(got, theirs(text()).logits[:, -2:])
 
 
 @pytest.mark.parametrize("mask", [None, LEFT], ids=["alone", "padded"])
@@ -163,40 +216,7 @@ def test_the_same_continuation(pair, mask):
     assert torch.equal(generate(ours, text(), 20, padding_mask=mask), expected)
 
 
-@torch.no_grad()
-def test_in_32_bits_only_rounding_differs(saved):
-    model, folder = saved
-    theirs = type(model).from_pretrained(folder).eval()
-    agree(load(folder)(text()), theirs(text()).logits, 2e-5)
-
-
-# Configurations as the library itself has written or accepted them at some time.
-LOADED = [
-    ("tiny-llama", {"rope_parameters": {"rope_type": "default"}, "rope_theta": 100.0}),
-    ("tiny-llama", {"rope_parameters": {"rope_theta": 100.0}, "rope_theta": 7.0}),
-    ("tiny-llama", {"rope_parameters": {"type": "default", "rope_theta": 100.0}}),
-    ("tiny-llama", {"rope_parameters": None, "rope_theta": 100.0}),
-    ("tiny-gpt2", {"activation_function": "gelu_pytorch_tanh"}),
-    ("tiny-gpt2", {"num_attention_heads": 4, "hidden_size": 16}),
-    ("tiny-gpt2", {"architectures": None}),
-]
 THEIRS = {"tiny-gpt2": "GPT2LMHeadModel", "tiny-llama": "LlamaForCausalLM"}
-
-
-def configured(name, changes, folder):
-    folder = shutil.copytree(tiny_model(name), folder / name)
-    options = json.loads((folder / "config.json").read_text()) | changes
-    (folder / "config.json").write_text(json.dumps(options))
-    return folder
-
-
-@torch.no_grad()
-@pytest.mark.parametrize(("name", "changes"), LOADED)
-def test_every_form_of_a_configuration_gives_their_logits(tmp_path, name, changes):
-    folder = configured(name, changes, tmp_path)
-    theirs = getattr(transformers, THEIRS[name]).from_pretrained(folder).eval()
-    tokens = torch.arange(12)[None]
-    agree(load(folder)(tokens), theirs(tokens).logits, 2e-5)
 
 
 @pytest.mark.parametrize("name", THEIRS)
@@ -206,6 +226,52 @@ def test_recorded_logits_are_those_of_transformers(name):
     kind = getattr(transformers, THEIRS[name])
     theirs = kind.from_pretrained(tiny_model(name)).double().eval()
     agree(theirs(tokens).logits, recorded, 1e-6)
+
+
+@pytest.mark.parametrize("family", BASE)
+def test_every_option_that_the_library_writes_is_known(family):
+    config = transformers.AutoConfig.for_model(family)
+    options = json.loads(json.dumps(config.to_dict(), default=str))
+    _, architecture = read_architecture(Options(options))
+    assert architecture.d_model == config.hidden_size
+    assert architecture.eps == getattr(config, "rms_norm_eps", 1e-5)
+
+
+def tokenizer_of(kind):
+    """Train a tokenizer like that of Llama 2 (by spaces), of Llama 3 or of Qwen (by bytes)."""
+    by_spaces = kind == "spaces"
+    implementation = "SentencePieceBPETokenizer" if by_spaces else "ByteLevelBPETokenizer"
+    tokenizer = getattr(tokenizers, implementation)()
+    special = {"special_tokens": ["<unk>", "<s>", "</s>"], "show_progress": False}
+    text = "What do real models say, and why? Yes: number by number."
+    tokenizer.train_from_iterator([text], vocab_size=400, **special)
+    if kind != "bytes":
+        tokenizer.post_processor = TemplateProcessing("<s> $A", None, [("<s>", 1)])
+    return tokenizer
+
+
+@pytest.mark.parametrize("kind", ["spaces", "bytes", "bytes after a beginning"])
+def test_the_same_text(tmp_path, kind):
+    tokenizer = tokenizer_of(kind)
+    changes = {"vocab_size": tokenizer.get_vocab_size(), "eos_token_id": None}
+    model = saved("llama", changes, tmp_path)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "generation_config.json").unlink()
+    theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "tokenizer.json"))
+    prompt = "What do models say"
+    tokens = theirs(prompt, return_tensors="pt").input_ids
+    assert (tokens[0, 0] == 1) == (kind != "bytes")
+    out = model.generate(tokens, max_new_tokens=9, do_sample=False, pad_token_id=0)[0]
+    assert continue_text(tmp_path, prompt, length=9) == theirs.decode(out, skip_special_tokens=True)
+    if kind == "spaces":  # a token with the space before it
+        word, number = max(tokenizer.get_vocab().items(), key=lambda item: item[0][:1] == "\u2581")
+        chosen = continue_text(tmp_path, prompt, length=1, select=lambda _: torch.tensor([number]))
+        assert chosen == prompt + word.replace("\u2581", " ") != prompt + word
+    end = {"eos_token_id": [0, int(out[-4])]}
+    (tmp_path / "generation_config.json").write_text(json.dumps(end))
+    first = len(tokens[0]) + out[len(tokens[0]) :].tolist().index(end["eos_token_id"][1])
+    expected = theirs.decode(out[:first], skip_special_tokens=True)
+    assert continue_text(tmp_path, prompt, length=9) == expected
 
 
 def test_the_same_tokens():

@@ -6,14 +6,16 @@ import shutil
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers.processors import TemplateProcessing
 
 from selfattn_book.experiments import tiny_models
 from selfattn_book.experiments.tiny_models import as_recorded, tiny_model
-from selfattn_book.pretrained.continuing import continue_text
+from selfattn_book.pretrained.continuing import continue_text, encode_prompt
 from selfattn_book.pretrained.gpt2 import gpt2
 from selfattn_book.pretrained.llama import llama
 from selfattn_book.pretrained.models import load
 from selfattn_book.pretrained.options import Options
+from selfattn_book.pretrained.tokenizer import END, read_tokenizer
 
 FAMILIES = ("tiny-gpt2", "tiny-llama")
 SENTENCE = "Is this what real models do? Yes, number for number."
@@ -108,29 +110,26 @@ def test_a_tied_matrix_may_be_saved_twice_but_not_as_two(tmp_path):
         load(folder)
 
 
-def test_older_configurations_of_llama_are_understood(tmp_path):
-    folder = copied("tiny-llama", tmp_path)
-    tokens = torch.arange(6)[None]
-    expected = load(folder)(tokens)
-    configured(folder, rope_parameters=..., rope_theta=10000.0, head_dim=...)
-    assert torch.equal(load(folder)(tokens), expected)
-    assert torch.equal(load(configured(folder, rope_theta=...))(tokens), expected)
-    configured(folder, rope_theta=500000.0)
-    assert not torch.allclose(load(folder)(tokens), expected)
-
+def test_frequencies_in_older_files_of_llama_are_ignored(tmp_path):
     def add(tensors):
         tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = torch.ones(2)
 
-    load(rewritten(folder, add))
+    load(rewritten(copied("tiny-llama", tmp_path), add))
+
+
+def rope(kind, **options):
+    return {"rope_parameters": {"rope_type": kind, **options}}
 
 
 REFUSED = {
     "tiny-gpt2": [
-        ({"model_type": "bert"}, "one of gpt2, llama; got 'bert'"),
+        ({"model_type": "bert"}, "one of gpt2, llama, mistral, qwen2, qwen3; got 'bert'"),
         ({"model_type": ...}, "model_type must be .* got None"),
         ({"architectures": ["GPT2Model"]}, r"architectures must be \['GPT2LMHeadModel'\]"),
-        ({"quantization_config": {"bits": 4}}, "quantization_config must be"),
-        ({"activation_function": "gelu"}, "must be 'gelu_new' or .* 'gelu'"),
+        ({"quantization_config": {"bits": 4}}, "code knows; got quantization_config: {'bits': 4}"),
+        ({"auto_map": {"AutoModel": "x.py"}}, "config.json must hold only .*; got auto_map"),
+        ({"activation_function": "quick_gelu"}, "must be one of gelu, gelu_new, .* 'quick_gelu'"),
+        ({"n_ctx": 32}, "n_ctx must be n_positions, 64; got 32"),
         ({"scale_attn_weights": False}, "scale_attn_weights must be True"),
         ({"scale_attn_weights": 1}, "scale_attn_weights must be True"),
         ({"scale_attn_by_inverse_layer_idx": True}, "by_inverse_layer_idx"),
@@ -140,10 +139,11 @@ REFUSED = {
         ({"max_position_embeddings": 9}, "max_position_embeddings must be n_positions, 64"),
         ({"n_embd": ...}, "config.json must give n_embd; it does not"),
         ({"n_embd": 0}, "n_embd must be at least 1; got 0"),
-        ({"n_head": 3}, "d_model must be divisible by num_heads"),
+        ({"n_head": 3}, "n_embd must be divisible by n_head; got 16 and 3"),
+        ({"n_embd": 10**12}, "config.json must give the sizes of a model; .*overflow"),
         ({"n_head": 4.0}, "n_head must be an integer; got 4.0"),
         ({"n_layer": True}, "n_layer must be an integer; got True"),
-        ({"n_layer": 10**12}, r"must hold tensor transformer.h.2"),
+        ({"n_layer": 10**12}, r"must hold tensor h.2.attn"),
         ({"n_layer": 1}, r"each tensor must have a counterpart .* got ([a-z0-9_.]+(, )?){5}$"),
         ({"vocab_size": 280}, r"shape \(280, 16\), .* got \(281, 16\)"),
         ({"n_positions": 65}, r"wpe.weight must have shape \(65, 16\)"),
@@ -156,12 +156,24 @@ REFUSED = {
     "tiny-llama": [
         ({"model_type": "gpt2"}, "architectures must be .*GPT2LM"),
         ({"architectures": ["LlamaModel"]}, r"must be \['LlamaForCausalLM'\]"),
-        ({"hidden_act": "gelu"}, "hidden_act must be 'silu'"),
-        ({"attention_bias": True}, "attention_bias must be False"),
-        ({"mlp_bias": True}, "mlp_bias must be False"),
-        ({"rope_scaling": {"type": "linear"}}, "rope_scaling must be None"),
-        ({"rope_parameters": {"rope_type": "llama3"}}, "rope_type must be 'default' .* 'llama3'"),
-        ({"rope_parameters": {"type": "linear", "factor": 4.0}}, "type must be 'default'"),
+        ({"model_type": "mistral"}, r"must be \['MistralForCausalLM'\]"),
+        ({"hidden_act": ["silu"]}, r"hidden_act must be one of gelu, .*; got \['silu'\]"),
+        ({"attention_bias": True}, "must hold tensor model.layers.0.self_attn.q_proj.bias"),
+        ({"mlp_bias": True}, "must hold tensor model.layers.0.mlp.gate_proj.bias"),
+        ({"attention_bias": 1}, "attention_bias must be true or false; got 1"),
+        ({"num_local_experts": 8}, "only options that this book's code knows; got num_local_exp"),
+        ({"sliding_window": 4096}, "got sliding_window: 4096"),
+        ({"rope_interleaved": True}, "rope_interleaved must be False"),
+        ({"rope_scaling": {"type": "linear"}}, "rope_scaling must be rope_parameters"),
+        (rope("longrope"), "one of default, .*; got 'longrope'"),
+        (rope(["yarn"]), r"one of default, .*; got \['yarn'\]"),
+        (rope("yarn", type="linear"), "type must be rope_type"),
+        (rope("linear"), "rope_parameters must give factor; it does not"),
+        (rope("linear", factor=0), "factor must be above 0"),
+        (rope("linear", factor=2.0, original_length=64), "must hold .* original_length: 64"),
+        (rope("yarn", factor=4.0, beta_fast=0.5), "beta_fast must be above beta_slow"),
+        (rope("yarn", factor=4.0, mscale="1"), "mscale must be a number"),
+        (rope("llama3", factor=4.0, low_freq_factor=1.0), "must give high_freq_factor"),
         ({"rope_parameters": {"partial_rotary_factor": 0.5}}, "rotary_factor must be 1.0"),
         ({"partial_rotary_factor": 0.5}, "partial_rotary_factor must be 1.0"),
         ({"rope_parameters": [1]}, "rope_parameters must be an object"),
@@ -192,25 +204,51 @@ def test_weights_that_do_not_fit_are_refused(folder, change, message):
         load(rewritten(folder, lambda tensors: tensors.update(change(tensors))))
 
 
-@pytest.mark.parametrize(
-    ("name", "missing"),
-    [
-        ("tiny-gpt2", ["tie_word_embeddings", "layer_norm_epsilon", "n_inner", "architectures"]),
-        ("tiny-gpt2", ["activation_function", "scale_attn_weights", "add_cross_attention"]),
-        ("tiny-llama", ["tie_word_embeddings", "rms_norm_eps", "head_dim", "architectures"]),
-        ("tiny-llama", ["hidden_act", "attention_bias", "mlp_bias", "rope_parameters"]),
-    ],
-)
-def test_missing_options_have_the_defaults_of_transformers(tmp_path, name, missing):
-    tokens = torch.arange(6)[None]
-    model = load(configured(copied(name, tmp_path), **dict.fromkeys(missing, ...)))
-    assert torch.equal(model(tokens), load(tiny_model(name))(tokens))
+# The tiny Llama under the name of a family that varies it.
+VARIED = [
+    ("mistral", {"num_key_value_heads": ...}, r"got 4 and 8"),
+    ("mistral", {"sliding_window": 0}, "sliding_window must be at least 1; got 0"),
+    ("mistral", {"attention_bias": True}, "attention_bias must be False"),
+    ("qwen2", {}, "must hold tensor model.layers.0.self_attn.q_proj.bias"),
+    ("qwen2", {"attention_bias": True}, "attention_bias must be False"),
+    ("qwen2", {"use_mrope": True}, "use_mrope must be False"),
+    ("qwen2", {"layer_types": ["full_attention"]}, "layer_types must be a list of 2 of full_att"),
+    ("qwen2", {"layer_types": ["full_attention", "chunked"]}, "layer_types .* got .*'chunked'"),
+    ("qwen2", {"layer_types": ["full_attention", "sliding_attention"]}, "without a sliding"),
+    ("qwen2", {"max_window_layers": -1}, "max_window_layers must be at least 0; got -1"),
+    ("qwen3", {}, "must hold tensor model.layers.0.self_attn.q_norm.weight"),
+    ("qwen3", {"head_dim": ...}, r"q_proj.weight must have shape \(512, 16\)"),
+]
 
 
-@pytest.mark.parametrize("build", [gpt2, llama])
-def test_an_unsupported_option_is_refused_when_a_model_is_built(build):
-    with pytest.raises(ValueError, match="in a supported model; got 'relu'"):
-        build(Options({"activation_function": "relu", "hidden_act": "relu"}))
+@pytest.mark.parametrize(("family", "changes", "message"), VARIED)
+def test_a_variant_is_refused_by_name(tmp_path, family, changes, message):
+    changes |= {"model_type": family, "architectures": None}
+    with pytest.raises((TypeError, ValueError), match=message):
+        load(configured(copied("tiny-llama", tmp_path), **changes))
+
+
+@pytest.mark.parametrize("read", [gpt2, llama])
+def test_a_size_that_is_missing_is_named(read):
+    with pytest.raises(ValueError, match=r"config.json must give (n_embd|hidden_size); it does"):
+        read(Options({}))
+
+
+def test_a_mistral_is_a_llama_with_a_window(tmp_path):
+    tokens, expected = torch.arange(6)[None], load(tiny_model("tiny-llama"))
+    folder = configured(copied("tiny-llama", tmp_path), model_type="mistral", architectures=None)
+    assert torch.equal(load(folder)(tokens), expected(tokens))
+    logits = load(configured(folder, sliding_window=3))(tokens)
+    assert torch.equal(logits[:, :3], expected(tokens)[:, :3])
+    assert (logits - expected(tokens))[:, 3:].abs().amin(2).min() > 0
+
+
+def test_options_of_published_files_that_change_nothing_are_accepted(folder):
+    tokens, expected = torch.arange(6)[None], load(folder)
+    more = {"n_special": 0, "predict_special_tokens": True, "output_past": True, "top_p": 0.9}
+    more |= {"is_llama_config": True, "transformers.js_config": {}, "id2label": {"0": "LABEL_0"}}
+    more |= {"num_experts": None, "torch_dtype": "bfloat16", "unsloth_version": "2024.9"}
+    assert torch.equal(load(configured(folder, **more))(tokens), expected(tokens))
 
 
 @pytest.mark.parametrize("number", [torch.nan, torch.inf, 1e30])
@@ -240,13 +278,36 @@ def test_a_configuration_that_is_none_is_refused(tmp_path, text, message):
         load(folder)
 
 
-def test_weights_in_several_files_and_missing_files_are_named(folder):
-    weights = folder / "model.safetensors"
-    (folder / "recorded.safetensors").unlink()
-    weights.rename(folder / "model-00001-of-00002.safetensors")
-    with pytest.raises(ValueError, match=r"must be one file, .* got model-00001"):
-        load(folder)
-    (folder / "model-00001-of-00002.safetensors").unlink()
+def test_weights_in_several_files(folder):
+    tokens = torch.arange(6)[None]
+    expected, tensors = load(folder)(tokens), load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    where = {name: f"part-{i % 3}.safetensors" for i, name in enumerate(tensors)}
+    for file in set(where.values()):
+        save_file({n: x for n, x in tensors.items() if where[n] == file}, folder / file)
+
+    def indexed(values):
+        (folder / "model.safetensors.index.json").write_text(json.dumps(values))
+        return load(folder)
+
+    assert torch.equal(indexed({"metadata": {}, "weight_map": where})(tokens), expected)
+    first, *_, last = where
+    for wrong, message in (
+        ({}, "weight_map in model.safetensors.index.json must give .*; got None"),
+        ({"weight_map": {first: "../part-0.safetensors"}}, "the name of a file in the folder"),
+        ({"weight_map": {first: 1}}, "must give the name of a file"),
+        ({"weight_map": {first: "part-0.bin"}}, "must give the name of a file"),
+        ({"weight_map": {**where, "more": "part-1.safetensors"}}, "no others; more is in one"),
+        ({"weight_map": {n: f for n, f in where.items() if n != last}}, f"others; {last} is in"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            indexed(wrong)
+    with pytest.raises(FileNotFoundError, match=r"part-9.safetensors must be a file in"):
+        indexed({"weight_map": {**where, "more": "part-9.safetensors"}})
+
+
+def test_missing_files_are_named(folder):
+    (folder / "model.safetensors").unlink()
     with pytest.raises(FileNotFoundError, match=r"model.safetensors must be a file in"):
         load(folder)
     (folder / "config.json").unlink()
@@ -272,6 +333,70 @@ def test_a_text_is_continued():
     last = continue_text(folder, "Is", length=3, select=lambda logits: logits.argmin(-1))
     assert last.startswith("Is")
     assert last != continue_text(folder, "Is", length=3)
+
+
+def with_tokenizer(folder, **settings):
+    read_tokenizer(folder).save(str(folder / "tokenizer.json"))
+    for name in ("vocab.json", "merges.txt"):
+        (folder / name).unlink()
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+def test_a_tokenizer_in_one_file_is_read(tmp_path):
+    folder = with_tokenizer(copied("tiny-gpt2", tmp_path))
+    assert continue_text(folder, "Is this what") == SENTENCE
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    tokenizer["truncation"] = {"direction": "Right", "max_length": 1, "stride": 0}
+    tokenizer["truncation"]["strategy"] = "LongestFirst"
+    tokenizer["padding"] = {
+        "strategy": {"Fixed": 9},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+    }
+    tokenizer["padding"] |= {"pad_id": 0, "pad_type_id": 0, "pad_token": "!"}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    assert continue_text(folder, "Is this what") == SENTENCE
+    (folder / "tokenizer.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"tokenizer.json must be a tokenizer; "):
+        continue_text(folder, "Is")
+
+
+@pytest.mark.parametrize(
+    ("settings", "template", "begins"),
+    [
+        ({}, False, 0),
+        ({}, True, 1),
+        ({"add_bos_token": False, "bos_token": END}, True, 0),
+        ({"add_bos_token": True, "bos_token": END}, False, 1),
+        ({"add_bos_token": True, "bos_token": {"content": END}}, True, 1),
+        ({"add_bos_token": True, "bos_token": None}, False, 0),
+    ],
+)
+def test_a_beginning_of_text_is_added_once(tmp_path, settings, template, begins):
+    folder = with_tokenizer(copied("tiny-gpt2", tmp_path), **settings)
+    tokenizer = read_tokenizer(folder)
+    end, bare = tokenizer.token_to_id(END), tokenizer.encode("Is this").ids
+    if template:
+        around = f"{END} $A {END}"
+        tokenizer.post_processor = TemplateProcessing(single=around, special_tokens=[(END, end)])
+        tokenizer.save(str(folder / "tokenizer.json"))
+    assert encode_prompt(tokenizer, "Is this", folder) == [end] * begins + bare
+    (folder / "tokenizer_config.json").write_text('{"add_bos_token": true, "bos_token": "<s>"}')
+    with pytest.raises(ValueError, match=r"bos_token must be a token of tokenizer.json; got '<s>'"):
+        continue_text(folder, "Is")
+
+
+def test_a_text_ends_at_a_token_of_either_file(tmp_path):
+    folder = copied("tiny-gpt2", tmp_path)
+    early, late = (read_tokenizer(folder).encode(text).ids[0] for text in (" do", " number"))
+    texts = [continue_text(configured(folder, eos_token_id=late), "Is this what")]
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [late, early]}))
+    texts.append(continue_text(folder, "Is this what"))
+    assert texts == [SENTENCE[: SENTENCE.index(end)] for end in (" number", " do")]
+    (folder / "generation_config.json").write_text('{"eos_token_id": ["x"]}')
+    with pytest.raises(TypeError, match="eos_token_id must be an integer; got 'x'"):
+        continue_text(folder, "Is")
 
 
 def test_a_vocabulary_larger_than_the_models_is_refused(tmp_path):
