@@ -40,7 +40,8 @@ def paged_cache(tables: Tables, *, blocks: int, size: int) -> Canvas:
         return space(size * SLOT, HEIGHT, paint or partial(_block, size, None, ()))
 
     def build(narrow: bool) -> Node:
-        logical, texts = {}, []
+        logical: dict[int, Node] = {}
+        texts: list[Node] = []
         for name, (table, length) in tables.items():
             kept = [f"{', '.join(map(str, held(block)))} in block {block}" for block in table]
             logical |= {block: drawn(block) for block in table}
