@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from benchmarks import __main__ as bench
-from benchmarks import cost, memory
+from benchmarks import cost, memory, writers
 from benchmarks.provenance import as_json, with_digest
 from benchmarks.timing import Times, alternate, ratio
+from selfattn_book.experiments import model_file
 from selfattn_book.experiments.recorded_times import RECORDED
 
 
@@ -128,6 +129,24 @@ def test_the_recorded_times_are_complete_and_as_they_were_written():
                 assert list(own) == [str(length) for length in cost.LENGTHS]
                 assert {len(times) for times in own.values()} == {run["runs"]}
     assert cost.FILE.read_text("utf-8") == as_json(RECORDED)
+
+
+def test_the_recorded_writers_are_of_three_seeds_and_as_they_were_written():
+    written = writers.FILE.read_text("utf-8")
+    recorded = json.loads(written)
+    assert with_digest(recorded) == recorded
+    assert written == as_json(recorded)
+    for kind in (*writers.STEPS, "large"):
+        assert [run["seed"] for run in recorded[kind]] == [0, 1, 2]
+
+
+def test_the_model_of_the_book_is_the_first_writer_recorded():
+    first = json.loads(writers.FILE.read_text("utf-8"))["large"][0]
+    model, tokens, _ = model_file.writer()
+    for name, loss in writers.losses(model, tokens).items():
+        assert loss == pytest.approx(first[name], abs=0.002)
+    for found, head in zip(writers.near(model, tokens), first["near"], strict=True):
+        assert found == pytest.approx(head, abs=0.01)
 
 
 def test_one_device_is_recorded_beside_the_other(monkeypatch, tmp_path):

@@ -17,6 +17,7 @@ from selfattn_book.figures.block_designs import block_designs
 from selfattn_book.figures.grouped_heads import grouped_heads
 from selfattn_book.figures.map_grid import map_grid
 from selfattn_book.figures.masking import repeated_mask
+from selfattn_book.figures.paged_cache import paged_cache
 from selfattn_book.figures.prerequisites import _lanes, prerequisites
 from selfattn_book.figures.rotation import rotation
 from selfattn_book.figures.shapes import _steps, shapes
@@ -97,6 +98,19 @@ def test_the_score_is_that_of_the_rotated_pair():
         score = math.cos(apart - math.atan2(0.6, 0.8))
         assert label.count(f"their score is {score:.2f}") == times
     assert "The query at 5 and the key at 3 are 1.36 rad apart" in label
+
+
+# The cost of attention.
+@pytest.mark.parametrize(("length", "empty"), [(8, 0), (9, 3), (11, 1)])
+def test_each_token_is_drawn_in_its_text_and_in_the_pool(length, empty):
+    ax = paged_cache({"A": ([5, 2, 6][: -(-length // 4)], length)}, blocks=7, size=4)
+    for drawn in (ax, ax.figure.phone.axes[0]):
+        texts = [text.get_text() for text in drawn.texts]
+        assert all(texts.count(str(n)) == 2 + (n < 7) for n in range(1, length + 1))
+        hatched = [line for line in drawn.lines if line.get_zorder() == 5]
+        assert (len(hatched) > 0) == (empty > 0)
+        assert len(drawn.patches) == 2 * (length + empty) + 7 - (length + empty) // 4
+    assert ("9" in ax.get_label()) == (length >= 9)
 
 
 # Prerequisites.

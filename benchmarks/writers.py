@@ -1,0 +1,147 @@
+"""Train each language model of the book from three seeds, and record what the pages say of them.
+
+``python -m benchmarks.writers SEED-1.safetensors SEED-2.safetensors`` writes
+``selfattn_book/data/recorded_writers.json``. The files are two more large models, each trained in about
+ten minutes by ``python -m selfattn_book train text --seed 1 --model SEED-1.safetensors``; the model that
+ships with the book has seed 0. The small ones are trained here, in about half a minute.
+"""
+
+import argparse
+import math
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from benchmarks.provenance import as_json, provenance, with_digest
+from selfattn_book.experiments import model_file
+from selfattn_book.experiments.fit_text import fit_text
+from selfattn_book.experiments.recorded_writers import FILE
+from selfattn_book.experiments.seeding import begin_at
+from selfattn_book.experiments.text import load_text, longest_copy, split_text, surprisal
+from selfattn_book.generation import generate, make_sampler
+from selfattn_book.language import LanguageModel, decoder_only
+from selfattn_book.masks import causal_mask
+from selfattn_book.multi_head import MultiHeadAttention
+from selfattn_book.tokens import BPETokenizer, CharacterTokenizer
+
+Tokenizer = BPETokenizer | CharacterTokenizer
+SMALL = {"d_model": 64, "num_layers": 2, "num_heads": 4, "context_length": 32, "d_ff": 128}
+STEPS = {"characters": 400, "BPE tokens": 1000}
+NAMES = [" David", " Saul", " Jonathan", " Samuel", " LORD", " Philistines", " Israel"]
+WORD = re.compile(r"[A-Za-z]+")
+STORIES, JONAH = load_text("stories"), load_text("jonah")
+LEARNED, HELD = split_text(STORIES)
+
+
+def losses(model: LanguageModel, tokens: Tokenizer) -> dict[str, float]:
+    """Return the bits per character on the held-out text and on Jonah."""
+    window, found = cast("int", model.context_length), {}
+    for name, text in (("held out", HELD), ("Jonah", JONAH)):
+        row = torch.cat([tokens.encode(LEARNED)[-window:], tokens.encode(text)])
+        nats = surprisal(model, row, window, length=window).sum().item()
+        found[name] = round(nats / len(text) / math.log(2), 4)
+    return found
+
+
+def small(name: str, tokens: Tokenizer, seed: int) -> dict[str, float]:
+    """Train a small model as on the page, and return its losses."""
+    begin_at(seed)
+    model = decoder_only(len(tokens), **SMALL)
+    fit_text(model, tokens.encode(LEARNED), steps=STEPS[name], seed=seed)
+    return {"seed": seed, **losses(model, tokens)}
+
+
+def large(file: Path) -> dict[str, Any]:
+    """Return the losses of a large model, and measurements of its heads and of its samples."""
+    model, tokens, record = model_file.read(file)
+    return {
+        "seed": record["seed"],
+        **losses(model, tokens),
+        **samples(model, tokens),
+        "near": near(model, tokens),
+        "names": names(file),
+    }
+
+
+def samples(model: LanguageModel, tokens: BPETokenizer) -> dict[str, Any]:
+    """Return how often words repeat, the longest copied run, and the fractions of invented words."""
+
+    def drawn(seed: int, temperature: float) -> Tensor:
+        chance = torch.Generator().manual_seed(seed)
+        select = make_sampler(chance, temperature=temperature)
+        return generate(model, tokens.encode("\n").repeat(16, 1), 63, select=select)
+
+    def words(rows: Tensor) -> list[list[str]]:
+        return [WORD.findall(tokens.decode(row)) for row in rows]
+
+    def different(rows: Tensor) -> float:
+        return sum(len(set(line)) / len(line) for line in words(rows)) / len(rows)
+
+    def invented(rows: Tensor) -> float:
+        found = [word for line in words(rows) for word in line[:-1]]
+        return sum(word not in known for word in found) / len(found)
+
+    known, plain = set(WORD.findall(LEARNED)), drawn(3, 1.0)
+    copied = longest_copy("".join(map(tokens.decode, drawn(5, 1.0))), LEARNED)
+    return {
+        "different words, sampled": round(different(plain), 3),
+        "different words, greedy": round(different(generate(model, plain[:, :4], 60)), 3),
+        "longest copied run": copied,
+        "invented words": [round(invented(drawn(3, t)), 4) for t in (0.3, 0.8, 1.5)],
+    }
+
+
+@torch.no_grad()
+def near(model: LanguageModel, tokens: BPETokenizer) -> list[list[float]]:
+    """Return, for each head of each block, the mean attention to the last five tokens."""
+    _, weights = model.hidden_states(tokens.encode(HELD)[:6400].view(100, 64))
+    mask = causal_mask(64).triu(-4)
+    each = [(cast("Tensor", own) * mask)[:, :, 16:].sum(-1).mean((0, 2)) for own in weights]
+    return [[round(value, 3) for value in head.tolist()] for head in each]
+
+
+def names(file: Path) -> list[list[list[float]]]:
+    """Return how much the surprisal rises without each head, at seven names and elsewhere."""
+    model, tokens, _ = model_file.read(file)
+    part = tokens.encode(HELD)[:5000]
+    row = torch.cat([tokens.encode(LEARNED)[-64:], part])
+    at_name = torch.isin(part, torch.cat([tokens.encode(name) for name in NAMES]))
+    full, rises = surprisal(model, row, 64, length=64), []
+    for block in model.blocks:
+        attention, own = cast("MultiHeadAttention", block.attention), []
+        output = attention.project_output.weight.data
+        for head in output.split(32, dim=1):
+            before = head.clone()
+            head.zero_()
+            more = surprisal(model, row, 64, length=64) - full
+            head.copy_(before)
+            own.append([round(more[at].mean().item(), 4) for at in (at_name, ~at_name)])
+        rises.append(own)
+    return rises
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure all models, and write the record."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.writers", description=__doc__)
+    parser.add_argument("models", type=Path, nargs="+", help="files of more large models")
+    parser.add_argument("--file", type=Path, default=FILE)
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    _, bpe, _ = model_file.writer()
+    kinds: dict[str, Tokenizer] = {"characters": CharacterTokenizer(STORIES), "BPE tokens": bpe}
+    recorded = provenance(1 + len(options.models))
+    for name, tokens in kinds.items():
+        recorded[name] = [small(name, tokens, seed) for seed in range(recorded["runs"])]
+    recorded["large"] = [large(file) for file in (model_file.WRITER, *options.models)]
+    options.file.write_text(as_json(with_digest(recorded)), "utf-8")
+    print(f"Recorded in {options.file}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
