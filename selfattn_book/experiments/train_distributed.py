@@ -14,10 +14,10 @@ same command resumes from a checkpoint on any number of ranks, with DDP or with 
 """
 
 import argparse
-import json
 import shutil
 import sys
 from datetime import timedelta
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +25,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch import Tensor, nn
-from torch.distributed import HashStore  # type: ignore[attr-defined]
+from torch.distributed import HashStore
 from torch.distributed.checkpoint import state_dict as states
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, fully_shard
@@ -45,7 +45,6 @@ from selfattn_book.tokens import BPETokenizer, train_bpe
 
 BATCH = 16  # windows in a step, over all ranks
 MicroBatch = tuple[Tensor, int]  # windows (B, T + 1), and the seed of their dropout
-Recipe = dict[str, Any]  # what a resumed training must have in common
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -57,9 +56,8 @@ def main(arguments: list[str] | None = None) -> None:
     options, rank, failure, code = _parser().parse_args(arguments), 0, "", 1
     torch.set_num_threads(1)  # faster for a model this small
     try:
-        limit = timedelta(seconds=options.wait)
         if dist.is_torchelastic_launched():
-            dist.init_process_group("gloo", timeout=limit)
+            dist.init_process_group("gloo", timeout=timedelta(seconds=WAIT))
         else:  # a group of one
             dist.init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
         rank = dist.get_rank()
@@ -80,53 +78,56 @@ def main(arguments: list[str] | None = None) -> None:
 
 def train(options: argparse.Namespace) -> None:
     """Train from the last checkpoint, or the first step, to the last step."""
+    rank, ranks = dist.get_rank(), dist.get_world_size()
     text, _ = split_text(load_text("stories"))
     tokenizer = BPETokenizer(train_bpe(text, MERGES))
     tokens, model = tokenizer.encode(text), new_model(len(tokenizer), options.seed)
-    recipe = {name: getattr(options, name) for name in ("steps", "seed", "micro_batch", "bf16")}
-    recipe["model"] = checkpoint.shapes(model)
+    kept = ("steps", "seed", "micro_batch", "bf16")  # the same when training is resumed
+    recipe = [f"{name}: {getattr(options, name)}" for name in kept] + checkpoint.shapes(model)
     plan = draw_plan(len(tokens) - LENGTH, options.steps, options.seed)
     replica = distribute(model, options.parallel)
     optimizer = adamw(model, lr=LR, steps=options.steps)
-    begin = resume(options.checkpoints, recipe, model, optimizer)
-    say(f"{dist.get_world_size()} ranks, {options.parallel}, from step {begin}")
-    losses = []
+    begin, losses = resume(options.checkpoints, recipe, model, optimizer), []
     for step in range(begin, options.steps):
         batch = micro_batches_of_rank(tokens, plan[:, step], options.micro_batch)
         losses.append(compute_gradient(replica, batch, bf16=options.bf16))
         optimizer.step()
         optimizer.zero_grad()
         if (done := step + 1) % options.every == 0 or done == options.steps:
-            loss = torch.stack(losses).mean() / dist.get_world_size()
+            loss = torch.stack(losses).mean() / ranks
             dist.all_reduce(loss)
             check_finite(loss, "in training")
             save(options.checkpoints, done, recipe, model, optimizer)
-            say(f"step {done}: loss {loss.item():.9f}")
+            if rank == 0:
+                print(f"{options.parallel} x {ranks}, step {done}: loss {loss:.9f}", flush=True)
             losses = []
-    if options.model:
-        write_model(options, model, tokenizer, text)
+    if options.model:  # the shards are collected, and the first rank writes them to one file
+        full = states.StateDictOptions(full_state_dict=True)
+        state = states.get_model_state_dict(model, options=full)
+        if rank == 0:
+            model = new_model(len(tokenizer), options.seed)
+            model.load_state_dict(state)
+            record = {"text": "stories", "steps": options.steps, "seed": options.seed}
+            record |= {"torch": torch.__version__, "characters": "".join(sorted(set(text)))}
+            save_model(options.model, model, tokenizer, record)
 
 
 def draw_plan(windows: int, steps: int, seed: int) -> Tensor:
-    """Draw ``(2, steps, BATCH)``: of each window its first token, and a seed for its dropout."""
+    """Draw ``(2, steps, BATCH)``: the first token of each window, and a seed for its dropout."""
     chance = torch.Generator().manual_seed(seed)
     begin = torch.randint(windows, (steps, BATCH), generator=chance)
     return torch.stack([begin, torch.randint(2**31, (steps, BATCH), generator=chance)])
 
 
 def micro_batches_of_rank(tokens: Tensor, plan: Tensor, size: int) -> list[MicroBatch]:
-    """Return this rank's micro-batches of a step, whose plan is ``(2, BATCH)``.
-
-    Raises:
-        ValueError: the ranks cannot have equally many.
-    """
-    rank, ranks = dist.get_rank(), dist.get_world_size()
+    """Return this rank's micro-batches of a step, whose plan is ``(2, BATCH)``."""
+    ranks, (begin, seeds) = dist.get_world_size(), plan
     if BATCH % (size * ranks):
         rule = f"micro-batch times ranks must divide the batch, {BATCH}"
         raise ValueError(f"{rule}; got {size} times {ranks}")
-    begin, seeds = plan
     windows = tokens[begin[:, None] + torch.arange(LENGTH + 1)]
-    return list(zip(windows.split(size), seeds[::size].tolist(), strict=True))[rank::ranks]
+    parts = zip(windows.split(size), seeds[::size].tolist(), strict=True)
+    return list(parts)[dist.get_rank() :: ranks]
 
 
 def distribute(model: LanguageModel, parallel: str) -> nn.Module:
@@ -136,16 +137,19 @@ def distribute(model: LanguageModel, parallel: str) -> nn.Module:
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     for block in model.blocks:
         fully_shard(block, mesh=mesh)
-    return fully_shard(model, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    return model
 
 
-def compute_gradient(
-    replica: nn.Module, batch: list[MicroBatch], *, bf16: bool = False
-) -> Tensor:
+def compute_gradient(replica: nn.Module, batch: list[MicroBatch], *, bf16: bool = False) -> Tensor:
     """Add up the gradients of micro-batches, average over ranks, and return this rank's loss."""
     total = torch.zeros(())
-    for left, (windows, seed) in zip(range(len(batch))[::-1], batch, strict=True):
-        communicate(replica, now=left == 0)  # once per step
+    for index, (windows, seed) in enumerate(batch, start=1):
+        last = index == len(batch)  # only then do the ranks communicate gradients
+        if isinstance(replica, FSDPModule):
+            replica.set_requires_gradient_sync(last)
+        else:
+            cast(DistributedDataParallel, replica).require_backward_grad_sync = last
         begin_at(seed)
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
             loss = next_token_loss(replica(windows[:, :-1]), windows[:, 1:]) / len(batch)
@@ -154,97 +158,63 @@ def compute_gradient(
     return total
 
 
-def communicate(replica: nn.Module, *, now: bool) -> None:
-    """Choose whether the next backward pass averages gradients over the ranks."""
-    if isinstance(replica, DistributedDataParallel):
-        replica.require_backward_grad_sync = now
-    else:
-        cast(FSDPModule, replica).set_requires_gradient_sync(now)
-
-
-def save(folder: Path, step: int, recipe: Recipe, model: nn.Module, optimizer: Optimizer) -> None:
-    """Write a checkpoint under a temporary name, rename it when complete, and keep two."""
+def save(folder: Path, step: int, recipe: list[str], *trained: Any) -> None:
+    """Write model and optimizer under a temporary name, rename it when complete, and keep two."""
     part, first = folder / "incomplete", dist.get_rank() == 0
     if first:
         shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        (part / "recipe.json").write_text(json.dumps(recipe), "utf-8")
     dist.barrier()
-    dcp.save(state_of(model, optimizer), checkpoint_id=part)  # each rank writes its shards
+    dcp.save({"recipe": "\n".join(recipe)} | state_of(*trained), checkpoint_id=part)
     if first:
-        part.rename(folder / f"step-{step}")
+        part.rename(folder / f"step-{step:08}")
         for old in complete_checkpoints(folder)[2:]:
             shutil.rmtree(old)
     dist.barrier()
 
 
-def resume(folder: Path, recipe: Recipe, model: nn.Module, optimizer: Optimizer) -> int:
-    """Load the last complete checkpoint, if there is one, and return its step.
+def resume(folder: Path, recipe: list[str], *trained: Any) -> int:
+    """Load model and optimizer from the last checkpoint, if any, and return its step.
+
+    Load only what you have written yourself: a checkpoint can run code.
 
     Raises:
         ValueError: the checkpoint is of another training, or cannot be read.
     """
     if not (found := complete_checkpoints(folder)):
         return 0
-    last = found[0]
     try:
-        theirs = json.loads((last / "recipe.json").read_text("utf-8"))
-        for name, ours in recipe.items():
-            if theirs[name] != ours:
-                rule = f"{last} must be of a training with {name} {ours}"
-                raise ValueError(f"{rule}; got {theirs[name]}. {checkpoint.WAY_OUT}")
-        whole = state_of(model, optimizer)
-        dcp.load(whole, checkpoint_id=last)  # each rank reads its shards
+        dcp.load(theirs := {"recipe": ""}, checkpoint_id=found[0])
+        for ours, other in zip_longest(recipe, theirs["recipe"].splitlines()):
+            if ours != other:
+                rule = f"{found[0]} must be of a training with '{ours}'"
+                raise ValueError(f"{rule}; got '{other}'. {checkpoint.WAY_OUT}")
+        dcp.load(state := state_of(*trained), checkpoint_id=found[0])  # each rank, its shards
     except dcp.CheckpointException as error:
         [(reason, _), *_] = error.failures.values()
-        rule = f"{last} must be a whole checkpoint; got {reason}"
+        rule = f"{found[0]} must be a whole checkpoint; got {reason}"
         raise ValueError(f"{rule}. Delete it, to resume from the one before.") from error
-    names = {"model_state_dict": whole["model"], "optim_state_dict": whole["optimizer"]}
-    states.set_state_dict(model, optimizer, **names)
-    return step_of(last)
+    states.set_state_dict(
+        *trained, model_state_dict=state["model"], optim_state_dict=state["optimizer"]
+    )
+    return int(found[0].name[5:])
 
 
 def state_of(model: nn.Module, optimizer: Optimizer) -> dict[str, Any]:
-    """Return this rank's part of the states of model and optimizer."""
-    own = states.get_state_dict(model, optimizer)
-    return {"model": own[0], "optimizer": own[1]}
+    """Return this rank's shards of the states of model and optimizer."""
+    shards = states.get_state_dict(model, optimizer)
+    return {"model": shards[0], "optimizer": shards[1]}
 
 
 def complete_checkpoints(folder: Path) -> list[Path]:
     """Return the complete checkpoints of a folder, the last one first."""
-    found = (path for path in folder.glob("step-*") if path.name[5:].isdecimal())
-    return sorted(found, key=step_of, reverse=True)
-
-
-def step_of(file: Path) -> int:
-    """Return the number of steps after which a checkpoint was written."""
-    return int(file.name[5:])
-
-
-def write_model(
-    options: argparse.Namespace, model: nn.Module, tokenizer: BPETokenizer, text: str
-) -> None:
-    """Collect the shards of the model, and let the first rank write it to one file."""
-    state = states.get_model_state_dict(model, options=states.StateDictOptions(full_state_dict=True))
-    if dist.get_rank() == 0:
-        whole = new_model(len(tokenizer), options.seed)
-        whole.load_state_dict(state)
-        record = {"text": "stories", "steps": options.steps, "seed": options.seed}
-        record |= {"torch": torch.__version__, "characters": "".join(sorted(set(text)))}
-        save_model(options.model, whole, tokenizer, record)
-
-
-def say(line: str) -> None:
-    """Print a line, once for all ranks."""
-    if dist.get_rank() == 0:
-        print(line, flush=True)
+    return sorted(folder.glob("step-" + 8 * "[0-9]"), reverse=True)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = cli.make_parser("", "Train the book's language model, alone or as a rank of torchrun.")
     parser.prog = "python -m selfattn_book.experiments.train_distributed"
     add = parser.add_argument
-    add("--parallel", choices=["ddp", "fsdp"], default="ddp", help="how ranks share the work")
+    add("--parallel", choices=["ddp", "fsdp"], default="ddp", help="kind of data parallelism")
     add("--steps", type=cli.count, default=STEPS, help="total steps, resumed ones included")
     add("--seed", type=cli.seed, default=0, help="seed of the model, the windows and dropout")
     add("--micro-batch", type=cli.count, default=4, help=f"windows at a time, of {BATCH} in a step")
@@ -252,7 +222,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--checkpoints", type=_folder, default="checkpoints", help="folder to resume from")
     add("--every", type=cli.count, default=500, help="steps from one checkpoint to the next")
     add("--model", type=cli.file, help="output file of the model")
-    add("--wait", type=float, default=WAIT, help="seconds to wait for another rank")
     return parser
 
 
