@@ -8,16 +8,17 @@ in two, with PyTorch's launcher::
 
     torchrun --standalone --nproc-per-node 2 -m selfattn_book.experiments.train_distributed
 
-A batch consists of micro-batches. All of them are drawn before the first step, each with a seed for its
-dropout, so the number of processes changes only which of them computes which micro-batch. Therefore the
-same command resumes from a checkpoint on any number of ranks, with DDP or with FSDP.
+A batch consists of micro-batches, each with a seed for its dropout. Every rank draws all of them, so the
+number of ranks changes only which rank computes which micro-batch. So the same command resumes from a
+checkpoint on any number of ranks, with DDP or with FSDP.
 """
 
 import argparse
 import shutil
 import sys
+from collections.abc import Iterator
 from datetime import timedelta
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, cast
 
@@ -84,16 +85,15 @@ def train(options: argparse.Namespace) -> None:
     tokens, model = tokenizer.encode(text), new_model(len(tokenizer), options.seed)
     kept = ("steps", "seed", "micro_batch", "bf16")  # the same when training is resumed
     recipe = [f"{name}: {getattr(options, name)}" for name in kept] + checkpoint.shapes(model)
-    plan = draw_plan(len(tokens) - LENGTH, options.steps, options.seed)
     replica = distribute(model, options.parallel)
     optimizer = adamw(model, lr=LR, steps=options.steps)
     begin, losses = resume(options.checkpoints, recipe, model, optimizer), []
-    for step in range(begin, options.steps):
-        batch = micro_batches_of_rank(tokens, plan[:, step], options.micro_batch)
+    batches = islice(batches_of_rank(tokens, options), begin, None)
+    for done, batch in enumerate(batches, start=begin + 1):
         losses.append(compute_gradient(replica, batch, bf16=options.bf16))
         optimizer.step()
         optimizer.zero_grad()
-        if (done := step + 1) % options.every == 0 or done == options.steps:
+        if done % options.every == 0 or done == options.steps:
             loss = torch.stack(losses).mean() / ranks
             dist.all_reduce(loss)
             check_finite(loss, "in training")
@@ -112,22 +112,18 @@ def train(options: argparse.Namespace) -> None:
             save_model(options.model, model, tokenizer, record)
 
 
-def draw_plan(windows: int, steps: int, seed: int) -> Tensor:
-    """Draw ``(2, steps, BATCH)``: the first token of each window, and a seed for its dropout."""
-    chance = torch.Generator().manual_seed(seed)
-    begin = torch.randint(windows, (steps, BATCH), generator=chance)
-    return torch.stack([begin, torch.randint(2**31, (steps, BATCH), generator=chance)])
-
-
-def micro_batches_of_rank(tokens: Tensor, plan: Tensor, size: int) -> list[MicroBatch]:
-    """Return this rank's micro-batches of a step, whose plan is ``(2, BATCH)``."""
-    ranks, (begin, seeds) = dist.get_world_size(), plan
+def batches_of_rank(tokens: Tensor, options: argparse.Namespace) -> Iterator[list[MicroBatch]]:
+    """Draw random windows for each step, the same on all ranks, and yield this rank's part of them."""
+    rank, ranks, size = dist.get_rank(), dist.get_world_size(), options.micro_batch
     if BATCH % (size * ranks):
         rule = f"micro-batch times ranks must divide the batch, {BATCH}"
         raise ValueError(f"{rule}; got {size} times {ranks}")
-    windows = tokens[begin[:, None] + torch.arange(LENGTH + 1)]
-    parts = zip(windows.split(size), seeds[::size].tolist(), strict=True)
-    return list(parts)[dist.get_rank() :: ranks]
+    chance = torch.Generator().manual_seed(options.seed)
+    for _ in range(options.steps):
+        begin = torch.randint(len(tokens) - LENGTH, (BATCH, 1), generator=chance)
+        windows = tokens[begin + torch.arange(LENGTH + 1)].split(size)
+        seeds = torch.randint(2**31, (len(windows),), generator=chance).tolist()
+        yield list(zip(windows, seeds, strict=True))[rank::ranks]
 
 
 def distribute(model: LanguageModel, parallel: str) -> nn.Module:
