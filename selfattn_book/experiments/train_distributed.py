@@ -222,9 +222,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _folder(text: str) -> Path:
-    if Path(text).exists() and not Path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"must be a folder; got the file {text}")
-    return Path(text)
+    folder = Path(text)
+    if not folder.is_dir() and (folder.exists() or not folder.parent.is_dir()):
+        raise argparse.ArgumentTypeError(f"must be a folder, or a new one in a folder; got {text}")
+    return folder
 
 
 if __name__ == "__main__":

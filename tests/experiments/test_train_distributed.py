@@ -23,6 +23,7 @@ from selfattn_book.experiments.text import next_token_loss
 from tests.experiments import distributed_rank as rank
 
 RUN = ["--steps=8", "--every=2"]
+FOLDER = "must be a folder, or a new one in a folder"
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +153,8 @@ def test_when_a_rank_is_killed_all_end_and_the_last_checkpoint_is_whole(alone):
         ),
         (["--every=0"], 2, "--every: must be an integer of at least 1; got 0"),
         (["--parallel=tensor"], 2, "invalid choice: 'tensor'"),
-        (["--checkpoints=a-file"], 2, "--checkpoints: must be a folder; got the file a-file"),
+        (["--checkpoints=a-file"], 2, f"--checkpoints: {FOLDER}; got a-file"),
+        (["--checkpoints=none/x"], 2, f"--checkpoints: {FOLDER}; got none/x"),
         (["--model=none/x"], 2, "--model: must be in an existing folder; got none/x"),
     ],
 )
@@ -182,14 +184,15 @@ def test_another_or_a_damaged_checkpoint_is_refused_and_kept(capsys):
     assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
 
 
-def test_a_full_disk_is_reported_and_the_last_checkpoint_kept(capsys, monkeypatch):
-    train_distributed.main(["--steps=8", "--every=8"])
+@pytest.mark.parametrize(("where", "what"), [(os, "fsync"), (Path, "rename")])
+def test_a_full_disk_is_reported_and_the_last_checkpoint_kept(where, what, capsys, monkeypatch):
+    stop_after(2, monkeypatch)
+    assert refused(capsys)[0] == 130
     full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
-    monkeypatch.setattr(os, "fsync", full)
-    code, err = refused(capsys, "--checkpoints=other")
+    monkeypatch.setattr(where, what, full)
+    code, err = refused(capsys)
     assert (code, "No space left on device" in err) == (1, True), err
-    assert err.endswith("Last checkpoint: none\n")
-    assert not list(Path("other").glob("step-*"))
+    assert err.endswith("Last checkpoint: checkpoints/step-00000002\n")
 
 
 def test_a_loss_that_is_not_finite_is_not_kept(capsys, monkeypatch):
