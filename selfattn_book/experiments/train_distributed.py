@@ -45,7 +45,7 @@ from selfattn_book.language import LanguageModel
 from selfattn_book.tokens import BPETokenizer, train_bpe
 
 BATCH = 16  # windows in a step, over all ranks
-MicroBatch = tuple[Tensor, int]  # windows (B, T + 1), and the seed of their dropout
+Batch = list[tuple[Tensor, int]]  # micro-batches (B, T + 1), each with the seed of its dropout
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -112,7 +112,7 @@ def train(options: argparse.Namespace) -> None:
             save_model(options.model, model, tokenizer, record)
 
 
-def batches_of_rank(tokens: Tensor, options: argparse.Namespace) -> Iterator[list[MicroBatch]]:
+def batches_of_rank(tokens: Tensor, options: argparse.Namespace) -> Iterator[Batch]:
     """Draw random windows for each step, the same on all ranks, and yield this rank's part of them."""
     rank, ranks, size = dist.get_rank(), dist.get_world_size(), options.micro_batch
     if BATCH % (size * ranks):
@@ -137,7 +137,7 @@ def distribute(model: LanguageModel, parallel: str) -> nn.Module:
     return model
 
 
-def compute_gradient(replica: nn.Module, batch: list[MicroBatch], *, bf16: bool = False) -> Tensor:
+def compute_gradient(replica: nn.Module, batch: Batch, *, bf16: bool = False) -> Tensor:
     """Add up the gradients of micro-batches, average over ranks, and return this rank's loss."""
     total = torch.zeros(())
     for index, (windows, seed) in enumerate(batch, start=1):
