@@ -86,6 +86,8 @@ def main(what, *options):
     else:
         if what == "killed":
             kill_in_checkpoint(3)
+            # The launcher would end the others, perhaps before they have seen why.
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
         train_distributed.main(list(options))
 
 
