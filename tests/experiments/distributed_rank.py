@@ -84,7 +84,7 @@ def main(what, *options):
             torch.save(found, options[0])
         dist.destroy_process_group()
     else:
-        if what == "killed":
+        if what == "killed" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
             kill_in_checkpoint(3)
             # The launcher would end the others, perhaps before they have seen why.
             signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -35,12 +35,13 @@ def smaller(monkeypatch, tmp_path):
     torch.set_default_dtype(torch.float32)
 
 
-def launch(*options, ranks=2):
-    """Run ranks as processes to their end, and return the exit code and all that they write."""
+def launch(*options, restarts=0):
+    """Run two ranks as processes to their end, and return the exit code and all that they write."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += [f"--nproc-per-node={ranks}", rank.__file__, *options]
+    command += ["--nproc-per-node=2", f"--max-restarts={restarts}", rank.__file__, *options]
     root = str(Path(train_distributed.__file__).parents[2])
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": root}
+    environment["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1"  # or a restart may hang
     ended = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     return ended.returncode, ended.stdout + ended.stderr
 
@@ -140,6 +141,15 @@ def test_when_a_rank_is_killed_all_end_and_the_last_checkpoint_is_whole(alone):
     names = {path.name for path in Path("checkpoints").iterdir()}
     assert names - {"incomplete"} == {"step-00000002", "step-00000004"}
     train_distributed.main(RUN)
+    assert_same_states(state("checkpoints"), alone)
+
+
+@pytest.mark.weekly
+def test_the_launcher_restarts_ranks_and_they_resume(alone):
+    code, said = launch("killed", *RUN, "--parallel=fsdp", restarts=1)
+    assert code == 0, said
+    assert "Signal 9" not in said  # the launcher reports only what it does not restart
+    assert said.count("step 4") == said.count("step 8") == 1
     assert_same_states(state("checkpoints"), alone)
 
 
