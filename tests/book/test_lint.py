@@ -36,6 +36,7 @@ QUIZ = "## Quiz\n" + "".join(
 # Rule, a bad page, the lines that are reported, a good page.
 TABLE = {
     "lines of a cell": (cells.sizes, CELL % ("x = 1\n" * 13), [2], CELL % ("import x\n" * 13)),
+    "syntax": (cells.syntax, "A.\n" + CELL % "x = 1\ny = (", [4], CELL % "x = 1"),
     "columns": (cells.sizes, CELL % f"x = 1\ny = '{'y' * 80}'", [3], CELL % f"y = '{'y' * 78}'"),
     "definition": (
         cells.definitions,

@@ -52,6 +52,10 @@ ONE_PAGE: dict[str, tuple[str, Rule]] = {
 
 def findings(book: Book) -> Iterator[tuple[Path, int, str, str]]:
     """Apply each rule to its pages; yield file, line, rule and message."""
+    unread = [(page.path, *found) for page in book.pages for found in cells.syntax(page, book)]
+    yield from ((path, line, "cell-syntax", message) for path, line, message in unread)
+    if unread:
+        return
     tasks = [(page, name, rule) for page in book.pages for name, rule in EVERY_PAGE.items()]
     tasks += [(page, name, rule) for page in book.chapters for name, rule in EVERY_CHAPTER.items()]
     for name, (only, rule) in ONE_PAGE.items():

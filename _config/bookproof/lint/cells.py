@@ -13,6 +13,15 @@ from .page import Block, Book, Finding, Page
 IMPORT = re.compile(r"(import|from) \w")
 
 
+def syntax(page: Page, book: Book) -> Iterator[Finding]:
+    """Report the cells that Python cannot read; the other rules need all of them."""
+    for cell in page.cells:
+        try:
+            ast.parse(cell.code)
+        except SyntaxError as error:
+            yield cell.start + (error.lineno or 1) - 1, f"a cell is Python; got {error.msg}"
+
+
 def sizes(page: Page, book: Book) -> Iterator[Finding]:
     """Limit the lines of a cell, imports aside, and their columns."""
     limits, columns = book.settings["limits"], book.settings["limits"]["cell_columns"]

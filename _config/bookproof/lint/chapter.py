@@ -66,6 +66,9 @@ def opening(page: Page, book: Book) -> Iterator[Finding]:
 
 def set_up(page: Page, book: Book) -> Iterator[Finding]:
     """Import everything in the first cell, which is folded."""
+    if not page.cells:
+        yield 1, "a chapter has a first cell, with its imports"
+        return
     first, *others = page.cells
     if not {"hide-input", "set-up"} <= set(re.findall(r"[\w-]+", first.tags)):
         yield first.line, "the first cell is folded, and tagged set-up"

@@ -13,8 +13,8 @@ QUOTED = re.compile(r'\b(?:says|Or): "(.*?)"')
 
 def instructors(page: Page, book: Book) -> Iterator[Finding]:
     """End a chapter with a note whose minutes and points add up."""
-    note = page.blocks[-1]
-    if note.kind != "instructors":
+    note = page.blocks[-1] if page.blocks else None
+    if note is None or note.kind != "instructors":
         yield len(page.lines), "a chapter ends with a note for instructors"
         return
     heads = re.findall(r"^\*\*(.*?)\*\*", note.code, re.M)
