@@ -127,8 +127,8 @@ def generate(
         length: number of tokens to add.
         select: function from logits ``(B, V)`` to the next tokens ``(B,)``.
         padding_mask: boolean, ``False`` = padding, on the left; ``(B, T)`` or ``(B, 1, 1, T)``.
-        ends: tokens that end a text; when each row has added one, no more tokens are added.
         cached: use a KV cache while all tokens fit into ``context_length``.
+        ends: tokens that end a text; when each row has added one, no more tokens are added.
 
     Raises:
         TypeError, ValueError: length, tokens or mask are out of range.

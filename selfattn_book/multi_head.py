@@ -97,6 +97,7 @@ class MultiHeadAttention(nn.Module):
         self.d_head = _checked_head(d_model, self.num_heads, d_head, rotary_base)
         self.rotary_base, self.dropout = rotary_base, check_dropout(dropout)
         self.rotary_scaling, self.dynamic_scaling = rotary_scaling, dynamic_scaling
+        _check_scaling(rotary_base, rotary_scaling, dynamic=dynamic_scaling)
         check_positive("temperature", temperature)
         self.temperature = temperature
         self.window = None if window is None else check_integer("window", window, least=1)
@@ -254,6 +255,14 @@ def _fused(
     return F.scaled_dot_product_attention(
         query, key, value, mask, dropout, is_causal=is_causal, enable_gqa=grouped
     )
+
+
+def _check_scaling(base: float | None, scaling: Scaling | None, *, dynamic: bool) -> None:
+    """Raise if an option of RoPE is given without the one that it modifies."""
+    if base is None and scaling is not None:
+        raise ValueError(f"rotary_scaling must be left out without rotary_base; got {scaling}")
+    if scaling is None and dynamic:
+        raise ValueError("dynamic_scaling must be False without rotary_scaling; got True")
 
 
 def _checked_groups(num_heads: int, num_kv_heads: int | None) -> int:

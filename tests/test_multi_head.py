@@ -530,6 +530,8 @@ REFUSED_SIZES = {
     "d_model must be divisible .* when d_head is left out; got 7 and 6": {"d_model": 7},
     "d_head must be even where heads are rotated; got 3": {"d_head": 3, "rotary_base": 1e4},
     "rotary_base must be above 0, and finite; got 0.0": {"d_head": 2, "rotary_base": 0.0},
+    "rotary_scaling must be left out without rotary_base; got .*": {"rotary_scaling": abs},
+    "dynamic_scaling must be False without rotary_scaling; got True": {"dynamic_scaling": True},
     "temperature must be above 0, and finite; got 0": {"temperature": 0},
     "window must be at least 1; got 0": {"window": 0},
     "dropout must be between 0 and 1; got 1.5": {"dropout": 1.5},

@@ -29,7 +29,7 @@ class Architecture:
     """The options of a decoder-only model that change its logits.
 
     Attributes:
-        context_length: number of learned positions, where there is no RoPE.
+        context_length: number of learned position embeddings; none with RoPE.
         qk_norm: normalize each query and key by RMSNorm.
         window: number of keys under a sliding window, in the blocks ``windowed``.
         norm: class of all norms, ``nn.LayerNorm`` or ``nn.RMSNorm``.

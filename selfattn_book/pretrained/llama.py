@@ -135,7 +135,7 @@ def _dynamic(rope: Options, length: int) -> dict[str, Any]:
 
 
 def _yarn(rope: Options, length: int) -> dict[str, Any]:
-    factor, temperature = rope.number("factor"), None
+    factor = rope.number("factor")
     attention_factor, scales = rope.value("attention_factor"), ("mscale", "mscale_all_dim")
     above, below = (rope.value(name) and rope.number(name) for name in scales)
     if attention_factor is not None:

@@ -105,6 +105,8 @@ TABLE = {
         [1, 5],
         CELL % ":tags: [hide-input, set-up]\nimport y" + CELL % ":tags: [remove-cell]\nimport z",
     ),
+    "set-up: no cell": (chapter.set_up, "Text.\n", [1], None),
+    "note: no block": (instructors.instructors, "Text.\n", [1], None),
     "main path": (
         chapter.main_path_length,
         "word " * 1501 + "\n## Summary\n",
