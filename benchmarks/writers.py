@@ -21,7 +21,7 @@ from benchmarks.provenance import as_json, provenance, with_digest
 from selfattn_book.experiments import model_file
 from selfattn_book.experiments.fit_text import fit_text
 from selfattn_book.experiments.recorded_writers import FILE
-from selfattn_book.experiments.seeding import begin_at
+from selfattn_book.experiments.seeding import manual_seed
 from selfattn_book.experiments.text import load_text, longest_copy, split_text, surprisal
 from selfattn_book.generation import generate, make_sampler
 from selfattn_book.language import LanguageModel, decoder_only
@@ -50,7 +50,7 @@ def losses(model: LanguageModel, tokens: Tokenizer) -> dict[str, float]:
 
 def small(name: str, tokens: Tokenizer, seed: int) -> dict[str, float]:
     """Train a small model as on the page, and return its losses."""
-    begin_at(seed)
+    manual_seed(seed)
     model = decoder_only(len(tokens), **SMALL)
     fit_text(model, tokens.encode(LEARNED), steps=STEPS[name], seed=seed)
     return {"seed": seed, **losses(model, tokens)}
@@ -132,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--file", type=Path, default=FILE)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    _, bpe, _ = model_file.writer()
+    _, bpe, _ = model_file.load_bundled_model()
     kinds: dict[str, Tokenizer] = {"characters": CharacterTokenizer(STORIES), "BPE tokens": bpe}
     recorded = provenance(1 + len(options.models))
     for name, tokens in kinds.items():

@@ -19,7 +19,7 @@ class KeyValueCache:
     Example:
         >>> cache = KeyValueCache()
         >>> for step in range(3):
-        ...     keys, values = cache.concat(torch.zeros(5, 2, 1, 4), torch.ones(5, 2, 1, 4))
+        ...     keys, values = cache.append(torch.zeros(5, 2, 1, 4), torch.ones(5, 2, 1, 4))
         ...     cache.length = keys.size(2)
         >>> len(cache), cache.keys.shape, cache.values.shape   # (B, H, S, D)
         (3, torch.Size([5, 2, 3, 4]), torch.Size([5, 2, 3, 4]))
@@ -55,7 +55,7 @@ class KeyValueCache:
         """The cached values, ``(B, H, S, D)``."""
         return self.buffers[1][:, :, : self.length]
 
-    def concat(
+    def append(
         self, keys: Tensor, values: Tensor, module: nn.Module | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return the cached keys and values followed by new ones, ``(B, H, S, D)``.
@@ -89,7 +89,7 @@ class DecoderCache:
     Example:
         >>> cache, memory = DecoderCache(), torch.ones(5, 7, 4)
         >>> new = cache.uncached(memory)
-        >>> keys, values = cache.memory.concat(torch.ones(5, 2, 7, 2), torch.ones(5, 2, 7, 2))
+        >>> keys, values = cache.memory.append(torch.ones(5, 2, 7, 2), torch.ones(5, 2, 7, 2))
         >>> cache.memory.length = 7
         >>> new.shape, cache.uncached(memory).shape
         (torch.Size([5, 7, 4]), torch.Size([5, 0, 4]))

@@ -51,7 +51,7 @@ class Encoder(nn.Module):
         positions: bool = False,
     ) -> None:
         super().__init__()
-        self.place = _positions(d_input, positions)
+        self.positions = _positions(d_input, positions)
         self.attention = MultiHeadAttention(d_model, num_heads, d_input=d_input, d_head=d_model)
         self.feed_forward = _feed_forward(d_model, d_ff, d_model)
 
@@ -59,7 +59,7 @@ class Encoder(nn.Module):
         self, source: Tensor, source_mask: Tensor | None = None, *, need_weights: bool = True
     ) -> tuple[Tensor, Tensor | None]:
         """Return the states ``(B, S, D)`` and the weights ``(B, H, S, S)``."""
-        x = self.place(source)
+        x = self.positions(source)
         context, weights = self.attention(x, x, x, source_mask, need_weights=need_weights)
         return self.feed_forward(context), weights
 
@@ -92,7 +92,7 @@ class Decoder(nn.Module):
         positions: bool = False,
     ) -> None:
         super().__init__()
-        self.place = _positions(d_input, positions)
+        self.positions = _positions(d_input, positions)
         self.self_attention = MultiHeadAttention(
             d_model, num_heads, d_input=d_input, d_head=d_model
         )
@@ -117,7 +117,7 @@ class Decoder(nn.Module):
             memory_mask: the same for the memory, broadcastable to ``(B, H, T, S)``.
             need_weights: return the weights; without them PyTorch chooses a fused kernel.
         """
-        x = self.place(target)
+        x = self.positions(target)
         states, weights = self.self_attention(x, x, x, target_mask, need_weights=need_weights)
         context, memory_weights = self.cross_attention(
             states, memory, memory, memory_mask, need_weights=need_weights
@@ -136,7 +136,7 @@ class Decoder(nn.Module):
             memory_mask: boolean, as in :meth:`forward`.
         """
         _check_step(newest)
-        x = self.place(newest, start=len(cache.target))
+        x = self.positions(newest, start=len(cache.target))
         with unchanged_if_refused([cache.target, cache.memory]):
             states, _ = self.self_attention(x, x, x, need_weights=False, cache=cache.target)
             new = cache.uncached(memory)  # all of it at the first step

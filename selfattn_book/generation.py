@@ -20,7 +20,7 @@ from selfattn_book._arguments import (
 from selfattn_book.cache import KeyValueCache
 from selfattn_book.language import LanguageModel
 
-Choice = Callable[[Tensor], Tensor]
+Select = Callable[[Tensor], Tensor]
 
 
 def greedy(logits: Tensor) -> Tensor:
@@ -89,7 +89,7 @@ def make_sampler(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
-) -> Choice:
+) -> Select:
     """Return a function that samples from :func:`next_token_distribution`, with its options.
 
     Example:
@@ -110,28 +110,28 @@ def make_sampler(
 def generate(
     model: LanguageModel,
     tokens: Tensor,
-    length: int,
+    max_new_tokens: int,
     *,
-    select: Choice = greedy,
+    select: Select = greedy,
     padding_mask: Tensor | None = None,
     cached: bool = True,
-    ends: Collection[int] = (),
+    eos_tokens: Collection[int] = (),
 ) -> Tensor:
-    """Continue each row of tokens, one token at a time; return ``(B, T + length)``.
+    """Continue each row of tokens, one token at a time; return ``(B, T + max_new_tokens)``.
 
     Beyond the model's ``context_length`` only the last tokens are read, without a KV cache.
 
     Args:
         model: in evaluation mode, if it has dropout.
         tokens: ``(B, T)``, integers, at least one per row.
-        length: number of tokens to add.
+        max_new_tokens: number of tokens to add.
         select: function from logits ``(B, V)`` to the next tokens ``(B,)``.
         padding_mask: boolean, ``False`` = padding, on the left; ``(B, T)`` or ``(B, 1, 1, T)``.
         cached: use a KV cache while all tokens fit into ``context_length``.
-        ends: tokens that end a text; when each row has added one, no more tokens are added.
+        eos_tokens: tokens that end a text; when each row has added one, no more tokens are added.
 
     Raises:
-        TypeError, ValueError: length, tokens or mask are out of range.
+        TypeError, ValueError: ``max_new_tokens``, tokens or mask are out of range.
 
     Example:
         >>> from selfattn_book.language import decoder_only
@@ -139,7 +139,7 @@ def generate(
         >>> generate(model, torch.tensor([[3, 1], [4, 1]]), 7).shape
         torch.Size([2, 9])
     """
-    length = check_integer("length", length, least=0)
+    max_new_tokens = check_integer("max_new_tokens", max_new_tokens, least=0)
     check_tokens("tokens", tokens)
     check_vocabulary("tokens", tokens, model.embedding.num_embeddings)
     if padding_mask is not None:
@@ -147,7 +147,7 @@ def generate(
     caches = [KeyValueCache() for _ in model.blocks] if cached else None
     start = tokens.size(1)
     with torch.inference_mode():
-        for _ in range(length):
+        for _ in range(max_new_tokens):
             if model.context_length is not None and tokens.size(1) > model.context_length:
                 caches = None  # every token changes its position from now on
             logits = _last_logits(model, tokens, padding_mask, caches)
@@ -155,14 +155,14 @@ def generate(
             tokens = torch.cat([tokens, newest], dim=1)
             if padding_mask is not None:
                 padding_mask = torch.cat([padding_mask, torch.ones_like(newest).bool()], dim=1)
-            if ends and _have_ended(tokens[:, start:], ends):
+            if eos_tokens and _have_ended(tokens[:, start:], eos_tokens):
                 break
     return tokens.clone()  # an inference tensor could not be used in training
 
 
-def _have_ended(new: Tensor, ends: Collection[int]) -> bool:
+def _have_ended(new: Tensor, eos_tokens: Collection[int]) -> bool:
     """Return whether each row of new tokens has one that ends a text."""
-    return bool(torch.isin(new, torch.tensor(list(ends), device=new.device)).any(1).all())
+    return bool(torch.isin(new, torch.tensor(list(eos_tokens), device=new.device)).any(1).all())
 
 
 def _last_logits(

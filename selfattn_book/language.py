@@ -28,7 +28,7 @@ class LanguageModel(nn.Module):
         blocks: modules called like a :class:`~selfattn_book.blocks.PreNormBlock`.
         norm: norm after the last block.
         positions: learned position embedding, ``(context_length, D)``.
-        tied: use the token embedding as the unembedding; otherwise a matrix of its own.
+        tie_weights: use the token embedding as the unembedding; otherwise a matrix of its own.
 
     Source:
         :cite:t:`radford2019language`, section 2.3; tied, :cite:t:`press2017using`.
@@ -46,16 +46,16 @@ class LanguageModel(nn.Module):
         norm: nn.Module,
         *,
         positions: nn.Embedding | None = None,
-        tied: bool = True,
+        tie_weights: bool = True,
     ) -> None:
         super().__init__()
         self.embedding, self.positions = embedding, positions
         self.blocks, self.norm = nn.ModuleList(blocks), norm
         if not self.blocks:
             raise ValueError("there must be at least one block; got none")
-        vocabulary, d_model = embedding.weight.shape
-        self.unembedding = nn.Linear(d_model, vocabulary, bias=False)
-        if tied:
+        vocab_size, d_model = embedding.weight.shape
+        self.unembedding = nn.Linear(d_model, vocab_size, bias=False)
+        if tie_weights:
             self.unembedding.weight = embedding.weight
 
     @property
@@ -138,7 +138,7 @@ class LanguageModel(nn.Module):
 
 
 def decoder_only(
-    vocabulary: int,
+    vocab_size: int,
     *,
     d_model: int,
     num_layers: int,
@@ -150,7 +150,7 @@ def decoder_only(
     """Build a language model of pre-norm blocks, initialized by PyTorch's global generator.
 
     Args:
-        vocabulary: number of tokens, ``V``.
+        vocab_size: number of tokens, ``V``.
         d_model: dimension, ``D``.
         num_layers: number of blocks.
         num_heads: number of heads of each block.
@@ -163,7 +163,7 @@ def decoder_only(
         >>> model.unembedding.weight is model.embedding.weight   # tied
         True
     """
-    vocabulary = check_integer("vocabulary", vocabulary, least=1)
+    vocab_size = check_integer("vocab_size", vocab_size, least=1)
     context_length = check_integer("context_length", context_length, least=1)
     num_layers = check_integer("num_layers", num_layers, least=1)
     d_ff = 4 * d_model if d_ff is None else d_ff
@@ -174,7 +174,7 @@ def decoder_only(
         norms = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         return PreNormBlock(attention, feed_forward, norms, dropout=dropout)
 
-    embedding = nn.Embedding(vocabulary, d_model)
+    embedding = nn.Embedding(vocab_size, d_model)
     positions = nn.Embedding(context_length, d_model)
     for table in (embedding, positions):
         nn.init.normal_(table.weight, std=0.02)

@@ -143,7 +143,7 @@ class MultiHeadAttention(nn.Module):
         value = self._split_heads(self.project_value(value))  # (B, G, S, d)
         query, key = self._prepare(query, key, start=0 if cache is None else len(cache))
         if cache is not None:
-            key, value = cache.concat(key, value, self)  # those of earlier calls first
+            key, value = cache.append(key, value, self)  # those of earlier calls first
         dropout = self.dropout if self.training else 0.0
         if need_weights:
             mask = _with_causal(mask, query, key, self.window) if is_causal else mask

@@ -75,7 +75,7 @@ class BPETokenizer:
 
     Example:
         >>> tokens = BPETokenizer([(116, 104), (256, 101), (32, 257)])   # th, the, and " the"
-        >>> len(tokens), tokens.pieces("the other, there")
+        >>> len(tokens), tokens.tokenize("the other, there")
         (259, ['the', ' ', 'o', 'the', 'r', ',', ' the', 'r', 'e'])
     """
 
@@ -106,7 +106,7 @@ class BPETokenizer:
         numbers = _numbers(tokens, len(self))
         return b"".join(self.symbols[n] for n in numbers).decode(errors="replace")
 
-    def pieces(self, text: str) -> list[str]:
+    def tokenize(self, text: str) -> list[str]:
         """Return the text of each token of a text."""
         return [self.decode([n]) for n in self.encode(text).tolist()]
 

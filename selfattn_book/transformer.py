@@ -28,12 +28,13 @@ class Transformer(nn.Module):
        p(v \mid t) = \operatorname{softmax}(U h_t)_v
 
     Args:
-        source_vocabulary: number of tokens in the source's vocabulary.
-        target_vocabulary: number of tokens in the target's vocabulary, ``V``.
+        source_vocab_size: number of tokens in the source's vocabulary.
+        target_vocab_size: number of tokens in the target's vocabulary, ``V``.
         d_model: dimension, ``D``.
         num_layers: number of blocks of the encoder, and of the decoder.
         num_heads: number of heads of each attention.
-        tied: use the target's embedding as the unembedding :math:`U`; otherwise a matrix of its own.
+        tie_weights: use the target's embedding as the unembedding :math:`U`; otherwise
+            a matrix of its own.
         max_len: length of the longest sequence.
         dropout: dropout probability of the blocks and of the embedded tokens.
         options: further arguments of each :class:`~selfattn_book.blocks.EncoderBlock`.
@@ -50,13 +51,13 @@ class Transformer(nn.Module):
 
     def __init__(
         self,
-        source_vocabulary: int,
-        target_vocabulary: int,
+        source_vocab_size: int,
+        target_vocab_size: int,
         *,
         d_model: int,
         num_layers: int,
         num_heads: int,
-        tied: bool = False,
+        tie_weights: bool = False,
         max_len: int = 1000,
         dropout: float = 0.0,
         **options: Any,
@@ -64,15 +65,15 @@ class Transformer(nn.Module):
         super().__init__()
         self.encoder = EncoderStack(num_layers, d_model, num_heads, dropout=dropout, **options)
         self.decoder = DecoderStack(num_layers, d_model, num_heads, dropout=dropout, **options)
-        self.source_embedding = _embedding("source_vocabulary", source_vocabulary, d_model)
-        self.target_embedding = _embedding("target_vocabulary", target_vocabulary, d_model)
+        self.source_embedding = _embedding("source_vocab_size", source_vocab_size, d_model)
+        self.target_embedding = _embedding("target_vocab_size", target_vocab_size, d_model)
         scale = math.sqrt(d_model)
-        self.place_source = PositionalEncoding(d_model, max_len, scale=scale)
-        self.place_target = PositionalEncoding(d_model, max_len, scale=scale)
+        self.source_positions = PositionalEncoding(d_model, max_len, scale=scale)
+        self.target_positions = PositionalEncoding(d_model, max_len, scale=scale)
         self.dropout = nn.Dropout(dropout)
-        self.unembedding = nn.Linear(d_model, target_vocabulary, bias=False)
+        self.unembedding = nn.Linear(d_model, target_vocab_size, bias=False)
         nn.init.normal_(self.unembedding.weight, std=d_model**-0.5)
-        if tied:
+        if tie_weights:
             self.unembedding.weight = self.target_embedding.weight
 
     def forward(
@@ -95,7 +96,7 @@ class Transformer(nn.Module):
 
     def encode(self, source: Tensor, source_mask: Tensor | None = None) -> Tensor:
         """Return the memory ``(B, S, D)`` of a source ``(B, S)``."""
-        x = self.place_source(look_up("source", self.source_embedding, source))
+        x = self.source_positions(look_up("source", self.source_embedding, source))
         memory, _ = self.encoder(self.dropout(x), source_mask, need_weights=False)
         return memory
 
@@ -121,18 +122,18 @@ class Transformer(nn.Module):
         mask = causal_mask(length, past + length, device=target.device)
         mask = mask if target_mask is None else mask & target_mask
         x = look_up("target", self.target_embedding, target)
-        x = self.dropout(self.place_target(x, past))
+        x = self.dropout(self.target_positions(x, past))
         states, *_ = self.decoder(x, memory, mask, source_mask, need_weights=False, caches=caches)
         return self.unembedding(states)
 
     @torch.no_grad()
-    def predict(
+    def generate(
         self,
         source: Tensor,
-        length: int,
+        max_new_tokens: int,
         *,
-        start: int,
-        end: int | None = None,
+        bos_token: int,
+        eos_token: int | None = None,
         source_mask: Tensor | None = None,
         select: Callable[[Tensor], Tensor] | None = None,
         cached: bool = True,
@@ -141,48 +142,49 @@ class Transformer(nn.Module):
 
         Args:
             source: ``(B, S)``, tokens.
-            length: largest number of tokens to generate.
-            start: first decoder input of each target.
-            end: token that ends a target, and pads it; no such token by default.
+            max_new_tokens: largest number of tokens to generate.
+            bos_token: first decoder input of each target.
+            eos_token: token that ends a target, and pads it; no such token by default.
             source_mask: boolean, as in :meth:`forward`.
             select: function from logits ``(B, V)`` to the next tokens ``(B,)``; greedy by default.
             cached: use a KV cache, instead of computing all keys and values at every step.
 
         Returns:
-            ``(B, n)`` without the start, with n at most ``length``.
+            ``(B, n)`` without ``bos_token``, with n at most ``max_new_tokens``.
 
         Raises:
-            TypeError, ValueError: the length is below 1, or start or end is not a token.
+            TypeError, ValueError: ``max_new_tokens`` is below 1, or a token is not in
+                the vocabulary.
         """
-        length = check_integer("length", length, least=1)
-        self._check_tokens(start, end)
+        max_new_tokens = check_integer("max_new_tokens", max_new_tokens, least=1)
+        self._check_tokens(bos_token, eos_token)
         memory = self.encode(source, source_mask)
         caches = [DecoderCache() for _ in self.decoder.blocks] if cached else None
-        target = torch.full_like(source[:, :1], start)
+        target = torch.full_like(source[:, :1], bos_token)
         has_ended = torch.zeros_like(target[:, 0], dtype=torch.bool)
-        for _ in range(length):
+        for _ in range(max_new_tokens):
             new = target[:, -1:] if cached else target
             logits = self.decode(new, memory, source_mask, caches=caches)[:, -1]
             newest = logits.argmax(-1) if select is None else select(logits)
-            if end is not None:
-                newest = newest.masked_fill(has_ended, end)
-                has_ended = newest == end
+            if eos_token is not None:
+                newest = newest.masked_fill(has_ended, eos_token)
+                has_ended = newest == eos_token
             target = torch.cat([target, newest[:, None]], dim=1)
             if has_ended.all():
                 break
         return target[:, 1:]
 
-    def _check_tokens(self, start: int, end: int | None) -> None:
-        """Raise unless start and end are tokens of the target."""
+    def _check_tokens(self, bos_token: int, eos_token: int | None) -> None:
+        """Raise unless both are tokens of the target."""
         most = self.target_embedding.num_embeddings - 1
-        for name, token in (("start", start), ("end", end)):
+        for name, token in (("bos_token", bos_token), ("eos_token", eos_token)):
             if token is not None and check_integer(name, token, least=0) > most:
                 raise ValueError(f"{name} must be at most {most}; got {token}")
 
 
-def _embedding(name: str, vocabulary: int, d_model: int) -> nn.Embedding:
+def _embedding(name: str, vocab_size: int, d_model: int) -> nn.Embedding:
     """Return an embedding, initialized with variance 1 / ``d_model``."""
-    table = nn.Embedding(check_integer(name, vocabulary, least=1), d_model)
+    table = nn.Embedding(check_integer(name, vocab_size, least=1), d_model)
     # The scaled embedding then has variance 1, like the logits of a normalized state.
     nn.init.normal_(table.weight, std=d_model**-0.5)
     return table

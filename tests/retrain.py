@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
         files = ["--model", str(model), "--checkpoint", f"{folder}/text.pt"]
         train(["--seed", str(chosen), *files])
         *_, record = model_file.read(model)
-    *_, known = model_file.writer()
+    *_, known = model_file.load_bundled_model()
     print(f"The one that is kept: {known['held_out']:.3f} nats per character.")
     return judged(record["held_out"], known["held_out"])
 

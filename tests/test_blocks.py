@@ -251,7 +251,7 @@ def test_a_refused_step_leaves_the_caches_as_they_were(make, x, memory, kind):
 
 def test_a_step_that_a_later_block_refuses_leaves_the_caches_as_they_were(make, x, memory):
     stack, caches = (make(DecoderStack), [DecoderCache() for _ in range(LAYERS)])
-    caches[1].memory.concat(*[x.new_zeros(BATCH, HEADS, 4, 2)] * 2)
+    caches[1].memory.append(*[x.new_zeros(BATCH, HEADS, 4, 2)] * 2)
     caches[1].memory.length = 4
     with pytest.raises(ValueError, match="keys must continue the cache's"):
         stack(x, memory, caches=caches)

@@ -17,7 +17,7 @@ B, H, D = 2, 3, 5
 def add(cache, draw, length, seed=0, requires_grad=False):
     """Add random positions to a cache, and return them."""
     new = draw(2, B, H, length, D, seed=seed).requires_grad_(requires_grad)
-    keys, values = cache.concat(*new)
+    keys, values = cache.append(*new)
     cache.length = keys.size(2)
     return new, keys, values
 

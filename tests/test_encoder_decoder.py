@@ -153,6 +153,6 @@ def test_a_prediction_begins_with_one_point(model, draw, cached):
 def test_a_point_is_scaled_by_the_root_of_its_width(draw, part, width):
     model = EncoderDecoder(**{**SIZES, "d_input": width}, positions=True)
     x = draw(B, S, width, dtype=torch.float32)
-    placed = getattr(model, part).place(x)
+    placed = getattr(model, part).positions(x)
     scaled = placed - sinusoidal_encoding(S, width)
     torch.testing.assert_close(scaled, width**0.5 * x)

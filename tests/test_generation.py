@@ -168,16 +168,16 @@ def test_without_a_limit_the_caches_go_on(model):
     assert torch.equal(*ways)
 
 
-@pytest.mark.parametrize("ends", [[0], [1, 7], [5, 2], [12]])
-def test_it_stops_when_each_row_has_added_an_end(model, ends):
+@pytest.mark.parametrize("eos_tokens", [[0], [1, 7], [5, 2], [12]])
+def test_it_stops_when_each_row_has_added_an_end(model, eos_tokens):
     def sampled(**options):
         select = make_sampler(torch.Generator().manual_seed(0), temperature=5.0)
         return generate(model, prompt(3, 4), 20, select=select, **options)
 
     whole = sampled()
-    rows = [[token in ends for token in row] for row in whole[:, 4:].tolist()]
+    rows = [[token in eos_tokens for token in row] for row in whole[:, 4:].tolist()]
     last = max(row.index(True) if any(row) else 19 for row in rows)
-    assert torch.equal(sampled(ends=ends), whole[:, : 4 + last + 1])
+    assert torch.equal(sampled(eos_tokens=eos_tokens), whole[:, : 4 + last + 1])
 
 
 @pytest.mark.parametrize("cached", [True, False])
@@ -202,7 +202,7 @@ def test_rows_padded_on_the_left_are_rows_alone(model, cached, length):
         (prompt(2, 0), 3, {}, ValueError, r"at least one token; got \(2, 0\)"),
         (prompt(2, 3) + V, 3, {}, ValueError, "tokens must hold tokens from 0 to 12"),
         (prompt(2, 3).double(), 3, {}, TypeError, "tokens must be an integer tensor"),
-        (prompt(2, 3), -1, {}, ValueError, "length must be at least 0; got -1"),
+        (prompt(2, 3), -1, {}, ValueError, "max_new_tokens must be at least 0; got -1"),
         (
             prompt(1, 3),
             3,

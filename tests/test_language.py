@@ -134,7 +134,7 @@ def test_without_positions_there_is_no_context_length(model):
 
 def test_untied_it_has_a_matrix_of_its_own(model):
     untied = LanguageModel(
-        model.embedding, model.blocks, model.norm, positions=model.positions, tied=False
+        model.embedding, model.blocks, model.norm, positions=model.positions, tie_weights=False
     ).double()
     assert untied.unembedding.weight is not untied.embedding.weight
     assert untied(draw(B, T)).shape == (B, T, V)
@@ -210,8 +210,8 @@ def test_a_block_that_refuses_leaves_the_caches_before_it(model):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"vocabulary": 0}, {"context_length": 0}, {"num_layers": 0}, {"d_model": 7}]
+    "wrong", [{"vocab_size": 0}, {"context_length": 0}, {"num_layers": 0}, {"d_model": 7}]
 )
 def test_sizes_are_checked(wrong):
     with pytest.raises(ValueError, match="must be"):
-        decoder_only(**{"vocabulary": V} | SIZES | wrong)
+        decoder_only(**{"vocab_size": V} | SIZES | wrong)

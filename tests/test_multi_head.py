@@ -631,7 +631,7 @@ def test_a_cache_of_a_different_module_is_refused_and_left_unchanged(make):
         (values.to("meta"), ValueError, "values must be on the device"),
     ):
         with pytest.raises(error, match=message):
-            cache.concat(keys, wrong)
+            cache.append(keys, wrong)
 
 
 def test_a_failure_after_the_attention_leaves_the_cache_unchanged(make):

@@ -53,10 +53,10 @@ def target():
 
 
 @both_norms
-@pytest.mark.parametrize("tied", [True, False])
-def test_it_is_its_parts_in_order(make, source, target, norm_first, tied):
+@pytest.mark.parametrize("tie_weights", [True, False])
+def test_it_is_its_parts_in_order(make, source, target, norm_first, tie_weights):
     """Every step once more, with products of one-hot rows instead of a table of tokens."""
-    model = make(norm_first=norm_first, tied=tied)
+    model = make(norm_first=norm_first, tie_weights=tie_weights)
     vectors = []
     for sequence, table in (
         (source, model.source_embedding.weight),
@@ -68,7 +68,7 @@ def test_it_is_its_parts_in_order(make, source, target, norm_first, tied):
     seen = padding_mask([5, 2, 3])
     memory, _ = model.encoder(vectors[0], seen)
     states, *_ = model.decoder(vectors[1], memory, causal_mask(T), seen)
-    table = model.target_embedding if tied else model.unembedding
+    table = model.target_embedding if tie_weights else model.unembedding
     close(model(source, target, seen), states @ table.weight.T)
 
 
@@ -127,8 +127,8 @@ def test_the_sizes_of_its_parts(seeded):
     rates = {part.p for part in model.modules() if isinstance(part, nn.Dropout)}
     assert rates == {0.25}
     assert model.dropout.p == 0.25
-    assert model.place_source.table.shape == (9, WIDTH)
-    assert model.place_target.table.shape == (9, WIDTH)
+    assert model.source_positions.table.shape == (9, WIDTH)
+    assert model.target_positions.table.shape == (9, WIDTH)
     assert model.unembedding.bias is None
     assert Transformer(4, 5, **SIZES).dropout.p == 0
 
@@ -147,7 +147,7 @@ def test_embedded_tokens_are_dropped_in_training(make, source, target):
 
 
 def test_tied_weights_learn_as_one(make, source, target):
-    model = make(tied=True)
+    model = make(tie_weights=True)
     names = [name for name, _ in model.named_parameters()]
     assert "unembedding.weight" not in names
     assert len(names) + 1 == len(list(make().named_parameters()))
@@ -197,10 +197,10 @@ def test_generation_with_a_cache_equals_generation_without(make, source, norm_fi
                 logits.append(given)
                 return given.argmax(-1)
 
-            options = {"start": 1, "end": end, "cached": cached, "select": select}
-            tokens = model.predict(source, 9, source_mask=seen, **options)
-            plain = {name: options[name] for name in ("start", "end", "cached")}
-            assert tokens.equal(model.predict(source, 9, source_mask=seen, **plain))
+            options = {"bos_token": 1, "eos_token": end, "cached": cached, "select": select}
+            tokens = model.generate(source, 9, source_mask=seen, **options)
+            plain = {name: options[name] for name in ("bos_token", "eos_token", "cached")}
+            assert tokens.equal(model.generate(source, 9, source_mask=seen, **plain))
             found.append((tokens, torch.stack(logits)))
         assert found[0][0].equal(found[1][0])
         close(found[0][1], found[1][1])
@@ -209,7 +209,7 @@ def test_generation_with_a_cache_equals_generation_without(make, source, norm_fi
 def test_each_token_is_the_most_likely_one(make, source):
     """Handed back, shifted by one, the training pass says the same at every position."""
     model, before = make(), source.clone()
-    tokens = model.predict(source, 9, start=1)
+    tokens = model.generate(source, 9, bos_token=1)
     assert source.equal(before)
     shifted = torch.cat([torch.ones(B, 1, dtype=torch.int64), tokens[:, :-1]], dim=1)
     assert model(source, shifted).argmax(-1).equal(tokens)
@@ -217,9 +217,11 @@ def test_each_token_is_the_most_likely_one(make, source):
 
 def test_a_row_of_a_batch_is_generated_as_alone(make, source):
     model, lengths = make(seed=2), [5, 2, 3]
-    together = model.predict(source, 9, start=1, end=4, source_mask=padding_mask(lengths))
+    together = model.generate(
+        source, 9, bos_token=1, eos_token=4, source_mask=padding_mask(lengths)
+    )
     for row, one, n in zip(together, source, lengths, strict=True):
-        alone = model.predict(one[None, :n], 9, start=1, end=4)[0]
+        alone = model.generate(one[None, :n], 9, bos_token=1, eos_token=4)[0]
         assert row[: len(alone)].equal(alone)
         assert (row[len(alone) :] == 4).all()
 
@@ -239,14 +241,14 @@ def scripted(make, rows):
 def test_after_its_end_token_a_row_repeats_it(make, source):
     rows = [[2, 4, 7, 8], [3, 5, 4, 9], [6, 5, 4, 1]]
     model, select, steps = scripted(make, rows)
-    tokens = model.predict(source, 9, start=0, end=4, select=select)
+    tokens = model.generate(source, 9, bos_token=0, eos_token=4, select=select)
     assert tokens.tolist() == [[2, 4, 4], [3, 5, 4], [6, 5, 4]]
     assert steps == [(B, TARGETS)] * 3  # no step more than the longest needs
 
 
 def test_without_an_end_every_step_is_made(make, source):
     model, select, _ = scripted(make, [[2, 4], [4, 4], [4, 4]])
-    tokens = model.predict(source, 2, start=0, select=select)
+    tokens = model.generate(source, 2, bos_token=0, select=select)
     assert tokens.tolist() == [[2, 4], [4, 4], [4, 4]]
 
 
@@ -256,7 +258,7 @@ def test_what_is_no_token_is_refused(make, source, target):
     with pytest.raises(ValueError, match=message):
         model(source + SOURCES, target)
     with pytest.raises(ValueError, match=message):
-        model.predict(source + SOURCES, 3, start=0)
+        model.generate(source + SOURCES, 3, bos_token=0)
     with pytest.raises(ValueError, match="target must hold tokens from 0 to 10; go"):
         model(source, target + TARGETS)
     assert model(source.int(), target.int()).equal(model(source, target))
@@ -265,24 +267,24 @@ def test_what_is_no_token_is_refused(make, source, target):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"length": 0}, "length must be at least 1; got 0"),
-        ({"start": 11}, "start must be at most 10; got 11"),
-        ({"start": -1}, "start must be at least 0; got -1"),
-        ({"end": 11}, "end must be at most 10; got 11"),
-        ({"end": -1}, "end must be at least 0; got -1"),
-        ({"length": 11}, "max_len = 9"),
+        ({"max_new_tokens": 0}, "max_new_tokens must be at least 1; got 0"),
+        ({"bos_token": 11}, "bos_token must be at most 10; got 11"),
+        ({"bos_token": -1}, "bos_token must be at least 0; got -1"),
+        ({"eos_token": 11}, "eos_token must be at most 10; got 11"),
+        ({"eos_token": -1}, "eos_token must be at least 0; got -1"),
+        ({"max_new_tokens": 11}, "max_len = 9"),
     ],
 )
 @pytest.mark.parametrize("cached", [True, False])
 def test_arguments_of_a_prediction_are_checked(make, source, change, message, cached):
-    arguments = {"length": 3, "start": 1, "cached": cached, **change}
+    arguments = {"max_new_tokens": 3, "bos_token": 1, "cached": cached, **change}
     with pytest.raises(ValueError, match=message):
-        make(max_len=9).predict(source, **arguments)
+        make(max_len=9).generate(source, **arguments)
 
 
 @pytest.mark.parametrize(("sizes", "side"), [((0, 5), "source"), ((5, 0), "target")])
 def test_sizes_are_checked(sizes, side):
-    with pytest.raises(ValueError, match=f"{side}_vocabulary must be at least 1; got 0"):
+    with pytest.raises(ValueError, match=f"{side}_vocab_size must be at least 1; got 0"):
         Transformer(*sizes, **SIZES)
 
 

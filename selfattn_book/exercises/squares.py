@@ -6,7 +6,7 @@ import torch
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory
 from selfattn_book.exercises.checking.numbers import tensor_of
-from selfattn_book.experiments.seeding import moved
+from selfattn_book.experiments.seeding import shifted_seed
 from selfattn_book.experiments.squares import last_corners, square_sequences
 
 # The matrices that turn a corner into its neighbors on both sides, and mirror these.
@@ -24,7 +24,7 @@ def sources(seed, dtype):
 @factory
 def case(*counts):
     """Return the sources with one of these numbers of corners."""
-    source, mask = sources(moved(7), torch.get_default_dtype())
+    source, mask = sources(shifted_seed(7), torch.get_default_dtype())
     rows = torch.isin(mask.sum((1, 2, 3)), torch.tensor(counts))
     return source[rows], mask[rows]
 

@@ -122,7 +122,9 @@ def decode_phrases(tokens: Tensor) -> list[str]:
 def predicted_phrases(model: Transformer, times: Sequence[Time]) -> list[str]:
     """Return the phrases that a model generates for times, by greedy decoding."""
     source, _, mask, _ = (rows[::2] for rows in training_set(times))  # each time once
-    tokens = model.predict(source, LENGTHS[1] + 1, start=START, end=END, source_mask=mask)
+    tokens = model.generate(
+        source, LENGTHS[1] + 1, bos_token=START, eos_token=END, source_mask=mask
+    )
     return decode_phrases(tokens)
 
 
@@ -134,7 +136,7 @@ def count_right(model: Transformer, times: Sequence[Time]) -> int:
 
 def without_positions(model: Transformer) -> Transformer:
     """Zero the encoder's positional encoding, so that the source is a bag, and return the model."""
-    model.place_source.table.zero_()
+    model.source_positions.table.zero_()
     return model
 
 

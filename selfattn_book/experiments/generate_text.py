@@ -12,7 +12,7 @@ from selfattn_book._arguments import check_integer
 from selfattn_book.experiments import model_file
 from selfattn_book.experiments.options import INTERRUPTED, make_parser, seed
 from selfattn_book.generation import (
-    Choice,
+    Select,
     generate,
     greedy,
     make_sampler,
@@ -54,7 +54,9 @@ def write(options: argparse.Namespace, given: dict[str, Any]) -> None:
     """Print a prompt and its continuation by a model of this book, token by token."""
     torch.set_num_threads(1)
     model, tokens, record = (
-        model_file.writer() if options.weights is None else model_file.read(options.weights)
+        model_file.load_bundled_model()
+        if options.weights is None
+        else model_file.read(options.weights)
     )
     prompt = _checked_prompt(options.prompt, record.get("characters", ""))
     chosen = {"temperature": 0.8, **given}
@@ -89,7 +91,7 @@ def _checked_prompt(prompt: str, known: str) -> str:
     return prompt
 
 
-def _printing(select: Choice, tokens: BPETokenizer) -> Choice:
+def _printing(select: Select, tokens: BPETokenizer) -> Select:
     """Wrap a choice of tokens so that it prints each token of the first row."""
 
     def choose_and_print(logits: Tensor) -> Tensor:

@@ -122,4 +122,6 @@ def attention_only(
     letters = nn.Embedding(len(LETTERS), D_MODEL)
     positions = nn.Embedding(LENGTH, D_MODEL) if qk_positions is None else None
     blocks = [block() for _ in range(num_layers)]
-    return LanguageModel(letters, blocks, nn.LayerNorm(D_MODEL), positions=positions, tied=False)
+    return LanguageModel(
+        letters, blocks, nn.LayerNorm(D_MODEL), positions=positions, tie_weights=False
+    )

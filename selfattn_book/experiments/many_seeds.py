@@ -11,7 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import trange
 
 from selfattn_book._arguments import check_finite
-from selfattn_book.experiments.seeding import begin_at
+from selfattn_book.experiments.seeding import manual_seed
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 State = dict[str, Tensor]
@@ -132,7 +132,7 @@ def _batches(
 def _make(make_model: Callable[[], nn.Module], seed: int) -> nn.Module:
     """Make a model from a seed, and restore PyTorch's global generator."""
     with torch.random.fork_rng(devices=[]):
-        begin_at(seed)
+        manual_seed(seed)
         return make_model()
 
 

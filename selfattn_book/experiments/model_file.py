@@ -24,14 +24,14 @@ LARGEST = 100_000_000  # bytes
 Record = dict[str, Any]
 
 
-def writer() -> tuple[LanguageModel, BPETokenizer, Record]:
+def load_bundled_model() -> tuple[LanguageModel, BPETokenizer, Record]:
     """Return the trained model that ships with the book, its tokenizer, and its training record.
 
     Raises:
         ValueError: the file has been changed.
 
     Example:
-        >>> model, tokens, record = writer()
+        >>> model, tokens, record = load_bundled_model()
         >>> len(tokens), model.context_length, model.training
         (1024, 64, False)
     """
@@ -104,11 +104,11 @@ def _dequantized(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def _with_sizes_of(state: dict[str, Tensor], num_heads: int) -> LanguageModel:
     """Return an untrained model with the sizes of a state."""
-    vocabulary, d_model = state["embedding.weight"].shape
+    vocab_size, d_model = state["embedding.weight"].shape
     layers = [int(name.split(".")[1]) for name in state if name.startswith("blocks.")]
     with torch.random.fork_rng(devices=[]):
         return decoder_only(
-            vocabulary,
+            vocab_size,
             d_model=d_model,
             num_layers=1 + max(layers),
             num_heads=num_heads,

@@ -22,7 +22,7 @@ class NGrams:
 
     Args:
         tokens: ``(N,)``, the training text.
-        vocabulary: number of tokens, ``V``.
+        vocab_size: number of tokens, ``V``.
         order: the largest :math:`n`.
 
     Source:
@@ -30,13 +30,13 @@ class NGrams:
         :cite:t:`chen1999empirical`.
 
     Example:
-        >>> counts = NGrams([0, 1, 0, 1, 0, 2], vocabulary=4, order=2)
+        >>> counts = NGrams([0, 1, 0, 1, 0, 2], vocab_size=4, order=2)
         >>> counts.distribution([2, 0])   # after 0: twice 1, once 2
         tensor([0.1667, 0.5222, 0.2778, 0.0333])
     """
 
-    def __init__(self, tokens: Tokens, *, vocabulary: int, order: int) -> None:
-        self.vocabulary, self.order = vocabulary, order
+    def __init__(self, tokens: Tokens, *, vocab_size: int, order: int) -> None:
+        self.vocab_size, self.order = vocab_size, order
         numbers = _as_list(tokens)
         # One table for each length of history: counts of the next token.
         self.followers: list[dict[tuple[int, ...], Counter[int]]] = []
@@ -56,7 +56,7 @@ class NGrams:
             order: :math:`n`, from 0 to the largest; the largest by default.
         """
         numbers = _as_list(history)
-        probabilities = torch.full((self.vocabulary,), 1 / self.vocabulary)
+        probabilities = torch.full((self.vocab_size,), 1 / self.vocab_size)
         for rest, own in self._known(numbers, len(numbers), order):
             probabilities *= rest
             probabilities[torch.tensor(list(own))] += torch.tensor(list(own.values()))
@@ -85,7 +85,7 @@ class NGrams:
         """Continue tokens ``(N,)`` by ``length`` tokens, each sampled from :meth:`distribution`.
 
         Example:
-            >>> counts = NGrams([0, 1] * 50, vocabulary=2, order=2)
+            >>> counts = NGrams([0, 1] * 50, vocab_size=2, order=2)
             >>> counts.write([0], 5, generator=torch.Generator().manual_seed(0))
             tensor([0, 1, 0, 1, 0, 1])
         """
@@ -96,7 +96,7 @@ class NGrams:
         return torch.tensor(numbers)
 
     def _probability(self, numbers: list[int], i: int, order: int | None) -> float:
-        probability = 1 / self.vocabulary
+        probability = 1 / self.vocab_size
         for rest, own in self._known(numbers, i, order):
             probability = own.get(numbers[i], 0.0) + rest * probability
         return probability
@@ -131,13 +131,13 @@ class KneserNey(NGrams):
         :cite:t:`chen1999empirical`, section 3.
 
     Example:
-        >>> counts = KneserNey([0, 1, 0, 1, 0, 2], vocabulary=4, order=2)
+        >>> counts = KneserNey([0, 1, 0, 1, 0, 2], vocab_size=4, order=2)
         >>> counts.distribution([2, 0]).sum()
         tensor(1.)
     """
 
-    def __init__(self, tokens: Tokens, *, vocabulary: int, order: int) -> None:
-        super().__init__(tokens, vocabulary=vocabulary, order=order)
+    def __init__(self, tokens: Tokens, *, vocab_size: int, order: int) -> None:
+        super().__init__(tokens, vocab_size=vocab_size, order=order)
         for n in range(order - 1):  # counts of longer histories are not yet replaced
             preceding: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
             for history, counts in self.followers[n + 1].items():

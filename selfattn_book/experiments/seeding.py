@@ -15,12 +15,12 @@ from selfattn_book._arguments import check_integer
 _first = 0
 
 
-def moved(seed: int) -> int:
+def shifted_seed(seed: int) -> int:
     """Return a seed, shifted by :func:`first_seed`.
 
     Example:
         >>> with first_seed(1000):
-        ...     moved(7)
+        ...     shifted_seed(7)
         1007
     """
     return _first + seed
@@ -37,7 +37,7 @@ def seeds(count: int, *, after: int = 0) -> range:
         >>> seeds(3), seeds(3, after=10)
         (range(0, 3), range(10, 13))
     """
-    begin = moved(after)
+    begin = shifted_seed(after)
     return range(begin, begin + count)
 
 
@@ -49,7 +49,7 @@ def generator(seed: int) -> torch.Generator:
         ...     generator(0).initial_seed()
         5
     """
-    return torch.Generator().manual_seed(moved(seed))
+    return torch.Generator().manual_seed(shifted_seed(seed))
 
 
 def set_seed(seed: int) -> None:
@@ -61,10 +61,10 @@ def set_seed(seed: int) -> None:
         ...     torch.initial_seed()
         7
     """
-    begin_at(moved(seed))
+    manual_seed(shifted_seed(seed))
 
 
-def begin_at(seed: int) -> None:
+def manual_seed(seed: int) -> None:
     """Seed PyTorch's global generators, without a shift.
 
     On a machine without an accelerator, PyTorch would still register the call for every kind of
@@ -72,7 +72,7 @@ def begin_at(seed: int) -> None:
 
     Example:
         >>> with torch.random.fork_rng(devices=[]):
-        ...     begin_at(5)
+        ...     manual_seed(5)
         ...     torch.rand(1) == torch.rand(1, generator=generator(5))
         tensor([True])
     """
@@ -92,9 +92,9 @@ def first_seed(number: int) -> Iterator[None]:
 
     Example:
         >>> with first_seed(2000):
-        ...     seeds(2), moved(3)
+        ...     seeds(2), shifted_seed(3)
         (range(2000, 2002), 2003)
-        >>> seeds(2), moved(3)   # restored
+        >>> seeds(2), shifted_seed(3)   # restored
         (range(0, 2), 3)
     """
     global _first

@@ -38,7 +38,7 @@ from selfattn_book.experiments import checkpoint
 from selfattn_book.experiments import options as cli
 from selfattn_book.experiments.fit_text import adamw
 from selfattn_book.experiments.ranks import WAIT
-from selfattn_book.experiments.seeding import begin_at
+from selfattn_book.experiments.seeding import manual_seed
 from selfattn_book.experiments.text import load_text, next_token_loss, split_text
 from selfattn_book.experiments.train_text import LENGTH, LR, MERGES, STEPS, new_model, save_model
 from selfattn_book.language import LanguageModel
@@ -146,7 +146,7 @@ def compute_gradient(replica: nn.Module, batch: Batch, *, bf16: bool = False) ->
             replica.set_requires_gradient_sync(last)
         else:
             cast(DistributedDataParallel, replica).require_backward_grad_sync = last
-        begin_at(seed)
+        manual_seed(seed)
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
             loss = next_token_loss(replica(windows[:, :-1]), windows[:, 1:]) / len(batch)
         loss.backward()

@@ -11,7 +11,7 @@ from torch import Tensor
 from selfattn_book.experiments import model_file
 from selfattn_book.experiments import options as cli
 from selfattn_book.experiments.fit_text import fit_text
-from selfattn_book.experiments.seeding import begin_at
+from selfattn_book.experiments.seeding import manual_seed
 from selfattn_book.experiments.text import load_text, split_text, surprisal
 from selfattn_book.language import LanguageModel, decoder_only
 from selfattn_book.tokens import BPETokenizer, train_bpe
@@ -88,11 +88,11 @@ def save_model(
     return record
 
 
-def new_model(vocabulary: int, seed: int) -> LanguageModel:
+def new_model(vocab_size: int, seed: int) -> LanguageModel:
     """Return an untrained model of the book's sizes."""
     with torch.random.fork_rng(devices=[]):
-        begin_at(seed)
-        return decoder_only(vocabulary, **SIZES, dropout=DROPOUT)
+        manual_seed(seed)
+        return decoder_only(vocab_size, **SIZES, dropout=DROPOUT)
 
 
 def held_out(model: LanguageModel, tokens: BPETokenizer) -> Tensor:

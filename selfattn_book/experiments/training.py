@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from selfattn_book._arguments import check_finite
 from selfattn_book.experiments import checkpoint
-from selfattn_book.experiments.seeding import begin_at
+from selfattn_book.experiments.seeding import manual_seed
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -80,7 +80,7 @@ def fit(
     bar = tqdm(range(begin, epochs), disable=not progress, initial=begin, total=epochs)
     for epoch in bar:
         with torch.random.fork_rng(devices=[]):
-            begin_at(_epoch_seed(seed, epoch))
+            manual_seed(_epoch_seed(seed, epoch))
             history.train.append(_learn(model, batches, loss, optimizer))
             if validation is not None:
                 history.validation.append(evaluate(model, validation, loss))

@@ -7,7 +7,7 @@ new walks the expected loss of any model is at least ln 2.
 import torch
 from torch import Tensor, nn
 
-from selfattn_book.experiments.seeding import begin_at
+from selfattn_book.experiments.seeding import manual_seed
 from selfattn_book.language import LanguageModel, decoder_only
 
 HOURS, LENGTH = 12, 16
@@ -43,7 +43,7 @@ def new_model(seed: int) -> LanguageModel:
     try:  # the same weights, whatever the default is
         torch.set_default_dtype(torch.float64)
         with torch.random.fork_rng(devices=[]):
-            begin_at(seed)
+            manual_seed(seed)
             return decoder_only(HOURS, **sizes)
     finally:
         torch.set_default_dtype(before)

@@ -64,7 +64,7 @@ def _both(model: EncoderDecoder, source: Tensor, shifted: Tensor) -> tuple[list[
     decoder, mask = model.decoder, causal_mask(len(shifted))
     memory, reads = model.encoder(source[None])
     output, back, asks = decoder(shifted[None], memory, mask)
-    x = decoder.place(shifted[None])
+    x = decoder.positions(shifted[None])
     states, _ = decoder.self_attention(x, x, x, mask)
     contexts, _ = decoder.cross_attention(states, memory, memory)
     steps = source[None], memory, shifted[None], states, contexts, output

@@ -115,7 +115,7 @@ def _maps(weights: Tensor, wide: float) -> Node:
 @torch.no_grad()
 def _pass(encoder: Encoder, source: Tensor) -> list[Tensor]:
     """Return the weights, points, contexts, outputs of the heads, hidden units, and states."""
-    x = encoder.place(source[None])
+    x = encoder.positions(source[None])
     heads = encoder.attention
     _, weights = heads(x, x, x)
     values = heads.project_value(x).unflatten(-1, (heads.num_heads, -1))

@@ -66,7 +66,7 @@ def _shapes(model: Transformer, source: int, target: int) -> list[str]:
     model.eval()
     tokens = [torch.zeros(1, length, dtype=torch.int64) for length in (source, target)]
     memory, x = model.encode(tokens[0]), model.target_embedding(tokens[1])
-    states, *_ = model.decoder(model.place_target(x), memory, need_weights=False)
+    states, *_ = model.decoder(model.target_positions(x), memory, need_weights=False)
     made: list[Tensor] = [model.source_embedding(tokens[0]), memory, x, states]
     model.train(is_training)
     return [shape(step[0]) for step in [*made, model.unembedding(states)]]

@@ -11,7 +11,7 @@ Margins = dict[int, Fraction]  # by the index of a sentence
 Table = dict[int, Margins]  # margin i = sum over j of table[i][j] times margin j
 
 
-def doubtful(rows: Rows) -> list[int]:
+def dual_certificate(rows: Rows) -> list[int]:
     r"""Find the sentences that have a doubt above 0 in some balanced list of doubts.
 
     The others cost nothing in the end: their margin can grow while none shrinks.
@@ -24,7 +24,7 @@ def doubtful(rows: Rows) -> list[int]:
 
     Example:
         >>> zero, one = Fraction(0), Fraction(1)
-        >>> doubtful([[one, zero], [-one, zero], [one, one]])   # the last has a feature alone
+        >>> dual_certificate([[one, zero], [-one, zero], [one, one]])   # the last has a feature alone
         [0, 1]
     """
     table = in_sentences(rows, range(len(rows)))
@@ -65,7 +65,7 @@ def in_sentences(rows: Rows, order: Iterable[int]) -> Table:
     """Write the margins of sentences as sums of as few of them as possible.
 
     Args:
-        rows: as in :func:`doubtful`.
+        rows: as in :func:`dual_certificate`.
         order: indices of the sentences to use.
 
     Returns:

@@ -18,7 +18,7 @@ from selfattn_book.measure.certificates import (
     Margins,
     Rows,
     Table,
-    doubtful,
+    dual_certificate,
     exchange,
     in_sentences,
 )
@@ -115,7 +115,7 @@ def linear_floor(features: Tensor, labels: Tensor, *, steps: int = 200) -> Floor
         (0.6365, 0.0, True)
     """
     rows = _signed(features, labels)
-    margins = dict.fromkeys(doubtful(rows), Fraction(0))
+    margins = dict.fromkeys(dual_certificate(rows), Fraction(0))
     table = in_sentences(rows, margins)
     for _ in range(steps):
         doubts = _balanced(table, margins, len(rows))

@@ -35,7 +35,7 @@ class Architecture:
         norm: class of all norms, ``nn.LayerNorm`` or ``nn.RMSNorm``.
     """
 
-    vocabulary: int
+    vocab_size: int
     d_model: int
     num_layers: int
     num_heads: int
@@ -46,7 +46,7 @@ class Architecture:
     eps: float
     activation: str
     gated: bool
-    tied: bool
+    tie_weights: bool
     context_length: int | None = None
     rotary: Rotary | None = None
     qk_norm: bool = False
@@ -64,9 +64,10 @@ def build(architecture: Architecture) -> LanguageModel:
         TypeError, ValueError: sizes do not fit each other.
 
     Example:
-        >>> sizes = {"vocabulary": 7, "d_model": 6, "num_layers": 1, "num_heads": 2, "d_ff": 5}
+        >>> sizes = {"vocab_size": 7, "d_model": 6, "num_layers": 1, "num_heads": 2, "d_ff": 5}
         >>> sizes |= {"num_kv_heads": 1, "d_head": 4, "activation": "silu", "gated": True}
-        >>> model = build(Architecture(**sizes, norm=nn.RMSNorm, eps=1e-6, tied=True, rotary=Rotary()))
+        >>> sizes |= {"tie_weights": True, "rotary": Rotary()}
+        >>> model = build(Architecture(**sizes, norm=nn.RMSNorm, eps=1e-6))
         >>> model.blocks[0].attention.project_key
         Linear(in_features=6, out_features=4, bias=False)
     """
@@ -92,9 +93,9 @@ def build(architecture: Architecture) -> LanguageModel:
 
     with torch.device("meta"):
         return LanguageModel(
-            nn.Embedding(a.vocabulary, a.d_model),
+            nn.Embedding(a.vocab_size, a.d_model),
             [block(i) for i in range(a.num_layers)],
             norm(a.d_model),
             positions=nn.Embedding(a.context_length, a.d_model) if a.context_length else None,
-            tied=a.tied,
+            tie_weights=a.tie_weights,
         )

@@ -7,14 +7,14 @@ import torch
 from tokenizers import Tokenizer
 
 from selfattn_book._arguments import check_integer
-from selfattn_book.generation import Choice, generate, greedy
+from selfattn_book.generation import Select, generate, greedy
 from selfattn_book.pretrained.files import read_json
 from selfattn_book.pretrained.models import load
 from selfattn_book.pretrained.tokenizer import read_tokenizer
 
 
 def continue_text(
-    path: str | Path, prompt: str, *, length: int = 40, select: Choice = greedy
+    path: str | Path, prompt: str, *, length: int = 40, select: Select = greedy
 ) -> str:
     """Generate a continuation of a prompt, up to an end-of-text token, and return both.
 
@@ -46,9 +46,11 @@ def continue_text(
     if window is not None and len(tokens) + length > window:
         rule = f"prompt and continuation must fit into {window} tokens"
         raise ValueError(f"{rule}; got {len(tokens)} and {length}")
-    ends = _end_tokens(folder)
-    text = generate(model, torch.tensor([tokens]), length, select=select, ends=ends)[0].tolist()
-    if len(text) > len(tokens) and text[-1] in ends:
+    eos_tokens = _end_tokens(folder)
+    text = generate(model, torch.tensor([tokens]), length, select=select, eos_tokens=eos_tokens)[
+        0
+    ].tolist()
+    if len(text) > len(tokens) and text[-1] in eos_tokens:
         text.pop()
     # Some tokenizers drop the first space of a text: decoded alone, the new tokens would lose theirs.
     return prompt + tokenizer.decode(text).removeprefix(tokenizer.decode(tokens))

@@ -39,7 +39,7 @@ def gpt2(options: Options) -> Architecture:
     if d_model % heads:
         raise ValueError(f"n_embd must be divisible by n_head; got {d_model} and {heads}")
     return Architecture(
-        vocabulary=options.size("vocab_size"),
+        vocab_size=options.size("vocab_size"),
         d_model=d_model,
         num_layers=options.size("n_layer"),
         num_heads=heads,
@@ -50,7 +50,7 @@ def gpt2(options: Options) -> Architecture:
         eps=options.number("layer_norm_epsilon", 1e-5),
         activation=options.activation("activation_function", "gelu_new"),
         gated=False,
-        tied=options.flag("tie_word_embeddings", True),
+        tie_weights=options.flag("tie_word_embeddings", True),
         context_length=options.size("n_positions"),
         query_bias=True,
         output_bias=True,

@@ -55,7 +55,7 @@ def llama(options: Options, family: str = "llama") -> Architecture:
     d_head = options.size("head_dim", max(d_model // heads, 1))
     window, windowed = _windows(options, family, layers)
     return Architecture(
-        vocabulary=options.size("vocab_size"),
+        vocab_size=options.size("vocab_size"),
         d_model=d_model,
         num_layers=layers,
         num_heads=heads,
@@ -66,7 +66,7 @@ def llama(options: Options, family: str = "llama") -> Architecture:
         eps=options.number("rms_norm_eps", 1e-6),
         activation=options.activation("hidden_act", "silu"),
         gated=True,
-        tied=options.flag("tie_word_embeddings", False),
+        tie_weights=options.flag("tie_word_embeddings", False),
         rotary=_rotary(options, d_head),
         qk_norm=family == "qwen3",
         query_bias=bias or family == "qwen2",

@@ -82,7 +82,7 @@ def read_architecture(options: Options) -> tuple[Family, Architecture]:
     Example:
         >>> sizes = {"n_embd": 6, "n_head": 2, "n_layer": 1, "n_positions": 5, "vocab_size": 7}
         >>> family, architecture = read_architecture(Options(sizes | {"model_type": "gpt2"}))
-        >>> family.kind, architecture.tied
+        >>> family.kind, architecture.tie_weights
         ('GPT2LMHeadModel', True)
     """
     name = options.value("model_type")
@@ -115,7 +115,7 @@ def _state(family: Family, architecture: Architecture, weights: Weights) -> dict
         template = build(replace(architecture, num_layers=1)).state_dict()
     except RuntimeError as error:  # too large a number
         raise ValueError(f"config.json must give the sizes of a model; {error}") from None
-    if architecture.tied:
+    if architecture.tie_weights:
         template.pop("unembedding.weight")
     block = {n: template.pop(n) for n in list(template) if n.startswith("blocks.")}
     state = {name: take(name, like) for name, like in template.items()}

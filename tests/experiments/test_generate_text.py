@@ -32,7 +32,7 @@ def test_the_command_prints_what_generate_returns():
         env=os.environ | {"PYTHONUTF8": "1"},
     )
     assert (done.returncode, done.stderr) == (0, "")
-    model, tokens, _ = model_file.writer()
+    model, tokens, _ = model_file.load_bundled_model()
     select = make_sampler(torch.Generator().manual_seed(5), temperature=0.8)
     torch.set_num_threads(1)
     expected = generate(model, tokens.encode("And God said")[None], 80, select=select)
@@ -54,7 +54,7 @@ def test_options_reach_the_sampler(capsys):
 
 def test_weights_may_be_a_file(tmp_path, capsys):
     file = tmp_path / "mine.safetensors"
-    model_file.write(file, *model_file.writer())
+    model_file.write(file, *model_file.load_bundled_model())
     assert generated(capsys, "--weights", str(file)).startswith("And God said")
 
 
@@ -128,7 +128,7 @@ def test_the_page_shows_the_output_of_the_model(page, output, dtype):
     text = (Path(__file__).parents[2] / page).read_text("utf-8")
     command = r'generate --prompt "(.+)" --length (\d+) --seed (\d+)' + output
     prompt, length, seed, shown = re.search(command, text).groups()
-    model, tokens, _ = model_file.writer()
+    model, tokens, _ = model_file.load_bundled_model()
     select = make_sampler(torch.Generator().manual_seed(int(seed)), temperature=0.8)
     start = tokens.encode(prompt)[None]
     numbers = generate(model.to(dtype), start, int(length), select=select)

@@ -74,7 +74,7 @@ SEQUENCES = {
     "line": (Line, 2, []),
     "lookup": (lambda: Lookup(D - 1, 5, divisor=2), 1, []),
     "table": (lambda: nn.Sequential(PositionalEncoding(D, T), nn.Linear(D, D)), 1, []),
-    "tied": (Tied, 1, []),
+    "tie_weights": (Tied, 1, []),
     "decoder": (lambda: Decoder(**COURSE_SIZES), 2, [MASK]),
     "pair": (lambda: EncoderDecoder(**COURSE_SIZES), 2, []),
     "pair with positions": (lambda: EncoderDecoder(**PAIR), 2, []),

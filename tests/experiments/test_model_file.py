@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from selfattn_book.experiments import model_file
-from selfattn_book.experiments.model_file import WRITER, read, write, writer
+from selfattn_book.experiments.model_file import WRITER, load_bundled_model, read, write
 from selfattn_book.experiments.text import load_text, split_text
 from selfattn_book.experiments.train_text import MERGES, STEPS, held_out
 from selfattn_book.language import decoder_only
@@ -21,7 +21,7 @@ def small(randomized):
 
 
 def test_the_shipped_model_agrees_with_its_record():
-    model, tokens, record = writer()
+    model, tokens, record = load_bundled_model()
     assert abs(held_out(model, tokens).item() - record["held_out"]) < 1e-3
     assert record["held_out"] < 1.06
     assert (record["text"], 50 * record["rounds"], record["seed"]) == ("stories", STEPS, 0)
@@ -37,7 +37,7 @@ def test_a_changed_model_is_refused(tmp_path, monkeypatch):
     (tmp_path / "writer.safetensors").write_bytes(content)
     monkeypatch.setattr(model_file, "WRITER", tmp_path / "writer.safetensors")
     with pytest.raises(ValueError, match=r"writer.safetensors must have the digest .*; got"):
-        writer()
+        load_bundled_model()
 
 
 def test_a_model_is_read_up_to_half_a_step(tmp_path, small):

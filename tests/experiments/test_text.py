@@ -124,7 +124,7 @@ def counted_by_definition(tokens, history, v, vocabulary):
     st.integers(1, 4),
 )
 def test_n_grams_follow_the_equation(tokens, history, order):
-    counts = NGrams(torch.tensor(tokens), vocabulary=4, order=4)
+    counts = NGrams(torch.tensor(tokens), vocab_size=4, order=4)
     assert counts.surprisal(tokens).shape == (len(tokens),)
     last = history[-(order - 1) :] if order > 1 else []
     expected = [counted_by_definition(tokens, last, v, 4) for v in range(4)]
@@ -139,7 +139,7 @@ def test_n_grams_follow_the_equation(tokens, history, order):
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_kneser_ney_is_a_distribution_and_agrees_with_its_surprisal(order: int) -> None:
     tokens = torch.randint(5, (200,), generator=torch.Generator().manual_seed(0))
-    counts = KneserNey(tokens, vocabulary=7, order=order)
+    counts = KneserNey(tokens, vocab_size=7, order=order)
     for history in ([], [6], [0, 1], [3, 4, 2]):
         probabilities = counts.distribution(history)
         torch.testing.assert_close(probabilities.sum(), torch.tensor(1.0))
@@ -153,7 +153,7 @@ def test_kneser_ney_counts_contexts_below_the_largest_order() -> None:
     tokens = [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 4, 2, 5, 2, 0]
     unseen_history = [6]
     kneser_ney, plain = (
-        kind(tokens, vocabulary=7, order=2).distribution(unseen_history)
+        kind(tokens, vocab_size=7, order=2).distribution(unseen_history)
         for kind in (KneserNey, NGrams)
     )
     assert kneser_ney[2] > kneser_ney[1]

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 import torch
 
-from selfattn_book.measure.certificates import doubtful, exchange, in_sentences, pivot
+from selfattn_book.measure.certificates import dual_certificate, exchange, in_sentences, pivot
 
 
 def random_rows(number, size, width):
@@ -38,7 +38,7 @@ def test_doubtful_sentences_are_those_of_some_balanced_list():
         rows = random_rows(number, 2 + number % 5, 1 + number % 3)
         lists = balanced_lists(rows)
         expected = [i for i in range(len(rows)) if any(ds[i] > 0 for ds in lists)]
-        assert doubtful(exact(rows)) == expected
+        assert dual_certificate(exact(rows)) == expected
         kinds.add("some" if 0 < len(expected) < len(rows) else len(expected) > 0)
     assert kinds == {False, True, "some"}  # none, all, some
 

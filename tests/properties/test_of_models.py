@@ -244,16 +244,16 @@ def test_a_memory_kept_for_sources_of_its_length_is_found(model):
 
 def test_points_without_their_positions_are_found(make):
     model = make(positions=True)
-    place = model.decoder.place
+    place = model.decoder.positions
 
     class Start(torch.nn.Module):
         def forward(self, x, start=0):
             return place(x)
 
     def cached(source, length):
-        model.decoder.place = Start()
+        model.decoder.positions = Start()
         points = with_cache(model, DecoderCache)(source, length)
-        model.decoder.place = place
+        model.decoder.positions = place
         return points
 
     assert has.cache_is_exact(cached, uncached(model)).misconception == explain.FIRST_ONLY

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from selfattn_book.exercises.checking.numbers import COARSE, tensor_of
-from selfattn_book.experiments.seeding import begin_at
+from selfattn_book.experiments.seeding import manual_seed
 from selfattn_book.properties.answer import YES, Answer, RefusedError, equal, wrong_shape
 from selfattn_book.properties.calls import call, missing
 
@@ -38,7 +38,7 @@ def results_of(program: Program, case: Case, names: str | tuple[str, ...]) -> Re
         >>> results_of(lambda n: [n, 2 * n], (1.5,), "the row")
         (tensor([1.5000, 3.0000], dtype=torch.float64),)
     """
-    begin_at(0)
+    manual_seed(0)
     returned = call(program, *map(copy_of, case))
     if isinstance(names, str):
         return (tensor_of(returned, names),)
