@@ -70,6 +70,15 @@ def test_a_smaller_length_discards_the_last_positions(draw):
     assert keys.equal(torch.cat([first[0, :, :, :3], new[0]], dim=2))
 
 
+def test_the_callers_tensors_stay_as_they_are(draw):
+    cache = KeyValueCache()
+    first, *_ = add(cache, draw, 4)
+    before = first.clone()
+    cache.length = 2
+    add(cache, draw, 2, seed=1)
+    assert first.equal(before)
+
+
 def test_it_may_leave_inference_mode(draw):
     cache = KeyValueCache()
     with torch.inference_mode():

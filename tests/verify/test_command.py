@@ -15,6 +15,7 @@ from selfattn_book.verify import main
 from tests.book.pages import ROOT
 
 ENGINE = ROOT / "_config" / "bookproof"
+HOLDS = "assert float('1') < 4"
 
 
 def cell(check, code):
@@ -55,8 +56,8 @@ def test_a_page_without_checks_says_so(book, capsys):
 
 
 def test_a_page_beside_the_folders_is_verified(book, capsys):
-    folder = book(a=cell("one", "assert 1 < 2"))
-    (folder / "index.md").write_text(cell("two", "assert 2 < 3"), "utf-8")
+    folder = book(a=cell("one", HOLDS))
+    (folder / "index.md").write_text(cell("two", HOLDS), "utf-8")
     assert main([]) == 0
     assert "2 checks: 2 hold, 0 differ." in capsys.readouterr().out
 
@@ -65,7 +66,7 @@ def test_a_page_beside_the_folders_is_verified(book, capsys):
 def waiting(book):
     """A book whose second page waits a minute in a check, and the file that says that it does."""
     wait = "import pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(60)"
-    folder = book(a=cell("one", "assert 1 < 2"), b=cell("two", "1") + cell("three", wait))
+    folder = book(a=cell("one", HOLDS), b=cell("two", HOLDS) + cell("three", wait))
     return folder, folder / "pages" / "begun"
 
 
@@ -118,7 +119,8 @@ def test_a_page_that_ends_its_process_is_a_failure(book, capsys):
     endings = {"exit code 3": "import os\nos._exit(3)", "exit code 0": "import os\nos._exit(0)"}
     endings["exit code -9"] = killed
     book(
-        fine=cell("one", "1"), **{f"bad{n}": cell("two", e) for n, e in enumerate(endings.values())}
+        fine=cell("one", HOLDS),
+        **{f"bad{n}": cell("two", e) for n, e in enumerate(endings.values())},
     )
     assert main(["--jobs", "2"]) == 1
     out = capsys.readouterr().out
@@ -130,12 +132,12 @@ def test_a_page_that_ends_its_process_is_a_failure(book, capsys):
 
 def test_pages_side_by_side_say_what_they_say_in_a_row(book, capsys, tmp_path):
     book(
-        a=cell("one", "assert 1.5 < 2") + cell("two", "assert 1 == 2"),
+        a=cell("one", HOLDS) + cell("two", "assert 1 == 2"),
         b="```{code-cell}\n1 / 0\n```\n",
         c=cell(
             "three",
-            "import torch\nfrom selfattn_book.experiments.seeding import moved\n"
-            "assert moved(1) == 8 and torch.get_num_threads() == 2\n"
+            "import torch\nfrom selfattn_book.experiments.seeding import shifted_seed\n"
+            "assert shifted_seed(1) == 8 and torch.get_num_threads() == 2\n"
             "assert torch.ones(3, dtype=torch.float64).div(3).exp().sum() != 0",
         ),
     )
@@ -193,18 +195,22 @@ def test_what_is_no_record_is_refused_and_left_as_it_is(tmp_path, capsys, option
 
 
 def test_the_largest_first_seed_works(book):
-    code = "from selfattn_book.experiments.seeding import set_seed\nset_seed(10**9)"
-    book(a=cell("one", code))
+    names = "from selfattn_book.experiments.seeding import set_seed, shifted_seed\n"
+    book(a=cell("one", names + "set_seed(10**9)\nassert shifted_seed(1) == 2**31 + 1"))
     assert main(["--first-seed", str(2**31)]) == 0
 
 
 def test_margins_come_the_thinnest_first(book, tmp_path, capsys):
-    book(a=cell("wide", "assert 1.0 < 4") + cell("thin", "assert 3.0 < 4") + cell("none", "1"))
+    book(
+        a=cell("wide", "assert float('1') < 4")
+        + cell("thin", "assert float('3') < 4")
+        + cell("none", "assert str(1) != 2")
+    )
     assert main(["--margins"]) == 0
     lines = capsys.readouterr().out.split("thinnest first\n")[1].splitlines()
     thinnest = [["0.25", "a", "thin"], ["0.75", "a", "wide"], []]
     assert [line.split() for line in lines[:3]] == thinnest
-    book(a=cell("one", "assert 1.0 < 4\nassert 5.0 < 4"))
+    book(a=cell("one", "assert float('1') < 4\nassert float('5') < 4"))
     file = tmp_path / "report.json"
     assert main(["--json", str(file)]) == 1
     report = json.loads(file.read_text("utf-8"))
@@ -212,13 +218,20 @@ def test_margins_come_the_thinnest_first(book, tmp_path, capsys):
     (result,) = report["results"]
     assert {*result} == {"chapter", "check", "by", "holds", "seconds", "message", "margin"}
     assert result["margin"] is None, "a check that fails has none"
-    assert result["message"] == "not so: 5.0 < 4 (left 5.0, right 4)"
+    assert result["message"] == "not so: float('5') < 4 (left 5.0, right 4)"
+
+
+@pytest.mark.parametrize("code", ["1", "assert 1 < 2", "for x in []:\n    assert x", "assert True"])
+def test_a_check_that_cannot_fail_does_not_hold(book, capsys, code):
+    book(a=cell("one", code))
+    assert main([]) == 1
+    assert "a check that cannot fail" in capsys.readouterr().out
 
 
 def test_what_held_is_recorded(book, tmp_path, capsys):
     folder = book(
-        a=cell("holds", "1") + cell("fails", "assert 1 == 2"),
-        b="```{code-cell}\n1 / 0\n```\n" + cell("never", "1"),
+        a=cell("holds", HOLDS) + cell("fails", "assert 1 == 2"),
+        b="```{code-cell}\n1 / 0\n```\n" + cell("never", HOLDS),
         c="Words.\n",
     )
     file = tmp_path / "record.json"
@@ -236,18 +249,18 @@ def test_what_held_is_recorded(book, tmp_path, capsys):
 
 def test_what_was_recorded_of_other_code_is_dropped(book, tmp_path, capsys):
     file = tmp_path / "record.json"
-    for text, seed in (("1", "5"), ("1", "6"), ("2", "7")):
+    for text, seed in ((HOLDS, "5"), (HOLDS, "6"), (HOLDS + "#", "7")):
         book(a="Words.\n" + cell("one", text))
         main(["--first-seed", seed, "--record", str(file)])
     assert reseeded.read(file)["a"]["shifts"] == {"7": {"one": True}}
-    book(a="Other words.\n" + cell("one", "2"))
+    book(a="Other words.\n" + cell("one", HOLDS + "#"))
     main(["--first-seed", "8", "--record", str(file)])
     assert list(reseeded.read(file)["a"]["shifts"]) == ["7", "8"]
 
 
 def test_only_what_is_not_on_record_runs_again(book, tmp_path, capsys):
     file = tmp_path / "record.json"
-    pages = {"a": cell("one", "1"), "b": cell("two", "assert 1 == 2"), "c": "Words."}
+    pages = {"a": cell("one", HOLDS), "b": cell("two", "assert 1 == 2"), "c": "Words."}
     book(**pages)
     again = ["--first-seed", "5", "--not-in", str(file)]
     assert main([*again, "--record", str(file)]) == 1  # of an empty record

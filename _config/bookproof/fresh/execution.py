@@ -21,6 +21,7 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
 from ..verify.cells import first_line
+from ..verify.recorder import VACUOUS
 from ..verify.transform import NAME
 from .parts import ENVIRONMENT
 from .warm_kernels import CAN_FORK, Server, kernel_manager
@@ -29,7 +30,6 @@ AFFINITY = getattr(os, "sched_getaffinity", None)  # not on every platform
 CORES = len(AFFINITY(0)) if AFFINITY else os.cpu_count() or 1
 
 ENGINE = Path(__file__).parents[1]
-VACUOUS = "a check that cannot fail: it must execute an assertion about a computed value"
 # An expression, so that no name is left in the kernel.
 RECORD = """exec('''
 import sys

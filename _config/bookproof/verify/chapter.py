@@ -27,6 +27,7 @@ import torch
 
 from .cells import Cell, read_cells
 from .disturbed import DisturbedRounding
+from .recorder import VACUOUS
 from .watching import NAME, Watch, watched
 
 _Namespace = dict[str, Any]
@@ -84,6 +85,8 @@ def _run(
         with machine, quiet[0], quiet[1]:
             exec(compile(watched(_placed(cell)), page.name, "exec"), namespace)
         result.margin = watch.margin
+        if "check" in cell.options and (why := watch.verdict()):
+            result.holds, result.message = False, f"{VACUOUS}; {why}"
     except (Exception, SystemExit) as error:
         result.holds = False
         result.message = _message(error, cell, namespace)

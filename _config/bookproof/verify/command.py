@@ -30,8 +30,8 @@ _NUMBERS: dict[str, tuple[int, int, int | None, str]] = {
 }
 _FILES = {
     "--json": "also write the results here",
-    "--record": "note here which checks held with the seeds moved by --first-seed",
-    "--not-in": "leave out the pages of which this record knows that",
+    "--record": "write to this file which checks hold at this --first-seed",
+    "--not-in": "leave out the pages that this record already has for this --first-seed",
 }
 LIBRARIES = ("torch", "numpy", "matplotlib")
 INTERRUPTED, BROKEN_PIPE = 130, 141  # as a shell reports the two signals

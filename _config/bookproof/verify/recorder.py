@@ -30,6 +30,7 @@ from .faults import (
 )
 from .transform import NAME, Transformer
 
+VACUOUS = "a check that cannot fail: it must execute an assertion about a computed value"
 ESCAPED, PROBES, PATIENCE = 87, 5, 20  # an exit code; forks for each check; seconds
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
