@@ -96,6 +96,8 @@ def _pair(attend: Attend, *inputs: Tensor) -> tuple[object, object]:
     pair = call(attend, *inputs)
     if isinstance(pair, tuple | list) and len(pair) == 2:
         return pair[0], pair[1]
+    if isinstance(pair, Tensor):
+        return pair, None  # the context alone, as PyTorch's own function
     raise RefusedError(missing("return context and weights", pair))
 
 

@@ -96,8 +96,8 @@ TABLE = {
     "sections": (
         chapter.sections,
         "## A\n## Summary\n## Exercises\n",
-        [3],
-        "## A\n## Summary\n## Quiz\n## Exercises\n## Going deeper\n## Further reading\n",
+        [1, 3],
+        "# T\n## A\n## Summary\n## Quiz\n## Exercises\n## Going deeper\n## Further reading\n",
     ),
     "set-up": (
         chapter.set_up,

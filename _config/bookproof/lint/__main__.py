@@ -61,7 +61,7 @@ def findings(book: Book) -> Iterator[tuple[Path, int, str, str]]:
     for name, (only, rule) in ONE_PAGE.items():
         tasks += [(page, name, rule) for page in book.pages if page.name == only]
     for page, name, rule in tasks:
-        yield from ((page.path, line, name, message) for line, message in rule(page, book))
+        yield from ((page.path, max(line, 1), name, message) for line, message in rule(page, book))
     yield from ((file, line, "word", message) for file, (line, message) in other_files(book))
 
 

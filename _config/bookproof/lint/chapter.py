@@ -38,6 +38,8 @@ def minutes(page: Page, book: Book) -> float:
 
 def sections(page: Page, book: Book) -> Iterator[Finding]:
     """End with the sections of every chapter, in their order."""
+    if not re.search(r"^# .", page.prose, re.M):
+        yield 1, "a chapter begins with a title"
     wanted = book.settings["chapter"]["sections"]
     headings = [(n, found[1]) for n, found in page.find(r"^## (.*)$", page.prose)]
     if [name for _, name in headings[-len(wanted) :]] != wanted or len(headings) == len(wanted):

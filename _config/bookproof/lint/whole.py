@@ -50,7 +50,7 @@ def prerequisites(page: Page, book: Book) -> Iterator[Finding]:
     numbers = book.numbers
     needed = {numbers[chapter.name]: _needs(chapter, book) for chapter in book.in_order}
     titles = {
-        numbers[chapter.name]: re.findall(r"^# (.*)$", chapter.prose, re.M)[0]
+        numbers[chapter.name]: "".join(re.findall(r"^# (.*)$", chapter.prose, re.M)[:1])
         for chapter in book.in_order
     }
     wanted = {

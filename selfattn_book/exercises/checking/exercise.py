@@ -168,9 +168,11 @@ class Report:
             if answer:
                 lines.append(f"  yes  {asked.message}")
                 continue
-            reason = " ".join(filter(None, [answer.reason, answer.misconception]))
-            why = "as above" if reason in given else f"{reason} Read again: {asked.section}"
-            given.add(reason)
+            new = [
+                part for part in (answer.reason, answer.misconception) if part and part not in given
+            ]
+            why = f"{' '.join(new)} Read again: {asked.section}" if new else "as above"
+            given.update(new)
             lines.append(f"  no   {asked.message}: {why}")
         if self.gate is not None and self.halved and self.points:
             lines.append(f"  half the points, because of: {self.results[self.gate][0].message}")
