@@ -109,9 +109,9 @@ class Fixed(torch.nn.Module):
         super().__init__()
         self.target = clock.training_set(times).target[::2]
 
-    def predict(self, source, length, *, start, end, source_mask):
-        assert (start, end) == (clock.START, clock.END)
-        assert length > self.target.size(1)
+    def generate(self, source, max_new_tokens, *, bos_token, eos_token, source_mask):
+        assert (bos_token, eos_token) == (clock.START, clock.END)
+        assert max_new_tokens > self.target.size(1)
         assert source_mask.equal((source != clock.PAD)[:, None, None])
         self.source = source
         return self.target
