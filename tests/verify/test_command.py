@@ -228,6 +228,16 @@ def test_a_check_that_cannot_fail_does_not_hold(book, capsys, code):
     assert "a check that cannot fail" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(
+    ("computed", "holds"), [("torch.arange(2).sum()", True), ("0 * torch.ones(0)", False)]
+)
+def test_an_assertion_function_can_fail(book, capsys, computed, holds, jobs):
+    book(a=cell("one", f"import torch\ntorch.testing.assert_close({computed}, {computed} + 0)"))
+    assert main(["--jobs", jobs]) == 1 - holds
+    assert ("a check that cannot fail" in capsys.readouterr().out) is not holds
+
+
 def test_what_held_is_recorded(book, tmp_path, capsys):
     folder = book(
         a=cell("holds", HOLDS) + cell("fails", "assert 1 == 2"),

@@ -46,11 +46,12 @@ class Watch(Recorder):
 
     @contextmanager
     def watching_assert_close(self) -> Iterator[None]:
-        """Keep the margins of ``torch.testing.assert_close`` in a block."""
+        """Record ``torch.testing.assert_close``, and keep its margins, in a block."""
         real = torch.testing.assert_close
+        recorded = self.recorded(real)
 
         def watched_assert_close(actual: Any, expected: Any, **options: Any) -> None:
-            real(actual, expected, **options)
+            recorded(actual, expected, **options)
             shares = margins.assert_close(actual, expected, options)
             for each in _none_on_error(list, shares) or []:
                 self._keep(each)
