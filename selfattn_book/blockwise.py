@@ -21,7 +21,7 @@ from selfattn_book._arguments import (
 
 
 def blockwise_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *, block: int = 512
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *, block_size: int = 512
 ) -> Tensor:
     r"""Compute attention in memory that grows linearly with the length, not quadratically.
 
@@ -34,7 +34,7 @@ def blockwise_attention(
         key: ``(..., S, D)``.
         value: ``(..., S, E)``, one value per key.
         mask: boolean, ``True`` = may attend, broadcastable to ``(..., T, S)``.
-        block: number of queries, and of keys, in one block.
+        block_size: number of queries, and of keys, in one block.
 
     Returns:
         The context ``(..., T, E)``; computed in float32 at least.
@@ -44,22 +44,22 @@ def blockwise_attention(
 
     Example:
         >>> x = torch.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-        >>> blockwise_attention(x, x, x, block=2)
+        >>> blockwise_attention(x, x, x, block_size=2)
         tensor([[0.5989, 0.8022],
                 [0.8022, 0.5989],
                 [0.7517, 0.7517]])
     """
-    query, mask, block = _checked((query, key, value), mask, block)
+    query, mask, block_size = _checked((query, key, value), mask, block_size)
     dtype = torch.promote_types(query.dtype, torch.float32)
-    pieces = _pieces(query.to(dtype) / math.sqrt(query.size(-1)), mask, block)
+    pieces = _pieces(query.to(dtype) / math.sqrt(query.size(-1)), mask, block_size)
     key, value = key.to(dtype), value.to(dtype)
     with _without_autocast(query):
-        parts = [online_attention(q, key, value, m, block) for q, m in pieces]
+        parts = [online_attention(q, key, value, m, block_size) for q, m in pieces]
     return torch.cat(parts, dim=-2).to(query.dtype)  # (..., T, E)
 
 
 def online_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, block: int
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, block_size: int
 ) -> Tensor:
     r"""Compute attention block by block, with an online softmax.
 
@@ -81,9 +81,9 @@ def online_attention(
     normalizer = torch.zeros_like(highest)  # l, of exp(score - highest)
     # u, of values: zeros, yet part of the graph even without keys
     accumulator = (query @ key[..., :0, :].mT) @ value[..., :0, :]
-    for start in range(0, key.size(-2), block):
-        keys = slice(start, start + block)
-        scores = query @ key[..., keys, :].mT  # (..., T, block)
+    for start in range(0, key.size(-2), block_size):
+        keys = slice(start, start + block_size)
+        scores = query @ key[..., keys, :].mT  # (..., T, block_size)
         if mask is not None:
             scores = scores.masked_fill(~mask[..., keys], -torch.inf)
         higher = torch.maximum(highest, scores.amax(-1, keepdim=True))
@@ -95,11 +95,11 @@ def online_attention(
 
 
 def _pieces(
-    query: Tensor, mask: Tensor | None, block: int
+    query: Tensor, mask: Tensor | None, block_size: int
 ) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Split the queries, and the mask with them, into blocks; at least one, even if empty."""
-    for start in range(0, max(query.size(-2), 1), block):
-        rows = slice(start, start + block)
+    for start in range(0, max(query.size(-2), 1), block_size):
+        rows = slice(start, start + block_size)
         yield query[..., rows, :], None if mask is None else mask[..., rows, :]
 
 
@@ -111,9 +111,9 @@ def _without_autocast(x: Tensor) -> AbstractContextManager[object]:
 
 
 def _checked(
-    inputs: tuple[Tensor, Tensor, Tensor], mask: Tensor | None, block: int
+    inputs: tuple[Tensor, Tensor, Tensor], mask: Tensor | None, block_size: int
 ) -> tuple[Tensor, Tensor | None, int]:
-    """Return query and mask expanded to all axes, and the block, or raise."""
+    """Return query and mask expanded to all axes, and the block size, or raise."""
     query, key, value = inputs
     check_query_and_key(query, key)
     check_value(key, value)
@@ -125,4 +125,4 @@ def _checked(
         mask = mask.expand(shape)
     every = torch.broadcast_shapes(asked, value.shape[:-2])
     query = query.expand(*every, *query.shape[-2:])
-    return query, mask, check_integer("block", block, least=1)
+    return query, mask, check_integer("block_size", block_size, least=1)

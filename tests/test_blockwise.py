@@ -50,7 +50,7 @@ def full(mask):
 def test_it_agrees_with_the_oracle(problem, oracle, agree, mask, dtype):
     problem = [x.to(dtype) for x in problem]
     for block in BLOCKS:
-        context = blockwise_attention(*problem, mask, block=block)
+        context = blockwise_attention(*problem, mask, block_size=block)
         assert context.dtype == dtype
         agree(context, oracle(*problem, full(mask)))
 
@@ -58,7 +58,7 @@ def test_it_agrees_with_the_oracle(problem, oracle, agree, mask, dtype):
 @pytest.mark.parametrize("block", [1, 3, 100])
 def test_gradients_agree_with_the_oracle(problem, oracle, agree, mask, block):
     ours, theirs = ([x.clone().requires_grad_() for x in problem] for _ in range(2))
-    blockwise_attention(*ours, mask, block=block).square().sum().backward()
+    blockwise_attention(*ours, mask, block_size=block).square().sum().backward()
     oracle(*theirs, full(mask)).square().sum().backward()
     for x, y, before in zip(ours, theirs, problem, strict=True):
         agree(x.grad, y.grad)
@@ -72,7 +72,7 @@ def test_scores_beyond_the_range_of_float16(oracle, agree, dtype, size):
     query = torch.tensor([[size, 1.0], [-size, 1.0]], dtype=dtype)
     value = torch.eye(2, dtype=dtype)
     for block in (1, 2):
-        context = blockwise_attention(query, query, value, block=block)
+        context = blockwise_attention(query, query, value, block_size=block)
         agree(context, oracle(query, query, value))
 
 
@@ -81,24 +81,24 @@ def test_scores_far_from_zero_in_any_order(oracle, agree, sign):
     """The maximum goes up, or down, by more than an exponential can hold."""
     key = sign * torch.tensor([[-1e4], [0.0], [1e4], [9999.0]], dtype=torch.float64)
     query, value = torch.ones(1, 1).double(), torch.eye(4).double()
-    context = blockwise_attention(query, key, value, block=1)
+    context = blockwise_attention(query, key, value, block_size=1)
     agree(context, oracle(query, key, value))
 
 
 def test_under_autocast_it_keeps_its_range():
     query = torch.full((2, 1), 300.0)
     with torch.autocast("cpu", torch.float16):
-        context = blockwise_attention(query, query, torch.ones(2, 1), block=1)
+        context = blockwise_attention(query, query, torch.ones(2, 1), block_size=1)
     assert context.tolist() == [[1.0], [1.0]]
 
 
 @pytest.mark.parametrize("block", [1, 2, 100])
 def test_leading_axes_broadcast(problem, agree, block):
     query, key, value = problem
-    context = blockwise_attention(query, key[0], value[0, 0], block=block)
+    context = blockwise_attention(query, key[0], value[0, 0], block_size=block)
     expected, _ = scaled_dot_product_attention(query, key[0], value[0, 0])
     agree(context, expected)
-    context = blockwise_attention(query[0, 0], key[0], value, block=block)
+    context = blockwise_attention(query[0, 0], key[0], value, block_size=block)
     expected, _ = scaled_dot_product_attention(query[0, 0], key[0], value)
     agree(context, expected)
 
@@ -132,7 +132,7 @@ def asked(draw):
 @given(asked())
 def test_any_numbers_any_mask_any_block(problem):
     (query, key, value, mask), block = problem
-    ours = blockwise_attention(query, key, value, mask, block=block)
+    ours = blockwise_attention(query, key, value, mask, block_size=block)
     plain, _ = scaled_dot_product_attention(query, key, value, mask)
     # A score is rounded to a share of its size, and moves its weight by as much.
     size = 1 + (query.abs().amax() * key.abs().amax()).item() * query.size(-1)
@@ -159,7 +159,7 @@ def test_it_multiplies_as_often():
     x = torch.empty(700, 64, device="meta")
     plain = multiply_adds(scaled_dot_product_attention, x, x, x)
     assert plain == 2 * 700 * 700 * 64
-    assert multiply_adds(lambda: blockwise_attention(x, x, x, block=64)) == plain
+    assert multiply_adds(lambda: blockwise_attention(x, x, x, block_size=64)) == plain
 
 
 REFUSED = [
@@ -181,8 +181,8 @@ def test_inputs_are_refused(problem, change, message):
 
 
 def test_a_block_has_at_least_one_key(problem):
-    with pytest.raises(ValueError, match="block must be at least 1; got 0"):
-        blockwise_attention(*problem, block=0)
+    with pytest.raises(ValueError, match="block_size must be at least 1; got 0"):
+        blockwise_attention(*problem, block_size=0)
 
 
 def test_it_can_be_compiled_into_a_graph(problem, agree):
@@ -192,4 +192,4 @@ def test_it_can_be_compiled_into_a_graph(problem, agree):
 
 class Blocks(torch.nn.Module):
     def forward(self, query, key, value):
-        return blockwise_attention(query, key, value, block=3)
+        return blockwise_attention(query, key, value, block_size=3)

@@ -290,7 +290,7 @@ def test_a_fully_masked_query(make, inputs, draw_mask, options, dtype, need_weig
     with torch.autograd.set_detect_anomaly(True):
         output, weights = attention(*given, mask, need_weights=need_weights)
         output.square().sum().backward()
-    assert torch.equal(output[1, 3], attention.project_output.bias)
+    torch.testing.assert_close(output[1, 3], attention.project_output.bias)
     assert not torch.equal(output[1, 2], attention.project_output.bias)
     assert weights is None or not weights[1, :, 3].any()
     for x in (*given, *attention.parameters()):

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 import nbformat
 import pytest
 from course import assignments, credit, for_otter
-from course.weeks import TEACHING, calendar, chapters, week_of
+from course.weeks import TEACHING, calendar, chapters, exercise, week_of
 
 from selfattn_book.exercises.checking.chapters import exercises_in
 from selfattn_book.exercises.checking.variants import draw, week_code
@@ -40,6 +40,12 @@ def test_weeks_are_those_of_the_table_for_instructors():
     assert [weeks[name] for name in ("masks", "order", "positions", "scaling-out")] == [5, 7, 7, 14]
     assert weeks["case-study"] == 15, "the table has 14 weeks and not this chapter"
     assert (week_of("positions").name, week_of("positions").number) == ("week-07-positions", 7)
+
+
+def test_an_exercise_has_its_parts():
+    what = {"kind": "in code", "level": 1, "minutes": 5, "points": 1}
+    with pytest.raises(ValueError, match="part ### Misconceptions; 'A mask' has none"):
+        exercise("A mask\nWrite it.\n### Solution\nSo.\n", "mask", what, None)
 
 
 def test_a_file_numbers_the_weeks_that_it_has(tmp_path):

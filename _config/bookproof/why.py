@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
         (folder / KEPT for folder in folders if (folder / KEPT).is_file()), folders[0] / KEPT
     )
     if not file.is_file():
-        parser.error(f"a build must have left {file}; there is none")
+        parser.error(f"{file} is missing; build the book first, or name its folder with --doctrees")
     record = json.loads(file.read_text("utf-8"))
     known = record["pages"]
     chosen = [name for name in known if not options.pages or Path(name).name in options.pages]

@@ -217,7 +217,7 @@ def hints(rows: list[Row], roster: Roster) -> Iterator[str]:
     """Yield what is likely wrong where many notebooks disagree."""
     files = [row for row in rows if row.submission]
     if 2 * sum(row.refused.startswith(NOBODY) for row in files) > len(files):
-        yield "Most files are of nobody on the roster: give it the names or numbers of the platform."
+        yield "Most files match no student on the roster: give it the names or numbers of the platform."
     if 2 * sum(row.refused.startswith(CODE) for row in files) > len(files):
         yield "Most have another week's code: are this the chapter and the key they were made with?"
     wrong = [row for row in files if row.refused.startswith(ID)]

@@ -1,4 +1,10 @@
-"""Read the sources of the assignments: `docs/course/CHAPTER.md`, a sheet each, in the book's order."""
+"""Read the sources of the assignments: `docs/course/CHAPTER.md`, a sheet each, in the book's order.
+
+The front matter has `assignment`, with `numbers` (a range `1..3` or a list to draw from, by name) and
+`exercises` (kind, level and minutes, and `points` where a person marks, by name). Each exercise is a
+section with cells tagged stub, public and solution, and the parts *Solution*, *Misconceptions* and,
+where a person marks, *Rubric*.
+"""
 
 import csv
 import re
@@ -138,6 +144,9 @@ def exercise(section: str, name: str, what: dict[str, Any], checks: Checked | No
     text, *parts = split(section, 3)
     title, text = text.split("\n", 1)
     sections = dict(part.split("\n", 1) for part in parts)
+    if missing := {"Solution", "Misconceptions"} - sections.keys():
+        parts_missing = " and ".join(sorted(missing))
+        raise ValueError(f"an exercise must have a part ### {parts_missing}; {title!r} has none")
     cells = dict(CELL.findall(section))
     checked = sum(question.points for question in checks.questions) if checks else 0
     return Exercise(

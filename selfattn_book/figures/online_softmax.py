@@ -15,7 +15,7 @@ KEPT = {"highest": "ink", "normalizer": "weights", "accumulator": "value", "quot
 SIGNS = ("m", "ℓ", "u", "u / ℓ")
 
 
-def online_softmax(scores: Numbers, values: Numbers, block: int) -> Canvas:
+def online_softmax(scores: Numbers, values: Numbers, block_size: int) -> Canvas:
     """Draw how one query processes its keys block by block, given its scores and values ``(S,)``.
 
     After each block, with the highest score so far :math:`m`: the exponentials :math:`e^{s_j - m}`,
@@ -23,7 +23,7 @@ def online_softmax(scores: Numbers, values: Numbers, block: int) -> Canvas:
     of the last two, the mean. When a higher score comes, all earlier exponentials shrink.
 
     Example:
-        >>> print(online_softmax([0.0, 1.0, 3.0], [10, 20, 30], block=2).get_label())
+        >>> print(online_softmax([0.0, 1.0, 3.0], [10, 20, 30], block_size=2).get_label())
         The softmax in one pass over 3 keys, in blocks of 2. The values are 10, 20, 30.
         After 2 keys: exponentials 0.37, 1.00; highest 1.00, normalizer 1.37, accumulator 23.68,
         mean 17.31. After 3 keys: exponentials 0.05, 0.14, 1.00; highest 3.00, normalizer 1.19,
@@ -31,8 +31,8 @@ def online_softmax(scores: Numbers, values: Numbers, block: int) -> Canvas:
     """
     s, v = as_array(scores), as_array(values)
     message, frames = [], []
-    for start in range(0, len(s), block):
-        seen = min(start + block, len(s))
+    for start in range(0, len(s), block_size):
+        seen = min(start + block_size, len(s))
         highest = s[:seen].max()
         parts = np.exp(s[:seen] - highest)
         normalizer, accumulator = parts.sum(), parts @ v[:seen]
@@ -60,7 +60,7 @@ def online_softmax(scores: Numbers, values: Numbers, block: int) -> Canvas:
             text = f"{value:g}" if narrow else f"v = {value:g}"
             ax.note(((j + 0.5) * across / len(s), low), text, "value")
         ax.note((left + 4, low), "values", "value", align="left")
-        opening = f"The softmax in one pass over {len(s)} keys, in blocks of {block}"
+        opening = f"The softmax in one pass over {len(s)} keys, in blocks of {block_size}"
         return ax.describe(opening, f"The values are {listed(v, 0)}", *message)
 
     return both_widths(draw)

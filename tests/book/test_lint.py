@@ -180,7 +180,7 @@ TABLE = {
 
 
 def lines(rule, text):
-    name = "page-deeper" if rule is chapter.deeper_sections else "page"
+    name = {chapter.deeper_sections: "page-deeper", instructors.instructors: "masks"}.get(rule, "page")
     page = Page(Path(f"docs/chapters/{name}.md"), text)
     return sorted(line for line, _ in rule(page, BOOK))
 

@@ -39,7 +39,7 @@ def test_the_examples_of_the_readme_are_built_strictly(example, conf, page, clai
     assert built.ran == {"index"}
     assert claim in example.page("index")
     assert 'class="fold check' in example.html("index")
-    assert ("1 checks, run with Python" in example.page("index")) == ("{ledger}" in page)
+    assert ("1 check, run with Python" in example.page("index")) == ("{ledger}" in page)
     assert ("return 42" in example.page("index")) == ("{listing}" in page)
     assert example.made("_static/predict.js").is_file()
     assert [file.name for file in (example.root / "config").glob("*.*")] == ["conf.py"]

@@ -371,7 +371,7 @@ def test_where_most_disagree_the_likely_reason_is_said(graded):
     _, out, _ = graded({f"{x}.ipynb": answer(x, "c0de") for x in "abc"})
     assert "are this the chapter and the key they were made with?" in out
     _, out, _ = graded({f"{x}_1_2_m.ipynb": answer(x) for x in "abc"}, roster=ROWS)
-    assert "Most files are of nobody on the roster" in out
+    assert "Most files match no student on the roster" in out
     files = {f"{x}.ipynb": answer(f"login-{x}") for x, *_ in STUDENTS}
     _, out, _ = graded(files, roster=ROWS)
     assert "Most ids disagree" in out

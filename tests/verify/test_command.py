@@ -278,7 +278,7 @@ def test_only_what_is_not_on_record_runs_again(book, tmp_path, capsys):
     assert main(again) == 1
     said = capsys.readouterr().out
     assert said.startswith("On record, or without checks: 2 of 3.\n")
-    assert "1 checks: 0 hold, 1 differ." in said, "what failed is asked again"
+    assert "1 check: 0 hold, 1 differ." in said, "what failed is asked again"
     for changed, code in (("b", "assert 1 == 1"), ("a", "assert 2 == 2")):
         book(**pages | {changed: cell("three", code)})
         main(again)

@@ -184,7 +184,8 @@ class Freshness:
         missing = [c for c in chapters if not self.results.has(c.notebook)]
         if not missing:
             return say("No chapter has to run.")
-        say(f"Running {len(missing)} chapters, {CORES} at once ...")
+        count = "1 chapter" if len(missing) == 1 else f"{len(missing)} chapters"
+        say(f"Running {count}, {CORES} at once ...")
         cold = os.environ.get("BOOK_KERNELS") == "cold"
         docnames.sort(key=lambda name: -chapter.length if (chapter := found.get(name)) else -inf)
         outcome = start_chapters(
@@ -234,10 +235,8 @@ class Freshness:
 def finish(chapters: list[Chapter], outcome: Future[float]) -> None:
     """Wait for chapters that run, and end the build if one of them failed."""
     wall, cells = outcome.result(), sum(chapter.seconds for chapter in chapters) / CORES
-    say(
-        f"{len(chapters)} chapters ran: wall {wall:.1f} s, floor {cells:.1f} s"
-        f" (their cells, on {CORES} cores), ratio {wall / max(cells, 1e-3):.1f}"
-    )
+    count = "1 chapter" if len(chapters) == 1 else f"{len(chapters)} chapters"
+    say(f"{count} ran in {wall:.1f} s; the cells alone take {cells:.1f} s on {CORES} cores.")
     if failures := [chapter.failure for chapter in chapters if chapter.failure]:
         stop("\n\n".join(failures))
 

@@ -25,7 +25,9 @@ def instructors(page: Page, book: Book) -> Iterator[Finding]:
     if [sum(plan)] != whole or not 5 <= len(plan) <= 8:
         yield note.line, f"5 to 8 steps of a lesson add up to its minutes; got {plan} of {whole}"
     yield from _marking(page, note)
-    said = strings(tuple(book.root / folder for folder in book.settings["chapter"]["quoted"]))
+    topic = page.path.stem.replace("-", "_")
+    quoted = [each.format(topic=topic) for each in book.settings["chapter"]["quoted"]]
+    said = strings(tuple(book.root / each for each in quoted))
     for quote in QUOTED.findall(note.code):
         if plain(quote) not in said:
             yield note.line, f"a quoted message is one of the checks; got {quote!r}"
@@ -46,9 +48,9 @@ def _marking(page: Page, note: Block) -> Iterator[Finding]:
 
 
 @cache
-def strings(folders: tuple[Path, ...]) -> str:
-    """Return the literal strings of the Python files in some folders."""
-    files = (file for folder in folders for file in sorted(folder.rglob("*.py")))
+def strings(sources: tuple[Path, ...]) -> str:
+    """Return the literal strings of some Python files, and of those in some folders."""
+    files = (f for source in sources for f in ([source] if source.is_file() else source.rglob("*.py")))
     trees = (ast.walk(ast.parse(file.read_text("utf-8"))) for file in files)
     constants = (n.value for tree in trees for n in tree if isinstance(n, ast.Constant))
     return "\n".join(plain(value) for value in constants if isinstance(value, str))

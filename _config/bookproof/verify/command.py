@@ -120,7 +120,8 @@ class Report:
         if cut_short:
             print(f"\nInterrupted after {self.finished} of {len(self.pages)} pages.")
         count = len(self.results)
-        print(f"\n{count} checks: {count - wrong} hold, {wrong} differ.")
+        plural = "" if count == 1 else "s"
+        print(f"\n{count} check{plural}: {count - wrong} hold, {wrong} differ.")
 
     def write_json(self, file: Path) -> None:
         """Write the results with the versions and the setting."""
