@@ -180,7 +180,8 @@ TABLE = {
 
 
 def lines(rule, text):
-    name = {chapter.deeper_sections: "page-deeper", instructors.instructors: "masks"}.get(rule, "page")
+    names = {chapter.deeper_sections: "page-deeper", instructors.instructors: "masks"}
+    name = names.get(rule, "page")
     page = Page(Path(f"docs/chapters/{name}.md"), text)
     return sorted(line for line, _ in rule(page, BOOK))
 

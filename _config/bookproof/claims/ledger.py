@@ -47,7 +47,8 @@ def fill_ledger(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 def first_sentence(app: Sphinx, checks: int) -> str:
     """Say how many checks there are, with what they ran, and how many shifts are on record."""
     ran = [f"{name} {version(name)}" for name in app.config.bookproof_versions]
-    made = f"{checks} check{'s' * (checks != 1)}, run with {', '.join([f'Python {platform.python_version()}', *ran])}"
+    made = f"{checks} check{'s' * (checks != 1)}, run with "
+    made += ", ".join([f"Python {platform.python_version()}", *ran])
     number = len({shift for page in shifts(app).values() for shift in page["shifts"]})
     seen = f"; for those that draw, {number} shifts of all seeds are on record" if number else ""
     return f"{made}{seen}."

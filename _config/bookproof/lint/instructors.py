@@ -50,7 +50,9 @@ def _marking(page: Page, note: Block) -> Iterator[Finding]:
 @cache
 def strings(sources: tuple[Path, ...]) -> str:
     """Return the literal strings of some Python files, and of those in some folders."""
-    files = (f for source in sources for f in ([source] if source.is_file() else source.rglob("*.py")))
+    files = (
+        f for source in sources for f in ([source] if source.is_file() else source.rglob("*.py"))
+    )
     trees = (ast.walk(ast.parse(file.read_text("utf-8"))) for file in files)
     constants = (n.value for tree in trees for n in tree if isinstance(n, ast.Constant))
     return "\n".join(plain(value) for value in constants if isinstance(value, str))
