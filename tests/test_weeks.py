@@ -112,6 +112,14 @@ def test_enough_weeks_have_a_bug_to_find():
 
 
 @pytest.mark.parametrize("week", WITH_BUGS, ids=lambda week: week.chapter)
+def test_a_notebook_shows_one_program_with_a_bug(week):
+    cell, names = for_otter.drawing(week, CODE), {"student_id": "ada"}
+    exec(cell, names)
+    assert names["numbers"] == week.drawn(CODE, "ada")
+    assert not any(line in cell for line in week.numbers["program"][0].splitlines()[1:])
+
+
+@pytest.mark.parametrize("week", WITH_BUGS, ids=lambda week: week.chapter)
 def test_each_bug_is_found_by_the_solution_and_hidden_on_no_line_of_its_own(week):
     exercise = next(one for one in week.exercises if one.name == "found_bug")
     programs, lines = week.numbers["program"], set()

@@ -18,7 +18,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from _config.course import for_otter
 from _config.course.notes import notes
-from _config.course.printed import students, write
+from _config.course.printed import write
+from _config.course.submissions import read_roster
 from _config.course.weeks import ROOT, SOURCES, Week, calendar, week_of
 from selfattn_book.exercises.checking.variants import week_code
 
@@ -45,7 +46,7 @@ def main(words: list[str]) -> int:
         numbers = calendar(options.weeks)
         weeks = [week_of(name, numbers) for name in options.chapters or numbers]
         codes = [week_code(options.key, week.chapter) for week in weeks]
-        who = students(options.roster) if options.roster else []
+        who = [*read_roster(options.roster).values()] if options.roster else []
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -118,7 +119,7 @@ def make(week: Week, code: str, wheels: list[Path], scratch: Path) -> Path:
 def leaks(week: Week, notebook: str) -> str:
     """Return a line of a solution that is in a notebook for students, or an empty string."""
     for exercise in week.exercises:
-        begun = exercise.cells.get("stub", "") + "".join(week.numbers.get("program", ()))
+        begun = exercise.cells.get("stub", "")
         code = exercise.cells.get("solution", "").splitlines()
         lines = [line.strip() for line in [*code, *exercise.solution.splitlines()]]
         for line in lines:

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import tomllib
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +81,17 @@ plugins: {json.dumps([credit])}
 
 
 def drawing(week: Week, code: str) -> str:
-    """Return the cell that draws a student's numbers."""
-    choices = "".join(f"    {name!r}: {given!r},\n" for name, given in week.numbers.items())
+    """Return the cell that draws a student's numbers; programs to draw from are encoded in it."""
+    choices, imports = "", "import math\n\nimport torch"
+    for name, given in week.numbers.items():
+        if name == "program":
+            encoded = [b64encode(program.encode()).decode() for program in given]
+            choices += f"    {name!r}: [b64decode(text).decode() for text in {encoded}],\n"
+            imports = "import math\nfrom base64 import b64decode\n\nimport torch"
+        else:
+            choices += f"    {name!r}: {given!r},\n"
     return (
-        "import math\n\nimport torch\n\nfrom selfattn_book.exercises.checking.variants import draw\n\n"
+        f"{imports}\n\nfrom selfattn_book.exercises.checking.variants import draw\n\n"
         f"numbers = draw({code!r}, student_id, {{\n{choices}}})\nnumbers"
     )
 

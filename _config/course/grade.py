@@ -28,7 +28,7 @@ from _config.course.submissions import (
     student_of,
     submissions,
 )
-from _config.course.weeks import ROOT, Week, week_of
+from _config.course.weeks import ROOT, Week, calendar, week_of
 from selfattn_book.exercises.checking.variants import checked_id, week_code
 
 GRADES = ROOT / "_build" / "grades"
@@ -40,7 +40,7 @@ def main(words: list[str]) -> int:
     """Grade an export, and return the exit code."""
     options = arguments(words)
     try:
-        week = week_of(options.chapter)
+        week = week_of(options.chapter, calendar(options.weeks))
         code = week_code(options.key, week.chapter)
         roster = read_roster(options.roster) if options.roster else {}
         marks = gradebook.marks(GRADES / week.name / "gradebook.csv", week)
@@ -77,6 +77,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("export", type=Path, help="a folder or a zip, as the platform exports it")
     parser.add_argument("--key", required=True, help="the one with which assignments were made")
     parser.add_argument("--roster", type=Path, help="CSV: id, login, name, email, moodle, canvas")
+    parser.add_argument("--weeks", type=Path, help="CSV: week, chapter, as for the assignments")
     parser.add_argument("--deadline", type=moment, help="as in 2026-11-26T23:59")
     parser.add_argument("--similar", action="store_true", help="list answers that are alike")
     parser.add_argument("--orals", type=int, default=0, help="ask so many students in person")

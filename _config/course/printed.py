@@ -3,7 +3,6 @@
 The pages are `printed.pdf` in the folder of a week, and the key is `printed-key.pdf` beside it.
 """
 
-import csv
 import re
 from collections.abc import Iterable
 from html import escape
@@ -16,8 +15,8 @@ from sphinxcontrib import katex
 
 from _config.course.for_otter import worth
 from _config.course.questions import formula
+from _config.course.submissions import Student
 from _config.course.weeks import ROOT, Exercise, Week
-from selfattn_book.exercises.checking.variants import checked_id
 from tests.browser.site import launched
 
 NUMBER = re.compile(r'`numbers\["(\w+)"\]([^`]*)`')
@@ -41,34 +40,18 @@ th, td {{ border: 1px solid #999; padding: .2em .4em; text-align: left; vertical
 tr {{ break-inside: avoid; }}
 </style></head><body>{body}
 <script>renderMathInElement(document.body, {{throwOnError: true}});</script></body></html>"""
-Student = dict[str, str]  # id, and a name or nothing
-
-
-def students(roster: Path) -> list[Student]:
-    """Return the students of a roster, a CSV file with the columns `id` and, if you like, `name`.
-
-    Raises:
-        ValueError: the file has no such column, or an id is none, or is there twice.
-    """
-    rows = list(csv.DictReader(roster.read_text("utf-8-sig").splitlines()))
-    if not rows or "id" not in rows[0]:
-        raise ValueError(f"{roster.name} must have a column id and a line for each student")
-    found = [{"id": checked_id(row["id"]), "name": row.get("name") or ""} for row in rows]
-    if len({student["id"] for student in found}) < len(found):
-        raise ValueError(f"{roster.name} must have each id once; got one twice")
-    return found
 
 
 def page(week: Week, exercise: Exercise, code: str, student: Student) -> str:
     """Return the page of a student as HTML: the exercise with that student's numbers, and lines."""
-    numbers = week.drawn(code, student["id"])
+    numbers = week.drawn(code, student.id)
     asked = NUMBER.sub(lambda found: f"**{shown(numbers[found[1]])}**{found[2]}", exercise.text)
-    right = week.checked(code, student["id"])[exercise.name].right()
+    right = week.checked(code, student.id)[exercise.name].right()
     lines = "".join(
         f'<p class="answer"><b>{name}</b>{"<span></span>" * len(listed(answer))}</p>'
         for name, answer in right.items()
     )
-    who = f"<span>{escape(student['name'])}</span><span>id: {escape(student['id'])}</span>"
+    who = f"<span>{escape(student.name)}</span><span>id: {escape(student.id)}</span>"
     text = f"# {exercise.title}\n\n{worth(exercise)}\n\n{asked}"
     head = f"<header><span>Week {week.number}: {escape(week.title)}</span>{who}</header>"
     return f"<section>{head}{READER.render(text)}{lines}</section>"
@@ -78,8 +61,8 @@ def key(week: Week, exercise: Exercise, code: str, who: Iterable[Student]) -> st
     """Return the right numbers of all students as an HTML table, a student a row."""
     rows = []
     for student in who:
-        right = week.checked(code, student["id"])[exercise.name].right()
-        cells = [student["id"], student["name"], *map(shown, right.values())]
+        right = week.checked(code, student.id)[exercise.name].right()
+        cells = [student.id, student.name, *map(shown, right.values())]
         rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
     heads = "".join(f"<th>{head}</th>" for head in ("id", "name", *right))
     table = "".join(f"<tr>{row}</tr>" for row in rows)

@@ -202,6 +202,8 @@ def read_roster(file: Path) -> Roster:
         if (who := checked_id(known["id"])) in roster:
             raise ValueError(f"each id of the roster must be given once; got {who!r} twice")
         roster[who] = Student(**known)
+    if not roster:
+        raise ValueError("the roster must have a line for each student; got none")
     return roster
 
 

@@ -121,6 +121,7 @@ def test_two_of_one_name_are_not_guessed():
         ("name,login\nAda,al", "must have the column id; got name, login"),
         ("id\nada\nADA\n", "must be given once"),
         ("id,name\n,Ada\n", "1 to 100 characters"),
+        ("id\n", "a line for each student; got none"),
     ],
 )
 def test_a_bad_roster_is_refused(text, message, tmp_path):
