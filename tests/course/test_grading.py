@@ -320,7 +320,7 @@ def lying(process):
 def test_an_answer_that_lies_has_no_points_where_it_is_wrong(lying, name):
     report = WEEK.checked(CODE, "ada")["packed_mask"](lying.answer(name))
     by_question = {asked.message: answer for asked, answer in report.results}
-    assert not by_question.pop("no position attends to a later one")
+    assert not by_question.pop("a position attends to itself, and to no later one")
     assert not by_question["padding attends to nothing and is not attended to"]
     assert report.points <= 2  # of all True, what is true
 

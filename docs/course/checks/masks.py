@@ -80,7 +80,7 @@ def packed_mask(prompt):
     def entries(where):
         return lambda mask, s: mask[:, 0] & where(s)
 
-    future = entries(lambda s: ~past(s))
+    future = entries(lambda s: ~past(s) | (torch.eye(s.size(1)).bool() & real(s)))
     own = entries(lambda s: past(s) & ~read(s, prompt) & real(s))
     prompts = entries(lambda s: past(s) & read(s, prompt) & real(s))
     rest = entries(lambda s: past(s) & ~real(s))
@@ -88,7 +88,7 @@ def packed_mask(prompt):
         "def packed_mask(sentence): ...",
         [
             Question("it is a boolean mask, one a row for all heads", PADDING, 1, form),
-            Question("no position attends to a later one", CAUSAL, 2, future),
+            Question("a position attends to itself, and to no later one", CAUSAL, 2, future),
             Question("a position attends to its own sentence, and to no other", BY_HAND, 2, own),
             Question("later positions attend to the prompt", SOFTMAX, 1, prompts),
             Question("padding attends to nothing and is not attended to", PADDING, 2, rest),
