@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import attention, blocks, cost, language, memory, squares
+from benchmarks import attention, blocks, cost, language, long_texts, memory, squares
 from benchmarks.contenders import Contenders
 from benchmarks.provenance import provenance
 from benchmarks.timing import Times, alternate, ratio
@@ -102,6 +102,22 @@ COMPARISONS = {
         partial(cost.token_contenders, 64, 1024),
         {("projections, 1024 keys", "projections, 64 keys"): 1.2},
     ),
+    "reading": Comparison(
+        "8192 tokens read by a decoder-only model (1, 8192, 256, 4), 2 blocks",
+        partial(long_texts.reading_contenders, 8192),
+        {("the book", "is_causal=True"): 1.1},
+    ),
+    **{
+        f"step-{keys}": Comparison(
+            f"a token beside a cache of {keys} keys, 16 heads that share 2, 10 times",
+            partial(long_texts.step_contenders, keys),
+            {
+                ("the book", "enable_gqa, preallocated"): 1.3,
+                ("the book, from a copy", "the book"): 1.2,
+            },
+        )
+        for keys in (512, 2048, 8192, 16384)
+    },
     "language-model": Comparison(
         "a training step of a decoder-only model (8, 128, 256, 8), 4 blocks",
         language.training_contenders,

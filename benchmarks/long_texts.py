@@ -1,0 +1,90 @@
+"""Long texts: a whole one read at once, and one more token beside a long KV cache."""
+
+from collections.abc import Callable
+from copy import copy
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from benchmarks.contenders import Contenders, assert_agreement
+from selfattn_book.cache import KeyValueCache
+from selfattn_book.language import decoder_only
+from selfattn_book.multi_head import MultiHeadAttention
+
+D_MODEL, HEADS, GROUPS, STEPS = 1024, 16, 2, 10
+
+
+def reading_contenders(length: int) -> Contenders:
+    """Return a decoder-only model that reads a text; first with nothing around PyTorch's kernel."""
+    torch.manual_seed(23)
+    model: Any = decoder_only(
+        256, d_model=256, num_heads=4, num_layers=2, context_length=length
+    ).eval()
+    tokens = torch.randint(256, (1, length))
+
+    def bare() -> Tensor:
+        x = model.embedding(tokens) + model.positions.weight
+        for block in model.blocks:
+            x = _bare_block(block, x)
+        return model.unembedding(model.norm(x))
+
+    return _agreeing({"is_causal=True": bare, "the book": partial(model, tokens)})
+
+
+def step_contenders(keys: int) -> Contenders:
+    """Return one token beside a cache of grouped heads; first a preallocated one, without checks."""
+    torch.manual_seed(23)
+    layer = MultiHeadAttention(D_MODEL, HEADS, num_kv_heads=GROUPS).eval()
+    x, new = torch.randn(1, keys, D_MODEL), torch.randn(1, 1, D_MODEL)
+    cache = KeyValueCache()
+    with torch.no_grad():
+        layer(x, x, x, need_weights=False, is_causal=True, cache=cache)
+    rows = [F.pad(stored, (0, 0, 0, 1)) for stored in (cache.keys, cache.values)]
+
+    def preallocated() -> Tensor:
+        query, *newest = _projected(layer, new)
+        for row, vector in zip(rows, newest, strict=True):
+            row[:, :, keys:] = vector
+        key, value = rows
+        context = F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
+        return layer.project_output(context.transpose(1, 2).flatten(2))
+
+    def step(cache: KeyValueCache) -> Tensor:
+        cache.length = keys  # the newest token of the run before is discarded
+        return layer(new, new, new, need_weights=False, cache=cache)[0]
+
+    ways: Contenders = {
+        "enable_gqa, preallocated": preallocated,
+        "the book": partial(step, cache),
+        "the book, from a copy": partial(step, copy(cache)),
+    }
+    return {name: partial(_repeated, way) for name, way in _agreeing(ways).items()}
+
+
+def _projected(layer: Any, x: Tensor) -> list[Tensor]:
+    """Return query, key and value of each head, ``(B, H, T, D)``."""
+    parts = layer.project_query, layer.project_key, layer.project_value
+    return [part(x).unflatten(-1, (-1, layer.d_head)).transpose(1, 2) for part in parts]
+
+
+def _bare_block(block: Any, x: Tensor) -> Tensor:
+    """Return what a pre-norm block computes, with causal attention."""
+    query, key, value = _projected(block.attention, block.attention_norm(x))
+    context = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    x = x + block.attention.project_output(context.transpose(1, 2).flatten(2))
+    return x + block.feed_forward(block.feed_forward_norm(x))
+
+
+def _agreeing(ways: Contenders) -> Contenders:
+    """Return the ways without gradients, which compute the same."""
+    ways = {name: torch.no_grad()(way) for name, way in ways.items()}
+    assert_agreement(ways, atol=1e-4)
+    return ways
+
+
+def _repeated(way: Callable[[], object]) -> None:
+    for _ in range(STEPS):
+        way()
