@@ -1,4 +1,4 @@
-"""Multi-head attention, with grouped heads, rotary positions, QK-norm and a window as options.
+"""Multi-head attention, with grouped heads, RoPE, QK-norm and a window as options.
 
 Shape letters: ``B`` batch, ``T`` query length, ``S`` key length, ``H`` query heads, ``G`` key-value
 heads, ``D`` dimension of the model, ``d`` dimension of one head.
