@@ -42,6 +42,12 @@ def test_weeks_are_those_of_the_table_for_instructors():
     assert (week_of("positions").name, week_of("positions").number) == ("week-07-positions", 7)
 
 
+@pytest.mark.parametrize(("week", "exercise"), CHECKED)
+def test_code_has_a_question_that_it_is_about(week, exercise):
+    gate = week.checked()[exercise.name].gate
+    assert (gate is not None) == (exercise.kind == "in code")
+
+
 def test_an_exercise_has_its_parts():
     what = {"kind": "in code", "level": 1, "minutes": 5, "points": 1}
     with pytest.raises(ValueError, match="part ### Misconceptions; 'A mask' has none"):

@@ -101,6 +101,7 @@ def exercises(numbers):
         right=keeping(keep),
         wrong=wrong,
         unusual={"word by word": word_by_word(keep)},
+        gate=1,
         returns="the words",
     )
     bug = find_the_bug(

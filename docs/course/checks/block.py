@@ -112,5 +112,6 @@ def exercises(numbers):
         right=network(*recipe),
         wrong=wrong,
         unusual={"in 32 bits": in_32_bits(*recipe)},
+        gate=0,
     )
     return [exercise, find_the_bug(numbers["program"], WITHOUT_BUG, NORM, EXAMPLE)]

@@ -98,6 +98,7 @@ def contradictions(name):
         right=counter(parts),
         wrong=wrong,
         unusual={"a matrix": by_matrix(name)},
+        gate=2,
         returns="the count",
     )
 

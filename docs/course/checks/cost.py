@@ -157,6 +157,7 @@ def stream_of(null_score):
         right=online(null_score),
         wrong=wrong,
         unusual={"logarithms": by_logarithms(null_score)},
+        gate=0,
         returns=("the context", "the logarithms"),
         via=passing,
     )

@@ -80,6 +80,7 @@ def bits_of_answer(prompt):
             ),
         },
         unusual={"a product of probabilities": by_loop(prompt)},
+        gate=1,
         returns="the number of bits",
     )
 

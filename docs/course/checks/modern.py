@@ -89,6 +89,7 @@ def read_a_tensor(length, order):
             ),
         },
         unusual={"number by number": unpacked(length, order)},
+        gate=2,
         returns="the tensor",
     )
 

@@ -145,6 +145,7 @@ def exercises(numbers):
         right=trying(law, many),
         wrong=wrong,
         unusual={"permutation matrices": by_matrices(law)},
+        gate=2,
         returns="the verdict",
     )
     return [exercise]

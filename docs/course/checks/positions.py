@@ -100,6 +100,7 @@ def rotate(base, pairs):
         right=turn(base, pairs),
         wrong=wrong,
         unusual={"complex numbers": by_complex_numbers(base, pairs)},
+        gate=1,
         returns="the vectors",
     )
 

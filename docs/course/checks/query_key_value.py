@@ -108,6 +108,7 @@ def exercises(numbers):
         right=right,
         wrong=wrong,
         unusual={"a zero value for the null key": with_zero_value(score)},
+        gate=0,
         returns="the context",
     )
     bug = find_the_bug(

@@ -126,6 +126,7 @@ def exercises(numbers):
         right=right,
         wrong=wrong,
         unusual={"a mask on the scores": through_scores(cells)},
+        gate=1,
         returns="the maps",
     )
     return [exercise, on_paper(numbers)]

@@ -115,6 +115,7 @@ def exercises(numbers):
         right=right,
         wrong=wrong,
         unusual={"one by one": one_by_one(shift, deal)},
+        gate=0,
         returns="the list of examples",
     )
     return [exercise, on_paper(numbers)]

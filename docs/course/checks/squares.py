@@ -104,6 +104,7 @@ def exercises(numbers):
         right=best_square(missing),
         wrong=wrong,
         unusual={"a formula": by_formula(missing)},
+        gate=0,
         returns="the corners",
     )
     return [exercise]

@@ -148,6 +148,7 @@ def exercises(numbers):
         right=batch(words, first, last),
         wrong=wrong,
         unusual={"PyTorch's padding": by_library(start, end)},
+        gate=2,
         returns="the tensor",
         via=part_of,
     )

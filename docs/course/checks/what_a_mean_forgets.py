@@ -103,6 +103,7 @@ def least_loss(place):
         right=priced(view_of(place)),
         wrong=wrong,
         unusual={"PyTorch's loss": by_cross_entropy(place)},
+        gate=1,
         returns="the loss",
     )
 

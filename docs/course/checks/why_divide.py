@@ -77,6 +77,7 @@ def right_divisor(p):
         right=divisor(1 / (1 - p)),
         wrong=wrong,
         unusual={"listing all cases": by_listing(p)},
+        gate=0,
         returns="the divisor",
     )
 
