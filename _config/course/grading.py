@@ -135,6 +135,8 @@ def results(exercise: Exercise, answer: Any) -> Iterator[QuestionResult]:
         report = exercise(answer)
     for (asked, found), points in zip(report.results, report.earned, strict=True):
         said = " ".join(filter(None, [found.reason, found.misconception]))
+        if found and report.halved:
+            said = f"It counts half, because of: {exercise.questions[exercise.gate].message}."
         yield QuestionResult(exercise.name, asked.message, points, asked.points, said)
 
 

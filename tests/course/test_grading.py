@@ -10,7 +10,7 @@ import nbformat
 import pytest
 import torch
 from course import for_otter, grading
-from course.grading import Answers, grade
+from course.grading import Answers, grade, results
 from course.weeks import chapters, week_of
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -323,6 +323,13 @@ def test_an_answer_that_lies_has_no_points_where_it_is_wrong(lying, name):
     assert not by_question.pop("a position attends to itself, and to no later one")
     assert not by_question["padding attends to nothing and is not attended to"]
     assert report.points <= 2  # of all True, what is true
+
+
+def test_what_counts_half_says_why():
+    exercise = WEEK.checked(CODE, "ada")["packed_mask"]
+    found = list(results(exercise, lambda s: torch.zeros(len(s), 1, s.size(1), s.size(1)).bool()))
+    assert [one.points for one in found] == [0.5, 0, 0, 0, 1]
+    assert found[0].reason.startswith("It counts half, because of: a position attends to itself")
 
 
 ENDLESS = """
