@@ -4,6 +4,7 @@ Shape letters: ``B`` batch, ``T`` target length, ``S`` source length, ``H`` head
 """
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 from torch import Tensor, nn
@@ -180,17 +181,18 @@ class DecoderBlock(nn.Module):
             need_weights: return the weights; without them PyTorch chooses a fused kernel.
             cache: keys and values of earlier calls with this memory; grows, unless refused.
         """
-        cache = DecoderCache() if cache is None else cache
-        with unchanged_if_refused([cache.target, cache.memory]):
+        own, across = (None, None) if cache is None else (cache.target, cache.memory)
+        with unchanged_if_refused(part for part in (own, across) if part is not None):
             x_in = self.self_attention_residual.before(x)
             context, weights = self.self_attention(
-                x_in, x_in, x_in, target_mask, need_weights=need_weights, cache=cache.target
+                x_in, x_in, x_in, target_mask, need_weights=need_weights, cache=own
             )
             x = self.self_attention_residual.after(x, context)
 
-            x_in, new = self.cross_attention_residual.before(x), cache.uncached(memory)
+            x_in = self.cross_attention_residual.before(x)
+            new = memory if cache is None else cache.uncached(memory)
             context, memory_weights = self.cross_attention(
-                x_in, new, new, memory_mask, need_weights=need_weights, cache=cache.memory
+                x_in, new, new, memory_mask, need_weights=need_weights, cache=across
             )
             x = self.cross_attention_residual.after(x, context)
 
@@ -353,14 +355,14 @@ class DecoderStack(nn.Module):
         The arguments are those of :meth:`DecoderBlock.forward`, with one cache for each block; all
         caches grow, unless the call is refused.
         """
-        caches = [DecoderCache() for _ in self.blocks] if caches is None else caches
-        check_caches(caches, len(self.blocks))
+        if caches is not None:
+            check_caches(caches, len(self.blocks))
         weights, memory_weights = [], []
         masks = target_mask, memory_mask
         with unchanged_if_refused(
-            part for cache in caches for part in (cache.target, cache.memory)
+            part for cache in caches or () for part in (cache.target, cache.memory)
         ):
-            for block, cache in zip(self.blocks, caches, strict=True):
+            for block, cache in zip(self.blocks, caches or repeat(None), strict=False):
                 x, own, across = block(x, memory, *masks, need_weights=need_weights, cache=cache)
                 weights.append(own)
                 memory_weights.append(across)

@@ -128,7 +128,7 @@ def generate(
         select: function from logits ``(B, V)`` to the next tokens ``(B,)``.
         padding_mask: boolean, ``False`` = padding, on the left; ``(B, T)`` or ``(B, 1, 1, T)``.
         cached: use a KV cache while all tokens fit into ``context_length``.
-        eos_tokens: tokens that end a text; when each row has added one, no more tokens are added.
+        eos_tokens: tokens that end a text; a row that has added one repeats it until all rows have.
 
     Raises:
         TypeError, ValueError: ``max_new_tokens``, tokens or mask are out of range.
@@ -145,24 +145,21 @@ def generate(
     if padding_mask is not None:
         padding_mask = _checked_padding(tokens, padding_mask)
     caches = [KeyValueCache() for _ in model.blocks] if cached else None
-    start = tokens.size(1)
+    ends = torch.tensor(list(eos_tokens), dtype=tokens.dtype, device=tokens.device)
+    has_ended = torch.zeros_like(tokens[:, :1], dtype=torch.bool)
     with torch.inference_mode():
         for _ in range(max_new_tokens):
             if model.context_length is not None and tokens.size(1) > model.context_length:
                 caches = None  # every token changes its position from now on
             logits = _last_logits(model, tokens, padding_mask, caches)
-            newest = select(logits)[:, None]  # (B, 1)
+            newest = torch.where(has_ended, tokens[:, -1:], select(logits)[:, None])  # (B, 1)
+            has_ended = torch.isin(newest, ends)
             tokens = torch.cat([tokens, newest], dim=1)
             if padding_mask is not None:
                 padding_mask = torch.cat([padding_mask, torch.ones_like(newest).bool()], dim=1)
-            if eos_tokens and _have_ended(tokens[:, start:], eos_tokens):
+            if has_ended.all():
                 break
     return tokens.clone()  # an inference tensor could not be used in training
-
-
-def _have_ended(new: Tensor, eos_tokens: Collection[int]) -> bool:
-    """Return whether each row of new tokens has one that ends a text."""
-    return bool(torch.isin(new, torch.tensor(list(eos_tokens), device=new.device)).any(1).all())
 
 
 def _last_logits(
@@ -185,7 +182,10 @@ def _checked_padding(tokens: Tensor, padding_mask: Tensor) -> Tensor:
     mask = padding_mask.flatten(1)
     if mask.shape != tokens.shape or not mask[:, -1:].all():
         rule = "padding_mask must cover the tokens, and be True for the last one of each row"
-        raise ValueError(f"{rule}; got {padding_mask.tolist()}")
+        got = f"shape {tuple(padding_mask.shape)}"
+        if mask.shape == tokens.shape:
+            got = f"False in row {int(mask[:, -1].int().argmin())}"
+        raise ValueError(f"{rule}; got {got}")
     return mask
 
 

@@ -101,6 +101,8 @@ class MultiHeadAttention(nn.Module):
         check_positive("temperature", temperature)
         self.temperature = temperature
         self.window = None if window is None else check_integer("window", window, least=1)
+        if not (qk_norm is None or callable(qk_norm)):
+            raise TypeError(f"qk_norm must be a function of d_head, as nn.RMSNorm; got {qk_norm!r}")
         self.project_query = nn.Linear(d_input, self.num_heads * self.d_head, bias)
         self.project_key = nn.Linear(d_input, self.num_kv_heads * self.d_head, bias)
         self.project_value = nn.Linear(d_input, self.num_kv_heads * self.d_head, bias)
@@ -138,6 +140,8 @@ class MultiHeadAttention(nn.Module):
             TypeError, ValueError: an input, the mask or the cache does not fit.
         """
         self._check_inputs(query, key, value)
+        if self.window is not None and not is_causal:
+            raise ValueError("a window needs is_causal=True; got False")
         query = self._split_heads(self.project_query(query))  # (B, H, T, d)
         key = self._split_heads(self.project_key(key))  # (B, G, S, d)
         value = self._split_heads(self.project_value(value))  # (B, G, S, d)

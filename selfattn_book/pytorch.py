@@ -59,10 +59,13 @@ def to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
         raise ValueError(f"{rule}; got {d_input}, {d_model} and {heads}")
     grouped = attention.num_kv_heads != attention.num_heads
     if grouped or attention.rotary_base is not None:
-        raise ValueError(f"PyTorch has neither grouped nor rotated heads; got {attention}")
+        options = f"num_kv_heads {attention.num_kv_heads}, rotary_base {attention.rotary_base}"
+        raise ValueError(f"PyTorch has neither grouped nor rotated heads; got {options}")
     normed = attention.query_norm is not None
     if normed or attention.window is not None or attention.temperature != 1:
-        raise ValueError(f"PyTorch has no QK-norm, window or temperature; got {attention}")
+        options = f"window {attention.window}, temperature {attention.temperature}"
+        options = f"QK-norm, {options}" if normed else options
+        raise ValueError(f"PyTorch has no QK-norm, window or temperature; got {options}")
     like = attention.project_query.weight
     theirs = skip_init(
         nn.MultiheadAttention,

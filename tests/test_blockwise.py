@@ -68,7 +68,7 @@ def test_gradients_agree_with_the_oracle(problem, oracle, agree, mask, block):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("size", [300.0, 6e4])
 def test_scores_beyond_the_range_of_float16(oracle, agree, dtype, size):
-    """Contract, "range": finite wherever the oracle is."""
+    """Finite wherever the oracle is."""
     query = torch.tensor([[size, 1.0], [-size, 1.0]], dtype=dtype)
     value = torch.eye(2, dtype=dtype)
     for block in (1, 2):

@@ -83,7 +83,6 @@ def head(linear, x, number, width):
     return x @ linear.weight[rows].T + linear.bias[rows]
 
 
-# Contract, "layout" and "weights returned".
 @each_kind
 def test_shapes_and_samples_that_do_not_interact(make, inputs, mask, options):
     attention, given = make(options), inputs(options.get("d_input", options["d_model"]))
@@ -97,7 +96,7 @@ def test_shapes_and_samples_that_do_not_interact(make, inputs, mask, options):
     assert not torch.equal(before[0], after[0])
 
 
-# Contract, "mask": `~mask` against nn.MultiheadAttention, with its parameters copied.
+# `~mask` against nn.MultiheadAttention, with its parameters copied.
 @pytest.fixture
 def peers(make, seeded):
     """Our module and PyTorch's, with the same parameters."""
@@ -248,7 +247,7 @@ def test_only_rotated_heads_depend_on_the_order_of_keys(make, draw, agree):
         assert (gap > 1e-3) if has_order else (gap < 1e-12)
 
 
-# Contract, "mask": broadcastable to (B, H, T, S).
+# Broadcastable to (B, H, T, S).
 @pytest.mark.parametrize("shape", BROADCASTABLE, ids=str)
 @both_paths
 def test_any_broadcastable_mask(make, inputs, agree, draw_mask, shape, need_weights):
@@ -262,7 +261,6 @@ def test_any_broadcastable_mask(make, inputs, agree, draw_mask, shape, need_weig
         assert not weights[~mask.expand(SCORES)].any()
 
 
-# Contract, "fill".
 @free_and_rotated
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @both_paths
@@ -277,7 +275,6 @@ def test_every_dtype(make, inputs, agree, draw_mask, options, dtype, need_weight
     agree(output, attention.double()(*(x.double() for x in given), mask)[0])
 
 
-# Contract, "row with nothing to see".
 @pytest.mark.parametrize("dtype", DTYPES[2:], ids=str)
 @free_and_rotated
 @both_paths
@@ -311,7 +308,7 @@ def test_empty_inputs(make, options, need_weights, batch, queries, keys):
         assert torch.equal(output, attention.project_output.bias.expand_as(output))
 
 
-# Contract, "causal": in chunks, with a cache, equals all at once.
+# In chunks, with a cache, equals all at once.
 @pytest.mark.parametrize("parts", [[1] * KEYS, [4, 1, 2], [2, 5]], ids=str)
 @each_kind
 @both_paths
@@ -340,7 +337,6 @@ def test_only_the_past_affects_the_output(make, draw, options, need_weights):
     assert torch.equal(sensitivity(attend, x) != 0, mask)
 
 
-# Contract, "padding mask".
 @free_and_rotated
 @both_paths
 def test_a_padded_sequence_equals_itself_alone(make, inputs, agree, options, need_weights):
@@ -355,7 +351,6 @@ def test_a_padded_sequence_equals_itself_alone(make, inputs, agree, options, nee
     agree(attention(x, x, x, left, need_weights=need_weights)[0][:, 2:], expected)
 
 
-# Contract, "weights returned" and "dropout".
 def test_weights_are_returned_before_dropout(make, inputs, mask, agree):
     attention, given = make(ROTATED, dropout=0.5), inputs()
     _, expected = attention(*given, mask)
@@ -411,7 +406,6 @@ def test_dropout_keeps_the_mean(make, inputs, seeded, need_weights):
     assert (output.std(0) > 0.02).all()
 
 
-# Contract, "no hidden state".
 @free_and_rotated
 @both_paths
 def test_nothing_is_changed_or_kept(make, inputs, mask, options, need_weights):
@@ -427,7 +421,6 @@ def test_nothing_is_changed_or_kept(make, inputs, mask, options, need_weights):
     assert all(torch.equal(x, clones[1][name]) for name, x in attention.state_dict().items())
 
 
-# Contract, "devices, dtypes".
 @each_kind
 @both_paths
 def test_runs_on_meta(options, need_weights):
@@ -519,7 +512,7 @@ def test_sizes_may_be_numpy_integers():
     assert attention.project_key.weight.shape == (3, 6)
 
 
-# Contract, "bad input"; tests/test_arguments.py asserts what each check refuses.
+# tests/test_arguments.py asserts what each check refuses.
 REFUSED_SIZES = {
     "d_model must be at least 1; got 0": {"d_model": 0},
     "num_heads must be at least 1; got 0": {"num_heads": 0},
@@ -542,6 +535,17 @@ REFUSED_SIZES = {
 def test_construction_refuses(message, options):
     with pytest.raises(ValueError, match=f"^{message}$"):
         MultiHeadAttention(**{"d_model": 6, "num_heads": 6} | options)
+
+
+def test_a_norm_is_a_function():
+    with pytest.raises(TypeError, match="got True"):
+        MultiHeadAttention(6, 6, qk_norm=True)
+
+
+def test_a_window_needs_the_causal_mask():
+    x = torch.ones(1, 3, 6)
+    with pytest.raises(ValueError, match="a window needs is_causal=True; got False"):
+        MultiHeadAttention(6, 2, window=2)(x, x, x)
 
 
 X = torch.ones(2, 3, 5)
@@ -575,7 +579,7 @@ def test_inputs_are_refused(given, message, groups, need_weights):
         attention(*given, need_weights=need_weights)
 
 
-# Contract, "refusal": a refused call leaves a cache unchanged.
+# A refused call leaves a cache unchanged.
 FILLED = {"d_model": 5, "num_heads": 6, "d_head": 2, "num_kv_heads": 3, "rotary_base": 1e4}
 NEXT = torch.ones(2, 1, 5)  # one position more, after the three of X
 REFUSED = {
@@ -643,7 +647,7 @@ def test_a_failure_after_the_attention_leaves_the_cache_unchanged(make):
     assert len(cache) == 3
 
 
-# Contract, "range": finite wherever the oracle is, scores beyond 65504 included.
+# Finite wherever the oracle is, scores beyond 65504 included.
 @pytest.mark.parametrize("autocast", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES[:2], ids=str)
 @pytest.mark.parametrize("heads", [(1, 1), (2, 1)], ids=["one head", "grouped"])

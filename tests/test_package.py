@@ -1,9 +1,8 @@
-"""Rules of the package that no linter knows: its libraries, its README."""
+"""Rules of the package that no linter knows: its libraries."""
 
 import sys
 
 from bookproof.fresh.keys import imports
-from bookproof.layers import as_text
 
 from tests.book.pages import ROOT
 
@@ -21,8 +20,3 @@ def test_only_the_declared_libraries_are_imported():
 def test_a_package_itself_imports_nothing():
     """A chapter then depends on the modules that it names, and on no others."""
     assert {file for file in MODULES if file.name == "__init__.py" and IMPORTED[file]} == set()
-
-
-def test_the_readme_shows_the_layers_of_the_contract():
-    picture = f"```text\n{as_text(ROOT / 'pyproject.toml')}```\n"
-    assert picture in (ROOT / "README.md").read_text("utf-8")

@@ -24,7 +24,7 @@ def formula(length, d_model):
     return torch.tensor(rows, dtype=torch.float64)
 
 
-# Contract, "positions": entry by entry; any width, odd ones too.
+# Entry by entry; any width, odd ones too.
 @pytest.mark.parametrize("d_model", [1, 2, 3, 5, 8, 13, 64])
 @pytest.mark.parametrize("length", [1, 2, 53])
 def test_table_follows_the_formula(length, d_model):
@@ -77,16 +77,13 @@ def test_output_follows_the_dtype_of_the_input(draw, dtype):
     assert torch.equal(y, 0.5 * x + sinusoidal_encoding(LENGTH, WIDTH, dtype=dtype))
 
 
-# Contract, "positions": a buffer that is neither trained nor saved.
+# A buffer that is neither trained nor saved.
 def test_table_is_neither_trained_nor_saved():
     positions = PositionalEncoding(WIDTH, MAX_LEN)
     assert list(positions.state_dict()) == []
     assert list(positions.parameters()) == []
     assert [name for name, _ in positions.named_buffers()] == ["table"]
     assert not positions.table.requires_grad
-
-
-# Contract, "no hidden state".
 
 
 def test_nothing_is_changed_or_kept(draw):
@@ -103,7 +100,6 @@ def test_nothing_is_changed_or_kept(draw):
     assert set(vars(positions)) == attributes_before
 
 
-# Contract, "devices, dtypes".
 def test_runs_on_meta():
     assert sinusoidal_encoding(LENGTH, WIDTH, device="meta").is_meta
     with torch.device("meta"):
@@ -141,7 +137,7 @@ def test_repr_shows_the_sizes():
     assert repr(PositionalEncoding(np.int64(WIDTH), scale=0.5)) == expected
 
 
-# Contract, "positions": too long an input names both numbers, max_len = 1 included.
+# Too long an input names both numbers, max_len = 1 included.
 @pytest.mark.parametrize(("max_len", "excess", "start"), [(1, 1, 0), (5, 8, 0), (5, 1, 2)])
 def test_too_long_an_input(max_len, excess, start):
     positions = PositionalEncoding(WIDTH, max_len)
@@ -151,7 +147,6 @@ def test_too_long_an_input(max_len, excess, start):
         positions(torch.zeros(BATCH, max_len - start + excess, WIDTH), start=start)
 
 
-# Contract, "bad input".
 SHAPE = r"x must have shape \(..., length, 7\); got "
 REFUSED_INPUTS = [
     (torch.zeros(2, 3, 5), ValueError, SHAPE + r"\(2, 3, 5\)"),

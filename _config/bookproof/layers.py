@@ -33,17 +33,6 @@ def purpose(file: Path) -> str:
     return text.partition("\n")[0].replace("``", "")
 
 
-def as_text(project: Path) -> str:
-    """Draw the layers with letters, for where there are no pages."""
-    _, layers = read_layers(project)
-    names = max(len(name) for layer in layers for name, _ in layer)
-    lines = [[f"{name:{names}}  {why}" for name, why in layer] for layer in layers]
-    width = max(len(line) for layer in lines for line in layer)
-    rule = "─" * (width + 2)
-    boxes = ["\n".join(f"│ {line:{width}} │" for line in layer) for layer in lines]
-    return f"┌{rule}┐\n" + f"\n├{rule}┤\n".join(boxes) + f"\n└{rule}┘\n"
-
-
 class Layers(SphinxDirective):
     """Draw the layers of the package, each module with a link to its page in the reference."""
 

@@ -9,7 +9,7 @@ from .fresh.keys import code_of, names_in_cells
 from .fresh.parts import KEPT, Needs, Sources, cell_parts, changes
 from .verify.cells import read_notebook
 
-DOCTREES = [Path("_build/html-doctrees"), Path("_build/html/.doctrees")]
+DOCTREES = "_build/*-doctrees", "_build/*/.doctrees"  # of every way to build
 
 
 def main(arguments: list[str]) -> int:
@@ -18,12 +18,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="a page; all when left out")
     parser.add_argument("--doctrees", type=Path, help="the folder of the doctrees of the build")
     options = parser.parse_args(arguments)
-    folders = [options.doctrees] if options.doctrees else DOCTREES
-    file = next(
-        (folder / KEPT for folder in folders if (folder / KEPT).is_file()), folders[0] / KEPT
-    )
-    if not file.is_file():
-        parser.error(f"{file} is missing; build the book first, or name its folder with --doctrees")
+    folders = [options.doctrees] if options.doctrees else [*Path().glob(DOCTREES[0])]
+    folders += [] if options.doctrees else [*Path().glob(DOCTREES[1])]
+    files = [folder / KEPT for folder in folders if (folder / KEPT).is_file()]
+    if not files:
+        parser.error("no build has left its keys; build the book first, or name --doctrees")
+    file = max(files, key=lambda file: file.stat().st_mtime)
+    print(f"Compared with the build in {file.parent}:")
     record = json.loads(file.read_text("utf-8"))
     known = record["pages"]
     chosen = [name for name in known if not options.pages or Path(name).name in options.pages]

@@ -7,11 +7,11 @@ from textwrap import wrap
 import numpy as np
 
 from selfattn_book.draw.canvas import Canvas, Point, number
+from selfattn_book.draw.layout import LETTER
 from selfattn_book.draw.scene import Node, column, label, part, row, show, space
 from selfattn_book.draw.sheet import text_width
 from selfattn_book.draw.style import Numbers, as_array
 
-LETTER = 7.2  # pixels
 BAR = 9  # one width for all, because wide tokens have no more weight
 HIGH = 44  # pixels of the largest weight
 _left = partial(label, align="left")

@@ -214,7 +214,7 @@ def test_what_is_kept_of_a_page_is_the_page(built):
 def test_why_names_the_parts_of_a_key_that_changed(built, capsys, monkeypatch):
     monkeypatch.chdir(built.root)
     assert why(["--doctrees", "_build/doctrees"]) == 0
-    assert capsys.readouterr().out == "No page has to run.\n"
+    assert capsys.readouterr().out.endswith("No page has to run.\n")
     built.edit("tiny/words.py", "def ", "def unused():\n    pass\n\n\ndef ")
     built.edit("docs/data.md", "from pathlib", "import math\nfrom pathlib")
     built.write("docs/data.txt", "8")

@@ -12,7 +12,7 @@ from bookproof.html.formulas import names, plain
 from bookproof.html.lean import lean, words_of
 from bookproof.html.minutes import exercises, main, minutes
 from bookproof.html.opening import first_sentences
-from bookproof.layers import as_text, read_layers
+from bookproof.layers import read_layers
 from bookproof.listing import caption_of, source_without_docstring
 from bookproof.notebooks.markdown import block, line
 from bookproof.notebooks.quiz import right_and_reasons
@@ -264,16 +264,6 @@ name = "floors"
 type = "layers"
 layers = ["room", "words | numbers", "__main__"]
 """
-PICTURE = """\
-┌────────────────────────┐
-│ room      Run it.      │
-├────────────────────────┤
-│ words     Words, in x. │
-│ numbers                │
-├────────────────────────┤
-│ __main__  The door.    │
-└────────────────────────┘
-"""
 TINY = {
     "room/__init__": '"""Run it."""\n',
     "words": '"""Words, in ``x``.\n\nMany."""\n',
@@ -291,7 +281,6 @@ def test_layers_come_from_the_top_with_what_each_module_is_for(tmp_path):
     words = [("words", "Words, in x."), ("numbers", "")]
     floors = [[("room", "Run it.")], words, [("__main__", "The door.")]]
     assert read_layers(project) == ("tiny", floors)
-    assert as_text(project) == PICTURE
 
 
 MODULE = '''

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 import torch
 from course import for_otter, grading
-from course.grading import Answers, grade, results
+from course.grading import Answers, grade
 from course.weeks import chapters, week_of
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -178,13 +178,16 @@ def test_an_answer_may_have_any_form(forms, name):
     assert report, report
 
 
+def in_this_process(answer):
+    return list(grading.results(WEEK.checked(CODE, "ada")["packed_mask"], answer))
+
+
 def test_wrong_answers_are_named_as_in_this_process(graded):
     wrong = MASK.replace("mask = past &", "mask = ")
     results = graded(ID, DRAWING, wrong, ROW.replace("numbers", "number")).results
     names = {"torch": torch, "numbers": WEEK.drawn(CODE, "ada")}
     exec(wrong, names)
-    report = WEEK.checked(CODE, "ada")["packed_mask"](names["packed_mask"])
-    said = [f"{no.reason} {no.misconception}".strip() for _, no in report.results]
+    said = [one.reason for one in in_this_process(names["packed_mask"])]
     assert [result.reason for result in results[:5]] == said
     assert "The future is not hidden." in said[1]
     assert [result.points for result in results[:5]] == [0.5, 0, 1, 0.5, 1]
@@ -326,8 +329,7 @@ def test_an_answer_that_lies_has_no_points_where_it_is_wrong(lying, name):
 
 
 def test_what_counts_half_says_why():
-    exercise = WEEK.checked(CODE, "ada")["packed_mask"]
-    found = list(results(exercise, lambda s: torch.zeros(len(s), 1, s.size(1), s.size(1)).bool()))
+    found = in_this_process(lambda s: torch.zeros(len(s), 1, s.size(1), s.size(1)).bool())
     assert [one.points for one in found] == [0.5, 0, 0, 0, 1]
     assert found[0].reason.startswith("It counts half, because of: a position attends to itself")
 

@@ -28,9 +28,10 @@ def instructors(page: Page, book: Book) -> Iterator[Finding]:
     topic = page.path.stem.replace("-", "_")
     quoted = [each.format(topic=topic) for each in book.settings["chapter"]["quoted"]]
     said = strings(tuple(book.root / each for each in quoted))
-    for quote in QUOTED.findall(note.code):
-        if plain(quote) not in said:
-            yield note.line, f"a quoted message is one of the checks; got {quote!r}"
+    for found in QUOTED.finditer(note.code):
+        if plain(found[1]) not in said:
+            line = note.line + 1 + note.code.count("\n", 0, found.start())
+            yield line, f"a quoted message is one of the checks; got {found[1]!r}"
 
 
 def _marking(page: Page, note: Block) -> Iterator[Finding]:
