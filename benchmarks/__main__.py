@@ -116,7 +116,7 @@ COMPARISONS = {
                 ("the book, from a copy", "the book"): 1.2,
             },
         )
-        for keys in (512, 2048, 8192, 16384)
+        for keys in long_texts.KEYS
     },
     "language-model": Comparison(
         "a training step of a decoder-only model (8, 128, 256, 8), 4 blocks",
@@ -148,6 +148,8 @@ def main(arguments: list[str] | None = None) -> int:
     content = {**provenance(options.runs), "comparisons": results, "peaks": peaks}
     options.json.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
     print(f"All times are in {options.json}.")
+    if steps := {int(name[5:]): found for name, found in results.items() if name[:5] == "step-"}:
+        print(f"Curves of the steps are in {long_texts.draw(steps, options.json)}.")
     missed = misses(results, peaks)
     print("\n".join(["MISSED:", *missed] if missed else ["All targets are met."]))
     return int(bool(missed))

@@ -1,8 +1,10 @@
 """Long texts: a whole one read at once, and one more token beside a long KV cache."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial
+from pathlib import Path
+from statistics import median
 from typing import Any
 
 import torch
@@ -11,10 +13,12 @@ from torch import Tensor
 
 from benchmarks.contenders import Contenders, assert_agreement
 from selfattn_book.cache import KeyValueCache
+from selfattn_book.draw.curves import lines
 from selfattn_book.language import decoder_only
 from selfattn_book.multi_head import MultiHeadAttention
 
 D_MODEL, HEADS, GROUPS, STEPS = 1024, 16, 2, 10
+KEYS = (512, 2048, 8192, 16384)
 
 
 def reading_contenders(length: int) -> Contenders:
@@ -62,6 +66,21 @@ def step_contenders(keys: int) -> Contenders:
         "the book, from a copy": partial(step, copy(cache)),
     }
     return {name: partial(_repeated, way) for name, way in _agreeing(ways).items()}
+
+
+def draw(results: Mapping[int, Any], beside: Path) -> Path:
+    """Draw the time of a step against the number of cached keys, and return the file."""
+    rows = [result["contenders"] for result in results.values()]
+    clock = next(iter(results.values()))["clock"]
+    curves = {
+        row["contender"]: [1e3 * median(one[number][clock]) / STEPS for one in rows]
+        for number, row in enumerate(rows[0])
+    }
+    ax = lines([*results], curves, x_title="cached keys", y_title="ms a token", markers=True)
+    file = beside.with_name(f"{beside.stem}-steps.svg")
+    if figure := ax.get_figure(root=True):
+        figure.savefig(file)
+    return file
 
 
 def _projected(layer: Any, x: Tensor) -> list[Tensor]:
