@@ -157,7 +157,7 @@ def generate(
             tokens = torch.cat([tokens, newest], dim=1)
             if padding_mask is not None:
                 padding_mask = torch.cat([padding_mask, torch.ones_like(newest).bool()], dim=1)
-            if has_ended.all():
+            if eos_tokens and has_ended.all():
                 break
     return tokens.clone()  # an inference tensor could not be used in training
 

@@ -18,8 +18,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="a page; all when left out")
     parser.add_argument("--doctrees", type=Path, help="the folder of the doctrees of the build")
     options = parser.parse_args(arguments)
-    folders = [options.doctrees] if options.doctrees else [*Path().glob(DOCTREES[0])]
-    folders += [] if options.doctrees else [*Path().glob(DOCTREES[1])]
+    every = [folder for pattern in DOCTREES for folder in Path().glob(pattern)]
+    folders = [options.doctrees] if options.doctrees else every
     files = [folder / KEPT for folder in folders if (folder / KEPT).is_file()]
     if not files:
         parser.error("no build has left its keys; build the book first, or name --doctrees")
