@@ -73,7 +73,7 @@ def setting(name):
 
 def test_the_head_of_the_change_log_has_a_part_for_readers():
     log = (ROOT / "CHANGELOG.md").read_text("utf-8")
-    versions = [change.version for change in changes(log, "For readers")]
+    versions = [version for version, _, _ in changes(log, "For readers")]
     assert versions[0] == selfattn_book.__version__
 
 

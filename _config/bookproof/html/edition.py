@@ -27,6 +27,7 @@ from sphinx_exercise.nodes import solution_node
 
 from .formulas import prose
 from .outward import address
+from .places import on_a_site
 
 LOGGER = logging.getLogger(__name__)
 LINK_OF_HEADING = re.compile(r'<a class="headerlink" href="#([^"]+)"[^>]*>.*?</a>')
@@ -46,14 +47,14 @@ def lasting(app: Sphinx, address: str) -> str:
     return f"{site}{folder(app.config.release)}{address.removeprefix(site)}" if address else ""
 
 
-def written(day: date, language: str = "en") -> str:
+def written(day: str, language: str = "en") -> str:
     """Return a date in words of the book's language, whatever that of the machine.
 
     Example:
-        >>> written(date(2026, 5, 4))
+        >>> written("2026-05-04")
         '4 May 2026'
     """
-    return format_date(day, "d MMMM yyyy", locale=language)
+    return format_date(date.fromisoformat(day), "d MMMM yyyy", locale=language)
 
 
 def published(app: Sphinx) -> str:
@@ -64,7 +65,7 @@ def edition(app: Sphinx) -> str:
     """Return the version, and its date where `bookproof_book` has one: never that of the build."""
     if not (day := published(app)):
         return f"Version {app.config.release}"
-    words = written(date.fromisoformat(day), app.config.language)
+    words = written(day, app.config.language)
     return f'Version {app.config.release}, <time datetime="{day}">{words}</time>'
 
 
@@ -143,7 +144,7 @@ def list_editions(editions: Iterable[dict[str, str]], language: str = "en", root
     lines = []
     for one in editions:
         version, day = escape(one["version"]), one["date"]
-        when = f", {written(date.fromisoformat(day), language)}" if day else ""
+        when = f", {written(day, language)}" if day else ""
         link = f"{root}{folder(version)}index.html"
         lines.append(f'<li><a href="{link}">Version {version}</a>{when}</li>')
     return "\n".join(['<ul class="editions">', *lines, "</ul>"])
@@ -162,9 +163,9 @@ def page_of_editions(app: Sphinx) -> list[tuple[str, dict[str, str], str]]:
     return [(LIST, {"title": "All editions", "body": body}, "page.html")]
 
 
-def write_card(app: Sphinx, error: Exception | None) -> None:
-    if error is None and app.builder.format == "html":
-        Path(app.outdir, CARD).write_text(json.dumps(this_edition(app)) + "\n", "utf-8")
+@on_a_site
+def write_card(app: Sphinx) -> None:
+    Path(app.outdir, CARD).write_text(json.dumps(this_edition(app)) + "\n", "utf-8")
 
 
 # -- For whom a book is -------------------------------------------------------------
