@@ -17,7 +17,6 @@ JOBS = {
     for name in WORKFLOWS
     for job, steps in WORKFLOWS[name]["jobs"].items()
 }
-every_workflow = pytest.mark.parametrize("name", TEXTS)
 every_job = pytest.mark.parametrize("job", JOBS)
 SAID = {
     name: (ROOT / name).read_text("utf-8") for name in (".ci/run", "README.md", "CONTRIBUTING.md")
@@ -33,8 +32,7 @@ def sessions(text):
 def test_there_are_workflows():
     assert TEXTS.keys() == {"book.yml", "publish.yml", "weekly.yml"}
     assert {"release", "archive"} <= set(sessions(TEXTS["publish.yml"]))
-    weekly = {"linkcheck", "portability", "reseed", "mutate", "notebooks", "verify"}
-    weekly |= {"retrain"}
+    weekly = {"linkcheck", "portability", "reseed", "mutate", "notebooks", "verify", "retrain"}
     assert weekly <= set(sessions(TEXTS["weekly.yml"]))
 
 
@@ -47,7 +45,7 @@ def test_every_session_that_is_named_is_there(name):
     assert named - there == set()
 
 
-@every_workflow
+@pytest.mark.parametrize("name", TEXTS)
 def test_every_file_that_is_run_is_there(name):
     files = re.findall(r"(?:bash|python3?) ((?:[\w.]+/)*[\w.]+(?:\.py|/run))", TEXTS[name])
     assert files

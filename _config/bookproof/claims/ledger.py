@@ -1,6 +1,5 @@
 """The ledger: the table of every equation and claim of the book with its check."""
 
-import json
 import platform
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +11,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from ..html.places import entry, reading_order, table
+from ..html.places import containers, entry, reading_order, table
+from ..verify.reseeded import read
 from .binding import WAYS, Check, Page, Target, pages
 
 DRAWS = {"property", "run", "seeds"}
@@ -36,7 +36,7 @@ def ledgers(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def fill_ledger(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    for place in [node for node in doctree.findall(nodes.container) if "ledger" in node]:
+    for place in containers(doctree, "ledger"):
         declared = {doc: pages(app.env).get(doc, Page()) for doc in reading_order(app.env)}
         checked = {doc: by_place(page) for doc, page in declared.items() if page.checks}
         parts = [ledger_of(app, docname, doc, checks) for doc, checks in checked.items()]
@@ -55,8 +55,8 @@ def first_sentence(app: Sphinx, checks: int) -> str:
 
 
 def shifts(app: Sphinx) -> dict[str, Any]:
-    file = Path(app.confdir, app.config.bookproof_reseeded or "nothing")
-    return json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    name = app.config.bookproof_reseeded
+    return read(Path(app.confdir, name)) if name else {}
 
 
 def on_other_seeds(app: Sphinx, doc: str, check: Check) -> str:

@@ -72,9 +72,9 @@ def edition(app: Sphinx) -> str:
 # -- The foot of a page -----------------------------------------------------------
 
 
-def report(app: Sphinx, pagename: str, page: str, anchor: str = "", section: str = "") -> str:
+def report(app: Sphinx, pagename: str, anchor: str = "", section: str = "") -> str:
     """Return the address of a new issue about a page or one of its sections."""
-    place = f"{page}, {section}" if section else page
+    place = ", ".join(filter(None, [app.env.titles[pagename].astext(), section]))
     where = (address(app, pagename) or pagename) + (f"#{anchor}" if anchor else "")
     version = f"{app.config.release} {published(app)}"
     body = f"Where: {where}\nVersion: {version}\n\nWhat is wrong:\n"
@@ -91,10 +91,9 @@ def add_reports(app: Sphinx, pagename: str, body: str, doctree: nodes.document) 
         title = titles.get(link[1])
         if title is None:  # an equation's, or a figure's
             return link[0]
-        name = f"Report an error in the section {title}"
-        target = report(app, pagename, app.env.titles[pagename].astext(), link[1], title)
-        attributes = f'class="report" href="{target}" aria-label="{escape(name)}"'
-        return f"{link[0]}<a {attributes}>report an error</a>"
+        name = escape(f"Report an error in the section {title}")
+        target = report(app, pagename, link[1], title)
+        return f'{link[0]}<a class="report" href="{target}" aria-label="{name}">report an error</a>'
 
     return LINK_OF_HEADING.sub(behind, body)
 
@@ -102,15 +101,15 @@ def add_reports(app: Sphinx, pagename: str, body: str, doctree: nodes.document) 
 def add_foot(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
     if doctree is None:
         return
-    line = edition(app)
     if app.config.bookproof_repository:
         context["body"] = add_reports(app, pagename, context["body"], doctree)
-        target = report(app, pagename, app.env.titles[pagename].astext())
-        line += f'. <a href="{target}">Report an error on this page</a>'
-    context["body"] += f'\n<p class="edition">{". ".join([line, *links(app, pagename)])}</p>\n'
+    context["body"] += f'\n<p class="edition">{". ".join(foot(app, pagename))}</p>\n'
 
 
-def links(app: Sphinx, pagename: str) -> Iterator[str]:
+def foot(app: Sphinx, pagename: str) -> Iterator[str]:
+    yield edition(app)
+    if app.config.bookproof_repository:
+        yield f'<a href="{report(app, pagename)}">Report an error on this page</a>'
     changes = app.config.bookproof_changes
     if changes in app.env.found_docs and pagename != changes:
         href = app.builder.get_relative_uri(pagename, changes)

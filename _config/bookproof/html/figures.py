@@ -101,11 +101,10 @@ class Figures(SphinxTransform):
             name = caption["figure"]
             figure = nodes.figure(ids=[nodes.make_id(f"fig-{name}")], names=[name])
             self.document.note_explicit_target(figure)
-            place = output.index(pictures[0])
-            for picture in pictures:
+            output.replace(pictures[0], figure)
+            for picture in pictures[1:]:
                 output.remove(picture)
             figure += [*pictures, caption]
-            output.insert(place, figure)
 
 
 def pictures_of(cell: nodes.Node) -> tuple[nodes.Element, list[nodes.Node]]:
@@ -119,8 +118,7 @@ def pictures_of(cell: nodes.Node) -> tuple[nodes.Element, list[nodes.Node]]:
 def miss_captions(app: Sphinx, doctree: nodes.document) -> None:
     """Warn of each cell on a page that was just read whose pictures have no caption."""
     for cell in doctree.findall(nodes.container):
-        _, pictures = pictures_of(cell)
-        if any(not isinstance(part, nodes.figure) for part in pictures):
+        if any(not isinstance(part, nodes.figure) for part in pictures_of(cell)[1]):
             LOGGER.warning("the picture of this cell has no caption", location=cell)
 
 
