@@ -1,4 +1,4 @@
-"""The workflows run sessions and files that exist; zizmor, in `lint`, checks their security."""
+"""Sessions and workflows run what exists; zizmor, in `lint`, checks the security of the latter."""
 
 import re
 
@@ -84,3 +84,18 @@ def test_the_oldest_libraries_are_those_that_the_package_names():
     for wrong in ("torch", "torch>=2.6,<3"):
         with pytest.raises(ValueError, match=f"bounded from below alone; got '{wrong}'"):
             oldest([wrong])
+
+
+class Session:
+    """Stands in for nox's, where only its errors count."""
+
+    def error(self, message):
+        raise ValueError(message)
+
+
+def test_a_module_is_found_by_name_with_its_tests():
+    found = noxfile.files_of_module(Session(), "masks")
+    assert {file.name for file in found} == {"masks.py", "test_masks.py"}
+    assert all((ROOT / file).is_file() for file in found)
+    with pytest.raises(ValueError, match=r"must be a .*nothing\.py.*; got none"):
+        noxfile.files_of_module(Session(), "nothing")

@@ -24,10 +24,6 @@ PRINTED = """box => {
 }"""
 
 
-def test_there_are_predictions():
-    assert CHAPTER in PAGES
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_what_answers_a_prediction_is_in_a_closed_fold_and_nowhere_else(name, open_page):
     page = open_page((SITE / name).as_uri(), scripts=False)

@@ -38,7 +38,7 @@ def ledgers(app: Sphinx, env: BuildEnvironment) -> list[str]:
 def fill_ledger(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for place in containers(doctree, "ledger"):
         declared = {doc: pages(app.env).get(doc, Page()) for doc in reading_order(app.env)}
-        checked = {doc: by_place(page) for doc, page in declared.items() if page.checks}
+        checked = {doc: in_order(page) for doc, page in declared.items() if page.checks}
         parts = [ledger_of(app, docname, doc, checks) for doc, checks in checked.items()]
         first = nodes.paragraph("", first_sentence(app, sum(map(len, checked.values()))))
         place.replace_self([first, *parts])
@@ -69,9 +69,9 @@ def on_other_seeds(app: Sphinx, doc: str, check: Check) -> str:
     return f"{sum(held)} of {len(held)}" if known else "–"
 
 
-def by_place(page: Page) -> list[Check]:
-    place = {name: target.line for name, target in page.targets.items()}
-    return sorted(page.checks, key=lambda check: place.get(check.name, check.line))
+def in_order(page: Page) -> list[Check]:
+    """Return the checks of a page in the order of what they check."""
+    return sorted(page.checks, key=lambda check: page.targets.get(check.name, check).line)
 
 
 def ledger_of(app: Sphinx, here: str, doc: str, checks: list[Check]) -> nodes.section:

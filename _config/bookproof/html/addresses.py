@@ -65,7 +65,7 @@ def name_solutions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             solution["ids"] = [f"{target.rpartition('/')[2]}-solution"]
 
 
-def miss_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+def warn_of_equal_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     elements = doctree.findall(nodes.Element)
     asking = (e for e in elements if e.get("asks") or "quiz-question" in e.get("classes", ()))
     counts = Counter(name for element in asking for name in element["ids"])
@@ -151,6 +151,6 @@ def setup(app: Sphinx) -> None:
     app.add_config_value("bookproof_addresses", "", "", str)
     app.add_config_value("bookproof_note_addresses", False, "")
     app.connect("doctree-resolved", name_solutions, priority=850)
-    app.connect("doctree-resolved", miss_names, priority=950)
+    app.connect("doctree-resolved", warn_of_equal_names, priority=950)
     app.connect("doctree-resolved", name_paragraphs, priority=980)
     app.connect("build-finished", compare, priority=410)  # before the build counts its warnings

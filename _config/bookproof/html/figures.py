@@ -115,7 +115,7 @@ def pictures_of(cell: nodes.Node) -> tuple[nodes.Element, list[nodes.Node]]:
     return output, [part for part in output.children if next(part.findall(nodes.image), None)]
 
 
-def miss_captions(app: Sphinx, doctree: nodes.document) -> None:
+def warn_of_missing_captions(app: Sphinx, doctree: nodes.document) -> None:
     """Warn of each cell on a page that was just read whose pictures have no caption."""
     for cell in doctree.findall(nodes.container):
         if any(not isinstance(part, nodes.figure) for part in pictures_of(cell)[1]):
@@ -126,5 +126,5 @@ def setup(app: Sphinx) -> None:
     app.add_node(picture, html=(write_picture, None))
     app.add_directive("caption", Caption)
     app.add_transform(Figures)
-    app.connect("doctree-read", miss_captions, priority=300)
+    app.connect("doctree-read", warn_of_missing_captions, priority=300)
     app.connect("doctree-read", place_pictures, priority=BEFORE_IMAGES_ARE_COLLECTED)

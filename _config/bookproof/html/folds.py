@@ -44,14 +44,14 @@ def close_fold(self: HTML5Translator, node: nodes.Element) -> None:
     self.body.append("</details>\n")
 
 
-def tidy(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+def drop_shared_ids(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Drop the ids that every exercise of a page shares."""
     for box in (*exercises(doctree), *doctree.findall(solution_node)):
         for section in box.findall(nodes.section):
             section["ids"] = []
 
 
-def name(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+def label_folds(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Say of each fold of which cell it is, and let the code of a figure follow the figure."""
     for fold in list(doctree.findall(HideCodeCellNode)):
         cell = next((node for node in around(fold) if "cell_index" in node), None)
@@ -109,6 +109,6 @@ def mark_wrong_cells(app: Sphinx, doctree: nodes.document) -> None:
 def setup(app: Sphinx) -> None:
     app.add_node(solution_node, override=True, html=(open_solution, close_fold))
     app.add_node(HideCodeCellNode, override=True, html=(open_output, close_fold))
-    app.connect("doctree-resolved", tidy, priority=900)
-    app.connect("doctree-resolved", name)
+    app.connect("doctree-resolved", drop_shared_ids, priority=900)
+    app.connect("doctree-resolved", label_folds)
     app.connect("doctree-read", mark_wrong_cells, priority=450)

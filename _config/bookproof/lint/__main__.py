@@ -67,7 +67,8 @@ def findings(book: Book) -> Iterator[tuple[Path, int, str, str]]:
 def lint(book: Book) -> int:
     """Print the findings; return 1 if there are any."""
     found = [f"{file}:{line}: {rule}: {message}" for file, line, rule, message in findings(book)]
-    print(*found, sep="\n")
+    for finding in found:
+        print(finding)
     return int(bool(found))
 
 
