@@ -71,7 +71,8 @@ def on_other_seeds(app: Sphinx, doc: str, check: Check) -> str:
 
 def in_order(page: Page) -> list[Check]:
     """Return the checks of a page in the order of what they check."""
-    return sorted(page.checks, key=lambda check: page.targets.get(check.name, check).line)
+    lines = {name: target.line for name, target in page.targets.items()}
+    return sorted(page.checks, key=lambda check: lines.get(check.name, check.line))
 
 
 def ledger_of(app: Sphinx, here: str, doc: str, checks: list[Check]) -> nodes.section:
