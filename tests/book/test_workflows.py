@@ -17,7 +17,6 @@ JOBS = {
     for name in WORKFLOWS
     for job, steps in WORKFLOWS[name]["jobs"].items()
 }
-every_job = pytest.mark.parametrize("job", JOBS)
 SAID = {
     name: (ROOT / name).read_text("utf-8") for name in (".ci/run", "README.md", "CONTRIBUTING.md")
 }
@@ -52,16 +51,12 @@ def test_every_file_that_is_run_is_there(name):
     assert [file for file in files if not (ROOT / file).is_file()] == []
 
 
-@every_job
-def test_a_job_only_reads_unless_it_publishes(job):
-    workflow, message = JOBS[job]
-    rights = message.get("permissions", workflow["permissions"])
+@pytest.mark.parametrize("job", JOBS)
+def test_a_job_ends_and_only_reads_unless_it_publishes(job):
+    workflow, settings = JOBS[job]
+    assert 0 < settings["timeout-minutes"] <= 360
+    rights = settings.get("permissions", workflow["permissions"])
     assert rights == {"contents": "read"} or job in ("publish.yml:keep", "publish.yml:pages")
-
-
-@every_job
-def test_a_job_ends(job):
-    assert 0 < JOBS[job][1]["timeout-minutes"] <= 360
 
 
 def test_only_a_tag_publishes():

@@ -27,6 +27,8 @@ BROKEN_IMAGES = """() => [...document.querySelectorAll('article img')]
     .filter(i => !i.complete || i.naturalWidth === 0).map(i => i.src)"""
 SILENT_IMAGES = """() => [...document.querySelectorAll('article img')]
     .filter(i => !i.alt || i.alt.includes(i.src.split('/').pop())).map(i => i.src)"""
+NO_STORAGE = """Object.defineProperty(window, 'localStorage',
+    {get() { throw new DOMException('no', 'SecurityError'); }});"""
 OPEN_FOLDS = "document.querySelectorAll('details').forEach(d => d.open = true)"
 SHOWN = "[...document.querySelectorAll('.picture > svg')].filter(s => s.getClientRects().length)"
 TOO_WIDE = f"""() => {SHOWN}

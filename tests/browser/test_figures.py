@@ -8,14 +8,10 @@ import re
 import pytest
 
 from selfattn_book.draw.palette import COLORS
-from tests.book.pages import SITE
+from tests.book.pages import SITE, built_pages
 from tests.browser.looks import OPEN_FOLDS, SHOWN
 
-PAGES = sorted(
-    page.relative_to(SITE).as_posix()
-    for page in SITE.rglob("*.html")
-    if 'class="picture"' in page.read_text("utf-8")
-)
+PAGES = built_pages(having='class="picture"')
 
 FONTS = f"() => [...new Set({SHOWN}.map(s => getComputedStyle(s).fontFamily.split(',')[0]))]"
 COLOURS = f"""() => [...new Set({SHOWN}.flatMap(s => [...s.querySelectorAll('path, text')])

@@ -7,15 +7,13 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.book.pages import CHAPTERS, SITE
+from tests.book.pages import CHAPTERS, SITE, built_pages
 from tests.browser import looks
 from tests.browser.looks import drawn, wrong
 
-FILES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
 MOVED = {f"{page}.html" for page in json.loads((SITE / ".redirects").read_text("utf-8"))}
-# Templates are in _static; sheets are paper, which has one color; a page that moved only redirects.
-PAGES = [name for name in FILES if not name.startswith(("_", "sheets/")) and name not in MOVED]
-
+# Sheets are paper, which has one color; a page that moved only redirects.
+PAGES = [name for name in built_pages() if not name.startswith("sheets/") and name not in MOVED]
 # One directive makes all pages of the reference: on a desk, where there is room, one stands for all.
 ON_A_DESK = [
     name for name in PAGES if "/reference/" not in name or name.endswith("/multi_head.html")

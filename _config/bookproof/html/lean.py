@@ -51,9 +51,9 @@ def make_lean(app: Sphinx) -> None:
     remove(static, pages)
     words = words_of(pages, static.rglob("*.js"))
     for sheet in (file for pattern in SHEETS for file in static.glob(pattern)):
-        rewrite(sheet, lean(sheet.read_text("utf-8"), words))
+        sheet.write_text(lean(sheet.read_text("utf-8"), words), "utf-8")
     for script in static.glob("scripts/*.js"):
-        rewrite(script, MAP.sub("\n", script.read_text("utf-8")))
+        script.write_text(MAP.sub("\n", script.read_text("utf-8")), "utf-8")
 
 
 def remove(static: Path, pages: list[str]) -> None:
@@ -73,11 +73,6 @@ def words_of(pages: Iterable[str], scripts: Iterable[Path]) -> set[str]:
     icons = {"fa-"} if any(name.startswith("fa-") for name in classes) else set()
     texts = (script.read_text("utf-8") for script in scripts if "fontawesome" not in script.name)
     return classes | icons | {word for text in texts for word in re.findall(r"[\w-]+", text)}
-
-
-def rewrite(file: Path, text: str) -> None:
-    if file.read_text("utf-8") != text:
-        file.write_text(text, "utf-8")
 
 
 def lean(css: str, words: set[str]) -> str:
