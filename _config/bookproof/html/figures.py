@@ -101,11 +101,10 @@ class Figures(SphinxTransform):
             name = caption["figure"]
             figure = nodes.figure(ids=[nodes.make_id(f"fig-{name}")], names=[name])
             self.document.note_explicit_target(figure)
-            place = output.index(pictures[0])
-            for picture in pictures:
+            output.replace(pictures[0], figure)
+            for picture in pictures[1:]:
                 output.remove(picture)
             figure += [*pictures, caption]
-            output.insert(place, figure)
 
 
 def pictures_of(cell: nodes.Node) -> tuple[nodes.Element, list[nodes.Node]]:
@@ -116,11 +115,10 @@ def pictures_of(cell: nodes.Node) -> tuple[nodes.Element, list[nodes.Node]]:
     return output, [part for part in output.children if next(part.findall(nodes.image), None)]
 
 
-def miss_captions(app: Sphinx, doctree: nodes.document) -> None:
+def warn_of_missing_captions(app: Sphinx, doctree: nodes.document) -> None:
     """Warn of each cell on a page that was just read whose pictures have no caption."""
     for cell in doctree.findall(nodes.container):
-        _, pictures = pictures_of(cell)
-        if any(not isinstance(part, nodes.figure) for part in pictures):
+        if any(not isinstance(part, nodes.figure) for part in pictures_of(cell)[1]):
             LOGGER.warning("the picture of this cell has no caption", location=cell)
 
 
@@ -128,5 +126,5 @@ def setup(app: Sphinx) -> None:
     app.add_node(picture, html=(write_picture, None))
     app.add_directive("caption", Caption)
     app.add_transform(Figures)
-    app.connect("doctree-read", miss_captions, priority=300)
+    app.connect("doctree-read", warn_of_missing_captions, priority=300)
     app.connect("doctree-read", place_pictures, priority=BEFORE_IMAGES_ARE_COLLECTED)
