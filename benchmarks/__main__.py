@@ -16,6 +16,7 @@ from benchmarks import attention, blocks, cost, language, long_texts, memory, sq
 from benchmarks.contenders import Contenders
 from benchmarks.provenance import provenance
 from benchmarks.timing import Times, alternate, ratio
+from selfattn_book.blocks import DecoderBlock, EncoderBlock
 
 Pair = tuple[str, str]  # a contender, and the one that it is compared with
 
@@ -76,13 +77,13 @@ COMPARISONS = {
     "long-weights": attention_comparison(LONG, 1.0, weights=True),
     "encoder": Comparison(
         f"a training step of one encoder block {SHORT}",
-        partial(blocks.encoder_contenders, *SHORT),
+        partial(blocks.block_contenders, EncoderBlock, SHORT),
         LAYER,
         threads=2,
     ),
     "decoder": Comparison(
         f"a training step of one decoder block {SHORT}",
-        partial(blocks.decoder_contenders, *SHORT),
+        partial(blocks.block_contenders, DecoderBlock, SHORT),
         LAYER,
         threads=2,
     ),

@@ -116,13 +116,18 @@ def resume_training(
     if not isinstance(content.get("recipe"), list):
         rule = f"{file} must be a checkpoint of this training"
         raise ValueError(f"{rule}; got one of something else. {WAY_OUT}")
-    for ours, theirs in zip_longest(recipe, content["recipe"], fillvalue="nothing"):
-        if ours != theirs:
-            rule = f"{file} must be of a training with '{ours}'"
-            raise ValueError(f"{rule}; got one with '{theirs}'. {WAY_OUT}")
+    check_recipe(file, recipe, content["recipe"])
     model.load_state_dict(content["model"])
     optimizer.load_state_dict(content["optimizer"])
     return content
+
+
+def check_recipe(file: str | Path, ours: list[str], theirs: list[str]) -> None:
+    """Raise ``ValueError`` if a line of a checkpoint's recipe differs from that of a training."""
+    for own, other in zip_longest(ours, theirs, fillvalue="nothing"):
+        if own != other:
+            rule = f"{file} must be of a training with '{own}'"
+            raise ValueError(f"{rule}; got one with '{other}'. {WAY_OUT}")
 
 
 def shapes(model: nn.Module) -> list[str]:
