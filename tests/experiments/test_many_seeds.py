@@ -25,36 +25,9 @@ B, T, D = 7, 3, 2
 MASK = causal_mask(T).expand(B, 1, T, T)
 
 
-class LastWord(AttentionClassifier):
-    """Make a mask in the forward pass, and use the last position."""
-
-    def forward(self, tokens):
-        x = self.embed(tokens)
-        context, _ = self.attention(x, x, x, causal_mask(tokens.size(1)))
-        return self.classifier(self.block(x + context)[:, -1]).squeeze(-1)
-
-
-class Tied(nn.Module):
-    """Two layers with one weight."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.second = nn.Linear(D, D), nn.Linear(D, D)
-        self.second.weight = self.first.weight
-
-    def forward(self, x):
-        return self.second(self.first(x).relu())
-
-
-class Line(nn.Module):
-    """A line through each point: two inputs, so that the order of arguments matters."""
-
-    def __init__(self):
-        super().__init__()
-        self.gradient = nn.Parameter(torch.rand(()))
-
-    def forward(self, x, start):
-        return self.gradient * x + start
+def tied():
+    layer = nn.Linear(D, D)
+    return nn.Sequential(layer, nn.ReLU(), layer)
 
 
 def stack(*parts, norm_first=True):
@@ -67,14 +40,13 @@ WORDS = {
     "position": PositionClassifier,
     "attention": lambda: AttentionClassifier(3),
     "two heads": lambda: AttentionClassifier(6, num_heads=2),
-    "last word": LastWord,
 }
 PAIR = {**COURSE_SIZES, "positions": True}
 SEQUENCES = {
-    "line": (Line, 2, []),
+    "two inputs": (lambda: nn.Bilinear(D, D, D), 2, []),
     "lookup": (lambda: Lookup(D - 1, 5, divisor=2), 1, []),
     "table": (lambda: nn.Sequential(PositionalEncoding(D, T), nn.Linear(D, D)), 1, []),
-    "tie_weights": (Tied, 1, []),
+    "tied weights": (tied, 1, []),
     "decoder": (lambda: Decoder(**COURSE_SIZES), 2, [MASK]),
     "pair": (lambda: EncoderDecoder(**COURSE_SIZES), 2, []),
     "pair with positions": (lambda: EncoderDecoder(**PAIR), 2, []),
