@@ -170,13 +170,8 @@ def judge(comparison: Comparison, times: Mapping[str, Times]) -> dict[str, Any]:
         found = ratio(compared[contender], compared[other])
         target = {"contender": contender, "other": other, "at_most": at_most}
         targets.append({**target, "ratio": found, "met": found <= at_most})
-    return {
-        "title": comparison.title,
-        "threads": comparison.threads,
-        "clock": clock,
-        "contenders": rows,
-        "targets": targets,
-    }
+    about = {"title": comparison.title, "threads": comparison.threads, "clock": clock}
+    return {**about, "contenders": rows, "targets": targets}
 
 
 def table(result: dict[str, Any]) -> str:
@@ -188,8 +183,7 @@ def table(result: dict[str, Any]) -> str:
         middle, span = statistics.median(times), f"{min(times):.4f} to {max(times):.4f}"
         lines.append(f"  {row['contender']:24}{middle:20.4f} {span:>20} {row['ratio']:7.3f}")
     for target in result["targets"]:
-        verdict = "met" if target["met"] else "MISSED"
-        lines.append(f"  {outcome(target)}: {verdict}")
+        lines.append(f"  {outcome(target)}: {'met' if target['met'] else 'MISSED'}")
     return "\n".join([*lines, ""])
 
 

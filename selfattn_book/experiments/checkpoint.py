@@ -16,10 +16,6 @@ WAY_OUT = "Move it away, or name another file."
 def save(file: str | Path, content: dict[str, Any]) -> None:
     """Write a checkpoint atomically: an interruption leaves the previous one intact.
 
-    Args:
-        file: path in an existing folder.
-        content: dictionary of tensors, numbers, strings, lists and dictionaries.
-
     Raises:
         OSError: the file cannot be written, for example because the disk is full.
 

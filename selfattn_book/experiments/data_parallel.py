@@ -92,11 +92,6 @@ def own_batches(
 ) -> tuple[DataLoader[tuple[Tensor, ...]], DistributedSampler[tuple[Tensor, ...]]]:
     """Return the batches of one rank, its shard of every batch, and the sampler that orders them.
 
-    Args:
-        recipe: hyperparameters.
-        rank: index of the rank.
-        ranks: number of ranks.
-
     Raises:
         ValueError: the batch is not a multiple of the number of ranks, or the walks are not a
             multiple of the batch.

@@ -63,13 +63,7 @@ class NGrams:
         return probabilities
 
     def surprisal(self, tokens: Tokens, first: int = 0, *, order: int | None = None) -> Tensor:
-        r"""Return the surprisal of each token, :math:`-\ln p`, in nats, ``(N - first,)``.
-
-        Args:
-            tokens: ``(N,)``.
-            first: index of the first predicted token.
-            order: as in :meth:`distribution`.
-        """
+        r"""Return the surprisal of each token from ``first`` on, :math:`-\ln p`, in nats."""
         numbers = _as_list(tokens)
         nats = [-math.log(self._probability(numbers, i, order)) for i in range(first, len(numbers))]
         return torch.tensor(nats)

@@ -27,11 +27,7 @@ def shifted_seed(seed: int) -> int:
 
 
 def seeds(count: int, *, after: int = 0) -> range:
-    """Return consecutive seeds, shifted by :func:`first_seed`.
-
-    Args:
-        count: number of seeds.
-        after: number of seeds to skip, such as those of an earlier run.
+    """Return consecutive seeds, shifted by :func:`first_seed`, after those that are skipped.
 
     Example:
         >>> seeds(3), seeds(3, after=10)

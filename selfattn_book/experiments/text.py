@@ -52,16 +52,10 @@ def split_text(text: str) -> tuple[str, str]:
 
 
 class Windows:
-    """Batches of random windows of a text, each with its next tokens.
+    """Batches of random windows of a text ``(N,)``, each with its next tokens.
 
     Iteration draws from PyTorch's global generator, as a
     :class:`torch.utils.data.DataLoader` that shuffles does.
-
-    Args:
-        tokens: ``(N,)``.
-        length: number of tokens in a window, ``T``.
-        batch_size: number of windows in a batch, ``B``.
-        steps: number of batches.
 
     Example:
         >>> windows = Windows(torch.arange(20), length=4, batch_size=3, steps=2)

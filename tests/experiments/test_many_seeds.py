@@ -43,7 +43,6 @@ WORDS = {
 }
 PAIR = {**COURSE_SIZES, "positions": True}
 SEQUENCES = {
-    "two inputs": (lambda: nn.Bilinear(D, D, D), 2, []),
     "lookup": (lambda: Lookup(D - 1, 5, divisor=2), 1, []),
     "table": (lambda: nn.Sequential(PositionalEncoding(D, T), nn.Linear(D, D)), 1, []),
     "tied weights": (tied, 1, []),
