@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -94,24 +95,14 @@ def test_the_floor_of_whole_times_is_that_of_their_two_phrases():
     assert math.isclose(clock.loss_floor(clock.all_times()), math.log(2) * 59 / 60)
 
 
-class Fixed(torch.nn.Module):
-    """A model that predicts given phrases, and stores its source."""
-
-    def __init__(self, times):
-        super().__init__()
-        self.target = clock.training_set(times).target[::2]
-
-    def generate(self, source, max_new_tokens, *, bos_token, eos_token, source_mask):
-        assert (bos_token, eos_token) == (clock.START, clock.END)
-        assert max_new_tokens > self.target.size(1)
-        assert source_mask.equal((source != clock.PAD)[:, None, None])
-        self.source = source
-        return self.target
-
-
 def test_correct_predictions_are_counted():
-    times = [(7, 50), (9, 0), (12, 30), (3, 3)]
-    model = Fixed([(7, 50), (9, 0), (12, 31), (3, 3)])
+    times, model = [(7, 50), (9, 0), (12, 30), (3, 3)], Mock()
+    said = clock.training_set([(7, 50), (9, 0), (12, 31), (3, 3)]).target[::2]
+    model.generate.return_value = said
     assert clock.predicted_phrases(model, times)[2] == "twenty nine to one"
-    assert model.source.equal(clock.training_set(times).source[1::2])
     assert clock.count_right(model, times) == 3
+    (source, length), options = model.generate.call_args
+    assert source.equal(clock.training_set(times).source[1::2])
+    assert options.pop("source_mask").equal((source != clock.PAD)[:, None, None])
+    assert options == {"bos_token": clock.START, "eos_token": clock.END}
+    assert length > said.size(1)
