@@ -26,12 +26,7 @@ def repeats(
     *,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """Draw sequences in which some different letters repeat with a random period.
-
-    Args:
-        count: number of sequences, ``B``.
-        periods: smallest and largest period, from 1 to 8.
-        generator: random number generator; PyTorch's global one by default.
+    """Draw sequences in which some different letters repeat with a random period, from 4 to 8 letters.
 
     Returns:
         ``(B, 17)``: the input of a model, and the letter after it.

@@ -49,12 +49,7 @@ class NGrams:
         self._parts: dict[tuple[int, ...], Parts] = {}  # of the histories met so far
 
     def distribution(self, history: Tokens, *, order: int | None = None) -> Tensor:
-        """Return the probabilities of the next token, ``(V,)``, in the default dtype.
-
-        Args:
-            history: earlier tokens, of which the last are used.
-            order: :math:`n`, from 0 to the largest; the largest by default.
-        """
+        """Return the probabilities of the next token, ``(V,)``, in the default dtype."""
         numbers = _as_list(history)
         probabilities = torch.full((self.vocab_size,), 1 / self.vocab_size)
         for rest, own in self._known(numbers, len(numbers), order):

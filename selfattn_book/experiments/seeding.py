@@ -103,14 +103,10 @@ def first_seed(number: int) -> Iterator[None]:
 
 
 def wilson_interval(hits: int, runs: int) -> tuple[float, float]:
-    r"""Return the Wilson confidence interval of 95 % for a success rate.
+    r"""Return the Wilson confidence interval of 95 % for a rate, :math:`k` hits in :math:`n` runs.
 
     .. math:: \frac{k + z^2/2}{n + z^2} \pm
        \frac{z}{n + z^2} \sqrt{\frac{k (n - k)}{n} + \frac{z^2}{4}}, \quad z = 1.96
-
-    Args:
-        hits: number of successes, :math:`k`.
-        runs: number of trials, :math:`n`.
 
     Source:
         E. B. Wilson, 1927, :cite:p:`wilson1927probable`.

@@ -82,13 +82,9 @@ class Windows:
 
 
 def next_token_loss(logits: Tensor, following: Tensor) -> Tensor:
-    r"""Return the mean cross-entropy of the next tokens, in nats.
+    r"""Return the mean cross-entropy of logits ``(B, T, V)`` for the next tokens ``(B, T)``, in nats.
 
     .. math:: -\frac{1}{BT} \sum_{b,t} \ln p(x_{b,t+1} \mid x_{b,1}, \dots, x_{b,t})
-
-    Args:
-        logits: ``(B, T, V)``.
-        following: ``(B, T)``, the token that comes after each position.
 
     Example:
         >>> next_token_loss(torch.zeros(5, 3, 8), torch.ones(5, 3, dtype=torch.int64)).exp()

@@ -48,12 +48,7 @@ def keep_only(weights: Tensor, cells: Tensor) -> Tensor:
 
 
 def edit_map(model: LanguageModel, layer: int, edit: Edit) -> LanguageModel:
-    """Return a copy of a model in which one layer's map is edited before it is used.
-
-    Args:
-        model: language model.
-        layer: index of the block.
-        edit: function of the weights ``(B, H, T, S)`` that returns the edited weights.
+    """Return a copy of a model in which the map ``(B, H, T, S)`` of one layer is edited before its use.
 
     Example:
         >>> import torch
