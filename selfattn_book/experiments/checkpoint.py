@@ -32,11 +32,7 @@ def save(file: str | Path, content: dict[str, Any]) -> None:
 
 
 def write_whole(file: str | Path, data: bytes | memoryview) -> None:
-    """Write a file atomically, by way of a temporary file of this process, ``FILE.PID.part``.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write a file atomically, by way of a temporary file of this process, ``FILE.PID.part``."""
     whole = Path(file)
     part = whole.with_name(f"{whole.name}.{os.getpid()}.part")
     try:

@@ -86,10 +86,3 @@ def test_a_refusal_states_the_rule(option, message, refusal):
     assert code == 1
     assert err.startswith("The training failed: ")
     assert message in err
-
-
-@pytest.mark.weekly
-def test_it_runs_as_a_module():
-    run = launch(TRAIN, "--epochs=1", "--walks=32", ranks=1)
-    assert run["code"] == 0
-    assert run["said"][0].startswith("1 rank, after 1 epochs: loss ")
