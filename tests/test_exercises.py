@@ -186,7 +186,7 @@ def test_what_is_half_right_has_half_of_the_points():
 
 
 WITHOUT_THE_MAIN_POINT = [
-    ("query-key-value", "The scores are not divided by the root of the key dimension.", 2, 5),
+    ("query-key-value", "The scores are not divided by the root of the dimension.", 2, 5),
     (
         "decoder",
         "Every point attends to every other: there is no causal mask, or it hides nothing.",

@@ -28,52 +28,35 @@ STUDENTS = [
 # -- What names say -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("path", "platform", "name", "number", "late", "feedback"),
-    [
-        *[
-            (
-                f"Ada Lovelace_4711_assignsubmission_{path}",
-                "moodle",
-                "Ada Lovelace",
-                "4711",
-                False,
-                x,
-            )
-            for path, x in [
-                ("file/masks.ipynb", "Ada Lovelace_4711_assignsubmission_file/feedback.html"),
-                ("file_/masks.ipynb", "Ada Lovelace_4711_assignsubmission_file_/feedback.html"),
-                ("file_masks.ipynb", "Ada Lovelace_4711_assignsubmission_file_feedback.html"),
-                ("file/sub/x_1_2_y.ipynb", "Ada Lovelace_4711_assignsubmission_file/feedback.html"),
-                ("file/", "Ada Lovelace_4711_assignsubmission_file/feedback.html"),
-            ]
-        ],
-        (
-            *("class/Participant_17_assignsubmission_file/a.ipynb", "moodle", "Participant", "17"),
-            *(False, "class/Participant_17_assignsubmission_file/feedback.html"),
-        ),
-        *[
-            (path, "canvas", name, number, late, path)
-            for path, name, number, late in [
-                ("lovelaceada_4711_994711_masks.ipynb", "lovelaceada", "4711", False),
-                ("lovelaceada_LATE_4711_994711_masks-1.ipynb", "lovelaceada", "4711", True),
-                ("export/li2_4711_994711_my_masks 2.ipynb", "li2", "4711", False),
-                ("ångströmzoë_4713_5_m_1.ipynb", "ångströmzoë", "4713", False),
-                ("o_brien_4714_5_masks.ipynb", "o_brien", "4714", False),
-                ("anon_4iL3b_994711_masks.ipynb", "", "anon_4iL3b", False),
-                ("LATE_anon_4iL3b_994711_masks.ipynb", "", "anon_4iL3b", True),
-                ("lovelaceada_4711_text.html", "lovelaceada", "4711", False),
-            ]
-        ],
-        ("ada.ipynb", "", "ada", "", False, "ada.html"),
-        ("ada (1).ipynb", "", "ada", "", False, "ada (1).html"),
-        ("ada/masks_3_2.ipynb", "", "ada", "", False, "ada/masks_3_2.html"),
-    ],
-)
-def test_a_name_of_an_export_says_whose_file_it_is(path, platform, name, number, late, feedback):
+FOLDER = "Ada Lovelace_4711_assignsubmission_file"
+NAMES = [  # a path, and platform, name, number, late, place of the feedback
+    (f"{FOLDER}/masks.ipynb", "moodle", "Ada Lovelace", "4711", False, f"{FOLDER}/feedback.html"),
+    (f"{FOLDER}_/m.ipynb", "moodle", "Ada Lovelace", "4711", False, f"{FOLDER}_/feedback.html"),
+    (f"{FOLDER}_masks.ipynb", "moodle", "Ada Lovelace", "4711", False, f"{FOLDER}_feedback.html"),
+    (f"{FOLDER}/sub/x_1_2_y", "moodle", "Ada Lovelace", "4711", False, f"{FOLDER}/feedback.html"),
+    (f"{FOLDER}/", "moodle", "Ada Lovelace", "4711", False, f"{FOLDER}/feedback.html"),
+    (f"class/{FOLDER}/a", "moodle", "Ada Lovelace", "4711", False, f"class/{FOLDER}/feedback.html"),
+    ("lovelaceada_4711_994711_masks.ipynb", "canvas", "lovelaceada", "4711", False, ...),
+    ("lovelaceada_LATE_4711_994711_masks-1.ipynb", "canvas", "lovelaceada", "4711", True, ...),
+    ("export/li2_4711_994711_my_masks 2.ipynb", "canvas", "li2", "4711", False, ...),
+    ("ångströmzoë_4713_5_m_1.ipynb", "canvas", "ångströmzoë", "4713", False, ...),
+    ("o_brien_4714_5_masks.ipynb", "canvas", "o_brien", "4714", False, ...),
+    ("anon_4iL3b_994711_masks.ipynb", "canvas", "", "anon_4iL3b", False, ...),
+    ("LATE_anon_4iL3b_994711_masks.ipynb", "canvas", "", "anon_4iL3b", True, ...),
+    ("lovelaceada_4711_text.html", "canvas", "lovelaceada", "4711", False, ...),
+    ("ada.ipynb", "", "ada", "", False, "ada.html"),
+    ("ada (1).ipynb", "", "ada", "", False, "ada (1).html"),
+    ("ada/masks_3_2.ipynb", "", "ada", "", False, "ada/masks_3_2.html"),
+]
+
+
+@pytest.mark.parametrize("row", NAMES, ids=lambda row: row[0])
+def test_a_name_of_an_export_says_whose_file_it_is(row):
+    path, *_, feedback = row
     found = named(path)
-    assert (found.platform, found.name, found.number) == (platform, name, number)
-    assert (found.late, found.feedback) == (late, feedback)
+    said = found.path, found.platform, found.name, found.number, found.late
+    assert said == row[:-1]
+    assert found.feedback == (path if feedback is ... else feedback)
 
 
 @pytest.mark.parametrize(
@@ -83,28 +66,24 @@ def test_a_name_of_an_export_says_whose_file_it_is(path, platform, name, number,
         ({"name": "Lovelace, Ada"}, "Ada Lovelace_1_assignsubmission_file/m.ipynb", True),
         ({"name": "Ada King-Noel of Lovelace"}, "lovelaceadakingnoelof_1_2_m.ipynb", True),
         ({"name": "Ada", "canvas": "7"}, "lovelaceada_7_2_m.ipynb", True),
-        (
-            {"name": "Ada Lovelace", "canvas": "8"},
-            "lovelaceada_7_2_m.ipynb",
-            "goes by 'lovelaceada'",
-        ),
-        ({"name": "Ada", "moodle": "7"}, "lovelaceada_7_2_m.ipynb", "goes by 'lovelaceada'"),
+        ({"name": "Ada Lovelace", "canvas": "8"}, "lovelaceada_7_2_m.ipynb", False),
+        ({"name": "Ada", "moodle": "7"}, "lovelaceada_7_2_m.ipynb", False),
         ({"name": "Zoe\u0308 Li"}, "lizo\u00eb_7_2_m.ipynb", True),
         ({"login": "al11"}, "al11.ipynb", True),
         ({}, "Ada.ipynb", True),
-        ({"login": "al11"}, "eve.ipynb", "goes by 'eve'"),
-        ({"name": "Adam"}, "lovelaceada_7_2_m.ipynb", "goes by 'lovelaceada'"),
-        ({"canvas": "8"}, "lovelaceada_7_2_m.ipynb", "goes by 'lovelaceada'"),
+        ({"login": "al11"}, "eve.ipynb", False),
+        ({"name": "Adam"}, "lovelaceada_7_2_m.ipynb", False),
+        ({"canvas": "8"}, "lovelaceada_7_2_m.ipynb", False),
         ({"login": "al11"}, "lovelaceada_7_2_m.ipynb", None),
     ],
 )
 def test_a_file_is_paired_with_the_roster(student, path, found):
     roster, file = {"ada": Student("ada", **student)}, named(path)
-    if isinstance(found, str):
-        with pytest.raises(ValueError, match=found):
+    if found is False:
+        with pytest.raises(ValueError, match=f"no student of the roster goes by '{file.name}'"):
             student_of(file, roster)
     else:
-        assert (student_of(file, roster) is not None) is bool(found)
+        assert student_of(file, roster) == (roster["ada"] if found else None)
 
 
 def test_two_of_one_name_are_not_guessed():
@@ -140,10 +119,10 @@ def test_a_roster_may_come_from_a_spreadsheet(tmp_path):
 
 def answer(student, code=CODE, points=14):
     """Return a notebook; the grader of these tests reads the points from it."""
-    cells = [f"student_id = {student!r}", f"numbers = draw({code!r}, student_id, {{}})"]
-    cells = [{"cell_type": "code", "source": source} for source in cells]
-    told = {"points": points}
-    return json.dumps({"cells": cells, "metadata": told, "nbformat": 4, "nbformat_minor": 5})
+    sources = f"student_id = {student!r}", f"numbers = draw({code!r}, student_id, {{}})"
+    cells = [{"cell_type": "code", "source": source} for source in sources]
+    form = {"metadata": {"points": points}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps({"cells": cells, **form})
 
 
 def grader(notebook, week, code):
@@ -191,16 +170,15 @@ def by_id(rows):
     return {row["id"]: row for row in rows}
 
 
-def class_of(pattern, **points):
+def class_of(pattern):
     return {
         pattern.format(name=name, sorted=turned, number=number): answer(x)
         for x, name, turned, number in STUDENTS
     }
 
 
-ROWS = "id,login,name,email\n" + "".join(
-    f"{x},login-{x},{name},{x}@x.org\n" for x, name, *_ in STUDENTS
-)
+LINES = [f"{x},login-{x},{name},{x}@x.org" for x, name, *_ in STUDENTS]
+ROWS = "\n".join(["id,login,name,email", *LINES])
 
 
 @pytest.mark.parametrize("pattern", [MOODLE, MOODLE.replace("/", "_"), CANVAS])
