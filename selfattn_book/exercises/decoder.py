@@ -68,13 +68,6 @@ class OfTheBook(nn.Module):
         return self.decoder(x, m, *masks)[0]
 
 
-class PointByPoint(OwnDecoder):
-    def look(self, x):
-        ends = range(1, x.size(1) + 1)
-        each = [self.self_attention(x[:, t - 1 : t], x[:, :t], x[:, :t])[0] for t in ends]
-        return torch.cat(each, dim=1)
-
-
 class LengthFirst(OwnDecoder):
     options: ClassVar = {}
 
@@ -343,7 +336,6 @@ EXERCISE = Exercise(
     wrong=WRONG,
     unusual={
         "the book's decoder": OfTheBook,
-        "each prefix separately": PointByPoint,
         "the length first": LengthFirst,
         **modules.unusual(OwnDecoder),
     },

@@ -33,15 +33,6 @@ def keeping(kept, weigh=others, score=scores):
     return attend
 
 
-def word_by_word(keep):
-    def one(x, i):
-        rest = torch.cat([x[:i], x[i + 1 :]])
-        weights = (rest @ x[i] / x.size(1) ** 0.5).softmax(0)
-        return keep * x[i] + (1 - keep) * weights @ rest if len(rest) else x[i]
-
-    return lambda x: torch.stack([one(x, i) for i in range(len(x))])
-
-
 WITHOUT_BUG = """\
 def attend(X):
     T, D = X.shape
@@ -100,7 +91,6 @@ def exercises(numbers):
         questions,
         right=keeping(keep),
         wrong=wrong,
-        unusual={"word by word": word_by_word(keep)},
         gate=1,
         returns="the words",
     )

@@ -61,21 +61,6 @@ def loss(start, average, decoder, memory, y, lengths, *, shift=delayed, masked=T
     return averages[average]
 
 
-@factory
-def by_loops(start, average, decoder, memory, target, lengths):
-    shifted = target.roll(1, dims=1)
-    shifted[:, 0] = torch.tensor(start)
-    output = decoder(shifted, memory, causal_mask(target.size(1)))
-    each = [
-        [float((output[b, t] - target[b, t]).square().mean()) for t in range(int(n))]
-        for b, n in enumerate(lengths)
-    ]
-    if average == "sequences":
-        each = [[sum(row) / len(row)] for row in each]
-    every = [error for row in each for error in row]
-    return sum(every) / len(every)
-
-
 def sequence_loss(start, average):
     right = loss(start, average)
 
@@ -114,7 +99,6 @@ def sequence_loss(start, average):
                 loss(start, "sequences" if average == "points" else "points")
             ),
         },
-        unusual={"loops": by_loops(start, average)},
         returns="the loss",
         gate=1,
     )

@@ -69,14 +69,6 @@ def read_out(read, encoder, sources, *, masked=True):
 
 
 @factory
-def row_by_row(name, states, real):
-    rows = [row[mask] for row, mask in zip(states, real, strict=True)]
-    chosen = {"mean": rows, "last": [x[-1:] for x in rows]}
-    both = chosen.get(name, [x[[0, -1]] for x in rows])
-    return [x.mean(0).tolist() for x in both]
-
-
-@factory
 def calls(program, encoder, sources):
     before = encoder.calls
     tensor_of(program(encoder, sources), "the vectors")
@@ -125,7 +117,6 @@ def exercises(numbers):
                 lambda encoder, sources: torch.cat([right(encoder, [x]) for x in sources])
             ),
         },
-        unusual={"row by row": read_out(row_by_row(name))},
         returns="the vectors",
         gate=1,
     )

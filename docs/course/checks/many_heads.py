@@ -35,16 +35,6 @@ def attention(share, query, key, value, *, merge=side_by_side, divisor=7**0.5):
     return merge((query @ key.mT / divisor).softmax(-1) @ value)
 
 
-@factory
-def by_einsum(sharing, q, k, v):
-    near = sharing == "neighbors"
-    q = q.unflatten(1, (k.size(1), -1) if near else (-1, k.size(1)))
-    q = q if near else q.transpose(1, 2)
-    w = torch.einsum("bgntd,bgsd->bgnts", q, k).div(q.size(-1) ** 0.5).softmax(-1)
-    c = torch.einsum("bgnts,bgse->bgnte", w, v)
-    return side_by_side((c if near else c.transpose(1, 2)).flatten(1, 2))
-
-
 WITHOUT_BUG = """\
 def head_weights(X, W_Q, W_K, H):
     T, D = X.shape
@@ -113,7 +103,6 @@ def exercises(numbers):
         questions,
         right=attention(share),
         wrong=wrong,
-        unusual={"products over groups": by_einsum(numbers["sharing"])},
         returns="the contexts",
         gate=2,
     )

@@ -2,7 +2,6 @@
 
 import json
 import math
-import struct
 
 import numpy as np
 import torch
@@ -49,13 +48,6 @@ def reader(length, order, data, name, **wrong):
     return torch.tensor(values.astype("float32").reshape(shape, order=wrong.get("axes", "C")))
 
 
-@factory
-def unpacked(length, order, data, name):
-    start, begin, end, shape = parsed(data, name, length, order)
-    code = f"{'<' if order == 'little' else '>'}{(end - begin) // 4}f"
-    return np.array(struct.unpack(code, data[start:][begin:end])).reshape(shape).tolist()
-
-
 def read_a_tensor(length, order):
     def case(seed, name, spaces=0, **shapes):
         chance = torch.Generator().manual_seed(seed)
@@ -88,7 +80,6 @@ def read_a_tensor(length, order):
                 reader(length, order, offsets=lambda begin, end: (0, end - begin))
             ),
         },
-        unusual={"number by number": unpacked(length, order)},
         gate=2,
         returns="the tensor",
     )

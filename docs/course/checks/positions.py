@@ -42,13 +42,6 @@ def turn(base, pairs, x, start, *, put_as="", exponent=2, sign=1, shift=0):
     return put(*new, put_as or pairs)
 
 
-@factory
-def by_complex_numbers(base, pairs, x, start):
-    by = angles(x, start, base)
-    z = torch.complex(*take(x, pairs)) * torch.polar(torch.ones_like(by), by)
-    return put(z.real, z.imag, pairs)
-
-
 def rotate(base, pairs):
     hand = "positions.html#the-rotation-property"
     other = "halves" if pairs == "neighbors" else "neighbors"
@@ -99,7 +92,6 @@ def rotate(base, pairs):
         questions,
         right=turn(base, pairs),
         wrong=wrong,
-        unusual={"complex numbers": by_complex_numbers(base, pairs)},
         gate=1,
         returns="the vectors",
     )
