@@ -90,11 +90,7 @@ def gradebook(week: Week, rows: Iterable[Row]) -> Table:
 
 
 def marks(file: Path, week: Week) -> dict[str, dict[str, float]]:
-    """Return the marks that a person has written into a former gradebook, by id and exercise.
-
-    Raises:
-        ValueError: a mark is not a number.
-    """
+    """Return the marks that a person has written into a former gradebook, by id and exercise."""
     if not file.exists():
         return {}
     found: dict[str, dict[str, float]] = {}
@@ -171,12 +167,7 @@ def text(table: Table) -> str:
 
 
 def harmless(cell: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula; numbers are as they were.
-
-    Example:
-        >>> harmless("=1+1"), harmless(0.5), harmless(None), harmless("ada")
-        ("'=1+1", '0.5', '', 'ada')
-    """
+    """Return a cell that no spreadsheet takes for a formula; numbers are as they were."""
     if isinstance(cell, str):
         return f"'{cell}" if cell.startswith(FORMULAS) else cell
     return "" if cell is None else f"{cell:g}"

@@ -76,17 +76,7 @@ class Graded:
 
 
 def grade(notebook: Path, week: "Week", code: str, student: str | None = None) -> Graded:
-    """Grade a notebook, whatever is in it.
-
-    Args:
-        notebook: the file.
-        week: its assignment.
-        code: the week's code, from which numbers are drawn.
-        student: whose numbers; by default those of the id in the notebook.
-
-    Raises:
-        RuntimeError: answers cannot be run on this machine at all.
-    """
+    """Grade a notebook, whatever is in it, with the numbers of a student, by default its own."""
     graded = Graded("", "")
     try:
         cells = cells_of(notebook)
@@ -101,7 +91,8 @@ def grade(notebook: Path, week: "Week", code: str, student: str | None = None) -
         answers = None
         for name, exercise in exercises.items():
             if not answers or (answers.ended and answers.defined):  # or it ended in the one before
-                answers = stack.enter_context(Answers(cells, [*exercises], graded.notes))
+                made = Answers(cells, [*exercises], graded.notes)
+                answers = stack.enter_context(contextlib.closing(made))
             graded.results.extend(results(exercise, answers.answer(name)))
     return graded
 
@@ -141,13 +132,7 @@ def results(exercise: Exercise, answer: Any) -> Iterator[QuestionResult]:
 
 
 class Answers:
-    """The process that runs a notebook, and the functions in it.
-
-    Args:
-        cells: of the notebook.
-        names: of the exercises.
-        notes: are appended to.
-    """
+    """The process that runs the cells of a notebook, and the functions in them; it adds to the notes."""
 
     def __init__(self, cells: list[str], names: list[str], notes: list[str]):
         self.notes, self.ended, self.defined = notes, "", {}
@@ -188,14 +173,6 @@ class Answers:
                 env=environment,
                 start_new_session=True,
             )
-
-    def __enter__(self) -> "Answers":
-        """Return the running process."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """End it."""
-        self.close()
 
     def close(self) -> None:
         """End the process, and remove its folder."""

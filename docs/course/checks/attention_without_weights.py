@@ -42,9 +42,7 @@ def attend(X):
     weights = powers / powers.sum(dim=1, keepdim=True)
     return weights @ X
 """
-EXAMPLE = {
-    "X": [[1, 2], [0, 1], [-3, 1]],
-}  # all bugs show
+EXAMPLE = {"X": [[1, 2], [0, 1], [-3, 1]]}  # all bugs show
 
 
 def exercises(numbers):
@@ -94,10 +92,4 @@ def exercises(numbers):
         gate=1,
         returns="the words",
     )
-    bug = find_the_bug(
-        numbers["program"],
-        WITHOUT_BUG,
-        "attention-without-weights.html#self-attention-in-one-equation",
-        EXAMPLE,
-    )
-    return [exercise, bug]
+    return [exercise, find_the_bug(numbers["program"], WITHOUT_BUG, equation, EXAMPLE)]

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from itertools import combinations, permutations, product
+from itertools import combinations, combinations_with_replacement, permutations, product
 
 import torch
 
@@ -32,11 +32,6 @@ def counter(parts, select=combinations, join=lambda a, b: tuple(sorted(a + b)), 
     return count
 
 
-def with_itself(rows, size):
-    """Return all pairs without order, of a row with itself as well."""
-    return ((rows[i], rows[j]) for i in range(len(rows)) for j in range(i, len(rows)))
-
-
 def many(seed, vocabulary, count):
     chance = torch.Generator().manual_seed(seed)
     tokens = torch.randint(vocabulary, (count, 3), generator=chance)
@@ -59,16 +54,15 @@ def contradictions(name):
     parts = PARTS[name]
     (other,) = (PARTS[key] for key in PARTS if key != name)
     ordered = counter(parts, permutations)
-
-    def twice(rows, size):
-        return product(rows, repeat=size)
-
     # At one position, two words are known by their set.
     sets = {"How often a word occurs matters.": counter(parts, join=lambda a, b: frozenset(a + b))}
     wrong = (sets if name == "words" else {}) | {
         "This is the other sum: words at positions, or words.": counter(other),
         "Pairs have no order.": (ordered, lambda *case: ordered(*case) / 2),
-        "The four rows must be different.": (counter(parts, with_itself), counter(parts, twice)),
+        "The four rows must be different.": (
+            counter(parts, combinations_with_replacement),
+            counter(parts, lambda rows, size: product(rows, repeat=size)),
+        ),
         "Each row counts by itself, copies too.": (
             counter(parts, unique=True),
             counter(parts, kinds=True),

@@ -58,6 +58,7 @@ def exercises(numbers):
     equation = "many-heads.html#the-multi-head-attention-layer"
     merge = "many-heads.html#splitting-heads-transpose-do-not-only-reshape"
     query, key, value = case(5, 2, 4, 2)
+    uneven = case(3, 2, 6, 3), case(4, 3, 6, 2)
     as_many = "with as many keys as queries it is multi-head attention"
 
     def only_values(q, k, v):
@@ -93,9 +94,7 @@ def exercises(numbers):
     questions = [
         checked(as_many, equation, 1, case(1, 2, 3, 3)),
         checked("one head of keys can serve all", equation, 1, case(2, 3, 4, 1)),
-        checked(
-            "the right heads share keys and values", merge, 4, case(3, 2, 6, 3), case(4, 3, 6, 2)
-        ),
+        checked("the right heads share keys and values", merge, 4, *uneven),
         checked("a single word is no exception", merge, 1, (query[:, :, :1], key, value)),
     ]
     exercise = for_credit(
@@ -106,10 +105,4 @@ def exercises(numbers):
         returns="the contexts",
         gate=2,
     )
-    bug = find_the_bug(
-        numbers["program"],
-        WITHOUT_BUG,
-        "many-heads.html#splitting-heads-transpose-do-not-only-reshape",
-        EXAMPLE,
-    )
-    return [exercise, bug]
+    return [exercise, find_the_bug(numbers["program"], WITHOUT_BUG, merge, EXAMPLE)]

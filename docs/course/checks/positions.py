@@ -146,10 +146,7 @@ def table(T, D):
     rows[:, 1::2] = angle.cos()
     return rows
 """
-EXAMPLE = {
-    "T": 3,
-    "D": 6,
-}  # all bugs show
+EXAMPLE = {"T": 3, "D": 6}  # all bugs show
 
 
 def exercises(numbers):

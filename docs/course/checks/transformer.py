@@ -44,11 +44,6 @@ def then(program, part, change, *rows):
     return tuple(change(x) if name == part else x for name, x in parts)
 
 
-def around(start, end):
-    """Return no tokens, the start, the end, and both."""
-    return ([], []), ([start], []), ([], [end]), ([start], [end])
-
-
 @factory
 def part_of(program, sources, targets, name):
     parts = program(sources, targets)
@@ -98,7 +93,7 @@ def on_paper(numbers):
 
 def exercises(numbers):
     start, end = numbers["start"], numbers["end"]
-    words, first, last, both = around(start, end)
+    words, first, last, both = ([], []), ([start], []), ([], [end]), ([start], [end])
 
     def asked(message, part, points, section):
         cases = [(*rows, part) for rows in TEXTS]

@@ -8,16 +8,12 @@ from torch import Tensor, nn
 
 from selfattn_book.exercises.checking import feed_forward
 from selfattn_book.exercises.checking.probes import variant
+from selfattn_book.properties.explain_models import RANDOM, STATEFUL
 
 Hidden = Callable[[Tensor, int], Tensor]
 IGNORE = "For nn.MultiheadAttention `True` means ignore."
 INVERTED = "The mask is inverted: padding is seen, and the rest is hidden."
 CUT_OFF = "The attention is cut off from the gradients, as by `detach`."
-RANDOM = (
-    "From one seed they agree, so the difference is random: active dropout (call `.eval()`), "
-    "or a module that is made in every call."
-)
-STATEFUL = "From one seed they differ as well: state is kept from call to call."
 
 
 class OwnModule(nn.Module):

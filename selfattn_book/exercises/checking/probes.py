@@ -103,14 +103,7 @@ def same_rows(found: Tensor) -> Tensor:
 
 
 def dependence(run: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """Return which output depends on which position of the input, ``(B, T, S)``.
-
-    Example:
-        >>> dependence(lambda x: x.cumsum(1), torch.ones(1, 3, 2))[0].int()
-        tensor([[1, 0, 0],
-                [1, 1, 0],
-                [1, 1, 1]], dtype=torch.int32)
-    """
+    """Return which output depends on which position of the input, ``(B, T, S)``."""
     before, columns = run(x), []
     for position in range(x.size(1)):
         other = x.clone()

@@ -27,17 +27,7 @@ class Described(list[Any]):
 
 
 def results_of(program: Program, case: Case, names: str | tuple[str, ...]) -> Results:
-    """Return the results of a program as tensors, or refuse a result without numbers.
-
-    Args:
-        program: an answer, a reference program or a wrong program.
-        case: the arguments.
-        names: the name of the result, or a tuple of names, where a tuple is returned.
-
-    Example:
-        >>> results_of(lambda n: [n, 2 * n], (1.5,), "the row")
-        (tensor([1.5000, 3.0000], dtype=torch.float64),)
-    """
+    """Return the results of a program as tensors, or refuse a result without numbers."""
     manual_seed(0)
     returned = call(program, *map(copy_of, case))
     if isinstance(names, str):

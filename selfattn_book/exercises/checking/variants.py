@@ -18,21 +18,7 @@ SEVERAL = re.compile(r"(\d+) of (.+)")
 
 
 def week_code(key: str, chapter: str) -> str:
-    """Return the code of a chapter's assignment, which may be handed out with it.
-
-    Args:
-        key: a secret of the instructor, the same for the whole course.
-        chapter: the name of the chapter.
-
-    Raises:
-        ValueError: the key is empty.
-
-    Example:
-        >>> week_code("a key", "masks") == week_code("a key", "masks")
-        True
-        >>> week_code("a key", "masks") == week_code("another key", "masks")
-        False
-    """
+    """Return the code of a chapter's assignment, from a key that only the instructor has."""
     if not key.strip():
         raise ValueError(f"the course key must be a text that only you know; got {key!r}")
     return _digest(key, chapter).hex()[:16]
