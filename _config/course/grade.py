@@ -62,9 +62,7 @@ def main(words: list[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print("\n".join(["", *summary(week, rows, roster), *hints(rows, roster)]))
-    print(
-        f"All is in {GRADES / week.name}." + (f" The former is kept in {former}." if former else "")
-    )
+    print(f"All is in {GRADES / week.name}." + f" The former is kept in {former}." * bool(former))
     return 0
 
 
@@ -196,10 +194,8 @@ def note_lateness(rows: list[Row], deadline: datetime | None) -> None:
 
 def summary(week: Week, rows: list[Row], roster: Roster) -> Iterator[str]:
     """Yield lines on how it went."""
-    counted, given = (
-        sum(bool(row.graded) for row in rows),
-        sum(bool(row.submission) for row in rows),
-    )
+    counted = sum(bool(row.graded) for row in rows)
+    given = sum(bool(row.submission) for row in rows)
     line = f"{counted} graded, {given - counted} not graded"
     if roster:
         line += f", {len(rows) - given} without a file"
@@ -208,10 +204,8 @@ def summary(week: Week, rows: list[Row], roster: Roster) -> Iterator[str]:
         {note for row in rows if row.graded for note in row.graded.notes if OPEN in note}
     )
     if waiting := sum(bool(row.graded) and row.total(week) is None for row in rows):
-        yield (
-            f"{waiting} wait for marks by a person, and are not yet in the tables for platforms:"
-            " write them into gradebook.csv, and grade again."
-        )
+        yield f"{waiting} wait for marks by a person, and are not yet in the tables for platforms:"
+        yield "write them into gradebook.csv, and grade again."
 
 
 def hints(rows: list[Row], roster: Roster) -> Iterator[str]:

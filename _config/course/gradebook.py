@@ -112,12 +112,8 @@ def for_moodle(week: Week, rows: Iterable[Row]) -> Table:
     Last modified (grade), and those of feedback; it skips grades that have been changed since.
     """
     now = f"{datetime.now():%Y-%m-%d %H:%M}"
-    table: Table = [
-        [
-            *("Identifier", "Full name", "Grade", "Maximum Grade"),
-            *("Last modified (grade)", "Feedback comments"),
-        ]
-    ]
+    head = "Identifier,Full name,Grade,Maximum Grade,Last modified (grade),Feedback comments"
+    table: Table = [head.split(",")]
     for row in rows:
         number, total = number_on("moodle", row), row.total(week)
         if number and total is not None:
@@ -152,7 +148,7 @@ def number_on(platform: str, row: Row) -> str:
 
 def points_of(week: Week, row: Row) -> str:
     """Return the points of all exercises, in a line."""
-    known = [(e, row.points(e)) for e in week.exercises]
+    known = ((e, row.points(e)) for e in week.exercises)
     return ", ".join(
         f"{e.name}: {'to be marked' if points is None else f'{points:g} of {e.points:g}'}"
         for e, points in known

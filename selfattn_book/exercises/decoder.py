@@ -283,14 +283,7 @@ QUESTIONS = [
     probed(
         "each output is made of an average over the memory",
         DEPENDENCIES,
-        Probe(
-            lambda modules: probes.same_rows(reading(modules, memory()[:, :1].expand(-1, 5, -1))),
-            "the output of position {1} is not that of position 0, where all states are equal",
-        ),
-        Probe(
-            lambda modules: probes.same_rows(reading(modules, 0 * memory())),
-            "the output of position {1} is not that of position 0, where all states are 0",
-        ),
+        *probes.of_equal(reading, memory, "states"),
         Probe(
             lambda modules: close(reading(modules, memory()), reading(modules, memory().flip(1))),
             "outputs change when the states are permuted",
@@ -300,17 +293,7 @@ QUESTIONS = [
     probed(
         "each query is an average over the target",
         DECODER,
-        Probe(
-            lambda modules: probes.same_rows(
-                outputs(modules, target()[:, :1].expand(-1, 4, -1), memory())
-            ),
-            "the output of position {1} is not that of position 0, "
-            "where all target points are equal",
-        ),
-        Probe(
-            lambda modules: probes.same_rows(outputs(modules, 0 * target(), memory())),
-            "the output of position {1} is not that of position 0, where all target points are 0",
-        ),
+        *probes.of_equal(writing, target, "target points"),
         probes.outvoted(writing, "the output"),
         *(
             Probe(

@@ -237,10 +237,7 @@ def test_canvas_gets_notebooks_back_with_a_cell_more(graded):
 @pytest.mark.parametrize(
     ("files", "refused"),
     [
-        (
-            {"lovelaceada_1_2_m.ipynb": answer("zoë")},
-            "the notebook has the id 'zoë', the roster 'ada'",
-        ),
+        ({"lovelaceada_1_2_m.ipynb": answer("zoë")}, "has the id 'zoë', the roster 'ada'"),
         ({"lovelaceada_1_2_m.ipynb": answer("ada", "")}, "the notebook has no week's code"),
         ({"lovelaceada_1_2_m.ipynb": answer("ada", "c0de")}, "another week's code, 'c0de'"),
         ({"lovelaceada_1_2_m.ipynb": answer("")}, "the notebook has no student_id"),
@@ -249,19 +246,19 @@ def test_canvas_gets_notebooks_back_with_a_cell_more(graded):
         ({"lovelaceada_1_2_m.pdf": b"%PDF"}, "there is no notebook (.ipynb), only lovelaceada"),
         ({"Ada Lovelace_1_assignsubmission_file/": ""}, "the folder is empty"),
         ({"ada.ipynb": answer("ada"), "login-ada.ipynb": answer("ada")}, "2 students have the id"),
+        ({"ada.ipynb": 999 * " "}, "cannot be read: it is damaged, locked or too large"),
     ],
 )
-def test_what_disagrees_is_a_row_and_no_stop(graded, files, refused):
+def test_what_disagrees_is_a_row_and_no_stop(graded, files, refused, monkeypatch):
+    monkeypatch.setattr("_config.course.submissions.LARGEST", 900)
     zoe = {"zoë.ipynb": answer("zoë")}
     rows, out, folder = graded(files | zoe, roster=ROWS)
     bad = [row for row in rows if row["notes"].startswith("not graded: ")]
     assert len(bad) == len(files)
     assert all(refused in row["notes"] and row["points"] == "" for row in bad)
     assert by_id(rows)["zoë"]["points"] == "14" or "zoë" in refused
-    assert (
-        f"not graded, {len([r for r in rows if not r['file']])} without a file: see the column"
-        in out
-    )
+    lacking = sum(not row["file"] for row in rows)
+    assert f"not graded, {lacking} without a file: see the column" in out
     assert not (folder / "canvas.csv").exists()
 
 
@@ -278,10 +275,9 @@ def test_of_two_files_the_newest_counts(graded):
 
 
 def test_the_newest_by_time_counts_where_names_do_not_tell(graded):
-    files = {f"ada/masks{x}.ipynb": answer("ada", points=x) for x in (3, 1, 2)}
-    times = dict(
-        zip(files, [(2026, 1, 3, 1, 1), (2026, 1, 9, 1, 1), (2026, 1, 2, 1, 1)], strict=True)
-    )
+    days = {3: 3, 1: 9, 2: 2}
+    files = {f"ada/masks{x}.ipynb": answer("ada", points=x) for x in days}
+    times = {f"ada/masks{x}.ipynb": (2026, 1, day, 1, 1) for x, day in days.items()}
     (row,), *_ = graded(files, times=times)
     assert row["points"] == "1"
 
@@ -340,12 +336,6 @@ def test_copies_and_questions_in_person_are_written_where_asked_for(graded):
     assert not {"similar.csv", "orals.md"} & {file.name for file in folder.iterdir()}
 
 
-def test_what_cannot_be_read_is_a_row(graded, monkeypatch):
-    monkeypatch.setattr("_config.course.submissions.LARGEST", 5)
-    (row,), *_ = graded({"ada.ipynb": answer("ada")})
-    assert "cannot be read: it is damaged, locked or too large" in row["notes"]
-
-
 def test_where_most_disagree_the_likely_reason_is_said(graded):
     _, out, _ = graded({f"{x}.ipynb": answer(x, "c0de") for x in "abc"})
     assert "are this the chapter and the key they were made with?" in out
@@ -388,28 +378,21 @@ def test_elsewhere_the_time_of_the_file_says_it(graded):
     assert "late by the time of the file in the export" in rows[1]["notes"]
 
 
-@pytest.mark.parametrize(
-    ("words", "late"),
-    [
-        ("2026-11-26", False),
-        ("2026-11-26T23:57", True),
-        (
-            datetime(2026, 11, 26, 23, 57).astimezone(timezone(timedelta(hours=-9))).isoformat(),
-            True,
-        ),
-        (
-            datetime(2026, 11, 26, 23, 59).astimezone(timezone(timedelta(hours=9))).isoformat(),
-            False,
-        ),
-    ],
-)
+def elsewhere(minute, hours):
+    """Return this minute before midnight as a clock says it that is so many hours away."""
+    here = datetime(2026, 11, 26, 23, minute)
+    return here.astimezone(timezone(timedelta(hours=hours))).isoformat()
+
+
+DEADLINES = [("2026-11-26", ""), ("2026-11-26T23:57", "0 h 01 min")]
+DEADLINES += [(elsewhere(57, -9), "0 h 01 min"), (elsewhere(59, 9), "")]
+
+
+@pytest.mark.parametrize(("words", "late"), DEADLINES)
 def test_a_deadline_is_a_day_or_a_time(words, late, graded):
-    (row,), *_ = graded(
-        {"ada.ipynb": answer("ada")},
-        *("--deadline", words),
-        times={"ada.ipynb": (2026, 11, 26, 23, 58)},
-    )
-    assert bool(row["late"]) is late
+    times = {"ada.ipynb": (2026, 11, 26, 23, 58)}
+    (row,), *_ = graded({"ada.ipynb": answer("ada")}, "--deadline", words, times=times)
+    assert row["late"] == late
 
 
 def test_the_time_of_the_download_is_nobodys(graded):

@@ -71,7 +71,6 @@ def test_the_solution_of_every_week_has_all_points(graded, chapter):
     assert found.points == found.possible > 0
 
 
-WITH_MASK = MASK.replace("def packed", "{}\ndef packed")
 # Right notebooks as students have them; each is a list of cells.
 ODD = {
     "otter in the cells": [
@@ -137,15 +136,10 @@ def test_an_odd_notebook_has_all_points(graded, name):
 
 def test_a_cell_that_fails_is_named(graded):
     notes = graded(*ODD["out of order, failing and repeated"]).notes
-    assert (
-        "cell 1, `packed_mask(torch.zeros(1, 3))`, failed: NameError: name 'packed_mask'"
-        in notes[0]
-    )
-    assert [note.split("`")[1] for note in notes[1:]] == [
-        "assert False",
-        "raise SystemExit",
-        "def unfinished(:",
-    ]
+    first = "cell 1, `packed_mask(torch.zeros(1, 3))`, failed: NameError: name 'packed_mask'"
+    assert notes[0].startswith(first)
+    failed = ["assert False", "raise SystemExit", "def unfinished(:"]
+    assert [note.split("`")[1] for note in notes[1:]] == failed
 
 
 # Other forms of a right answer, made from the solution.
@@ -153,12 +147,7 @@ FORMS = {
     "a_list": "def a_list(s): return packed_mask(s).tolist()",
     "an_array": "def an_array(s): return packed_mask(s).numpy()",
     "an_iterator": "def an_iterator(s): return (row for row in packed_mask(s))",
-    "a_lambda": "a_lambda = lambda s: packed_mask(s)",
-    "a_default": "def a_default(s, mask=packed_mask, *more, **named): return mask(s)",
-    "type_hints": "def type_hints(s: 'torch.Tensor') -> 'torch.Tensor': return packed_mask(s)",
-    "decorated": "import functools\ndecorated = functools.lru_cache(functools.wraps(packed_mask)"
-    "(lambda s: packed_mask(s)))",
-    "a_partial": "a_partial = functools.partial(lambda heads, s: packed_mask(s), 4)",
+    "a_partial": "import functools\na_partial = functools.partial(lambda _, s: packed_mask(s), 4)",
     "an_object": "class An:\n    def __call__(self, s): return packed_mask(s)\nan_object = An()",
     "printing": "def printing(s):\n    print(s)\n    return packed_mask(s)",
     "in_place": "def in_place(s):\n    mask = packed_mask(s)\n    s.zero_()\n    return mask",
@@ -471,15 +460,7 @@ def test_the_kernel_confines_what_python_does_not_see(process, secret):
         exec(KERNEL.format(port=tcp.getsockname()[1], **paths), names)
         for name in ("fork", "change", "write", "trace", "own folder"):
             names["TRIES"].pop(name)
-        assert names["worked"]() == [
-            "read",
-            "read the checks",
-            "list",
-            "environment",
-            "tcp",
-            "udp",
-            "kill",
-        ]
+        assert names["worked"]() == [*names["TRIES"]]
 
 
 def test_an_installation_that_cannot_run_answers_is_an_error(monkeypatch, graded):
