@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields
 from datetime import datetime, timedelta
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -54,9 +55,8 @@ def main(words: list[str]) -> int:
             if options.similar:
                 more["similar.csv"] = gradebook.text(similar.table(week, rows))
             if options.orals > 0:
-                more["orals.md"] = orals.sheet(
-                    week, options.key, rows, options.orals, lambda x: grade(x, week, code).results
-                )
+                again = partial(grade, checked=week.checked, code=code)
+                more["orals.md"] = orals.sheet(week, options.key, rows, options.orals, again)
             former = gradebook.write(GRADES / week.name, week, rows, more)
     except (ValueError, OSError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -162,10 +162,10 @@ def results(week: Week, code: str, rows: list[Row], jobs: int) -> Iterator[Grade
     """Yield what comes of each notebook, in order; several are graded at a time."""
     files = [row.submission.file for row in rows]
     if jobs < 2:
-        yield from (grade(file, week, code) for file in files)
+        yield from (grade(file, week.checked, code) for file in files)
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        tasks = [pool.submit(grade, file, week, code) for file in files]
+        tasks = [pool.submit(grade, file, week.checked, code) for file in files]
         yield from (task.result() for task in tasks)
 
 

@@ -10,12 +10,12 @@ import subprocess
 import sys
 import tempfile
 from ast import literal_eval
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,9 +25,6 @@ from _config.course.wire import Wire
 from selfattn_book.exercises.checking.exercise import Exercise, Report
 from selfattn_book.exercises.checking.variants import checked_id
 from selfattn_book.properties.answer import Answer, RefusedError
-
-if TYPE_CHECKING:
-    from _config.course.weeks import Week
 
 SECONDS, ALL_SECONDS = 60, 240  # of one cell or call, and of a whole notebook
 HERE = Path(__file__).parent
@@ -75,16 +72,18 @@ class Graded:
         return sum(result.possible for result in self.results)
 
 
-def grade(notebook: Path, week: "Week", code: str, student: str | None = None) -> Graded:
-    """Grade a notebook, whatever is in it, with the numbers of a student, by default its own."""
+def grade(
+    notebook: Path, checked: Callable[..., dict[str, Exercise]], code: str, student: str = ""
+) -> Graded:
+    """Grade a notebook, whatever is in it, with a week's exercises for its student, or another."""
     graded = Graded("", "")
     try:
         cells = cells_of(notebook)
         graded = Graded(*identity(cells))
-        exercises = week.checked(code, student or checked_id(graded.student or None))
+        exercises = checked(code, student or checked_id(graded.student or None))
     except ValueError as error:
         graded.notes.append(str(error))
-        for exercise in week.checked(code).values():
+        for exercise in checked(code).values():
             graded.results.extend(results(exercise, "this notebook cannot be graded"))
         return graded
     with contextlib.ExitStack() as stack:

@@ -125,7 +125,7 @@ def answer(student, code=CODE, points=14):
     return json.dumps({"cells": cells, **form})
 
 
-def grader(notebook, week, code):
+def grader(notebook, checked, code):
     points = json.loads(notebook.read_text("utf-8"))["metadata"]["points"]
     results = [
         QuestionResult("packed_mask", "no *future*", min(points, 8), 8, "=1+1 <b> \udce9"),

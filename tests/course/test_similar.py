@@ -120,8 +120,7 @@ def row(tmp_path):
         cells.append({"cell_type": "markdown", "source": "Thank you (for everything"})
         file = tmp_path / f"{student}.ipynb"
         file.write_text(json.dumps({"cells": cells}), "utf-8")
-        graded = Graded(student, CODE, grade(file), [])
-        return Row(Student(student), named(file.name, file=file), graded=graded)
+        return Row(Student(student), named(file.name, file=file), graded=grade(file))
 
     return make
 
@@ -137,10 +136,11 @@ def grade(file):
     cells = json.loads(file.read_text("utf-8"))["cells"]
     sources = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
     report = check("\n".join(source for source in sources if "%" not in source), file.stem)
-    return [
+    results = [
         QuestionResult("packed_mask", x.message, x.points * bool(yes), x.points, yes.reason)
         for x, yes in report.results
     ]
+    return Graded(file.stem, CODE, results)
 
 
 def test_copies_are_listed_once_and_with_the_published_solution(row):
