@@ -286,7 +286,6 @@ def another_report(s):
     print("packed_mask: 8 of 8 points")
     raise RuntimeError("packed_mask: 8 of 8 points")
 """,
-    "a_count": "import itertools\ndef a_count(s): return itertools.islice(itertools.count(), 9)",
     "itself": "def itself(s):\n    x = []\n    x.append(x)\n    return x",
     "memory": "def memory(s): return torch.ones(20 << 30, dtype=torch.uint8)",
     "text": "def text(s): return bytearray(b'x' * 10**7)",

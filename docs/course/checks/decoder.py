@@ -40,17 +40,14 @@ def case(decoder, seed, *lengths):
     return decoder, memory, target.where(real[..., None], 3.0), n
 
 
-def delayed(start, y):
-    return torch.cat([start, y[:, :-1]], 1)
-
-
 @factory
-def loss(start, average, decoder, memory, y, lengths, *, shift=delayed, masked=True, padded=False):
+def loss(start, average, decoder, memory, y, lengths, *, shift=None, masked=True, padded=False):
     """Return the loss of one pass, or with some wrong parts."""
     count, length, _ = y.shape
     first = torch.tensor(start, dtype=y.dtype).expand(count, 1, 2)
+    shifted = shift(first, y) if shift else torch.cat([first, y[:, :-1]], 1)
     mask = causal_mask(length) if masked else torch.ones(length, length).bool()
-    errors = (decoder(shift(first, y), memory, mask) - y).pow(2).mean(-1)
+    errors = (decoder(shifted, memory, mask) - y).pow(2).mean(-1)
     real = (torch.arange(length) < lengths[:, None]) | padded
     averages = {
         "points": errors[real].mean(),

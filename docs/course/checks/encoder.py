@@ -8,7 +8,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from selfattn_book.encoder_decoder import Encoder
 from selfattn_book.exercises.checking.exercise import Question, checked, factory, for_credit
-from selfattn_book.exercises.checking.numbers import normal, tensor_of
+from selfattn_book.exercises.checking.numbers import normal
+from selfattn_book.exercises.checking.views import calls
 from selfattn_book.masks import padding_mask
 
 SECTION = "encoder.html#sources-of-different-lengths-the-padding-mask"
@@ -66,13 +67,6 @@ def read_out(read, encoder, sources, *, masked=True):
     batch = pad_sequence(sources, batch_first=True)
     states, _ = encoder(batch, padding_mask(lengths) if masked else None)
     return read(states, torch.arange(batch.size(1)) < lengths[:, None])
-
-
-@factory
-def calls(program, encoder, sources):
-    before = encoder.calls
-    tensor_of(program(encoder, sources), "the vectors")
-    return encoder.calls - before
 
 
 def exercises(numbers):
