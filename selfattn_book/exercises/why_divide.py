@@ -15,7 +15,7 @@ HOT, COLD = 1e9, 1e-9
 def attention(
     scores=lambda q, k: q / q.size(-1) ** 0.5 @ k.mT, weigh=lambda scores: scores.softmax(-1)
 ):
-    return lambda q, k, v, t: weigh(scores(q / t, k)) @ v
+    return lambda q, k, v, t: weigh(scores(q, k) / t) @ v
 
 
 attend = attention()

@@ -7,13 +7,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+# They divide before they multiply, so that they fail in 16 bits only where answers do.
 SCORES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "The scores are not divided by the root of the dimension.": lambda q, k: q @ k.mT,
-    "The scores are divided by the dimension, not by its root.": lambda q, k: q @ k.mT / q.size(-1),
+    "The scores are divided by the dimension, not by its root.": lambda q, k: q / q.size(-1) @ k.mT,
     "The scores are multiplied by the root, not divided.": (
-        lambda q, k: q @ k.mT * q.size(-1) ** 0.5
+        lambda q, k: q * q.size(-1) ** 0.5 @ k.mT
     ),
-    "The root was taken twice.": lambda q, k: q @ k.mT / q.size(-1) ** 0.25,
+    "The root was taken twice.": lambda q, k: q / q.size(-1) ** 0.25 @ k.mT,
     "The sign is wrong: the larger a dot product, the smaller is the weight.": (
         lambda q, k: -q @ k.mT / q.size(-1) ** 0.5
     ),
