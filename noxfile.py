@@ -240,13 +240,13 @@ def predictions(session: nox.Session) -> None:
 @nox.session
 def handouts(session: nox.Session) -> None:
     """Print the reading sheets of the built site, a page of PDF for each chapter."""
-    run(session, "python", "_config/course/sheets.py")
+    run(session, "python", "-m", "_config.course.sheets")
 
 
 @nox.session
 def figures(session: nox.Session) -> None:
     """Pack the figures of the built site for slides, or those of the pages named, as in `-- masks`."""
-    run(session, "python", "_config/course/figures.py", *session.posargs)
+    run(session, "python", "-m", "_config.course.figures", *session.posargs)
 
 
 @nox.session
