@@ -267,6 +267,24 @@ def probability_bars(
     return Node(width, height, paint)
 
 
+def hatched(width: float, height: float) -> Node:
+    """Draw a masked cell."""
+    return Node(width, height, lambda ax, middle: ax.masked(middle, (width, height)))
+
+
+def bar_above(
+    box: Node, weight: float, text: str, *, high: float, thick: float = 9, width: float = 0
+) -> Node:
+    """Draw a weight as a bar of one width above a box, with its number; 1 is ``high`` pixels."""
+
+    def paint(ax: Canvas, middle: Point) -> None:
+        x, y = middle[0], middle[1] + high / 2 + 8
+        ax.vbar((x, y), high * weight, "weights", thick=thick)
+        ax.note((x, y - high * weight - 9), text, "weights")
+
+    return column(space(width, high + 16, paint), box, gap=2)
+
+
 def slot(node: Node, width: float) -> Node:
     """Keep a width around a node, so that nodes below each other have one middle."""
     return column(node, space(width), gap=0)
