@@ -42,7 +42,9 @@ def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> C
                 bars.append(bar_above(box, weight, text_, **look))
             alt = f"{name}: {', '.join(map(number, row_))}; on the answer {number(row_[marked].sum())}"
             strips.append(
-                column(label(name, bold=True), row(*bars, gap=0), gap=4, align=0, alt=alt)
+                column(
+                    label(name, bold=True, align="left"), row(*bars, gap=0), gap=4, align=0, alt=alt
+                )
             )
         return column(*strips, gap=24)
 
