@@ -186,9 +186,7 @@ def _is_behind(name: Annotation) -> bool:
 
 def _share_of_height(ax: Axes, y: float) -> float:
     """Return the height of a value in its axes, from 0 (bottom) to 1 (top)."""
-    bottom, top = ax.get_yaxis_transform().transform([(0, v) for v in ax.get_ylim()])[:, 1]
-    height = ax.get_yaxis_transform().transform((0, y))[1]
-    return float((height - bottom) / (top - bottom))
+    return float((ax.get_yaxis_transform() - ax.transAxes).transform((0, y))[1])
 
 
 def _goes_below(ax: Axes, height: float) -> bool:

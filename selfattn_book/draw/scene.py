@@ -164,12 +164,9 @@ def grid(nodes: Sequence[Node], across: int, *, gap: float = 0) -> Line:
 class Step(Node):
     """An arrow to the next node, in the direction of its parent, with its name beside it."""
 
-    def __init__(
-        self, text: str = "", role: str = "ink", *, length: float = 48, **look: Any
-    ) -> None:
+    def __init__(self, text: str = "", *, length: float = 48) -> None:
         super().__init__(0, 0)
-        self.text, self.role, self.length, self.look = text, role, length, look
-        self.vertical = False
+        self.text, self.length, self.vertical = text, length, False
 
     def fit(self, width: float, *, vertical: bool = False) -> None:
         """Take the direction of the parent."""
@@ -182,10 +179,10 @@ class Step(Node):
         """Draw the arrow."""
         x, y = self.at(0.5, 0.5)
         if self.vertical:
-            ax.wire([self.at(0.5, 0), self.at(0.5, 1)], self.role, **self.look)
+            ax.wire([self.at(0.5, 0), self.at(0.5, 1)])
             ax.note((x + 12, y), self.text, align="left", bold=True)
         else:
-            ax.wire([self.at(0, 0.5), self.at(1, 0.5)], self.role, **self.look)
+            ax.wire([self.at(0, 0.5), self.at(1, 0.5)])
             ax.note((x, y - 14), self.text, bold=True)
 
 

@@ -29,17 +29,7 @@ SIDES = {0.0: "start", 0.5: "middle", 1.0: "end"}
 
 
 class Sheet(RendererBase):
-    """Convert drawing calls to SVG marks, on a sheet of a size in CSS pixels.
-
-    Example:
-        >>> from matplotlib.lines import Line2D
-        >>> from matplotlib.transforms import IdentityTransform
-        >>> sheet = Sheet(100, 50)
-        >>> line = Line2D([0, 30], [0, 20], color=light("query"), transform=IdentityTransform())
-        >>> line.draw(sheet)
-        >>> print(*sheet.marks())
-        <path d="M0 50l30-20" fill="none" stroke="var(--fig-query,#0a70bd)" stroke-width="2"/>
-    """
+    """Convert drawing calls to SVG marks, on a sheet of a size in CSS pixels."""
 
     def __init__(self, width: float, height: float) -> None:
         super().__init__()
@@ -163,12 +153,7 @@ class Sheet(RendererBase):
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return about how many pixels a page needs for a line of text.
-
-    Example:
-        >>> text_width("wide", 14) > text_width("thin", 14) > text_width("thin", 13)
-        True
-    """
+    """Return about how many pixels a page needs for a line of text."""
     return _measured(_plain(text), size, "bold" if bold else "normal")[0]
 
 

@@ -1,6 +1,7 @@
 """Sentences and their bags of words: what a model sees that does not see the order of words."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import Tensor
 
@@ -66,7 +67,7 @@ def _bag(bag: Sequence[int], fallen: Sequence[Sentence], gap: float) -> Node:
         f"{' and '.join(each)}{': both labels in one bag' if has_both else ''}",
     )
     for sentence, (_, sign) in zip(sentences, fallen, strict=True):
-        look = {"role": "ink" if sign else "muted", "dashed": not sign, "curved": True}
+        look: Any = {"role": "ink" if sign else "muted", "dashed": not sign, "curved": True}
         root.link(sentence, drawn, ends=((1, 0.5), (0, 0.5)), **look)
     return root
 

@@ -31,7 +31,7 @@ def vectors(
 ) -> Axes:
     """Draw vectors in the plane, ``(N, 2)``, as named points, and where they move to.
 
-    ``hull`` shades the smallest convex region that holds the points.
+    ``hull`` shades the smallest convex region that holds the points, which are not on one line.
 
     Example:
         >>> points = np.array([[1, 2], [5, 2]])
