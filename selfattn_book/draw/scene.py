@@ -164,12 +164,9 @@ def grid(nodes: Sequence[Node], across: int, *, gap: float = 0) -> Line:
 class Step(Node):
     """An arrow to the next node, in the direction of its parent, with its name beside it."""
 
-    def __init__(
-        self, text: str = "", role: str = "ink", *, length: float = 48, **look: Any
-    ) -> None:
+    def __init__(self, text: str = "", *, length: float = 48) -> None:
         super().__init__(0, 0)
-        self.text, self.role, self.length, self.look = text, role, length, look
-        self.vertical = False
+        self.text, self.length, self.vertical = text, length, False
 
     def fit(self, width: float, *, vertical: bool = False) -> None:
         """Take the direction of the parent."""
@@ -182,10 +179,10 @@ class Step(Node):
         """Draw the arrow."""
         x, y = self.at(0.5, 0.5)
         if self.vertical:
-            ax.wire([self.at(0.5, 0), self.at(0.5, 1)], self.role, **self.look)
+            ax.wire([self.at(0.5, 0), self.at(0.5, 1)])
             ax.note((x + 12, y), self.text, align="left", bold=True)
         else:
-            ax.wire([self.at(0, 0.5), self.at(1, 0.5)], self.role, **self.look)
+            ax.wire([self.at(0, 0.5), self.at(1, 0.5)])
             ax.note((x, y - 14), self.text, bold=True)
 
 
@@ -265,6 +262,24 @@ def probability_bars(
             ax.note((x + long * p + 6, at), number(p) if p > 0 else "–", ink, align="left")
 
     return Node(width, height, paint)
+
+
+def hatched(width: float, height: float) -> Node:
+    """Draw a masked cell."""
+    return Node(width, height, lambda ax, middle: ax.masked(middle, (width, height)))
+
+
+def bar_above(
+    box: Node, weight: float, text: str, *, high: float, thick: float = 9, width: float = 0
+) -> Node:
+    """Draw a weight as a bar of one width above a box, with its number; 1 is ``high`` pixels."""
+
+    def paint(ax: Canvas, middle: Point) -> None:
+        x, y = middle[0], middle[1] + high / 2 + 8
+        ax.vbar((x, y), high * weight, "weights", thick=thick)
+        ax.note((x, y - high * weight - 9), text, "weights")
+
+    return column(space(width, high + 16, paint), box, gap=2)
 
 
 def slot(node: Node, width: float) -> Node:

@@ -19,7 +19,7 @@ from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Affine2D, Bbox, Transform
 
 from selfattn_book.draw.colors import light, on_page
-from selfattn_book.draw.paths import cells, has_curves, join, marker, outline, tenths, vertices
+from selfattn_book.draw.paths import has_curves, join, marker, outline, tenths, vertices
 
 INCH, POINT = 96, 96 / 72  # CSS pixels
 SMALL = 13  # pixels; the size of text that says no other
@@ -29,17 +29,7 @@ SIDES = {0.0: "start", 0.5: "middle", 1.0: "end"}
 
 
 class Sheet(RendererBase):
-    """Convert drawing calls to SVG marks, on a sheet of a size in CSS pixels.
-
-    Example:
-        >>> from matplotlib.lines import Line2D
-        >>> from matplotlib.transforms import IdentityTransform
-        >>> sheet = Sheet(100, 50)
-        >>> line = Line2D([0, 30], [0, 20], color=light("query"), transform=IdentityTransform())
-        >>> line.draw(sheet)
-        >>> print(*sheet.marks())
-        <path d="M0 50l30-20" fill="none" stroke="var(--fig-query,#0a70bd)" stroke-width="2"/>
-    """
+    """Convert drawing calls to SVG marks, on a sheet of a size in CSS pixels."""
 
     def __init__(self, width: float, height: float) -> None:
         super().__init__()
@@ -107,8 +97,8 @@ class Sheet(RendererBase):
     def draw_quad_mesh(self, gc: GraphicsContextBase, *mesh: Any, **_: Any) -> None:
         """Draw the cells of a heat map, with one path for each shade.
 
-        Coordinates count cells, and a transform scales them, which is short. Lines are one cell wide
-        and run through the middle of a row.
+        Coordinates count cells, and a transform scales them, which is short. A line as wide as a
+        cell is high runs through its middle.
         """
         transform, columns, rows, coordinates, _offsets, _offset_transform, faces, *_looks = mesh
         place = transform + self._upright
@@ -116,8 +106,9 @@ class Sheet(RendererBase):
         top, height = _even(place.transform(coordinates[:, 0])[:, 1])
         size = (width, 0, 0, height, left, top + height / 2)
         colors = np.reshape(faces, (rows, columns, 4))
-        for color, d in cells(colors).items():
-            look = f' stroke="{on_page(color)}" shape-rendering="crispEdges"'
+        for color in np.unique(faces[faces[:, 3] > 0], axis=0):
+            d = "".join(f"M{j} {i}h1" for i, j in np.argwhere((colors == color).all(axis=2)))
+            look = f' stroke="{on_page(to_hex(color))}" shape-rendering="crispEdges"'
             numbers = " ".join(f"{n:.5g}" for n in size)
             self._draw(d, f'{look} transform="matrix({numbers})"')
 
@@ -162,12 +153,7 @@ class Sheet(RendererBase):
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return about how many pixels a page needs for a line of text.
-
-    Example:
-        >>> text_width("wide", 14) > text_width("thin", 14) > text_width("thin", 13)
-        True
-    """
+    """Return about how many pixels a page needs for a line of text."""
     return _measured(_plain(text), size, "bold" if bold else "normal")[0]
 
 

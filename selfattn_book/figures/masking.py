@@ -72,6 +72,7 @@ def repeated_mask(mask: Tensor, heads: int, queries: int) -> Canvas:
         head may attend to keys 0, 1, 2. Sentence 1: every query of every head may attend to keys 0.
     """
     whole = mask.expand(-1, heads, queries, -1)
+    each = "for each head and query" if heads > 1 else "for each query"
     message = [
         f"Sentence {b}: every query of every head may attend to keys "
         f"{', '.join(map(str, keys.nonzero().flatten().tolist())) or 'none'}"
@@ -84,22 +85,13 @@ def repeated_mask(mask: Tensor, heads: int, queries: int) -> Canvas:
         lines: list[Node] = [row(first, last, gap=24 if narrow else 160)]
         for b in range(len(mask)):
             strip = column(note(f"sentence {b}", bold=True), _pairs(mask[b, 0]), gap=4)
-            tables = [
-                column(
-                    note(f"head {h}" if heads > 1 else ""), _pairs(whole[b, h], named=not h), gap=4
-                )
-                for h in range(heads)
-            ]
+            tables = []
+            for h in range(heads):
+                name = note(f"head {h}" if heads > 1 else "")
+                tables.append(column(name, _pairs(whole[b, h], named=not h), gap=4))
             spread = row(*tables, gap=6 if narrow else 30, align=0)
             if narrow:
-                lines.append(
-                    column(
-                        strip,
-                        step("for each head and query" if heads > 1 else "for each query"),
-                        spread,
-                        gap=4,
-                    )
-                )
+                lines.append(column(strip, step(each), spread, gap=4))
             else:
                 lines.append(row(strip, step(length=56), spread, gap=20))
         return column(*lines, gap=14)

@@ -23,10 +23,10 @@ def rotation(query: Tensor, key: Tensor, positions: Sequence[tuple[int, int]]) -
     See :func:`~selfattn_book.rotary.rotate`; one pair rotates by one radian a step.
 
     Example:
-        >>> one = torch.tensor([1.0, 0.0])
-        >>> print(rotation(one, one, [(2, 0), (5, 3)]).get_label())
-        The query at 2 and the key at 0 are 2.00 rad apart, and their score is -0.42.
-        The query at 5 and the key at 3 are 2.00 rad apart, and their score is -0.42.
+        >>> query, key = torch.tensor([1.0, 0.0]), torch.tensor([0.8, 0.6])
+        >>> print(rotation(query, key, [(2, 0), (5, 3)]).get_label())
+        The query at 2 and the key at 0 are 1.36 rad apart, and their score is 0.21.
+        The query at 5 and the key at 3 are 1.36 rad apart, and their score is 0.21.
     """
     message, clocks = [], []
     for at in positions:
