@@ -1,4 +1,4 @@
-"""Rotary positions: against complex numbers, and what a rotation keeps."""
+"""Rotary positions: against complex numbers, and scaled frequencies against their definitions."""
 
 import cmath
 import math
@@ -6,8 +6,6 @@ from functools import partial
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from selfattn_book.rotary import (
     dynamic_ntk_scaling,
@@ -47,23 +45,6 @@ def test_rows_of_a_batch_may_have_different_positions(draw, agree):
     whole = rotate(x, positions)
     for b in range(3):
         agree(whole[b], rotate(x[b], positions[b, 0]))
-
-
-@given(st.integers(0, 5000), st.integers(0, 5000), st.integers(-500, 500), st.integers(0, 9))
-def test_only_the_difference_of_two_positions_reaches_a_score(p, s, step, seed):
-    generator = torch.Generator().manual_seed(seed)
-    q, k = torch.randn(2, 1, 8, generator=generator, dtype=torch.float64)
-
-    def score(p, s):
-        one, two = (torch.tensor([float(position)]) for position in (p, s))
-        return (rotate(q, one) * rotate(k, two)).sum()
-
-    torch.testing.assert_close(score(p, s), score(p + step, s + step), rtol=0, atol=1e-10)
-
-
-def test_no_length_changes(draw, agree):
-    x = draw(2, 3, 10)
-    agree(rotate(x, torch.tensor([1, 5, 1000])).norm(dim=-1), x.norm(dim=-1))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
