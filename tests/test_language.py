@@ -128,17 +128,6 @@ def test_positions_and_tied_weights_may_be_left_out(model):
     assert bare(draw(1, 3 * CONTEXT)).shape == (1, 3 * CONTEXT, V)
 
 
-def test_it_runs_where_there_are_no_numbers():
-    meta = decoder_only(V, **SIZES).to("meta")
-    assert meta(draw(B, T).to("meta")).shape == (B, T, V)
-
-
-def test_it_can_be_exported():
-    model, tokens = decoder_only(V, **SIZES).eval(), draw(B, T)
-    program = torch.export.export(model, (tokens,))
-    torch.testing.assert_close(program.module()(tokens), model(tokens))
-
-
 REFUSED = [
     (lambda t: (t.to(torch.int8),), {}, TypeError, "got dtype torch.int8"),
     (lambda t: (t[0],), {}, ValueError, r"shape \(B, T\).*; got \(7,\)"),

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.masks import causal_mask, padding_mask, sliding_window_mask
 
 
@@ -38,21 +37,6 @@ def test_causal_mask_is_made_where_asked():
     assert causal_mask(3, device="meta").device.type == "meta"
     with torch.device("meta"):
         assert causal_mask(3).device.type == "meta"
-
-
-class CausalSelfAttention(torch.nn.Module):
-    """Make the mask from the input's own length, as a model does."""
-
-    def forward(self, x):
-        mask = causal_mask(x.size(-2), device=x.device)
-        return scaled_dot_product_attention(x, x, x, mask)[0]
-
-
-def test_causal_mask_exports_with_a_free_length(draw):
-    module, sizes = CausalSelfAttention(), ({0: torch.export.Dim("length")},)
-    exported = torch.export.export(module, (draw(5, 3),), dynamic_shapes=sizes)
-    longer = draw(11, 3)
-    assert torch.equal(exported.module()(longer), module(longer))
 
 
 @pytest.mark.parametrize(

@@ -241,71 +241,17 @@ def test_dropout_only_in_training_and_without_a_change_of_the_mean(
     assert (output.std(0) > 0.02).all()
 
 
-@free_and_rotated
-@both_paths
-def test_nothing_is_changed_or_kept(make, inputs, options, need_weights):
-    attention, given = make(options), [*inputs(), MASKS["both"]]
-    before, state = copy.deepcopy(given), copy.deepcopy(attention.state_dict())
-    attributes = set(vars(attention))
-    first, _ = attention(*given, need_weights=need_weights)
-    attention(*(x[:, :3] for x in given[:3]), need_weights=not need_weights)
-    assert torch.equal(attention(*given, need_weights=need_weights)[0], first)
-    assert all(map(torch.equal, given, before))
-    assert set(vars(attention)) == attributes
-    assert all(torch.equal(x, state[name]) for name, x in attention.state_dict().items())
-
-
-@each_kind
-@both_paths
-def test_runs_on_meta(options, need_weights):
-    with torch.device("meta"):
-        attention = MultiHeadAttention(**options)
-        x = torch.ones(BATCH, KEYS, WIDTH)
-        output, _ = attention(x, x, x, causal_mask(KEYS), need_weights=need_weights)
-    assert all(p.is_meta for p in attention.parameters())
-    assert output.is_meta
-    assert output.shape == (BATCH, KEYS, options["d_model"])
-
-
-@pytest.mark.parametrize("autocast", [False, True])
-@free_and_rotated
-@both_paths
-def test_compiles(make, inputs, agree, options, autocast, need_weights):
-    attention, given = make(options, dtype=torch.float32), inputs(torch.float32)
-    compiled = torch.compile(attention, backend="aot_eager", fullgraph=True)
-    with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
-        ways = (
-            way(*given, MASKS["masked row"], need_weights=need_weights)
-            for way in (compiled, attention)
-        )
-        for x, y in zip(*ways, strict=True):
-            assert (x is y is None) or x.dtype == y.dtype
-            if x is not None:
-                agree(x, y)
-
-
-@pytest.mark.parametrize("batch", [BATCH, 5])
-@free_and_rotated
-@both_paths
-def test_exports_with_dynamic_sizes(make, inputs, draw, agree, options, need_weights, batch):
-    attention, given = make(options), {"need_weights": need_weights}
-    first = {} if batch == BATCH else {0: torch.export.Dim("batch")}
-    queries, keys = torch.export.Dim("queries"), torch.export.Dim("keys")
-    sizes = {"query": first | {1: queries}, "key": first | {1: keys}, "value": first | {1: keys}}
-    sizes |= {"mask": {0: queries, 1: keys}, "need_weights": None}
-    example = (*inputs(), causal_mask(QUERIES, KEYS))
-    exported = torch.export.export(attention, example, given, dynamic_shapes=sizes)
-    query, key = draw(batch, 17, WIDTH), draw(batch, 19, WIDTH)
-    output, _ = exported.module()(query, key, key, causal_mask(17, 19), **given)
-    agree(output, attention(query, key, key, causal_mask(17, 19), **given)[0])
-
-
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_copies_give_the_same(make, inputs, duplicate):
-    attention, given = make(LATER), inputs()
+def test_copies_are_shown_as_the_original(make, duplicate):
+    attention = make(LATER)
     assert repr(duplicate(attention)) == repr(attention)
-    ways = (way(*given, is_causal=True) for way in (duplicate(attention), attention))
-    assert all(map(torch.equal, *ways))
+
+
+def test_compiles_under_autocast(make, inputs):
+    attention, given = make(dtype=torch.float32), inputs(torch.bfloat16)
+    compiled = torch.compile(attention, backend="aot_eager", fullgraph=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert compiled(*given)[0].dtype == torch.bfloat16
 
 
 def test_repr_shows_the_settings(make):
