@@ -344,58 +344,47 @@ def test_inputs_are_refused(given, message, groups, need_weights):
         attention(*given, need_weights=need_weights)
 
 
-# A refused call leaves a cache unchanged.
+# A refused call leaves a cache unchanged: of the same module, or of another one.
 FILLED = {"d_model": 5, "num_heads": 6, "d_head": 2, "num_kv_heads": 3, "rotary_base": 1e4}
 NEXT = torch.ones(2, 1, 5)  # one position more, after the three of X
-REFUSED = {
-    "dtype of the mask": (NEXT, NEXT, torch.ones(1, 4), "mask must be a boolean"),
-    "size of the mask": (NEXT, NEXT, torch.ones(3).bool(), "mask must broadcast"),
-    "device of the mask": (NEXT, NEXT, torch.ones(4, device="meta").bool(), "cpu; got meta"),
-    "dtype of the query": (NEXT.double(), NEXT, None, "query must have the dtype"),
-    "size of the query": (NEXT[..., :4], NEXT, None, "query must have shape"),
-    "device of the query": (NEXT.to("meta"), NEXT, None, "meta"),
-    "device of the keys": (NEXT, NEXT.to("meta"), None, "meta"),
-    "batch": (NEXT[:1], NEXT[:1], None, r"the cache's, \(2, 3, length, 2\)"),
-}
-
-
-def filled(attention, need_weights=True):
-    cache = KeyValueCache()
-    attention(X, X, X, need_weights=need_weights, cache=cache)
-    return cache
-
-
-@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
-@both_paths
-def test_a_refused_call_leaves_the_cache_unchanged(make, case, need_weights):
-    attention = make(FILLED, dtype=torch.float32)
-    query, keys, mask, message = case
-    options = {"need_weights": need_weights}
-    cache, other = (filled(attention, need_weights) for _ in range(2))
-    with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
-        attention(query, keys, keys, mask, **options, cache=cache)
-    assert len(cache) == 3
-    right, _ = attention(NEXT, NEXT, NEXT, **options, cache=cache)
-    assert right.equal(attention(NEXT, NEXT, NEXT, **options, cache=other)[0])
-    assert len(cache) == 4
-
-
-OTHERS = [
-    (FILLED, torch.float64, "cpu", "keys must have the dtype of the cache's"),
-    (FILLED | {"d_head": 4}, torch.float32, "cpu", "keys must continue the cache's"),
-    (FILLED | {"num_kv_heads": 1}, torch.float32, "cpu", "keys must continue"),
-    (FILLED, torch.float32, "meta", "the device of the cache's, cpu; got meta"),
-    (FILLED, torch.float32, "cpu", "each attention module must have a cache of its own"),
+OTHER_DTYPE, OTHER_DEVICE = (NEXT.double(),) * 3, (NEXT.to("meta"),) * 3
+REFUSED = [
+    (None, (NEXT, NEXT, NEXT, torch.ones(1, 4)), "mask must be a boolean"),
+    (None, (NEXT, NEXT, NEXT, torch.ones(3).bool()), "mask must broadcast"),
+    (None, (NEXT, NEXT, NEXT, torch.ones(4, device="meta").bool()), "cpu; got meta"),
+    (None, (NEXT.double(), NEXT, NEXT), "query must have the dtype"),
+    (None, (NEXT[..., :4], NEXT, NEXT), "query must have shape"),
+    (None, (NEXT.to("meta"), NEXT, NEXT), "meta"),
+    (None, (NEXT, NEXT.to("meta"), NEXT.to("meta")), "meta"),
+    (None, (NEXT[:1],) * 3, r"the cache's, \(2, 3, length, 2\)"),
+    ({}, OTHER_DTYPE, "keys must have the dtype of the cache's"),
+    ({"d_head": 4}, (NEXT,) * 3, "keys must continue the cache's"),
+    ({"num_kv_heads": 1}, (NEXT,) * 3, "keys must continue"),
+    ({}, OTHER_DEVICE, "the device of the cache's, cpu; got meta"),
+    ({}, (NEXT,) * 3, "each attention module must have a cache of its own"),
 ]
 
 
-@pytest.mark.parametrize(("options", "dtype", "device", "message"), OTHERS)
-def test_a_cache_of_a_different_module_is_refused(make, options, dtype, device, message):
-    cache = filled(make(FILLED, dtype=torch.float32))
-    keys, x = cache.keys.clone(), NEXT.to(device, dtype)
-    with pytest.raises((TypeError, ValueError), match=message):
-        make(options, dtype=dtype).to(device)(x, x, x, cache=cache)
-    assert cache.keys.equal(keys)
+def filled(attention):
+    cache = KeyValueCache()
+    attention(X, X, X, cache=cache)
+    return cache
+
+
+@pytest.mark.parametrize(("other", "given", "message"), REFUSED)
+@both_paths
+def test_a_refused_call_leaves_the_cache_unchanged(make, other, given, message, need_weights):
+    attention = module = make(FILLED, dtype=torch.float32)
+    cache, options = filled(attention), {"need_weights": need_weights}
+    if other is not None:
+        module = make(FILLED | other).to(given[0])
+    with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
+        module(*given, **options, cache=cache)
+    assert len(cache) == 3
+    right, _ = attention(NEXT, NEXT, NEXT, **options, cache=cache)
+    unchanged = filled(attention)
+    assert right.equal(attention(NEXT, NEXT, NEXT, **options, cache=unchanged)[0])
+    assert len(cache) == 4
 
 
 def test_a_failure_after_the_attention_leaves_the_cache_unchanged(make):
