@@ -83,7 +83,8 @@ def test_agrees_with_the_oracle(problem, oracle, agree, mask, dtype, way):
 @each_way
 def test_gradients_agree_with_the_oracle(problem, oracle, agree, mask, way):
     ours, theirs = with_gradients(problem), with_gradients(problem)
-    attend(way, *ours, mask)[0].square().sum().backward()
+    with torch.autograd.set_detect_anomaly(True):  # no NaN on the way either
+        attend(way, *ours, mask)[0].square().sum().backward()
     oracle(*theirs, expand(mask)).square().sum().backward()
     for x, y, before in zip(ours, theirs, problem, strict=True):
         agree(x.grad, y.grad)
