@@ -35,12 +35,12 @@ def model(make):
     return make()
 
 
-def with_masks(model, target_mask=None, encoder_mask=True, decoder_mask=True):
-    """Run a model with any target mask, and with or without its source masks."""
+def with_masks(model, encoder_mask=True, decoder_mask=True):
+    """Run a model with or without its source masks."""
 
     def run(source, target, mask=None):
         memory, _ = model.encoder(source, mask if encoder_mask else None)
-        causal = causal_mask(target.size(1)) if target_mask is None else target_mask
+        causal = causal_mask(target.size(1))
         return model.decoder(target, memory, causal, mask if decoder_mask else None)[0]
 
     return run
@@ -110,15 +110,6 @@ def test_prefix_consistency(model, expected):
     assert verdict(has.decoder_is_prefix_consistent(lambda _, target: model(target))) == expected
 
 
-@pytest.mark.parametrize(("diagonal", "name"), [(1, explain.TOO_WIDE), (7, explain.NOT_CAUSAL)])
-def test_a_decoder_with_too_wide_a_mask_is_refused(model, diagonal, name):
-    def run(source, target):
-        mask = torch.ones(target.size(1), target.size(1), dtype=torch.bool).tril(diagonal)
-        return with_masks(model, target_mask=mask)(source, target)
-
-    assert has.decoder_is_prefix_consistent(run).misconception == name
-
-
 # Padding of the source.
 def kept(source, mask, padding=0):
     return source * torch.where(mask, 1, padding)[:, 0, 0, :, None]
@@ -159,7 +150,7 @@ def test_one_sample_with_unmasked_padding_is_enough(model, which):
 # Dependence on the source.
 def test_a_decoder_that_attends_only_to_its_target_is_refused(model):
     def deaf(source, target):
-        return with_masks(model)(target, target)
+        return model(target, target)
 
     assert has.uses_every_source_position(deaf).misconception == has.SOURCE_UNUSED
 
