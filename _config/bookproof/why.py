@@ -12,7 +12,7 @@ from .verify.cells import read_notebook
 DOCTREES = "_build/*-doctrees", "_build/*/.doctrees"  # of every way to build
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Print for each page the changed parts of its key; return 1 if a page has to run."""
     parser = argparse.ArgumentParser(prog="python -m bookproof why", description=__doc__)
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="a page; all when left out")

@@ -5,15 +5,12 @@ import asyncio
 import atexit
 import os
 import re
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event, Thread
 from typing import Any
 
 from nbclient import NotebookClient
@@ -57,11 +54,6 @@ class Chapter:
     libraries: Sequence[str] = ()  # whose assertion functions are recorded
     seconds: float = 0.0  # that the kernel was busy
     failure: str = ""
-    ended: Event = field(default_factory=Event)  # whatever came of it
-
-    @property
-    def length(self) -> int:
-        return self.file.stat().st_size
 
     def __str__(self) -> str:
         return os.path.relpath(self.file)
@@ -188,27 +180,6 @@ class Loop(asyncio.SelectorEventLoop):
         raise RuntimeError("a signal is not for a single chapter")
 
 
-def start_chapters(
-    chapters: Sequence[Chapter], done: Callable[[Chapter], None], **options: Any
-) -> Future[float]:
-    """Begin to run chapters, as `run_chapters` does; the seconds that it took are to come."""
-    outcome = Future[float]()
-
-    def run() -> None:
-        start = time.perf_counter()
-        try:
-            run_chapters(chapters, done, **options)
-            outcome.set_result(time.perf_counter() - start)
-        except BaseException as error:
-            outcome.set_exception(error)
-        finally:  # who waits for a chapter that never began waits no longer
-            for chapter in chapters:
-                chapter.ended.set()
-
-    Thread(target=run, daemon=True).start()  # not waited for after Ctrl-C
-    return outcome
-
-
 def run_chapters(
     chapters: Sequence[Chapter],
     done: Callable[[Chapter], None],
@@ -232,10 +203,9 @@ def run_chapters(
             async with begun:
                 await chapter.run(timeout, folder, server, free)
             done(chapter)
-            chapter.ended.set()
 
         # What takes long is not left for the end, when other cores are idle.
-        longest = sorted(chapters, key=lambda chapter: -chapter.length)
+        longest = sorted(chapters, key=lambda chapter: -chapter.file.stat().st_size)
         await asyncio.gather(*map(run_one, longest))
 
     os.environ.update(ENVIRONMENT)

@@ -1,14 +1,12 @@
 """Keep every page as new as what it was made from: a key, what is missing, run it."""
 
 import os
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Iterable
 from compileall import compile_dir
-from concurrent.futures import Future
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cache, partial
 from importlib.util import find_spec
-from math import inf
 from pathlib import Path
 from pprint import pformat
 from py_compile import PycInvalidationMode
@@ -23,7 +21,7 @@ from sphinx.config import Config
 
 from ..verify.cells import code_digest
 from .cell_rules import refusals
-from .execution import CORES, Chapter, start_chapters
+from .execution import CORES, Chapter, run_chapters
 from .keys import (
     code_of,
     digest,
@@ -59,9 +57,6 @@ class Freshness:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.parsed: dict[tuple[Path, str], NotebookNode] = {}
-        self.accepted: dict[str, str] = {}  # texts of pages whose cells are not refused
-        self.running: dict[Path, Chapter] = {}
-        self.finish: Callable[[], None] = lambda: None  # waits for all that run
 
     def begin(self, app: Sphinx, config: Config) -> None:
         package = config.bookproof_package
@@ -122,7 +117,6 @@ class Freshness:
 
     def also_written(self, app: Sphinx, env: Any) -> Iterable[str]:
         """Return all pages if a title, number or label has changed, since any may show it."""
-        self.finish()
         titles = {name: title.astext() for name, title in env.titles.items()}
         labels = env.domaindata["std"], env.domaindata["py"]
         numbers = env.toctree_includes, env.toc_secnumbers, env.toc_fignumbers
@@ -166,40 +160,32 @@ class Freshness:
         return deepcopy(self.parsed[file, text])  # what runs is written into
 
     def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
-        """Run the chapters among the pages to be read whose results are not there.
-
-        Pages without cells are read first, and then each chapter when it has ended, while others run.
-        """
+        """Run the chapters among the pages to be read whose results are not there."""
         self.results = Results(env.mystnb_config.execution_cache_path)
         texts = {name: Path(env.doc2path(name)).read_text("utf-8") for name in docnames}
-        found = {
-            name: self.prepare(env, name, text)[1]
-            for name, text in texts.items()
-            if is_myst_markdown_notebook(text)
-        }
-        chapters = [chapter for chapter in found.values() if chapter]
+        prepared = [self.prepare(env, name, text)[1] for name, text in texts.items()]
+        chapters = [chapter for chapter in prepared if chapter]
         if faults := [fault for c in chapters for fault in refusals(c, self.modules)]:
             stop("\n".join(faults))
-        self.accepted = texts
         missing = [c for c in chapters if not self.results.has(c.notebook)]
         if not missing:
             return say("No chapter has to run.")
         count = "1 chapter" if len(missing) == 1 else f"{len(missing)} chapters"
         say(f"Running {count}, {CORES} at once ...")
-        cold = os.environ.get("BOOK_KERNELS") == "cold"
-        docnames.sort(key=lambda name: -chapter.length if (chapter := found.get(name)) else -inf)
-        outcome = start_chapters(
+        cold, start = os.environ.get("BOOK_KERNELS") == "cold", time.perf_counter()
+        run_chapters(
             missing,
             self.results.keep,
             timeout=app.config.nb_execution_timeout,
             preload=None if cold else app.config.bookproof_preload,
         )
-        self.running = {chapter.file: chapter for chapter in missing}
-        self.finish = cache(partial(finish, missing, outcome))
+        wall, cells = time.perf_counter() - start, sum(chapter.seconds for chapter in missing)
+        say(f"{count} ran in {wall:.1f} s; the cells alone take {cells / CORES:.1f} s.")
+        if failures := [chapter.failure for chapter in missing if chapter.failure]:
+            stop("\n\n".join(failures))
 
     def end(self, app: Sphinx, error: Exception | None) -> None:
-        """Wait for chapters that still run, and keep the parts of all keys after a good build."""
-        self.finish()
+        """Keep the parts of all keys after a good build."""
         if error is None:
             found = {name: self.kept(app.env, name) for name in sorted(app.env.found_docs)}
             keep(Path(app.doctreedir), self.sources, {k: page for k, page in found.items() if page})
@@ -213,32 +199,15 @@ class Freshness:
 
     def read(self, app: Sphinx, docname: str, content: list[str]) -> None:
         """Give myst-nb the page with the key under which its results are kept."""
-        text = content[0]
-        content[0], chapter = self.prepare(app.env, docname, text)
+        content[0], chapter = self.prepare(app.env, docname, content[0])
         if not chapter:
             return
-        if running := self.running.get(chapter.file):
-            running.ended.wait()
-        if not self.results.has(chapter.notebook):
-            self.finish()  # if a run has failed, this tells
-        edited = self.accepted.get(docname) != text
-        if edited and (faults := list(refusals(chapter, self.modules))):
-            stop("\n".join(faults))
         # Else myst-nb would run it; it is being edited.
         if not self.results.has(chapter.notebook):
             stop(f"{chapter} or what it reaches was changed during the build")
         noted = app.env.metadata[docname]
         noted["cell_seconds"] = self.results.seconds(chapter.notebook)
         noted["cells_digest"] = code_digest(code_of(chapter.notebook))
-
-
-def finish(chapters: list[Chapter], outcome: Future[float]) -> None:
-    """Wait for chapters that run, and end the build if one of them failed."""
-    wall, cells = outcome.result(), sum(chapter.seconds for chapter in chapters) / CORES
-    count = "1 chapter" if len(chapters) == 1 else f"{len(chapters)} chapters"
-    say(f"{count} ran in {wall:.1f} s; the cells alone take {cells:.1f} s on {CORES} cores.")
-    if failures := [chapter.failure for chapter in chapters if chapter.failure]:
-        stop("\n\n".join(failures))
 
 
 def check_executed(app: Sphinx, page: nodes.document) -> None:

@@ -55,9 +55,9 @@ def verify_chapter(
     ``disturbed`` is the draw of :class:`~bookproof.verify.disturbed.DisturbedRounding`.
     """
     namespace: _Namespace = {"__name__": "__main__", NAME: Watch()}
-    hidden = {"remove-cell", "remove-input"}
+    cells, hidden = read_cells(page.read_text("utf-8")), {"remove-cell", "remove-input"}
     with _reader_session(threads, namespace[NAME]), chdir(page.parent):
-        for cell in read_cells(page.read_text("utf-8")):
+        for cell in cells:
             if hidden.intersection(cell.options.get("tags", [])):
                 continue
             result = _run(cell, namespace, page, disturbed)

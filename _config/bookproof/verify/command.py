@@ -39,7 +39,7 @@ INTERRUPTED, BROKEN_PIPE = 130, 141  # as a shell reports the two signals
 
 
 def main(
-    arguments: list[str],
+    arguments: list[str] | None = None,
     folder: Path = Path("docs"),
     seed_hook: str = "",
     program: str = "python -m bookproof verify",
@@ -49,7 +49,7 @@ def main(
     After Ctrl-C the exit code is 130; after a broken pipe, 141.
 
     Args:
-        arguments: words of the command line.
+        arguments: words of the command line; those of this process when left out.
         folder: folder of the pages, unless ``--docs`` names another one.
         seed_hook: context manager that moves all seeds by a number, as ``module:name``.
         program: name of the command in its help.
@@ -141,10 +141,10 @@ def _checks(page: Path) -> list[str]:
     return [cell.options["check"] for cell in cells if "check" in cell.options]
 
 
-def _options(arguments: list[str], program: str, **usual: Any) -> argparse.Namespace:
+def _options(arguments: list[str] | None, program: str, **preset: Any) -> argparse.Namespace:
     about = "Run the checks of every equation and claim of the book on this machine."
     parser = argparse.ArgumentParser(prog=program, description=about)
-    parser.set_defaults(**usual)
+    parser.set_defaults(**preset)
     parser.add_argument("chapter", nargs="*", help="a chapter's name; all when left out")
     parser.add_argument("--docs", type=Path, metavar="FOLDER", help="the folder of the pages")
     about = "moves all seeds of the pages by a number: a context manager, as module:name"
