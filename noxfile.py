@@ -71,7 +71,7 @@ def book(session: nox.Session) -> None:
     """
     words, site = list(session.posargs), SITE
     if "--fresh" in words:
-        words[words.index("--fresh")] = "--define=bookproof_anew=1"
+        words[words.index("--fresh")] = "--define=bookproof_fresh=1"
     if "--edition" in words:
         place = words.index("--edition")
         edition = (words[place + 1 : place + 2] or [""])[0]

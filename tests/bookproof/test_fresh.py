@@ -74,14 +74,14 @@ def test_another_library_or_anew_runs_everything(built):
         (library / "METADATA").write_text(text, "utf-8")
         assert built.build().ran == ALL
     assert built.build().said == NOTHING
-    assert built.build("-Dbookproof_anew=1").ran == ALL
+    assert built.build("-Dbookproof_fresh=1").ran == ALL
 
 
 def test_fresh_empties_no_folder_that_is_not_a_site(book):
     mine = book.root / "_build" / "html" / "mine.txt"
     mine.parent.mkdir(parents=True)
     mine.write_text("keep me", "utf-8")
-    refused = book.build("-Dbookproof_anew=1")
+    refused = book.build("-Dbookproof_fresh=1")
     assert not refused.good
     assert "holds something else than a site" in refused.said
     assert mine.read_text("utf-8") == "keep me"

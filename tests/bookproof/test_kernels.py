@@ -99,5 +99,5 @@ def test_warm_and_cold_kernels_give_the_same(book):
     assert book.build(preload).ran == ALL
     warm = outputs(book)
     assert any("image/png" in text for text in warm)
-    assert book.build(preload, "-Dbookproof_anew=1", BOOK_KERNELS="cold").ran == ALL
+    assert book.build(preload, "-Dbookproof_fresh=1", BOOK_KERNELS="cold").ran == ALL
     assert outputs(book) == warm

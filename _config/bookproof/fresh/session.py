@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from .keys import digest, fingerprint
-from .messages import say, stop
+from .messages import fail, report
 
 PATIENCE = 600  # seconds to wait for another build
 TOOLS = {".py", ".bib", ".html", ".txt"}  # with a change in these, every page is read again
@@ -28,7 +28,7 @@ class Session:
         """Wait for any other build, and see whether the last one came to a good end."""
         kept = Path(config.nb_execution_cache_path or app.outdir.parent / ".jupyter_cache")
         self.wait(kept)
-        if config.bookproof_anew:
+        if config.bookproof_fresh:
             empty(app, kept)
         # After a build that was stopped, or that warned, no page is trusted: it may be
         # half made, and the warning has to come again.
@@ -47,11 +47,11 @@ class Session:
         try:
             self.lock.acquire(timeout=0)
         except Timeout:
-            say(f"Another build is at work in {kept.parent}; waiting for it.")
+            report(f"Another build is at work in {kept.parent}; waiting for it.")
             try:
                 self.lock.acquire(timeout=PATIENCE)
             except Timeout:
-                stop(f"After {PATIENCE} s, another build still holds {self.lock.lock_file}.")
+                fail(f"After {PATIENCE} s, another build still holds {self.lock.lock_file}.")
 
     def end(self, app: Sphinx, error: Exception | None) -> None:
         """Note that the build came to a good end, if it did."""
@@ -64,7 +64,7 @@ class Session:
 
 def empty(app: Sphinx, kept: Path) -> None:
     if any(app.outdir.iterdir()) and not (app.outdir / ".buildinfo").exists():
-        stop(f"{app.outdir} holds something else than a site; it is not emptied.")
+        fail(f"{app.outdir} holds something else than a site; it is not emptied.")
     for folder in (kept, app.outdir, app.doctreedir):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -75,7 +75,7 @@ def tool_files(*folders: Path) -> list[Path]:
     return sorted(file for file in files if file.suffix in TOOLS)
 
 
-def as_written(app: Sphinx, docname: str) -> bool:
+def is_as_written(app: Sphinx, docname: str) -> bool:
     """Return whether a page and its tree are what the last build has written."""
     page, tree = files(app, docname)
     return tree.is_file() and pages_written(app.outdir).get(docname) == fingerprint(page)
