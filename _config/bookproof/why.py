@@ -7,6 +7,7 @@ from typing import Any
 
 from .fresh.keys import code_of, names_in_cells
 from .fresh.parts import KEPT, Needs, Parts, Sources, cell_parts, changes
+from .fresh.session import tool_parts
 from .verify.cells import read_notebook
 
 DOCTREES = "_build/*-doctrees", "_build/*/.doctrees"  # of every way to build
@@ -29,6 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     pages = {Path(page): parts for page, parts in record["pages"].items()}
     if missing := {*options.pages} - {page.stem for page in pages}:
         parser.error(f"the last build knows no page {', '.join(sorted(missing))}")
+    if tools := list(changes(record["tools"], tool_parts(Path(record["config"])))):
+        print("\n  ".join(["Every page is made again, from results that are kept:", *tools]))
     changed = 0
     for page, parts in pages.items():
         if not options.pages or page.stem in options.pages:

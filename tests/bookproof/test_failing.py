@@ -153,7 +153,7 @@ def test_a_check_without_a_live_assertion_is_refused_when_it_has_run(built):
     for _ in range(2):
         refused = built.build()
         assert not refused.good
-        place = f"docs/number.md:{len(page.splitlines()) + 6}"
+        place = f"docs/number.md:{len(page.splitlines()) + 2}: cell 5 of 5"
         assert f"{place}: a check that cannot fail: it must execute an assertion" in refused.said
         assert "no assertion was executed" in refused.said
 

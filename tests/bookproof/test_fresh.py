@@ -218,9 +218,13 @@ def test_why_names_the_parts_of_a_key_that_changed(built, capsys, monkeypatch):
     built.edit("tiny/words.py", "def ", "def unused():\n    pass\n\n\ndef ")
     built.edit("docs/data.md", "from pathlib", "import math\nfrom pathlib")
     built.write("docs/data.txt", "8")
+    built.write("config/references.bib", "")
     assert why(["--doctrees", "_build/doctrees"]) == 1
     said = capsys.readouterr().out
-    for part in ("cell 1 changed", "data file data.txt changed", "module tiny.words changed"):
-        assert part in said
+    for part in ("cell 1", "data file data.txt", "module tiny.words", "tool config/references.bib"):
+        assert f"  {part} changed\n" in said
+    assert str(built.root) not in built.root.joinpath("_build/doctrees/keys.json").read_text(
+        "utf-8"
+    )
     with pytest.raises(SystemExit):
         why(["nowhere", "--doctrees", "_build/doctrees"])

@@ -143,10 +143,3 @@ def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(tmp_path, r
     assert (one == two) is ("extract_tb" in reader or "tb_lineno" in reader)
     one, two = (meanings(reader, said, "book.b") for said in ("One.", "Two."))
     assert one != two, "another module is trusted"
-
-
-def test_the_same_code_in_another_module_means_another_thing(tmp_path):
-    (tmp_path / "a.py").write_text("x = 1")
-    (tmp_path / "b.py").write_text("x = 1")
-    a, b = (keys.module_digests([tmp_path], [tmp_path / name]) for name in ("a.py", "b.py"))
-    assert a != b

@@ -17,7 +17,6 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
-from ..verify.cells import first_line
 from ..verify.recorder import VACUOUS
 from ..verify.transform import NAME
 from .parts import ENVIRONMENT
@@ -72,7 +71,7 @@ class Chapter:
             good = execute_reply["content"]["status"] == "ok"
             if good and "check" in cell.metadata:
                 why = await ask(client.kc, f"{NAME}.verdict()", timeout)
-                vacuous.extend([f"{self.code_line(begun)}: {VACUOUS}; {why}"] if why else [])
+                vacuous.extend([f"{self.place(begun)}: {VACUOUS}; {why}"] if why else [])
             if good and cell is self.last_cell():
                 loaded.extend(await loaded_files(client.kc, timeout))
 
@@ -119,11 +118,6 @@ class Chapter:
             return f"{self}: {os.path.relpath(unseen[0])} {rule}; it was loaded otherwise"
         changed = f"{self} or what it reaches was changed while it ran"
         return "" if self.unchanged() else changed
-
-    def code_line(self, index: int) -> str:
-        fence, code = self.notebook.metadata["source_map"][index], self.notebook.cells[index].source
-        lines = self.file.read_text("utf-8").splitlines()
-        return f"{self}:{first_line(lines, fence, code.splitlines())}"
 
     def place(self, index: int) -> str:
         if index < 0:

@@ -45,7 +45,7 @@ class MadeFrom:
     needs: Needs
     text: str
     parts: Parts  # of the key of its results
-    tools: str
+    tools: Parts
     shown: str
 
 
@@ -184,7 +184,8 @@ class Freshness:
                 for name, noted in sorted(app.env.metadata.items())
                 if "cell_parts" in noted
             }
-            keep(Path(app.doctreedir), self.sources, pages)
+            record = {"config": os.path.relpath(app.confdir), "tools": self.session.tools}
+            keep(Path(app.doctreedir), {**record, "pages": pages}, self.sources)
 
     def read(self, app: Sphinx, docname: str, content: list[str]) -> None:
         """Give myst-nb the page with the key under which its results are kept."""

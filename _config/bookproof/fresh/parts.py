@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from .keys import digest, fingerprint, module_digests, modules_reached, nodes_of
 
@@ -109,11 +110,11 @@ def cell_parts(codes: Iterable[str]) -> Parts:
     return {f"cell {number}": digest([code.strip()]) for number, code in enumerate(codes, 1)}
 
 
-def keep(folder: Path, sources: Sources, pages: dict[str, Parts]) -> None:
-    """Write the parts of all pages, by their files, beside the doctrees."""
+def keep(folder: Path, record: dict[str, Any], sources: Sources) -> None:
+    """Write what ``bookproof why`` compares with beside the doctrees."""
     roots = [os.path.relpath(root) for root in sources.roots]
-    record = {"sources": {**asdict(sources), "roots": roots}, "pages": pages}
-    (folder / KEPT).write_text(json.dumps(record, indent=1), "utf-8")
+    text = json.dumps({**record, "sources": {**asdict(sources), "roots": roots}}, indent=1)
+    (folder / KEPT).write_text(text, "utf-8")
 
 
 def changes(before: Parts, now: Parts) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """One build from its first event to its last: alone, on an empty site if asked, and remembered."""
 
 import json
+import os
 import shutil
 from importlib.metadata import distributions
 from pathlib import Path
@@ -11,6 +12,7 @@ from sphinx.config import Config
 
 from .keys import digest, fingerprint
 from .messages import fail, report
+from .parts import Parts
 
 PATIENCE = 600  # seconds to wait for another build
 TOOLS = {".py", ".bib", ".html", ".txt"}  # with a change in these, every page is read again
@@ -22,7 +24,7 @@ class Session:
     """What a build knows of the one before it."""
 
     trusted: bool  # whether the pages of the last build may stay
-    tools: str  # a digest of what decides how pages are made
+    tools: Parts  # what decides how pages are made
 
     def begin(self, app: Sphinx, config: Config) -> None:
         """Wait for any other build, and see whether the last one came to a good end."""
@@ -38,8 +40,7 @@ class Session:
             shutil.rmtree(app.outdir / "_static", ignore_errors=True)
         app.doctreedir.mkdir(parents=True, exist_ok=True)
         self.unfinished.touch()
-        installed = sorted(found.read_text("METADATA") or "" for found in distributions())
-        self.tools = digest(installed, tool_files(Path(app.confdir), ENGINE))
+        self.tools = tool_parts(Path(app.confdir))
 
     def wait(self, kept: Path) -> None:
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -70,9 +71,13 @@ def empty(app: Sphinx, kept: Path) -> None:
         folder.mkdir(parents=True)
 
 
-def tool_files(*folders: Path) -> list[Path]:
-    files = {file for folder in folders for file in folder.rglob("*")}
-    return sorted(file for file in files if file.suffix in TOOLS)
+def tool_parts(config: Path) -> Parts:
+    """Return a digest of what is installed, and one of each file that decides how pages are made."""
+    installed = sorted(found.read_text("METADATA") or "" for found in distributions())
+    files = {file for folder in (config, ENGINE) for file in folder.rglob("*")}
+    named = {f"tool {os.path.relpath(file)}": file for file in files if file.suffix in TOOLS}
+    digests = {name: fingerprint(file) for name, file in sorted(named.items())}
+    return {"the installed packages": digest(installed), **digests}
 
 
 def is_as_written(app: Sphinx, docname: str) -> bool:
