@@ -37,10 +37,7 @@ nox.options.default_venv_backend = "none"
 
 
 def run(
-    session: nox.Session,
-    program: str,
-    *arguments: str | Path,
-    codes: tuple[int, ...] = (0,),
+    session: nox.Session, program: str, *arguments: str | Path, codes: tuple[int, ...] = (0,)
 ) -> None:
     """Run a program of the shared environment; another exit code than these ends the session."""
     make_environment()
@@ -74,7 +71,7 @@ def book(session: nox.Session) -> None:
     """
     words, site = list(session.posargs), SITE
     if "--fresh" in words:
-        words[words.index("--fresh")] = "--define=bookproof_anew=1"
+        words[words.index("--fresh")] = "--define=bookproof_fresh=1"
     if "--edition" in words:
         place = words.index("--edition")
         edition = (words[place + 1 : place + 2] or [""])[0]
@@ -100,14 +97,7 @@ def serve(session: nox.Session) -> None:
     ignored = ["--ignore=*/_build/*", "--ignore=*/__pycache__/*"]
     arguments = sphinx_arguments(SITE.with_name("serve"))
     arguments.remove("--fail-on-warning")
-    run(
-        session,
-        "sphinx-autobuild",
-        *watched,
-        *ignored,
-        *session.posargs,
-        *arguments,
-    )
+    run(session, "sphinx-autobuild", *watched, *ignored, *session.posargs, *arguments)
 
 
 @nox.session
@@ -180,16 +170,7 @@ def browser(session: nox.Session) -> None:
 def linkcheck(session: nox.Session) -> None:
     """Follow every external link of the book, and report the broken ones (minutes)."""
     folders = ["-d", "_build/links-doctrees", "docs", "_build/links"]
-    run(
-        session,
-        "sphinx-build",
-        "--quiet",
-        "-b",
-        "linkcheck",
-        "-c",
-        "_config",
-        *folders,
-    )
+    run(session, "sphinx-build", "--quiet", "-b", "linkcheck", "-c", "_config", *folders)
 
 
 @nox.session

@@ -109,7 +109,7 @@ nb_ipywidgets_js = {}  # would load from two CDNs
 bookproof_package = "selfattn_book"
 bookproof_libraries = ["torch", "numpy", "matplotlib", "ipykernel", "ipython", "myst-nb"]
 # They say in which line of a cell something went wrong; tests see that they ask for no other lines.
-bookproof_outside = ["selfattn_book.properties.calls"]
+bookproof_line_readers = ["selfattn_book.properties.calls"]
 bookproof_preload = [
     "matplotlib.pyplot",
     "numpy",

@@ -12,15 +12,13 @@ KNOWN = {name: {"ATEN_CPU_CAPABILITY": name} for name in ("default", "avx2", "av
 
 
 def test_every_arithmetic_two_threads_and_draws_are_asked():
-    asked = portability.machines(KNOWN, draws=2)
+    asked = portability.machines(KNOWN, draws=2, is_quick=False)
     names = ["default", "avx2", "avx512", "two threads", "draw 1", "draw 2"]
     assert [machine.name for machine in asked] == names
     assert asked[3] == Machine("two threads", KNOWN["avx512"], threads=2)
-    assert [machine.name for machine in portability.quick(asked)] == ["default", "draw 1"]
-
-
-def test_where_no_arithmetic_is_known_draws_are_asked():
-    assert [m.name for m in portability.machines({}, draws=1)] == ["two threads", "draw 1"]
+    for known, first in ((KNOWN, "default"), ({}, "two threads")):
+        asked = portability.machines(known, draws=2, is_quick=True)
+        assert [machine.name for machine in asked] == [first, "draw 1"]
 
 
 @pytest.mark.weekly
