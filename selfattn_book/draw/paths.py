@@ -8,6 +8,7 @@ from matplotlib.colors import to_hex
 from matplotlib.path import Path
 from matplotlib.transforms import Bbox
 
+FEW = 9  # points, which are written as they are
 LETTERS = {Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: "c"}
 
 
@@ -26,7 +27,7 @@ def outline(path: Path, inside: Bbox | None = None, *, filled: bool = False) -> 
     if filled and inside is not None:
         path, inside = path.clip_to_bbox(inside), None
     clip = None if inside is None else inside.extents
-    return written(path.iter_segments(clip=clip, simplify=True))
+    return written(path.iter_segments(clip=clip, simplify=len(path) > FEW))
 
 
 def marker(path: Path) -> str:
@@ -89,7 +90,7 @@ def written(segments: Iterable[tuple[np.ndarray, np.uint8]], *, around: bool = F
 
 def has_curves(path: Path) -> bool:
     """Test whether a path has curves; such a path is small, and within the axes."""
-    return path.codes is not None and Path.CURVE4 in np.asarray(path.codes)
+    return path.codes is not None and bool(np.isin(path.codes, (Path.CURVE3, Path.CURVE4)).any())
 
 
 def vertices(path: Path) -> np.ndarray:
