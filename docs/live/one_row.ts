@@ -2,6 +2,7 @@
 import { type Canvas, type Look, type Point, listed, number, sentences } from "./canvas.js";
 import { type State } from "./link.js";
 import { type Kind } from "./live.js";
+import { bars, vector, word } from "./marks.js";
 import { type Mat, dot, mix, softmax } from "./nn.js";
 import { hull, labels, plane } from "./plane.js";
 
@@ -31,17 +32,9 @@ export const oneRow: Kind<Row> = {
   said: (s) => `${s.names[s.row]} takes ${attend(s).weights.map((w, i) => `${Math.round(100 * w)} percent of ${s.names[i]}`).join(", ")}.`,
   painters: {
     steps: (c: Canvas, temperature: number, { at, turned }: { at: Point } & Look) => c.say(at, `${turned ? "" : "softmax:  "}÷ √2${temperature === 1 ? "" : `,  ÷ ${number(temperature)}`},  exp,  ÷ sum`, "ink", { turned }),
-    word: (c: Canvas, text: string, { at, role, align }: { at: Point; role: string } & Look) => c.say(at, text, role, { align, bold: true }),
-    vector: (c: Canvas, values: number[], { at, role, ...look }) => c.vector(at, values, role, look),
+    word, vector, bars,
     wires(c: Canvas, scores: number[], { zero, ys, unit, end }: { zero: number; ys: number[]; unit: number; end: number }) {
       scores.forEach((score, i) => c.wire([[zero + 10 + unit * Math.max(score, 0) + (score > 0 ? 34 : 0), ys[i]!], [end, ys[i]!]]));
-    },
-    bars(c: Canvas, values: number[], { zero, ys, unit, role }: { zero: number; ys: number[]; unit: number; role: string }) {
-      values.forEach((value, i) => {
-        c.hbar([zero, ys[i]!], unit * value, role);
-        c.say([zero + unit * value + (value >= 0 ? 6 : -6), ys[i]!], number(value), role, { align: value >= 0 ? "left" : "right" });
-      });
-      c.line([[zero, ys[0]! - 16], [zero, ys.at(-1)! + 16]]);
     },
     tip_to_tail: tipToTail,
   },

@@ -10,7 +10,8 @@ from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, both_widths, canvas, listed, number
 from selfattn_book.draw.layout import NARROW
 from selfattn_book.draw.live import begin, live
-from selfattn_book.draw.style import Numbers, as_array
+from selfattn_book.draw.style import as_array
+from selfattn_book.figures.live_marks import bars, vector, word
 
 UNIT = 24  # pixels of a bar for a score of 1
 WEIGHT = 84  # pixels of a bar for a weight of 1
@@ -55,19 +56,19 @@ def one_row(x: Tensor, names: Sequence[str], row: int = 0, *, temperature: float
             ax.say(at, text, "muted", bold=True)
         _compare(ax, x, names, row, ys)
         zero = heads[1][0]
-        live(ax, _bars, "scores", scores, zero=zero, ys=ys, unit=UNIT, role="ink")
+        live(ax, bars, "scores", scores, zero=zero, ys=ys, unit=UNIT, role="ink")
         _softmax(ax, zero, ys, scores, temperature, low)
         for z, text in zip(zs, names if narrow else (), strict=False):
             ax.note((70, z), text, align="right")
         start = 78 if narrow else 398
-        live(ax, _bars, "weights", weights, zero=start, ys=zs, unit=WEIGHT, role="weights")
+        live(ax, bars, "weights", weights, zero=start, ys=zs, unit=WEIGHT, role="weights")
         steps: Any = {"steps": x * table[row, :, None], "weights": weights, "names": names}
         corner = (152, low + 150) if narrow else (478, 92)
         live(ax, _tip_to_tail, "sum", steps, corner=corner, plane=PLANE)
         end = (196, low + 274) if narrow else (528, ys[-1])
         at, align = ((end[0] - 8, end[1]), "right") if narrow else ((576, end[1] - 30), "center")
-        live(ax, _word, "new", f"new {name}", at=at, role="context", align=align)
-        live(ax, _vector, "context", context[row], at=end, role="context", **NEW)
+        live(ax, word, "new", f"new {name}", at=at, role="context", align=align)
+        live(ax, vector, "context", context[row], at=end, role="context", **NEW)
         return ax.describe(*message)
 
     state = {"names": names, "x": x, "row": row, "temperature": temperature}
@@ -77,11 +78,11 @@ def one_row(x: Tensor, names: Sequence[str], row: int = 0, *, temperature: float
 def _compare(ax: Canvas, x: Tensor, names: Sequence[str], row: int, ys: Sequence[float]) -> None:
     """Draw the query above the keys, column over column, and its line through all of them."""
     top, left, trunk = ys[0] - 52, 78, 178
-    live(ax, _word, "name", names[row], at=(left - 8, top), role="query", align="right")
-    live(ax, _vector, "query", x[row], at=(left, top), role="query", width=BOLD_LINE)
+    live(ax, word, "name", names[row], at=(left - 8, top), role="query", align="right")
+    live(ax, vector, "query", x[row], at=(left, top), role="query", width=BOLD_LINE)
     for i, (y, name) in enumerate(zip(ys, names, strict=True)):
         ax.note((left - 8, y), name, align="right")
-        live(ax, _vector, f"key{i}", x[i], at=(left, y), role="key")
+        live(ax, vector, f"key{i}", x[i], at=(left, y), role="key")
         ax.wire([(left + 84, y), (trunk, y)], "key", head=False)
     way = [(left + 84, top), (trunk, top), (trunk, ys[-1])]
     ax.wire(way, "query", width=BOLD_LINE, head=False)
@@ -119,33 +120,12 @@ def _steps(ax: Canvas, temperature: float, at: Point, *, turned: bool = False) -
     ax.say(at, f"{'' if turned else 'softmax:  '}{divided},  exp,  ÷ sum", turned=turned)
 
 
-def _word(ax: Canvas, text: str, at: Point, role: str, align: str) -> None:
-    """Write a word in bold."""
-    ax.say(at, text, role, align=align, bold=True)
-
-
-def _vector(ax: Canvas, values: Numbers, at: Point, role: str, **look: Any) -> None:
-    """Draw a vector."""
-    ax.vector(at, values, role, **look)
-
-
 def _wires(
     ax: Canvas, scores: Sequence[float], zero: float, ys: Sequence[float], unit: float, end: float
 ) -> None:
     """Lead each score, from the end of its bar, to the softmax."""
     for y, score in zip(ys, scores, strict=True):
         ax.wire([(zero + 10 + unit * max(score, 0) + 34 * (score > 0), y), (end, y)])
-
-
-def _bars(
-    ax: Canvas, values: Sequence[float], zero: float, ys: Sequence[float], unit: float, role: str
-) -> None:
-    """Draw numbers as bars from a zero line, each with its number at its end."""
-    for y, value in zip(ys, values, strict=True):
-        ax.hbar((zero, y), unit * value, role)
-        side, align = (6, "left") if value >= 0 else (-6, "right")
-        ax.say((zero + unit * value + side, y), number(value), role, align=align)
-    ax.line([(zero, ys[0] - 16), (zero, ys[-1] + 16)])
 
 
 def _tip_to_tail(ax: Canvas, total: dict[str, Any], corner: Point, plane: Point) -> None:

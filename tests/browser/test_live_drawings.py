@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from selfattn_book.figures.divided_scores import divided_scores
 from selfattn_book.figures.masking import masked_weights
 from selfattn_book.figures.one_row import one_row
 
@@ -39,7 +40,14 @@ def a_mask(chance):
     return masked_weights(scores, mask, ["the", "cat", "sat"], late=late)
 
 
-DRAWINGS = {"one-row": a_row, "masks": a_mask}
+def a_division(chance):
+    query, keys = torch.randn(64, generator=chance), torch.randn(8, 64, generator=chance)
+    step, power, scale = torch.randint(7, (3,), generator=chance).tolist()
+    chosen = {"power": power / 6, "scale": 0.5 + scale / 4}
+    return divided_scores(query.double(), keys.double(), step, **chosen)
+
+
+DRAWINGS = {"one-row": a_row, "masks": a_mask, "why-divide": a_division}
 
 
 @pytest.fixture(scope="module")
