@@ -2,11 +2,11 @@
 
 export type Point = readonly [number, number];
 export interface Look { align?: string; bold?: boolean; turned?: boolean; size?: number }
-export interface Line { width?: number; dashed?: boolean; head?: boolean; curved?: boolean }
+export interface Line { width?: number; dashed?: boolean; head?: boolean; curved?: boolean; over?: boolean }
 interface Mark { z: number; d: string; look: string; text?: string }
 type Segment = ["M" | "l" | "q" | "c" | "z", ...number[]];
 
-const TEXT = 14, SMALL = 13, LINE = 1.4, BELOW_MIDDLE = 0.34, CELL: Point = [42, 26];
+const TEXT = 14, SMALL = 13, LINE = 1.4, HALO = 6, BELOW_MIDDLE = 0.34, CELL: Point = [42, 26];
 
 /** Rounds halves to even, as NumPy does. */
 function rint(v: number): number {
@@ -81,11 +81,11 @@ export class Canvas {
       ["l", l + r, b], ["q", l, b, l, b - r], ["l", l, t + r], ["q", l, t, l + r, t], ["z"]], drawn, order);
     if (text) this.say([x, y], text, "ink", look);
   }
-  vector([x, y]: Point, values: readonly number[], role: string, look: { cell?: Point; width?: number; bold?: boolean } = {}): void {
+  vector([x, y]: Point, values: readonly number[], role: string, look: { cell?: Point; width?: number; bold?: boolean; digits?: number } = {}): void {
     const [w, h] = look.cell ?? CELL;
     this.box([x + (w * values.length) / 2, y], [w * values.length, h], role, "", { width: look.width });
     values.forEach((value, i) => {
-      this.say([x + (i + 0.5) * w, y], number(value), "ink", { bold: look.bold });
+      this.say([x + (i + 0.5) * w, y], number(value, look.digits), "ink", { bold: look.bold });
       if (i) this.line([[x + i * w, y - h / 2], [x + i * w, y + h / 2]], role, { width: 0.8 });
     });
   }
@@ -102,12 +102,14 @@ export class Canvas {
     const d = written([["M", ...first!], ...rest.map((p): Segment => ["l", ...p])]);
     this.marks.push({ z: 5, d, look: ` fill="none"${stroke(role, width, dashed)}` });
   }
-  wire(points: Point[], role = "ink", { width = LINE, head = true, curved, dashed }: Line = {}): void {
+  wire(points: Point[], role = "ink", { width = LINE, head = true, curved, dashed, over }: Line = {}): void {
     const end = points.at(-1)!, before: Point = curved ? [end[0] - 1, end[1]] : points.at(-2)!, size = 7 + width / 2;
     const way = head ? [...points.slice(0, -1), towards(end, before, size - 1)] : points;
     const [a, b] = [way[0]!, way.at(-1)!], middle = (a[0] + b[0]) / 2;
     const segments = curved ? ([["M", ...a], ["c", middle, a[1], middle, b[1], ...b]] as Segment[]) : way.map((p, i): Segment => [i ? "l" : "M", ...p]);
-    this.path(segments, ` fill="none"${stroke(role, width, dashed)}`, 2 + this.patches / 1000);
+    const z = 2 + this.patches / 1000;
+    if (over) this.path(segments, ` fill="none"${stroke("paper", width + HALO)}`, z);
+    this.path(segments, ` fill="none"${stroke(role, width, dashed)}`, z);
     if (!head) return;
     const one = towards(before, end, 1), [u, v] = [one[0] - before[0], one[1] - before[1]], [x, y] = [end[0] - size * u, end[1] - size * v];
     this.polygon([end, [x - 0.5 * size * v, y + 0.5 * size * u], [x + 0.5 * size * v, y - 0.5 * size * u]], ` fill="${paint(role)}"`, 2.9);
@@ -120,6 +122,10 @@ export class Canvas {
     const segments: Segment[] = [["M", ...c[0]!]];
     for (let i = 1; i < c.length; i += 3) segments.push(["c", ...c[i]!, ...c[i + 1]!, ...c[i + 2]!]);
     this.path([...segments, ["z"]], look, z);
+  }
+  node(at: Point, sign: string, role = "ink"): void {
+    this.circle(at, 8, ` fill="${paint("paper")}"${stroke(role, LINE)}`, 4);
+    this.say(at, sign, role, { bold: true });
   }
   disc(at: Point, radius: number, role: string): void { this.circle(at, radius, ` fill="${paint(role)}"`, 4); }
   ring(at: Point, radius: number, role: string): void { this.circle(at, radius, ` fill="none"${stroke(role, LINE)}`, 5); }

@@ -10,6 +10,7 @@ import torch
 from selfattn_book.figures.divided_scores import divided_scores
 from selfattn_book.figures.masking import masked_weights
 from selfattn_book.figures.one_row import one_row
+from selfattn_book.figures.projections import projections
 
 BUNDLE = Path(__file__).parents[2] / "_config" / "static" / "live-figures.js"
 WORDS = ["trees", "flowers", "university", "classroom"]
@@ -47,7 +48,14 @@ def a_division(chance):
     return divided_scores(query.double(), keys.double(), step, **chosen)
 
 
-DRAWINGS = {"one-row": a_row, "masks": a_mask, "why-divide": a_division}
+def a_layer(chance):
+    matrices = torch.randn(3, 3, 1, generator=chance, dtype=torch.float64)
+    x = torch.randint(-1, 2, (3, 3), generator=chance).double()
+    row = int(torch.randint(3, (), generator=chance))
+    return projections(x, list(matrices), ["never", "fails", "here"], row)
+
+
+DRAWINGS = {"one-row": a_row, "projections": a_layer, "masks": a_mask, "why-divide": a_division}
 
 
 @pytest.fixture(scope="module")
