@@ -23,6 +23,7 @@
   function follow() {
     const [id, state] = location.hash.slice(1).split("~"), bar = state && document.getElementById(id)?.querySelector(".live-bar");
     if (!bar) return;
+    for (let fold = bar.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
     bar.closest("figure").scrollIntoView();
     if (bar.live) bar.live.take(state);
     else wake(bar, state);

@@ -5,9 +5,10 @@ import { type Kind, Live, dataOf, paintAll } from "./live.js";
 import { masks } from "./masks.js";
 import { oneRow } from "./one_row.js";
 import { projections } from "./projections.js";
+import { rope } from "./rope.js";
 import { whyDivide } from "./why_divide.js";
 
-const kinds: Record<string, Kind<any>> = { masks, "one-row": oneRow, projections, "why-divide": whyDivide };
+const kinds: Record<string, Kind<any>> = { masks, "one-row": oneRow, projections, rope, "why-divide": whyDivide };
 
 /** Wakes the figure that holds a bar, in the state of a link. */
 function wake(bar: HTMLElement, linked: string): void {

@@ -12,8 +12,10 @@ FEW = 9  # points, which are written as they are
 LETTERS = {Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: "c"}
 
 
-def outline(path: Path, inside: Bbox | None = None, *, filled: bool = False) -> str:
-    """Write a line or an area, clipped a pixel outside of a box.
+def outline(
+    path: Path, inside: Bbox | None = None, *, filled: bool = False, exact: bool = False
+) -> str:
+    """Write a line or an area, clipped a pixel outside of a box; an ``exact`` one has all its points.
 
     Example:
         >>> line = Path([(0, 0), (10, 5.25), (10, 20)])
@@ -22,7 +24,7 @@ def outline(path: Path, inside: Bbox | None = None, *, filled: bool = False) -> 
         >>> outline(Path.unit_rectangle(), Bbox.from_extents(0, 0, 0.5, 2), filled=True)
         'M0 0h.5v1h-.5v-1'
     """
-    if has_curves(path):
+    if exact or has_curves(path):
         return written(path.iter_segments(simplify=False))
     if filled and inside is not None:
         path, inside = path.clip_to_bbox(inside), None

@@ -90,7 +90,7 @@ class Sheet(RendererBase):
         """Draw a line or an area, clipped to the axes."""
         path = path.transformed(transform + self._upright)
         face = rgbFace if len(path) > 2 else None  # two points have nothing between them
-        d = outline(path, self._inside(gc), filled=face is not None)
+        d = outline(path, self._inside(gc), filled=face is not None, exact=self._live >= 0)
         self._draw(d, _look(gc, face))
 
     def draw_markers(

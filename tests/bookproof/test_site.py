@@ -90,6 +90,15 @@ def test_figures_have_captions_numbers_and_references(site):
     assert re.search(r'href="#fig-a-line"><span class="std std-numref">Fig. 2.3', html)
 
 
+def test_a_live_figure_has_its_data_and_a_button_and_no_other_has(site):
+    html = site.html("word")
+    (figure,) = re.findall(r'(?s)<figure class="[^"]*\blive\b[^>]*>.*?</figure>', html)
+    assert 'id="fig-a-line"' in figure
+    assert "<metadata>120</metadata>" in figure
+    assert '<div class="live-bar"><button type="button">Move the line</button></div>' in figure
+    assert html.count("<metadata>") == html.count("live-bar") == 1
+
+
 def test_chapters_are_counted_through_all_parts_and_behind_them_there_are_letters(site):
     names = ("number", "word", "data", "reference")
     numbers = [re.search(r'section-number">(\w+)\. <', site.html(name))[1] for name in names]

@@ -93,7 +93,7 @@ def test_shared_heads_are_drawn_once():
 
 def test_the_score_is_that_of_the_rotated_pair():
     query, key = torch.tensor([1.0, 0.0]), torch.tensor([0.8, 0.6])
-    label = rotation(query, key, [(2, 0), (5, 3), (5, 0)]).get_label()
+    label = rotation(query, key, (2, 0), shift=3).get_label()
     for apart, times in ((2, 2), (5, 1)):
         score = math.cos(apart - math.atan2(0.6, 0.8))
         assert label.count(f"their score is {score:.2f}") == times
