@@ -24,12 +24,13 @@ def outline(
         >>> outline(Path.unit_rectangle(), Bbox.from_extents(0, 0, 0.5, 2), filled=True)
         'M0 0h.5v1h-.5v-1'
     """
-    if exact or has_curves(path):
+    if has_curves(path):
         return written(path.iter_segments(simplify=False))
     if filled and inside is not None:
         path, inside = path.clip_to_bbox(inside), None
     clip = None if inside is None else inside.extents
-    return written(path.iter_segments(clip=clip, simplify=len(path) > FEW))
+    simplify = len(path) > FEW and not exact
+    return written(path.iter_segments(clip=clip, simplify=simplify))
 
 
 def marker(path: Path) -> str:

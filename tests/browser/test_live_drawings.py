@@ -122,7 +122,7 @@ def masked_rows(chance):
     scores = torch.randn(3, 3, generator=chance).double()
     mask = torch.rand(3, 3, generator=chance) < 0.6
     state = {"scores": scores.tolist(), "mask": mask.tolist(), "late": False, "output": 2}
-    return state, {"weights": [masked_softmax(scores, mask).tolist(), mask.tolist()]}
+    return state, {"weights": torch.stack([masked_softmax(scores, mask), mask.double()])}
 
 
 def divided_rows(chance):
@@ -150,7 +150,7 @@ def rotated_pairs(chance):
     x[:, pair], x[:, pair + 8] = torch.stack([query, key]).T
     hands = rotate(x, torch.tensor([p + shift, s]), base=1000.0)[:, [pair, pair + 8]]
     start, end = torch.atan2(hands[1, 1], hands[1, 0]), torch.atan2(hands[0, 1], hands[0, 0])
-    arc = [float(start), math.remainder(end - start, 2 * math.pi)]
+    arc = torch.tensor([start, math.remainder(end - start, 2 * math.pi)], dtype=torch.float64)
     state = {"query": query.tolist(), "key": key.tolist(), "positions": [p, s]}
     state |= {"shift": shift, "pair": pair, "base": 3, "dimension": 16}
     return state, {"clock2": {"arc": arc, "lengths": hands.norm(dim=1)}}
@@ -170,10 +170,9 @@ def compare(found, expected):
     if isinstance(expected, dict):
         for name in expected:
             compare(found[name], expected[name])
-    elif isinstance(expected, torch.Tensor):
-        torch.testing.assert_close(torch.tensor(found).double(), expected, rtol=0, atol=1e-5)
     else:
-        torch.testing.assert_close(torch.tensor(found), torch.tensor(expected), rtol=0, atol=1e-5)
+        numbers = torch.tensor(found, dtype=torch.float64)
+        torch.testing.assert_close(numbers, torch.as_tensor(expected).double(), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", DRAWINGS)

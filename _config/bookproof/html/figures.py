@@ -63,7 +63,9 @@ def inline(image: nodes.image, pieces: list[ElementTree.Element]) -> picture:
         LOGGER.warning("this picture has no text alternative", location=placed(image))
     if any("id" in element.attrib for piece in pieces for element in piece.iter()):
         LOGGER.warning("this picture has ids", location=placed(image))
-    alive = isinstance(image.parent, nodes.figure) and "live" in image.parent["classes"]
+    alive = any(
+        "live" in node["classes"] for node in around(image) if isinstance(node, nodes.figure)
+    )
     for piece in () if alive else pieces:
         for data in piece.findall(f"{{{SVG}}}metadata"):
             piece.remove(data)
