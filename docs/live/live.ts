@@ -76,6 +76,7 @@ export class Live<S extends State> {
   private readonly shows: (() => void)[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
   private seen: Picture[] = [];
+  private isPrinted = false;
 
   constructor(private readonly bar: HTMLElement, readonly kind: Kind<S>, linked: string) {
     const figure = bar.closest("figure")!, svgs = [...figure.querySelectorAll<SVGSVGElement>(".picture > svg")];
@@ -90,8 +91,8 @@ export class Live<S extends State> {
     bar.replaceChildren(this.button("Reset", () => this.reset(), false), this.link, this.note, this.status);
     bar.after(this.panel);
     kind.panel(this);
-    addEventListener("beforeprint", () => this.rest());
-    addEventListener("afterprint", () => this.update());
+    addEventListener("beforeprint", () => { this.rest(); this.isPrinted = true; });
+    addEventListener("afterprint", () => { this.isPrinted = false; this.update(); });
     // Which picture is shown is asked when the width changes, and not at each step: the answer costs a layout.
     let before = 0;
     new ResizeObserver(() => {
@@ -136,6 +137,7 @@ export class Live<S extends State> {
   }
 
   update(said = ""): void {
+    if (this.isPrinted) return; // a fold that opens for print changes widths
     const begun = performance.now(), values = this.kind.values(this.state), label = this.kind.label(this.state);
     for (const { svg, marks, touch, calls } of this.seen) {
       draw(marks, paintAll(this.kind.painters, calls, values));

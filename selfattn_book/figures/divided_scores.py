@@ -28,7 +28,7 @@ def divided_scores(
         Keys that share the weight, by the entropy: 2.00 of 2. Largest derivative: 0.250.
     """
     steps = range(query.numel().bit_length())
-    products = [[round(float(key[: 2**i] @ query[: 2**i]), 2) for key in keys] for i in steps]
+    products = [[round(float(key[: 2**i] @ query[: 2**i]), 6) for key in keys] for i in steps]
     divisor = 2.0 ** (step * power)
     scores = keys.new_tensor(products[step]) * scale**2 / divisor
     weights, count = scores.softmax(0), len(keys)

@@ -57,7 +57,7 @@ def change(page, live):
     sliders = live.locator("input[type=range], .live-knob")
     if sliders.count():
         sliders.first.focus()
-        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowUp")
     else:
         live.locator("input[type=radio]:checked").first.focus()
         page.keyboard.press("ArrowRight")
