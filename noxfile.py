@@ -167,6 +167,15 @@ def browser(session: nox.Session) -> None:
 
 
 @nox.session
+def live(session: nox.Session) -> None:
+    """Check the types of the live figures, and bundle them; only this session needs Node, from PyPI.
+
+    With `-- --check`, the bundle that is kept must be the one that their sources give.
+    """
+    run(session, "python", "_config/live.py", *session.posargs)
+
+
+@nox.session
 def linkcheck(session: nox.Session) -> None:
     """Follow every external link of the book, and report the broken ones (minutes)."""
     folders = ["-d", "_build/links-doctrees", "docs", "_build/links"]

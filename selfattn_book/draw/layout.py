@@ -3,6 +3,7 @@
 In a notebook the panels keep the positions that matplotlib gave them.
 """
 
+import json
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -75,8 +76,9 @@ def draw_sheet(figure: Figure, kind: str) -> Part:
     width, height = np.rint(figure.get_size_inches() * INCH).astype(int)
     sheet = Sheet(width, height)
     ax.draw(sheet)
-    label = str(ax.get_label())
-    return Part(0, 0, width, height, sheet.marks(), label, kind)
+    label, live = str(ax.get_label()), getattr(ax, "live", None)
+    marks = [f"<metadata>{json.dumps(live, ensure_ascii=False)}</metadata>"] if live else []
+    return Part(0, 0, width, height, [*marks, *sheet.marks()], label, kind)
 
 
 def svg(parts: Sequence[Part], text: str) -> str:

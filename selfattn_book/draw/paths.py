@@ -7,11 +7,14 @@ import numpy as np
 from matplotlib.path import Path
 from matplotlib.transforms import Bbox
 
+FEW = 9  # points, which are written as they are
 LETTERS = {Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: "c"}
 
 
-def outline(path: Path, inside: Bbox | None = None, *, filled: bool = False) -> str:
-    """Write a line or an area, clipped a pixel outside of a box.
+def outline(
+    path: Path, inside: Bbox | None = None, *, filled: bool = False, exact: bool = False
+) -> str:
+    """Write a line or an area, clipped a pixel outside of a box; an ``exact`` one has all its points.
 
     Example:
         >>> line = Path([(0, 0), (10, 5.25), (10, 20)])
@@ -25,7 +28,8 @@ def outline(path: Path, inside: Bbox | None = None, *, filled: bool = False) -> 
     if filled and inside is not None:
         path, inside = path.clip_to_bbox(inside), None
     clip = None if inside is None else inside.extents
-    return written(path.iter_segments(clip=clip, simplify=True))
+    simplify = len(path) > FEW and not exact
+    return written(path.iter_segments(clip=clip, simplify=simplify))
 
 
 def marker(path: Path) -> str:
@@ -68,7 +72,7 @@ def written(segments: Iterable[tuple[np.ndarray, np.uint8]], *, around: bool = F
 
 def has_curves(path: Path) -> bool:
     """Test whether a path has curves; such a path is small, and within the axes."""
-    return path.codes is not None and Path.CURVE4 in np.asarray(path.codes)
+    return path.codes is not None and bool(np.isin(path.codes, (Path.CURVE3, Path.CURVE4)).any())
 
 
 def vertices(path: Path) -> np.ndarray:

@@ -25,6 +25,7 @@ INCH, POINT = 96, 96 / 72  # CSS pixels
 SMALL = 13  # pixels; the size of text that says no other
 PAGE_WIDTH = 0.9  # of a text, as a share of what it has in matplotlib's own, wide font
 SHARES = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "top": 1.0}
+LIVE = "live"  # the name of artists that are drawn again when a reader changes the figure
 SIDES = {0.0: "start", 0.5: "middle", 1.0: "end"}
 
 
@@ -36,10 +37,19 @@ class Sheet(RendererBase):
         self.size = width, height
         self._upright = Affine2D().scale(1, -1).translate(0, height)
         self._drawn: list[tuple[str, str]] = []  # a path and its looks, or a text
+        self._live = -1  # where live marks begin
 
     def marks(self) -> list[str]:
-        """Return the marks in drawing order."""
-        return [f'<path d="{d}"{look}/>' if look else d for d, look in self._drawn]
+        """Return the marks in drawing order; live ones come last, in a group."""
+        marks = [f'<path d="{d}"{look}/>' if look else d for d, look in self._drawn]
+        if self._live >= 0:
+            marks[self._live :] = ["<g>", *marks[self._live :], "</g>"]
+        return marks
+
+    def open_group(self, s: str, gid: str | None = None) -> None:
+        """Begin the live marks with the first artist of that name."""
+        if gid == LIVE and self._live < 0:
+            self._live = len(self._drawn)
 
     def get_canvas_width_height(self) -> tuple[float, float]:
         """Return the size."""
@@ -70,7 +80,7 @@ class Sheet(RendererBase):
         """Draw a line or an area, clipped to the axes."""
         path = path.transformed(transform + self._upright)
         face = rgbFace if len(path) > 2 else None  # two points have nothing between them
-        d = outline(path, self._inside(gc), filled=face is not None)
+        d = outline(path, self._inside(gc), filled=face is not None, exact=self._live >= 0)
         self._draw(d, _look(gc, face))
 
     def draw_markers(
@@ -145,7 +155,7 @@ class Sheet(RendererBase):
 
     def _draw(self, d: str, look: str) -> None:
         """Add a path, or append a line to the line before it if both look the same."""
-        before, same = self._drawn[-1] if self._drawn else ("", "")
+        before, same = self._drawn[-1] if len(self._drawn) > max(self._live, 0) else ("", "")
         if look == same and 'fill="none"' in look and "opacity" not in look:
             self._drawn[-1] = (before + d, look)
         elif d and look != ' fill="none"':

@@ -32,6 +32,9 @@ LOOSE = {
     "a versus holds four things: wrong, right, and a verdict on each; got 1": (
         ":::{versus}\n:::\n\nOne.\n\n:::{versus-end}\n:::"
     ),
+    "this picture has nothing that is live": (
+        "```{code-cell}\nwords.Line(9)\n```\n\n:::{caption} still\n:live: Move it\n\nA line.\n:::"
+    ),
     "the picture of this cell has no caption": "```{code-cell}\nwords.Line(9)\n```",
 }
 SAME_AGAIN = "(b) 84\n\n**2.** What is $a + a$, as a digit?\n: (a) 1 (b) 2"

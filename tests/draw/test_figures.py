@@ -1,5 +1,6 @@
 """Figures draw what they are given, on a page and on a phone, and say it in words."""
 
+import math
 import re
 from itertools import combinations
 
@@ -16,6 +17,7 @@ from selfattn_book.figures.map_grid import map_grid
 from selfattn_book.figures.masking import repeated_mask
 from selfattn_book.figures.paged_cache import paged_cache
 from selfattn_book.figures.prerequisites import _lanes, prerequisites
+from selfattn_book.figures.rotation import rotation
 from selfattn_book.figures.shapes import _steps, shapes
 from selfattn_book.figures.sum_square import sum_square
 from selfattn_book.figures.tiny_squares import tiny_squares
@@ -70,6 +72,15 @@ def test_shared_heads_are_drawn_once():
     assert stored == ["32", "16", "8"]  # of keys and values
     svg = ax.figure.to_svg()
     assert [svg.count(f">{letter}<") for letter in "qkv"] == [24, 14, 14]
+
+
+def test_the_score_is_that_of_the_rotated_pair():
+    query, key = torch.tensor([1.0, 0.0]), torch.tensor([0.8, 0.6])
+    label = rotation(query, key, (2, 0), shift=3).get_label()
+    for apart, times in ((2, 2), (5, 1)):
+        score = math.cos(apart - math.atan2(0.6, 0.8))
+        assert label.count(f"their score is {score:.2f}") == times
+    assert "The query at 5 and the key at 3 are 1.36 rad apart" in label
 
 
 # The cost of attention.
