@@ -92,7 +92,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     (
         "py:.*",
-        r"(torch|tokenizers|numpy|np|matplotlib|argparse|ast|collections|fractions|pathlib|socket)(\..*)?",
+        r"(torch|tokenizers|numpy|np|matplotlib|argparse|ast|collections|contextlib|fractions|pathlib|socket)(\..*)?",
     ),
     (
         "py:class",
