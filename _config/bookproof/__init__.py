@@ -8,7 +8,8 @@ if TYPE_CHECKING:  # `bookproof.verify` runs without Sphinx
 PARTS = ("claims", "fresh", "listing", "layers", "html", "notebooks", "course")
 
 
-def setup(app: "Sphinx") -> dict[str, bool]:
+def setup(app: "Sphinx") -> dict[str, int]:
     for part in PARTS:
         app.setup_extension(f"{__name__}.{part}")
-    return {"parallel_read_safe": False, "parallel_write_safe": True}
+    # A new version, when what is kept of a page changes, reads all pages again.
+    return {"parallel_read_safe": False, "parallel_write_safe": True, "env_version": 2}
