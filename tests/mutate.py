@@ -264,9 +264,10 @@ def main() -> int:
     left_out = [ROOT / "tests" / "equivalent.txt", options.killed]
     texts = [file.read_text("utf-8") for file in left_out if file and file.exists()]
     options.known = {line for text in texts for line in text.splitlines()}
-    options.modules = [
-        name for name in MODULES if {name, name.partition(".")[0]} & {*options.modules}
-    ]
+    if unknown := {*options.modules} - {*MODULES} - {name.partition(".")[0] for name in MODULES}:
+        parser.error(f"a module must be one of {', '.join(MODULES)}; got {', '.join(unknown)}")
+    asked = {*options.modules}
+    options.modules = [name for name in MODULES if {name, name.partition(".")[0]} & asked]
     files = dict.fromkeys(str(file) for name in options.modules for file in files_of(name))
     return pytest.main([*OPTIONS, *files], plugins=[Mutation(options)])
 
