@@ -323,6 +323,9 @@ def test_arguments_out_of_range_are_refused(dropout):
     ):
         with pytest.raises(ValueError, match="dropout must be between 0 and 1; got"):
             make_one()
+    assert PreNormBlock(nn.Identity(), nn.Identity(), norms).dropout.p == 0
+    with pytest.raises(ValueError, match="there must be two norms; got 1"):
+        PreNormBlock(nn.Identity(), nn.Identity(), norms[:1])
     for width, error in ((0, ValueError), (2.5, TypeError)):
         with pytest.raises(error, match="d_model must be"):
             ResidualConnection(width, norm_first=True)
