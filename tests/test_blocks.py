@@ -297,9 +297,11 @@ def test_sizes_that_are_left_out(kind):
         if hasattr(part, "d_head"):
             assert part.d_head == 2
             assert part.project_query.bias is not None
-    assert not any(
-        part.norm_first for part in block.modules() if isinstance(part, ResidualConnection)
-    )
+
+
+@each_kind
+def test_the_norm_is_last_by_default(make, kind):
+    assert not any(getattr(part, "norm_first", False) for part in make(kind).modules())
 
 
 @each_kind
