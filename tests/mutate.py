@@ -16,14 +16,13 @@ import os
 import signal
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, namedtuple
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from itertools import accumulate, chain, zip_longest
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import NamedTuple
 
 import pytest
 
@@ -53,13 +52,8 @@ SWAPS = {
 UNTOUCHED = {"annotation", "returns", "decorator_list", "msg", "exc"}  # nor texts
 
 Key = tuple[str, int]  # the file and the first line of a function
-
-
-class Mutant(NamedTuple):
-    line: int
-    name: str  # the change and its line of code, without the line number, which moves
-    key: Key
-    code: CodeType  # of the changed module
+# The line, a name without it, which lasts as lines move, the function, and the code of the module.
+Mutant = namedtuple("Mutant", ["line", "name", "key", "code"])
 
 
 def path_of(module: str) -> str:
