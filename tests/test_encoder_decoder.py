@@ -65,6 +65,8 @@ def test_a_padded_source_equals_itself_alone(model, draw):
 
 def test_without_positions_the_encoder_sees_no_order(draw):
     encoder, source = Encoder(**SIZES).double(), draw(B, S, 6)
+    for part in (Decoder(**SIZES), EncoderDecoder(**SIZES).encoder):
+        assert part.positions(source) is source
     torch.testing.assert_close(encoder(source.flip(1))[0], encoder(source)[0].flip(1))
     encoder = Encoder(**SIZES, positions=True).double()
     assert not torch.allclose(encoder(source.flip(1))[0], encoder(source)[0].flip(1))
@@ -89,7 +91,7 @@ def test_neither_training_nor_prediction_computes_weights(model, draw, monkeypat
     def never(*inputs):
         raise AssertionError("weights were computed")
 
-    monkeypatch.setattr("selfattn_book.attention.attention_weights", never)
+    monkeypatch.setattr("selfattn_book.multi_head.attention_weights", never)
     source = draw(B, S, 6)
     model(source, draw(B, T, 6)).sum().backward()
     for cached in (False, True):
