@@ -27,6 +27,10 @@ def test_the_cache_changes_nothing(draw, seeded, positions):
     slow = model.predict(source, 13, source_mask=mask, cached=False)
     fast = model.predict(source, 13, source_mask=mask)
     torch.testing.assert_close(fast, slow, rtol=0, atol=1e-12)
+    model.decoder.step = None  # what a prediction with a cache calls, and only that
+    model.predict(source, 2, cached=False)
+    with pytest.raises(TypeError, match="'NoneType' object is not callable"):
+        model.predict(source, 2)
 
 
 def test_prediction_is_what_forward_says_of_its_own_points(model, draw):
