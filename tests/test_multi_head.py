@@ -185,7 +185,7 @@ def test_agrees_with_a_loop(make, inputs, oracle, agree, mask, heads, groups, ba
 
 # Options of later models, all at once: against the same operations, one after the other.
 LONG = {"factor": 3.0, "original_length": 4}
-LATER = {"rotary_scaling": partial(llama3_scaling, **LONG), "temperature": 0.7, "window": 3}
+LATER = {"rotary_scaling": partial(llama3_scaling, **LONG), "temperature": 2.0, "window": 3}
 LATER |= ROTATED | {"qk_norm": partial(nn.RMSNorm, eps=0.01)}
 DYNAMIC = {"rotary_scaling": partial(dynamic_ntk_scaling, **LONG), "dynamic_scaling": True}
 each_later = pytest.mark.parametrize("more", [{}, DYNAMIC, {"window": 99}], ids=len)
@@ -211,7 +211,7 @@ def test_later_options_agree_with_their_definitions(
     contexts = []
     for h in range(HEADS):
         q = attention.query_norm(head(attention.project_query, query, h, 10))
-        q = rotate(q, torch.arange(KEYS)[-QUERIES:], 500.0, scaling=scaling) / 0.7
+        q = rotate(q, torch.arange(KEYS)[-QUERIES:], 500.0, scaling=scaling) / 2.0
         both = mask & padding[:, 0] if padded else mask
         contexts.append(oracle(q, k, attention.project_value(value), both))
     given = {"is_causal": True, "need_weights": need_weights}
@@ -235,7 +235,7 @@ def test_later_options_are_exact_with_a_cache(make, randomized, draw, more, part
 def test_later_options_are_shown_and_saved(make, randomized):
     attention = pickle.loads(pickle.dumps(later(make, randomized)))
     assert "partial(<function llama3_scaling" in repr(attention)
-    assert "temperature=0.7, window=3\n" in repr(attention)
+    assert "temperature=2.0, window=3\n" in repr(attention)
     assert list(attention.state_dict())[-2:] == ["query_norm.weight", "key_norm.weight"]
 
 
@@ -542,10 +542,12 @@ def test_a_norm_is_a_function():
         MultiHeadAttention(6, 6, qk_norm=True)
 
 
-def test_a_window_needs_the_causal_mask():
-    x = torch.ones(1, 3, 6)
+def test_a_window_needs_the_causal_mask(draw, agree):
+    x, attention = draw(1, 6, 6), MultiHeadAttention(6, 6, num_kv_heads=2, window=2).double()
     with pytest.raises(ValueError, match="a window needs is_causal=True; got False"):
-        MultiHeadAttention(6, 2, window=2)(x, x, x)
+        attention(x, x, x)
+    ways = (attention(x, x, x, is_causal=True, need_weights=need)[0] for need in (True, False))
+    agree(*ways)
 
 
 X = torch.ones(2, 3, 5)
@@ -560,6 +562,7 @@ REFUSED_INPUTS = [
     ((X, X[None], X), r"key must have shape .*; got \(1, 2, 3, 5\)"),
     ((X, X, X[..., :4]), r"value must have shape .*; got \(2, 3, 4\)"),
     ((X[:1], X, X), r"query, key, value must share .*; got \(1, 2, 2\)"),
+    ((X, X[:1], X), r"query, key, value must share .*; got \(2, 1, 2\)"),
     ((X, X, X[:1]), r"query, key, value must share .*; got \(2, 2, 1\)"),
     ((X, X, X[:, :2]), r"key .* one length S; got \(2, 3, 5\) and \(2, 2, 5\)"),
     ((X, X, X, torch.ones(3, 3)), "mask must be a boolean .*; got dtype torch.float32"),
@@ -575,8 +578,9 @@ REFUSED_INPUTS = [
 def test_inputs_are_refused(given, message, groups, need_weights):
     error = TypeError if "dtype" in message or "list" in message else ValueError
     attention = MultiHeadAttention(5, 7, d_head=2, num_kv_heads=groups)
-    with pytest.raises(error, match=f"^{message}$"):
-        attention(*given, need_weights=need_weights)
+    for is_causal in (False, True):
+        with pytest.raises(error, match=f"^{message}$"):
+            attention(*given, need_weights=need_weights, is_causal=is_causal)
 
 
 # A refused call leaves a cache unchanged.
