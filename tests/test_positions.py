@@ -57,8 +57,8 @@ def test_half_precision_keeps_positions_apart(dtype, d_model):
 # The module: c x + P.
 def test_start_selects_later_rows():
     positions = PositionalEncoding(WIDTH, MAX_LEN).double()
-    y = positions(torch.zeros(3, WIDTH, dtype=torch.float64), start=4)
-    assert torch.equal(y, positions.table[4:7])
+    y = positions(torch.ones(3, WIDTH, dtype=torch.float64), start=4)
+    assert torch.equal(y, 1 + positions.table[4:7])
 
 
 @pytest.mark.parametrize("scale", [1.0, 0, -2, math.sqrt(WIDTH)])
