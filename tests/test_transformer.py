@@ -209,10 +209,20 @@ def test_generation_with_a_cache_equals_generation_without(make, source, norm_fi
 def test_each_token_is_the_most_likely_one(make, source):
     """Handed back, shifted by one, the training pass says the same at every position."""
     model, before = make(), source.clone()
-    tokens = model.generate(source, 9, bos_token=1)
+    tokens = model.generate(source, 9, bos_token=TARGETS - 1)
     assert source.equal(before)
-    shifted = torch.cat([torch.ones(B, 1, dtype=torch.int64), tokens[:, :-1]], dim=1)
+    shifted = torch.cat([torch.full((B, 1), TARGETS - 1), tokens[:, :-1]], dim=1)
     assert model(source, shifted).argmax(-1).equal(tokens)
+
+
+def test_no_weights_are_computed_and_caches_are_used(make, source, target, monkeypatch):
+    monkeypatch.setattr("selfattn_book.multi_head.attention_weights", None)
+    model, seen = make(), []
+    model(source, target)
+    model.target_embedding.register_forward_pre_hook(lambda _, given: seen.append(len(given[0][0])))
+    for options in ({}, {"cached": False}):
+        model.generate(source, 4, bos_token=1, **options)
+    assert seen == [1, 1, 1, 1, 1, 2, 3, 4]
 
 
 def test_a_row_of_a_batch_is_generated_as_alone(make, source):
@@ -312,5 +322,6 @@ def test_a_refused_step_leaves_every_cache_as_it_was(make, source, target):
 def test_it_runs_on_meta_and_compiles_nothing_away():
     with torch.device("meta"):
         model = Transformer(4, 5, **SIZES)
+        assert model.source_positions.table.shape == (1000, WIDTH)
         whole = torch.empty(2, 3, dtype=torch.int64)
         assert model(whole, whole[:, :2]).shape == (2, 2, 5)
