@@ -182,6 +182,7 @@ class Mutation:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         for item in session.items:
             self.survey(item)
+        print()  # after the line of dots
         gc.collect()
         gc.unfreeze()
         self.originals = loaded()
