@@ -39,7 +39,7 @@ OPTIONS = ["-qs", "-mnot weekly", "-pno:cacheprovider", "-pno:xdist", FORKED]
 # Processor time is measured, which does not grow when other programs use the machine.
 TIMES, SECONDS = 5, 20
 PATIENCE = 900  # wall seconds, for a mutant that waits
-BUDGET = 60  # seconds of tests for a mutant, the fastest first
+BUDGET = 20  # seconds of tests for a mutant, the fastest first
 FAILED = 255  # the exit code of a process that fails otherwise than by a test
 
 SWAPS = {
