@@ -16,7 +16,9 @@ from selfattn_book.blocks import (
     ResidualConnection,
 )
 from selfattn_book.cache import DecoderCache
+from selfattn_book.feed_forward import FeedForward
 from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.multi_head import MultiHeadAttention
 
 BATCH, LENGTH, SOURCE, HEADS, HEAD_WIDTH, INNER, LAYERS = 2, 5, 7, 3, 11, 13, 3
 WIDTH = HEADS * HEAD_WIDTH
@@ -313,6 +315,11 @@ def test_heads_of_source_d(make, x, memory, kind):
             assert part.project_output.bias is None
             assert part.project_key.bias is None
     assert module(*inputs(module, x, memory))[0].shape == x.shape
+
+
+def test_a_pre_norm_block_is_not_causal_by_default():
+    block = PreNormBlock(MultiHeadAttention(4, 2), FeedForward(4, 8), [nn.LayerNorm(4)] * 2)
+    assert (block(torch.ones(1, 3, 4))[1] > 0).all()
 
 
 @pytest.mark.parametrize("dropout", [-0.1, 2.0, math.nan])

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from selfattn_book.generation import generate, make_sampler, next_token_distribution
@@ -55,6 +55,7 @@ def softmax(scores):
     st.none() | st.integers(1, 8),
     st.none() | st.sampled_from([0.05, 0.31, 0.77, 0.999, 1.0]),
 )
+@example([0.0, 0.0], 1.0, None, 0.5)  # a probability that is top_p
 def test_it_is_the_definition_with_ties(logits, temperature, top_k, top_p):
     top_k = None if top_k is None else min(top_k, len(logits))
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
