@@ -168,7 +168,11 @@ def in_process(work: Callable[[], int]) -> int:
 
 def passes(item: pytest.Item, following: pytest.Item | None = None) -> bool:
     """Run a test, and return whether it passes; fixtures that the following one needs are kept."""
+    doctest = getattr(item, "dtest", None)
+    names = doctest and doctest.globs.copy()  # a doctest clears them when it ends
     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+    if doctest:
+        doctest.globs = names
     return not item.session.testsfailed
 
 
