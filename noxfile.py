@@ -310,7 +310,7 @@ def reseed(session: nox.Session) -> None:
 
 @nox.session
 def mutate(session: nox.Session) -> None:
-    """Change the taught code in small ways, and report the changes that no test notices (an hour).
+    """Change the taught code in small ways, and report the changes that no test notices (minutes).
 
     With `-- masks measure`, change these modules and folders.
     """
