@@ -37,10 +37,7 @@ nox.options.default_venv_backend = "none"
 
 
 def run(
-    session: nox.Session,
-    program: str,
-    *arguments: str | Path,
-    codes: tuple[int, ...] = (0,),
+    session: nox.Session, program: str, *arguments: str | Path, codes: tuple[int, ...] = (0,)
 ) -> None:
     """Run a program of the shared environment; another exit code than these ends the session."""
     make_environment()
@@ -74,7 +71,7 @@ def book(session: nox.Session) -> None:
     """
     words, site = list(session.posargs), SITE
     if "--fresh" in words:
-        words[words.index("--fresh")] = "--define=bookproof_anew=1"
+        words[words.index("--fresh")] = "--define=bookproof_fresh=1"
     if "--edition" in words:
         place = words.index("--edition")
         edition = (words[place + 1 : place + 2] or [""])[0]
@@ -100,14 +97,7 @@ def serve(session: nox.Session) -> None:
     ignored = ["--ignore=*/_build/*", "--ignore=*/__pycache__/*"]
     arguments = sphinx_arguments(SITE.with_name("serve"))
     arguments.remove("--fail-on-warning")
-    run(
-        session,
-        "sphinx-autobuild",
-        *watched,
-        *ignored,
-        *session.posargs,
-        *arguments,
-    )
+    run(session, "sphinx-autobuild", *watched, *ignored, *session.posargs, *arguments)
 
 
 @nox.session
@@ -177,19 +167,19 @@ def browser(session: nox.Session) -> None:
 
 
 @nox.session
+def live(session: nox.Session) -> None:
+    """Check the types of the live figures, and bundle them; only this session needs Node, from PyPI.
+
+    With `-- --check`, the bundle that is kept must be the one that their sources give.
+    """
+    run(session, "python", "_config/live.py", *session.posargs)
+
+
+@nox.session
 def linkcheck(session: nox.Session) -> None:
     """Follow every external link of the book, and report the broken ones (minutes)."""
     folders = ["-d", "_build/links-doctrees", "docs", "_build/links"]
-    run(
-        session,
-        "sphinx-build",
-        "--quiet",
-        "-b",
-        "linkcheck",
-        "-c",
-        "_config",
-        *folders,
-    )
+    run(session, "sphinx-build", "--quiet", "-b", "linkcheck", "-c", "_config", *folders)
 
 
 @nox.session
@@ -240,13 +230,13 @@ def predictions(session: nox.Session) -> None:
 @nox.session
 def handouts(session: nox.Session) -> None:
     """Print the reading sheets of the built site, a page of PDF for each chapter."""
-    run(session, "python", "_config/course/sheets.py")
+    run(session, "python", "-m", "_config.course.sheets")
 
 
 @nox.session
 def figures(session: nox.Session) -> None:
     """Pack the figures of the built site for slides, or those of the pages named, as in `-- masks`."""
-    run(session, "python", "_config/course/figures.py", *session.posargs)
+    run(session, "python", "-m", "_config.course.figures", *session.posargs)
 
 
 @nox.session

@@ -37,7 +37,12 @@ extensions = [
     "_config.course.credit",  # a column for its table of weeks
 ]
 
-exclude_patterns = ["_build", "**/.ipynb_checkpoints", "course/**"]  # course: with solutions
+exclude_patterns = [
+    "_build",
+    "**/.ipynb_checkpoints",
+    "course/**",
+    "live/**",
+]  # course: with solutions
 templates_path = ["templates", "templates/components"]  # as the theme has them
 numfig = True
 numfig_secnum_depth = 1  # equation (6.1), Figure 6.2, Listing 6.3
@@ -87,7 +92,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     (
         "py:.*",
-        r"(torch|tokenizers|numpy|np|matplotlib|argparse|ast|collections|fractions|pathlib|socket)(\..*)?",
+        r"(torch|tokenizers|numpy|np|matplotlib|argparse|ast|collections|contextlib|fractions|pathlib|socket)(\..*)?",
     ),
     (
         "py:class",
@@ -109,7 +114,7 @@ nb_ipywidgets_js = {}  # would load from two CDNs
 bookproof_package = "selfattn_book"
 bookproof_libraries = ["torch", "numpy", "matplotlib", "ipykernel", "ipython", "myst-nb"]
 # They say in which line of a cell something went wrong; tests see that they ask for no other lines.
-bookproof_outside = ["selfattn_book.properties.calls"]
+bookproof_line_readers = ["selfattn_book.properties.calls"]
 bookproof_preload = [
     "matplotlib.pyplot",
     "numpy",
@@ -167,8 +172,9 @@ html_css_files = [
     *("outward.css", "previews.css"),
     ("print.css", {"media": "print"}),
 ]
-html_js_files = ["book.js", "cover.js", "predict.js", "previews.js"]
+html_js_files = ["book.js", "cover.js", "live.js", "predict.js", "previews.js"]
 bookproof_only_with = {
+    "live.js": 'class="live-bar"',
     "cover.css": r'class="[^"]*\b(begin|chapters)\b',
     "design-tabs.js": "sd-tab-set",
     "sphinx_highlight.js": "",  # no link asks for a word to be marked

@@ -16,6 +16,7 @@ from benchmarks import attention, blocks, cost, language, long_texts, memory, sq
 from benchmarks.contenders import Contenders
 from benchmarks.provenance import provenance
 from benchmarks.timing import Times, alternate, ratio
+from selfattn_book.blocks import DecoderBlock, EncoderBlock
 
 Pair = tuple[str, str]  # a contender, and the one that it is compared with
 
@@ -76,13 +77,13 @@ COMPARISONS = {
     "long-weights": attention_comparison(LONG, 1.0, weights=True),
     "encoder": Comparison(
         f"a training step of one encoder block {SHORT}",
-        partial(blocks.encoder_contenders, *SHORT),
+        partial(blocks.block_contenders, EncoderBlock, SHORT),
         LAYER,
         threads=2,
     ),
     "decoder": Comparison(
         f"a training step of one decoder block {SHORT}",
-        partial(blocks.decoder_contenders, *SHORT),
+        partial(blocks.block_contenders, DecoderBlock, SHORT),
         LAYER,
         threads=2,
     ),
@@ -169,13 +170,8 @@ def judge(comparison: Comparison, times: Mapping[str, Times]) -> dict[str, Any]:
         found = ratio(compared[contender], compared[other])
         target = {"contender": contender, "other": other, "at_most": at_most}
         targets.append({**target, "ratio": found, "met": found <= at_most})
-    return {
-        "title": comparison.title,
-        "threads": comparison.threads,
-        "clock": clock,
-        "contenders": rows,
-        "targets": targets,
-    }
+    about = {"title": comparison.title, "threads": comparison.threads, "clock": clock}
+    return {**about, "contenders": rows, "targets": targets}
 
 
 def table(result: dict[str, Any]) -> str:
@@ -187,8 +183,7 @@ def table(result: dict[str, Any]) -> str:
         middle, span = statistics.median(times), f"{min(times):.4f} to {max(times):.4f}"
         lines.append(f"  {row['contender']:24}{middle:20.4f} {span:>20} {row['ratio']:7.3f}")
     for target in result["targets"]:
-        verdict = "met" if target["met"] else "MISSED"
-        lines.append(f"  {outcome(target)}: {verdict}")
+        lines.append(f"  {outcome(target)}: {'met' if target['met'] else 'MISSED'}")
     return "\n".join([*lines, ""])
 
 

@@ -7,66 +7,44 @@ largest number that any rank has found for each measurement, as one line of JSON
 import json
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import DTensor
+from torch import Tensor
 
 from selfattn_book.experiments.ranks import Group
 from selfattn_book.experiments.splits import shard_slice
+from selfattn_book.experiments.train_distributed import distribute
 from selfattn_book.experiments.walks import new_model, next_hour_loss, random_walks
 
 
 def sharded(group: Group, walks: Tensor) -> dict[str, float]:
     """Compare a model whose parameters are sharded with one that holds them all."""
     model, one = new_model(0), new_model(0)
-    mesh = init_device_mesh("cpu", (group.size(),))
-    for block in model.blocks:
-        fully_shard(block, mesh=mesh)
-    fully_shard(model, mesh=mesh)
-    held = sum(local(p).numel() for p in model.parameters())
+    distribute(model, "fsdp")
+    ours: list[Any] = list(model.parameters())  # of each, this rank holds a shard
+    theirs = list(one.parameters())
+    held = sum(p.to_local().numel() for p in ours)
     next_hour_loss(model, walks[shard_slice(len(walks), group)]).backward()
     next_hour_loss(one, walks).backward()
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    optimizer = torch.optim.Adam(ours, lr=0.01)
     optimizer.step()
-    torch.optim.Adam(one.parameters(), lr=0.01).step()
-    states = [s for own in optimizer.state.values() for s in own.values()]
+    torch.optim.Adam(theirs, lr=0.01).step()
+    states: list[Any] = [s for own in optimizer.state.values() for s in own.values() if s.dim()]
     return {
-        "parameters": sum(p.numel() for p in one.parameters()),
+        "parameters": sum(p.numel() for p in theirs),
         "held": held,
-        "held by Adam": sum(local(s).numel() for s in states if s.dim()),
-        "gradients": largest_difference(gradients_of(model), gradients_of(one)),
-        "after a step": largest_difference(parameters_of(model), parameters_of(one)),
+        "held by Adam": sum(s.to_local().numel() for s in states),
+        "gradients": largest_difference((p.grad for p in ours), [p.grad for p in theirs]),
+        "after a step": largest_difference(ours, theirs),
     }
 
 
-def gradients_of(model: nn.Module) -> list[Tensor]:
-    """Return the gradients of all parameters, each whole."""
-    return [full(p.grad) for p in model.parameters() if p.grad is not None]
-
-
-def parameters_of(model: nn.Module) -> list[Tensor]:
-    """Return all parameters, each whole."""
-    return [full(p.detach()) for p in model.parameters()]
-
-
-def full(x: Tensor) -> Tensor:
-    """Return a whole tensor, of which a rank may hold a shard."""
-    return x.full_tensor() if isinstance(x, DTensor) else x
-
-
-def local(x: Tensor) -> Tensor:
-    """Return the shard of a tensor that this rank holds."""
-    return x.to_local() if isinstance(x, DTensor) else x
-
-
-def largest_difference(ours: Iterable[Tensor], theirs: Iterable[Tensor]) -> float:
-    """Return the largest absolute difference of two lists of tensors."""
+def largest_difference(ours: Iterable[Any], theirs: Iterable[Any]) -> float:
+    """Return the largest absolute difference of sharded and whole tensors."""
     pairs = zip(ours, theirs, strict=True)
-    return max(float((a - b).abs().max()) for a, b in pairs)
+    return max(float((a.full_tensor() - b).abs().max()) for a, b in pairs)
 
 
 def main() -> None:

@@ -58,6 +58,6 @@ def contenders(
 def with_kernel(ours: MultiHeadAttention, x: Tensor, kernel: Callable[..., Tensor]) -> Tensor:
     """Apply the projections of a module and a kernel of attention, without any checks."""
     projections = ours.project_query, ours.project_key, ours.project_value
-    shape = ours.num_heads, ours.d_head
-    query, key, value = (p(x).unflatten(-1, shape).transpose(1, 2) for p in projections)
+    heads = -1, ours.d_head
+    query, key, value = (p(x).unflatten(-1, heads).transpose(1, 2) for p in projections)
     return ours.project_output(kernel(query, key, value).transpose(1, 2).flatten(2))

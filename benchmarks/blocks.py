@@ -13,27 +13,21 @@ from selfattn_book.pytorch import block_to_torch
 from selfattn_book.pytorch_stacks import transformer_to_torch
 
 
-def encoder_contenders(batch: int, length: int, d_model: int, num_heads: int) -> Contenders:
-    """Return both encoder blocks; PyTorch's comes first."""
+def block_contenders(
+    kind: type[EncoderBlock] | type[DecoderBlock], sizes: tuple[int, int, int, int]
+) -> Contenders:
+    """Return both blocks of sizes ``(B, T, D, H)``, the decoder's causal; PyTorch's comes first."""
+    batch, length, d_model, num_heads = sizes
     torch.manual_seed(23)
-    ours, x = EncoderBlock(d_model, num_heads), torch.randn(batch, length, d_model)
-    theirs = block_to_torch(ours)
-    ways = {
-        "PyTorch's layer": (theirs, lambda: theirs(x)),
-        "the book": (ours, lambda: ours(x, need_weights=False)[0]),
-    }
-    return training_steps(ways, partial(nn.functional.mse_loss, target=torch.randn_like(x)))
-
-
-def decoder_contenders(batch: int, length: int, d_model: int, num_heads: int) -> Contenders:
-    """Return both decoder blocks, with a causal mask; PyTorch's comes first."""
-    torch.manual_seed(23)
-    ours, mask = DecoderBlock(d_model, num_heads), causal_mask(length)
-    theirs = block_to_torch(ours)
+    ours, mask = kind(d_model, num_heads), causal_mask(length)
+    theirs: Any = block_to_torch(ours)
     x, memory, target = torch.randn(3, batch, length, d_model)
+    is_decoder = isinstance(ours, DecoderBlock)
+    given = (x, memory, mask) if is_decoder else (x,)
+    theirs_given = (x, memory, ~mask) if is_decoder else (x,)
     ways = {
-        "PyTorch's layer": (theirs, lambda: theirs(x, memory, tgt_mask=~mask)),
-        "the book": (ours, lambda: ours(x, memory, mask, need_weights=False)[0]),
+        "PyTorch's layer": (theirs, lambda: theirs(*theirs_given)),
+        "the book": (ours, lambda: ours(*given, need_weights=False)[0]),
     }
     return training_steps(ways, partial(nn.functional.mse_loss, target=target))
 

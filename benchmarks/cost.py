@@ -9,7 +9,7 @@ used, and processor time is measured, which other programs do not change; on a G
 import argparse
 import platform
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from benchmarks.contenders import Contenders, assert_agreement
 from benchmarks.memory import D_MODEL, HEADS
 from benchmarks.one_module_per_head import Heads
 from benchmarks.provenance import as_json, provenance, with_digest
-from benchmarks.timing import Times, alternate
+from benchmarks.timing import alternate
 from selfattn_book.blockwise import blockwise_attention
 from selfattn_book.cache import KeyValueCache
 from selfattn_book.experiments.recorded_times import FILE, RECORDED
@@ -83,9 +83,11 @@ def record(device: str, runs: int, lengths: tuple[int, ...] = LENGTHS) -> dict[s
     for kind, make in (("layers", layers), ("tokens", tokens)):
         for length in lengths:
             times = alternate(make(length, device), runs)
-            for name, own in _milliseconds(times, device).items():
-                found[kind].setdefault(name, {})[str(length)] = own
-            print(kind, length, {n: min(s) for n, s in _milliseconds(times, device).items()})
+            for name, own in times.items():
+                seconds = own.processor if device == "cpu" else own.wall
+                milliseconds = [round(1e3 * second, 3) for second in seconds]
+                found[kind].setdefault(name, {})[str(length)] = milliseconds
+            print(kind, length, {name: own[str(length)] for name, own in found[kind].items()})
     if device == "cpu":
         peaks = memory.peaks(PEAKS)
         found["peaks"] = {
@@ -111,12 +113,9 @@ def one_pass_contenders(length: int) -> Contenders:
 
 def token_contenders(short: int, long: int) -> Contenders:
     """Return one more token beside two caches, its projections alone and the whole layer."""
-    return {
-        f"{name}, {length} keys": way
-        for name in ("projections", "layer")
-        for length in (short, long)
-        for way in [tokens(length, "cpu")[name]]
-    }
+    ways = {length: tokens(length, "cpu") for length in (short, long)}
+    names = [(name, length) for name in ("projections", "layer") for length in ways]
+    return {f"{name}, {length} keys": ways[length][name] for name, length in names}
 
 
 def _drawn(device: str, length: int) -> tuple[MultiHeadAttention, Tensor]:
@@ -131,14 +130,6 @@ def _run(way: Callable[[], Tensor], device: str) -> None:
     way()
     if device != "cpu":
         torch.cuda.synchronize()
-
-
-def _milliseconds(times: Mapping[str, Times], device: str) -> dict[str, list[float]]:
-    clock = "processor" if device == "cpu" else "wall"
-    return {
-        name: [round(1e3 * second, 3) for second in getattr(own, clock)]
-        for name, own in times.items()
-    }
 
 
 def processor(device: str) -> str:

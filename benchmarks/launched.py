@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,23 +27,13 @@ TRAIN = "selfattn_book.experiments.train_ranks"
 PATIENCE = 300  # seconds until everything that was started is ended
 
 
-@dataclass(frozen=True)
-class Launched:
-    """Result of a command.
+def launch(module: str, *options: str, ranks: int) -> dict[str, Any]:
+    """Run a module on several ranks, or on one without a launcher, and end all processes.
 
-    Attributes:
-        code: exit code.
-        said: output of the ranks, line by line.
-        root_cause: rank that the launcher names after a failure, and that rank's exit code.
+    Returns:
+        The exit ``code``; the output of the ranks, ``said``, line by line; and the ``root_cause``:
+        the rank that the launcher names after a failure, and that rank's exit code.
     """
-
-    code: int
-    said: list[str]
-    root_cause: list[int]
-
-
-def launch(module: str, *options: str, ranks: int) -> Launched:
-    """Run a module on several ranks, or on one without a launcher, and end all processes."""
     launcher = [*LAUNCHER, str(ranks), "-m"] if ranks > 1 else []
     process = subprocess.Popen(
         [sys.executable, "-m", *launcher, module, *options],
@@ -59,20 +48,14 @@ def launch(module: str, *options: str, ranks: int) -> Launched:
     finally:
         with suppress(ProcessLookupError):  # all have ended, as they should
             os.killpg(process.pid, signal.SIGKILL)
-    return Launched(process.returncode, _of_ranks(said), _root_cause(said))
-
-
-def _of_ranks(said: str) -> list[str]:
-    """Return the output of the ranks, without paths, ports, and gloo's advice."""
+    # Without paths, ports, and gloo's advice.
     kept = re.findall(r"^(?:The training failed|\d+ ranks?,|\{).*", said, re.MULTILINE)
     kept = [re.sub(r"\[/\S+\] | \[[\d.:]+\]:\d+", "", line) for line in kept]
-    return [line.partition(" This is typically")[0] for line in kept]
-
-
-def _root_cause(said: str) -> list[int]:
+    kept = [line.partition(" This is typically")[0] for line in kept]
     message = said.partition("Root Cause (first observed failure)")[2]
     found = re.search(r"rank\s*: (\d+).*?exitcode\s*: (-?\d+)", message, re.DOTALL)
-    return [int(number) for number in found.groups()] if found else []
+    cause = [int(number) for number in found.groups()] if found else []
+    return {"code": process.returncode, "said": kept, "root_cause": cause}
 
 
 def record() -> dict[str, Any]:
@@ -97,9 +80,9 @@ def record() -> dict[str, Any]:
             "machine": f"{platform.machine()}, {os.cpu_count()} cores",
             "date": datetime.now(UTC).date().isoformat(),
         },
-        "runs": {name: asdict(run) for name, run in runs.items()},
+        "runs": runs,
         "kept": kept,
-        "measured": json.loads(measured.said[-1]),
+        "measured": json.loads(measured["said"][-1]),
     }
 
 

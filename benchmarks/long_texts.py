@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from benchmarks.attention import with_kernel
 from benchmarks.contenders import Contenders, assert_agreement
 from selfattn_book.cache import KeyValueCache
 from selfattn_book.draw.curves import lines
@@ -48,20 +49,18 @@ def step_contenders(keys: int) -> Contenders:
         layer(x, x, x, need_weights=False, is_causal=True, cache=cache)
     rows = [F.pad(stored, (0, 0, 0, 1)) for stored in (cache.keys, cache.values)]
 
-    def preallocated() -> Tensor:
-        query, *newest = _projected(layer, new)
+    def preallocated(query: Tensor, *newest: Tensor) -> Tensor:
         for row, vector in zip(rows, newest, strict=True):
             row[:, :, keys:] = vector
         key, value = rows
-        context = F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
-        return layer.project_output(context.transpose(1, 2).flatten(2))
+        return F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
 
     def step(cache: KeyValueCache) -> Tensor:
         cache.length = keys  # the newest token of the run before is discarded
         return layer(new, new, new, need_weights=False, cache=cache)[0]
 
     ways: Contenders = {
-        "enable_gqa, preallocated": preallocated,
+        "enable_gqa, preallocated": partial(with_kernel, layer, new, preallocated),
         "the book": partial(step, cache),
         "the book, from a copy": partial(step, copy(cache)),
     }
@@ -83,17 +82,10 @@ def draw(results: Mapping[int, Any], beside: Path) -> Path:
     return file
 
 
-def _projected(layer: Any, x: Tensor) -> list[Tensor]:
-    """Return query, key and value of each head, ``(B, H, T, D)``."""
-    parts = layer.project_query, layer.project_key, layer.project_value
-    return [part(x).unflatten(-1, (-1, layer.d_head)).transpose(1, 2) for part in parts]
-
-
 def _bare_block(block: Any, x: Tensor) -> Tensor:
     """Return what a pre-norm block computes, with causal attention."""
-    query, key, value = _projected(block.attention, block.attention_norm(x))
-    context = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-    x = x + block.attention.project_output(context.transpose(1, 2).flatten(2))
+    causal = partial(F.scaled_dot_product_attention, is_causal=True)
+    x = x + with_kernel(block.attention, block.attention_norm(x), causal)
     return x + block.feed_forward(block.feed_forward_norm(x))
 
 

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from selfattn_book.encoder_decoder import EncoderDecoder
-from selfattn_book.experiments.ablated_attention import with_parts
 from selfattn_book.multi_head import MultiHeadAttention
 
 
@@ -49,13 +48,7 @@ class Heads(nn.Module):
         self.to(self.project_output.weight)
 
     def forward(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None = None,
-        *,
-        need_weights: bool = False,
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, **_: bool
     ) -> tuple[Tensor, None]:
         """Return the context, and no weights."""
         contexts = [head(query, key, value, mask) for head in self.heads]
@@ -64,8 +57,8 @@ class Heads(nn.Module):
 
 def with_separate_heads(model: EncoderDecoder) -> EncoderDecoder:
     """Replace each attention of a model by separate heads with the same weights, in place."""
-    decoder = model.decoder
-    with_parts(model.encoder, attention=Heads(model.encoder.attention))
-    with_parts(decoder, self_attention=Heads(decoder.self_attention))
-    with_parts(decoder, cross_attention=Heads(decoder.cross_attention))
+    for owner in (model.encoder, model.decoder):
+        for name, part in list(owner.named_children()):
+            if isinstance(part, MultiHeadAttention):
+                setattr(owner, name, Heads(part))
     return model

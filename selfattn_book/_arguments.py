@@ -1,5 +1,6 @@
 """Argument checks shared by several modules: a message states the rule, then the value."""
 
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral, Real
 
 import torch
@@ -139,3 +140,8 @@ def look_up(name: str, table: nn.Embedding, tokens: Tensor) -> Tensor:
 def is_autocast(x: Tensor) -> bool:
     """Return whether autocast is enabled on the device of a tensor."""
     return not x.is_meta and torch.is_autocast_enabled(x.device.type)
+
+
+def without_autocast(x: Tensor) -> AbstractContextManager[object]:
+    """Disable autocast, which would choose float16: that ends at 65504."""
+    return torch.autocast(x.device.type, enabled=False) if is_autocast(x) else nullcontext()

@@ -15,7 +15,7 @@ from selfattn_book._arguments import (
     check_pair,
     check_query_and_key,
     check_value,
-    is_autocast,
+    without_autocast,
 )
 
 
@@ -119,8 +119,5 @@ def scaled_dot_product_attention(
 def _product(x: Tensor, y: Tensor) -> Tensor:
     """Multiply matrices in float32 at least, also where autocast would choose float16."""
     precise = torch.promote_types(x.dtype, torch.float32)
-    x, y = x.to(precise), y.to(precise)
-    if not is_autocast(x):
-        return x @ y
-    with torch.autocast(x.device.type, enabled=False):
-        return x @ y
+    with without_autocast(x):
+        return x.to(precise) @ y.to(precise)

@@ -5,7 +5,6 @@ Shape letters: ``T`` query length, ``S`` key length, ``D`` dimension, ``E`` dime
 
 import math
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor
@@ -16,7 +15,7 @@ from selfattn_book._arguments import (
     check_pair,
     check_query_and_key,
     check_value,
-    is_autocast,
+    without_autocast,
 )
 
 
@@ -53,7 +52,7 @@ def blockwise_attention(
     dtype = torch.promote_types(query.dtype, torch.float32)
     pieces = _pieces(query.to(dtype) / math.sqrt(query.size(-1)), mask, block_size)
     key, value = key.to(dtype), value.to(dtype)
-    with _without_autocast(query):
+    with without_autocast(query):
         parts = [online_attention(q, key, value, m, block_size) for q, m in pieces]
     return torch.cat(parts, dim=-2).to(query.dtype)  # (..., T, E)
 
@@ -101,13 +100,6 @@ def _pieces(
     for start in range(0, max(query.size(-2), 1), block_size):
         rows = slice(start, start + block_size)
         yield query[..., rows, :], None if mask is None else mask[..., rows, :]
-
-
-def _without_autocast(x: Tensor) -> AbstractContextManager[object]:
-    """Disable autocast, which would choose float16: that ends at 65504."""
-    if not is_autocast(x):
-        return nullcontext()
-    return torch.autocast(x.device.type, enabled=False)
 
 
 def _checked(

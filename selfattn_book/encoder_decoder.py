@@ -5,6 +5,7 @@ Shape letters: ``B`` batch, ``S`` source length, ``T`` target length, ``H`` head
 """
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -161,19 +162,9 @@ class EncoderDecoder(nn.Module):
         (torch.Size([5, 3, 2]), torch.Size([5, 7, 2]))
     """
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        d_input: int = 2,
-        positions: bool = False,
-    ) -> None:
+    def __init__(self, **options: Any) -> None:
         super().__init__()
-        sizes = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
-        self.encoder = Encoder(**sizes, d_input=d_input, positions=positions)
-        self.decoder = Decoder(**sizes, d_input=d_input, positions=positions)
+        self.encoder, self.decoder = Encoder(**options), Decoder(**options)
 
     def forward(self, source: Tensor, target: Tensor, source_mask: Tensor | None = None) -> Tensor:
         """Return the prediction of the next point at each target position, ``(B, T, d_input)``.

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from bookproof.verify import command
 from bookproof.verify.cells import book_pages
 from bookproof.verify.chapter import Result, verify_chapter
-from bookproof.verify.command import run
 from bookproof.verify.disturbed import DisturbedRounding
 
 __all__ = ["DisturbedRounding", "Result", "book_folder", "book_pages", "main", "verify_chapter"]
@@ -25,4 +25,4 @@ def book_folder() -> Path:
 def main(arguments: list[str]) -> int:
     """Verify pages of this book, and return the exit code of the command."""
     hook = "selfattn_book.experiments.seeding:first_seed"
-    return run(arguments, book_folder(), hook, "python -m selfattn_book verify")
+    return command.main(arguments, book_folder(), hook, "python -m selfattn_book verify")

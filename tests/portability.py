@@ -75,56 +75,49 @@ def arithmetic() -> dict[str, dict[str, str]]:
     return found
 
 
-def machines(known: dict[str, dict[str, str]], draws: int) -> list[Machine]:
-    """Return the machines: every arithmetic, the newest also with two threads, and the draws."""
+def machines(known: dict[str, dict[str, str]], draws: int, is_quick: bool) -> list[Machine]:
+    """Return the machines: every arithmetic, the newest also with two threads, and the draws.
+
+    In a hurry, the oldest arithmetic and the first draw.
+    """
     found = [Machine(name, variables) for name, variables in known.items()]
     newest = list(known.values())[-1] if known else {}
     found.append(Machine("two threads", newest, threads=2))
-    draw = (Machine(f"draw {n}", draw=n) for n in range(1, draws + 1))
-    return [*found, *draw]
-
-
-def quick(found: list[Machine]) -> list[Machine]:
-    """Return the oldest arithmetic, and the first draw."""
-    return [found[0], *[machine for machine in found if machine.draw == 1]]
+    drawn = [Machine(f"draw {n}", draw=n) for n in range(1, draws + 1)]
+    return [found[0], *drawn[:1]] if is_quick else found + drawn
 
 
 def ask(machine: Machine, pages: list[str], tests: list[str]) -> Answers:
     """Verify the pages and run the tests, side by side, as a machine would."""
-    threads = str(machine.threads)
-    variables = machine.variables | {"OMP_NUM_THREADS": threads}
-    paths = [str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
-    variables |= {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    draw = [] if machine.draw is None else ["--disturbed", str(machine.draw)]
-    plugin = [] if machine.draw is None else ["-p", "portability"]
+    threads, draw = str(machine.threads), str(machine.draw)
+    is_drawn = machine.draw is not None
+    paths = filter(None, [str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH")])
+    variables = {"OMP_NUM_THREADS": threads, DRAW: draw, "PYTHONPATH": os.pathsep.join(paths)}
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
-        verify = ["selfattn_book", "verify", *pages, "--threads", threads, *draw]
-        tested = ["pytest", "-q", "--tb=no", "-rfE", *plugin, *tests]
-        both = []
-        if pages:
-            both.append(_start([*verify, "--json", str(report)], variables))
-        if tests:
-            both.append(_start(tested, variables | {DRAW: str(machine.draw)}))
-        said = "".join(process.communicate()[0] for process in both)
+        verify = ["selfattn_book", "verify", *pages, "--threads", threads, "--json", str(report)]
+        verify += ["--disturbed", draw] if is_drawn else []
+        tested = ["pytest", "-q", "--tb=no", "-rfE", *tests]
+        tested += ["-p", "portability"] if is_drawn else []
+        both = [
+            subprocess.Popen(
+                [sys.executable, "-m", *module],
+                cwd=ROOT,
+                env=os.environ | machine.variables | variables,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+            for module, asked in ((verify, pages), (tested, tests))
+            if asked
+        ]
+        lines = "".join(process.communicate()[0] for process in both).splitlines()
         answers = of_pages(report) if report.exists() else Answers()
-    lines = said.splitlines()
     answers.differs += [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
     codes = [process.returncode for process in both]
     if any(codes) and not answers.differs:
         answers.differs.append(f"the processes ended with the codes {codes}")
     return answers
-
-
-def _start(module: list[str], variables: dict[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", *module],
-        cwd=ROOT,
-        env=os.environ | variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
 
 
 def of_pages(report: Path) -> Answers:
@@ -165,15 +158,12 @@ def is_taught(file: Path) -> bool:
 
 def pages_and_tests(is_quick: bool) -> tuple[list[str], list[str]]:
     """Return the names of the pages and the paths of the tests to run."""
-    pages = [
-        p for p in book_pages(book_folder()) if not is_quick or not TRAINS.search(p.read_text())
-    ]
-    tests = [test for test in sorted(TESTS.rglob("test_*.py")) if is_numeric(test)]
-    tests = [test for test in tests if is_taught(test)] if is_quick else tests
-    return sorted(p.stem for p in pages), [
-        *(str(t.relative_to(ROOT)) for t in tests),
-        "selfattn_book",
-    ]
+    pages, tests = book_pages(book_folder()), filter(is_numeric, sorted(TESTS.rglob("test_*.py")))
+    if is_quick:
+        pages = [page for page in pages if not TRAINS.search(page.read_text("utf-8"))]
+        tests = filter(is_taught, tests)
+    files = [str(test.relative_to(ROOT)) for test in tests]
+    return sorted(page.stem for page in pages), [*files, "selfattn_book"]
 
 
 def main(arguments: list[str]) -> int:
@@ -182,9 +172,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="what takes minutes")
     parser.add_argument("--draws", type=int, default=3, help="of disturbed rounding")
     options = parser.parse_args(arguments)
-    asked = machines(arithmetic(), options.draws)
     answers: dict[str, Answers] = {}
-    for machine in quick(asked) if options.quick else asked:
+    for machine in machines(arithmetic(), options.draws, options.quick):
         start = time.perf_counter()
         answers[machine.name] = ask(machine, *pages_and_tests(options.quick))
         differs = answers[machine.name].differs

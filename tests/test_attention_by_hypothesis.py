@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from selfattn_book.attention import masked_softmax, scaled_dot_product_attention
+from selfattn_book.blockwise import blockwise_attention
 
 sizes, small = st.integers(1, 6), st.integers(1, 3)
-numbers = st.floats(-4, 4, width=32)
+numbers, large = st.floats(-4, 4, width=32), st.floats(-1e4, 1e4, width=32)
 
 
 def tensors(*shape, elements=numbers, dtype="float64"):
@@ -20,11 +21,12 @@ def masks(*shape):
 
 
 @st.composite
-def problems(draw, sizes=sizes):
+def problems(draw, sizes=sizes, elements=numbers):
     """Draw a query ``(T, D)``, a key ``(S, D)``, a value ``(S, E)`` and a mask ``(T, S)``."""
     queries, keys, width, value_width = (draw(sizes) for _ in range(4))
     shapes = (queries, width), (keys, width), (keys, value_width)
-    return [*(draw(tensors(*shape)) for shape in shapes), draw(masks(queries, keys))]
+    arrays = (draw(tensors(*shape, elements=elements)) for shape in shapes)
+    return [*arrays, draw(masks(queries, keys))]
 
 
 def close(actual, expected):
@@ -71,3 +73,15 @@ def test_gradients_are_those_of_the_function(problem):
     *inputs, mask = problem
     inputs = [x.requires_grad_() for x in inputs]
     assert torch.autograd.gradcheck(scaled_dot_product_attention, (*inputs, mask))
+
+
+@given(problems(elements=large), st.integers(1, 8))
+def test_blocks_of_any_size_change_nothing(problem, block):
+    query, key, value, mask = problem
+    ours = blockwise_attention(query, key, value, mask, block_size=block)
+    plain, _ = scaled_dot_product_attention(query, key, value, mask)
+    # A score is rounded to a share of its size, and moves its weight by as much.
+    size = 1 + (query.abs().amax() * key.abs().amax()).item() * query.size(-1)
+    reach = 1e-15 * size * (1 + value.abs().amax().item())
+    torch.testing.assert_close(ours, plain, rtol=0, atol=10 * reach)
+    assert (ours[~mask.any(-1)] == 0).all()

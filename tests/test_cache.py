@@ -60,22 +60,26 @@ def test_copies_grow_independently(draw):
     assert other.keys[:, :, 4:].equal(two[0])
 
 
-def test_a_smaller_length_discards_the_last_positions(draw):
-    cache = KeyValueCache()
-    first, *_ = add(cache, draw, 4)
-    add(cache, draw, 2, seed=1)
-    cache.length = 3
-    new, keys, _ = add(cache, draw, 1, seed=2)
-    assert keys.equal(torch.cat([first[0, :, :, :3], new[0]], dim=2))
-
-
-def test_the_callers_tensors_stay_as_they_are(draw):
+def test_a_smaller_length_discards_the_last_positions_and_not_the_callers(draw):
     cache = KeyValueCache()
     first, *_ = add(cache, draw, 4)
     before = first.clone()
     cache.length = 2
-    add(cache, draw, 2, seed=1)
+    new, keys, _ = add(cache, draw, 2, seed=1)  # fits into what there is
+    assert keys.equal(torch.cat([before[0, :, :, :2], new[0]], dim=2))
     assert first.equal(before)
+
+
+def test_values_that_do_not_continue_the_cache_are_refused(draw):
+    cache = KeyValueCache()
+    (keys, values), *_ = add(cache, draw, 4)
+    for wrong, error, message in (
+        (values.float(), TypeError, "values must have the dtype of the cache's"),
+        (values[..., :1], ValueError, r"values must continue the cache's, \(2, 3, length, 5\)"),
+        (values.to("meta"), ValueError, "values must be on the device"),
+    ):
+        with pytest.raises(error, match=message):
+            cache.append(keys, wrong)
 
 
 def test_it_may_leave_inference_mode(draw):

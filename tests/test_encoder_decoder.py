@@ -14,37 +14,29 @@ SIZES = {"d_model": 4, "num_heads": 2, "d_ff": 11, "d_input": 6}
 
 
 @pytest.fixture
-def model(seeded):
-    with seeded(0):
-        return EncoderDecoder(**SIZES, positions=True).double()
+def make(seeded):
+    def _make(**options):
+        with seeded(0):
+            return EncoderDecoder(**SIZES | options).double()
+
+    return _make
+
+
+@pytest.fixture
+def model(make):
+    return make(positions=True)
 
 
 @pytest.mark.parametrize("positions", [False, True])
-def test_the_cache_changes_nothing(draw, seeded, positions):
-    with seeded(1):
-        model = EncoderDecoder(**SIZES, positions=positions).double()
-    source, mask = draw(B, S, 6), padding_mask([5, 2, 3])
-    slow = model.predict(source, 13, source_mask=mask, cached=False)
-    fast = model.predict(source, 13, source_mask=mask)
-    torch.testing.assert_close(fast, slow, rtol=0, atol=1e-12)
-    model.decoder.step = None  # what a prediction with a cache calls, and only that
-    model.predict(source, 2, cached=False)
-    with pytest.raises(TypeError, match="'NoneType' object is not callable"):
-        model.predict(source, 2)
-
-
-def test_prediction_is_what_forward_says_of_its_own_points(model, draw):
-    source = draw(B, S, 6)
-    points = model.predict(source, 4)
-    assert not points.requires_grad
-    torch.testing.assert_close(model.predict(source, 9)[:, :4], points)
-    shifted = torch.cat([source[:, -1:], points[:, :-1]], dim=1)
-    torch.testing.assert_close(model(source, shifted), points)
-
-
-def test_another_start(model, draw):
-    source, start = draw(B, S, 6), draw(B, 1, 6, seed=2)
-    torch.testing.assert_close(model.predict(source, 1, start=start), model(source, start))
+@pytest.mark.parametrize("cached", [False, True])
+def test_prediction_is_what_forward_says_of_its_own_points(draw, make, positions, cached):
+    model, source, start = make(positions=positions), draw(B, S, 6), draw(B, 1, 6, seed=2)
+    mask = padding_mask([5, 2, 3])
+    for first, options in ((source[:, -1:], {}), (start, {"start": start})):
+        points = model.predict(source, 9, source_mask=mask, cached=cached, **options)
+        assert not points.requires_grad
+        shifted = torch.cat([first, points[:, :-1]], dim=1)
+        torch.testing.assert_close(model(source, shifted, mask), points, rtol=0, atol=1e-12)
 
 
 def test_the_decoder_is_prefix_consistent(model, draw):
@@ -69,8 +61,6 @@ def test_a_padded_source_equals_itself_alone(model, draw):
 
 def test_without_positions_the_encoder_sees_no_order(draw):
     encoder, source = Encoder(**SIZES).double(), draw(B, S, 6)
-    for part in (Decoder(**SIZES), EncoderDecoder(**SIZES).encoder):
-        assert part.positions(source) is source
     torch.testing.assert_close(encoder(source.flip(1))[0], encoder(source)[0].flip(1))
     encoder = Encoder(**SIZES, positions=True).double()
     assert not torch.allclose(encoder(source.flip(1))[0], encoder(source)[0].flip(1))
@@ -79,15 +69,12 @@ def test_without_positions_the_encoder_sees_no_order(draw):
 def test_weights_are_left_out_when_nobody_needs_them(model, draw):
     source, target, mask = draw(B, S, 6), draw(B, T, 6), padding_mask([5, 2, 3])
     memory, weights = model.encoder(source, mask)
-    fast_memory, none = model.encoder(source, mask, need_weights=False)
-    torch.testing.assert_close(fast_memory, memory)
     assert weights.shape == (B, 2, S, S)
-    assert none is None
-    masks = causal_mask(T), mask
-    slow, *_ = model.decoder(target, memory, *masks)
-    fast, *nothing = model.decoder(target, memory, *masks, need_weights=False)
-    torch.testing.assert_close(fast, slow)
-    assert nothing == [None, None]
+    fast = model.encoder(source, mask, need_weights=False)
+    torch.testing.assert_close(fast, (memory, None))
+    slow, *_ = model.decoder(target, memory, causal_mask(T), mask)
+    fast = model.decoder(target, memory, causal_mask(T), mask, need_weights=False)
+    torch.testing.assert_close(fast, (slow, None, None))
     torch.testing.assert_close(model(source, target, mask), slow)
 
 
@@ -106,7 +93,7 @@ def test_neither_training_nor_prediction_computes_weights(model, draw, monkeypat
 @pytest.mark.parametrize("kind", [Encoder, Decoder, EncoderDecoder])
 def test_sizes_are_checked(kind, size):
     with pytest.raises(ValueError, match="must be at least 1; got 0"):
-        kind(**{**SIZES, size: 0})
+        kind(**SIZES | {size: 0})
 
 
 def test_the_length_is_checked(model, draw):
@@ -128,16 +115,15 @@ def test_a_refused_step_leaves_the_cache_as_it_was(model, draw):
     memory, _ = model.encoder(source)
     right = model.decoder.step(newest, memory, begun(model, source, memory))
     cache = begun(model, source, memory)
-    for wrong, message in (
-        ((draw(B, 2, 6), memory), r"one position, \(batch, 1, d_input\); got \(3, 2"),
-        ((newest[..., :5], memory), "x must have shape"),
-        ((newest[:1], memory), "keys must continue the cache's"),
-        ((newest, memory[:1]), r"the steps before, \(3, 5, 4\); got \(1, 5, 4\)"),
-        ((newest, memory, torch.ones(4).bool()), "mask must broadcast"),
+    for given, mask, message in (
+        ((draw(B, 2, 6), memory), None, r"one position, \(batch, 1, d_input\); got \(3, 2"),
+        ((newest[..., :5], memory), None, "x must have shape"),
+        ((newest[:1], memory), None, "keys must continue the cache's"),
+        ((newest, memory[:1]), None, r"the steps before, \(3, 5, 4\); got \(1, 5, 4\)"),
+        ((newest, memory), torch.ones(4).bool(), "mask must broadcast"),
     ):
-        given, rest = wrong[:2], wrong[2:]
         with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
-            model.decoder.step(*given, cache, *rest)
+            model.decoder.step(*given, cache, mask)
         assert (len(cache.target), len(cache.memory)) == (1, S)
     assert model.decoder.step(newest, memory, cache).equal(right)
 
@@ -154,11 +140,9 @@ def test_a_prediction_begins_with_one_point(model, draw, cached):
     assert alone.shape == (B, 3, 6)
 
 
-@pytest.mark.parametrize("part", ["encoder", "decoder"])
 @pytest.mark.parametrize("width", [1, 2, 6])
-def test_a_point_is_scaled_by_the_root_of_its_width(draw, part, width):
-    model = EncoderDecoder(**{**SIZES, "d_input": width}, positions=True)
-    x = draw(B, S, width, dtype=torch.float32)
-    placed = getattr(model, part).positions(x)
-    scaled = placed - sinusoidal_encoding(S, width)
-    torch.testing.assert_close(scaled, width**0.5 * x)
+def test_a_point_is_scaled_by_the_root_of_its_width(draw, make, width):
+    model, x = make(d_input=width, positions=True), draw(B, S, width)
+    wanted = width**0.5 * x + sinusoidal_encoding(S, width, dtype=torch.float64)
+    for part in (model.encoder, model.decoder):
+        torch.testing.assert_close(part.positions(x), wanted)

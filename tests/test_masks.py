@@ -1,11 +1,12 @@
+"""Masks, entry by entry."""
+
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 
-from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.masks import causal_mask, padding_mask, sliding_window_mask
-
-LENGTH, WIDTH = 5, 3
 
 
 # Query i sees key j when j <= i + (S - T).
@@ -38,63 +39,49 @@ def test_causal_mask_is_made_where_asked():
         assert causal_mask(3).device.type == "meta"
 
 
-class CausalSelfAttention(torch.nn.Module):
-    """Make the mask from the input's own length, as a model does."""
-
-    def forward(self, x):
-        mask = causal_mask(x.size(-2), device=x.device)
-        return scaled_dot_product_attention(x, x, x, mask)[0]
-
-
-def test_causal_mask_exports_with_a_free_length(draw):
-    module = CausalSelfAttention()
-    sizes = ({0: torch.export.Dim("length")},)
-    exported = torch.export.export(module, (draw(LENGTH, WIDTH),), dynamic_shapes=sizes)
-    longer = draw(11, WIDTH)
-    assert torch.equal(exported.module()(longer), module(longer))
-
-
 @pytest.mark.parametrize(
-    ("lengths", "message"),
+    ("make", "arguments", "message"),
     [
-        ((-1,), "length must be at least 0; got -1"),
-        ((2, -3), "key_length must be at least 0; got -3"),
+        (causal_mask, (-1,), "length must be at least 0; got -1"),
+        (causal_mask, (2, -3), "key_length must be at least 0; got -3"),
+        (sliding_window_mask, (3, 0), "window must be at least 1; got 0"),
     ],
 )
-def test_causal_mask_refuses(lengths, message):
+def test_causal_masks_refuse(make, arguments, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
-        causal_mask(*lengths)
-    with pytest.raises(ValueError, match=r"^window must be at least 1; got 0$"):
-        sliding_window_mask(3, 0)
+        make(*arguments)
+
+
+FORMS = {
+    "list": list,
+    "tuple": tuple,
+    "array": np.array,
+    "numpy integers": lambda lengths: [np.int64(n) for n in lengths],
+    "tensor": torch.tensor,
+}
+FORMS |= {
+    str(dtype): partial(torch.tensor, dtype=dtype)
+    for dtype in (torch.int8, torch.int16, torch.int32, torch.uint8, torch.uint16)
+}
 
 
 # Made from lengths as (B, 1, 1, S).
-@pytest.mark.parametrize("max_length", [None, 7, 11])
-def test_padding_mask_entry_by_entry(max_length):
-    lengths = torch.tensor([3, 0, 7, 1, 5])
-    mask = padding_mask(lengths, max_length)
-    assert lengths.tolist() == [3, 0, 7, 1, 5]  # unchanged
-    assert padding_mask([]).shape == (0, 1, 1, 0)
-    width = max_length or 7
+@pytest.mark.parametrize("max_length", [None, 101, 300])
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_padding_mask_entry_by_entry(form, max_length):
+    lengths = [3, 0, 100, 1, 5]
+    given = form(lengths)
+    mask = padding_mask(given, max_length)
+    assert list(given) == lengths  # unchanged
+    width = max_length or 100
     assert mask.dtype == torch.bool
     assert mask.shape == (5, 1, 1, width)
-    for row, length in zip(mask[:, 0, 0].tolist(), lengths.tolist(), strict=True):
+    for row, length in zip(mask[:, 0, 0].tolist(), lengths, strict=True):
         assert row == [True] * length + [False] * (width - length)
 
 
-@pytest.mark.parametrize(
-    "lengths",
-    [(3, 1), torch.tensor([3, 1]), np.array([3, 1]), [np.int64(3), np.int64(1)]],
-    ids=["tuple", "tensor", "array", "numpy integers"],
-)
-def test_padding_mask_takes_any_collection(lengths):
-    assert torch.equal(padding_mask(lengths), padding_mask([3, 1]))
-
-
-@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32, torch.uint8, torch.uint16])
-def test_padding_mask_takes_small_integers(dtype):
-    lengths = torch.tensor([3, 100], dtype=dtype)
-    assert torch.equal(padding_mask(lengths, 300), padding_mask([3, 100], 300))
+def test_no_lengths_have_a_padding_mask():
+    assert padding_mask([]).shape == (0, 1, 1, 0)
 
 
 def test_padding_mask_stays_with_the_lengths():

@@ -5,22 +5,20 @@ import re
 
 import portability
 import pytest
-from bookproof.fresh.keys import imports
+from bookproof.fresh.keys import imports, modules_reached
 from portability import Answers, Machine
 
 KNOWN = {name: {"ATEN_CPU_CAPABILITY": name} for name in ("default", "avx2", "avx512")}
 
 
 def test_every_arithmetic_two_threads_and_draws_are_asked():
-    asked = portability.machines(KNOWN, draws=2)
+    asked = portability.machines(KNOWN, draws=2, is_quick=False)
     names = ["default", "avx2", "avx512", "two threads", "draw 1", "draw 2"]
     assert [machine.name for machine in asked] == names
     assert asked[3] == Machine("two threads", KNOWN["avx512"], threads=2)
-    assert [machine.name for machine in portability.quick(asked)] == ["default", "draw 1"]
-
-
-def test_where_no_arithmetic_is_known_draws_are_asked():
-    assert [m.name for m in portability.machines({}, draws=1)] == ["two threads", "draw 1"]
+    for known, first in ((KNOWN, "default"), ({}, "two threads")):
+        asked = portability.machines(known, draws=2, is_quick=True)
+        assert [machine.name for machine in asked] == [first, "draw 1"]
 
 
 @pytest.mark.weekly
@@ -114,4 +112,5 @@ def test_every_module_that_a_page_shows_is_mutated_and_its_tests_run_on_other_ma
     tests = [mutate.ROOT / name for name in portability.pages_and_tests(is_quick=False)[1]]
     texts = [test.read_text("utf-8") for test in tests if test.suffix == ".py"]
     tested = frozenset().union(*map(imports, texts))
-    assert {name for name in names if f"selfattn_book.{name}" not in tested} == set()
+    reached = modules_reached([mutate.PACKAGE], tested)
+    assert {name for name in names if mutate.PACKAGE / mutate.path_of(name) not in reached} == set()

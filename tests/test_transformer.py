@@ -1,6 +1,5 @@
 """A whole Transformer is its parts in order, and generates the same with a KV cache."""
 
-import copy
 import math
 from functools import partial
 
@@ -23,16 +22,10 @@ both_norms = pytest.mark.parametrize("norm_first", [True, False])
 
 
 @pytest.fixture(scope="session")
-def make(seeded):
-    """Make a float64 model with random parameters only: zeros and ones would hide a swap."""
-
+def make(randomized):
     def _make(seed=0, **options):
-        with seeded(seed):
-            model = Transformer(SOURCES, TARGETS, **SIZES, **options).double()
-            for name, parameter in model.named_parameters():
-                if "embedding" not in name:
-                    nn.init.normal_(parameter, std=0.5)
-        return model
+        model = Transformer(SOURCES, TARGETS, **SIZES, **options)
+        return randomized(model, std=0.5, seed=seed)
 
     return _make
 
@@ -54,7 +47,8 @@ def target():
 
 @both_norms
 @pytest.mark.parametrize("tie_weights", [True, False])
-def test_it_is_its_parts_in_order(make, source, target, norm_first, tie_weights):
+@pytest.mark.parametrize("real", [None, padding_mask([7, 2, 3]), padding_mask([7, 2, 3]).flip(-1)])
+def test_it_is_its_parts_in_order(make, source, target, norm_first, tie_weights, real):
     """Every step once more, with products of one-hot rows instead of a table of tokens."""
     model = make(norm_first=norm_first, tie_weights=tie_weights)
     vectors = []
@@ -65,47 +59,14 @@ def test_it_is_its_parts_in_order(make, source, target, norm_first, tie_weights)
         hot = torch.eye(len(table), dtype=torch.float64)[sequence]
         positions = sinusoidal_encoding(sequence.size(1), WIDTH, dtype=torch.float64)
         vectors.append(math.sqrt(WIDTH) * hot @ table + positions)
-    seen = padding_mask([5, 2, 3])
+    seen, past = padding_mask([5, 2, 3]), causal_mask(T)
     memory, _ = model.encoder(vectors[0], seen)
-    states, *_ = model.decoder(vectors[1], memory, causal_mask(T), seen)
+    states, *_ = model.decoder(vectors[1], memory, past if real is None else past & real, seen)
     table = model.target_embedding if tie_weights else model.unembedding
-    close(model(source, target, seen), states @ table.weight.T)
-
-
-@both_norms
-def test_a_padded_source_equals_itself_alone(make, source, target, norm_first):
-    model, lengths = make(norm_first=norm_first), [5, 2, 3]
-    together = model(source, target, padding_mask(lengths))
-    for b, n in enumerate(lengths):
-        alone = model(source[b : b + 1, :n], target[b : b + 1])
-        close(together[b : b + 1], alone)
-
-
-@both_norms
-def test_a_padded_target_equals_itself_alone(make, source, target, norm_first):
-    """Padding on the left has nothing to see, and stays finite; positions count from the left."""
-    model = make(norm_first=norm_first)
-    right = padding_mask([7, 2, 3])
-    together = model(source, target, None, right)
-    for b, n in enumerate([7, 2, 3]):
-        alone = model(source[b : b + 1], target[b : b + 1, :n])
-        close(together[b : b + 1, :n], alone)
-    other = target.clone()
-    other[:, 0] = (other[:, 0] + 1) % TARGETS
-    hidden = torch.ones(B, 1, 1, T, dtype=torch.bool)
-    hidden[..., 0] = False
-    one, two = (model(source, y, None, hidden) for y in (target, other))
-    assert one.isfinite().all()
-    assert one[:, 1:].equal(two[:, 1:])
-    assert not one[:, :1].allclose(two[:, :1])
-
-
-def test_source_and_target_have_positions(make, source, target):
-    model = make()
-    logits = model(source, target)
-    assert not model(source.flip(1), target).allclose(logits)
-    last = model(source, target[:, [1, 0, 2, 3, 4, 5, 6]])[:, -1]
-    assert not last.allclose(logits[:, -1])
+    logits = model(source, target, seen, real)
+    close(logits, states @ table.weight.T)
+    assert logits.isfinite().all()
+    assert model(source.int(), target.int(), seen, real).equal(logits)
 
 
 def test_embeddings_are_initialized_for_two_sizes(seeded):
@@ -116,19 +77,14 @@ def test_embeddings_are_initialized_for_two_sizes(seeded):
         assert abs(table.weight.std().item() * 8 - 1) < 0.02
 
 
-def test_the_sizes_of_its_parts(seeded):
-    with seeded(0):
-        model = Transformer(4, 5, **SIZES, d_ff=3, norm_first=True, dropout=0.25, max_len=9)
-    stacks = model.encoder, model.decoder
-    assert [len(stack.blocks) for stack in stacks] == [LAYERS, LAYERS]
-    for stack in stacks:
+def test_the_sizes_of_its_parts():
+    model = Transformer(4, 5, **SIZES, d_ff=3, norm_first=True, dropout=0.25, max_len=9)
+    for stack in (model.encoder, model.decoder):
+        assert len(stack.blocks) == LAYERS
         assert stack.blocks[0].feed_forward.expand.out_features == 3
-        assert stack.blocks[0].feed_forward_residual.norm_first
-    rates = {part.p for part in model.modules() if isinstance(part, nn.Dropout)}
-    assert rates == {0.25}
-    assert model.dropout.p == 0.25
-    assert model.source_positions.table.shape == (9, WIDTH)
-    assert model.target_positions.table.shape == (9, WIDTH)
+    assert {part.p for part in model.modules() if isinstance(part, nn.Dropout)} == {0.25}
+    for positions in (model.source_positions, model.target_positions):
+        assert positions.table.shape == (9, WIDTH)
     assert model.unembedding.bias is None
     assert Transformer(4, 5, **SIZES).dropout.p == 0
 
@@ -148,9 +104,8 @@ def test_embedded_tokens_are_dropped_in_training(make, source, target):
 
 def test_tied_weights_learn_as_one(make, source, target):
     model = make(tie_weights=True)
-    names = [name for name, _ in model.named_parameters()]
-    assert "unembedding.weight" not in names
-    assert len(names) + 1 == len(list(make().named_parameters()))
+    tied, untied = (set(dict(m.named_parameters())) for m in (model, make()))
+    assert untied - tied == {"unembedding.weight"}
     model(source, target).square().mean().backward()
     assert model.unembedding.weight.grad is model.target_embedding.weight.grad
 
@@ -184,94 +139,45 @@ def test_chunks_with_caches_equal_the_whole(make, norm_first, cuts):
 
 
 @both_norms
-@pytest.mark.parametrize("end", [None, 4])
-def test_generation_with_a_cache_equals_generation_without(make, source, norm_first, end):
-    """The logits agree to rounding, and no two of these are as near to each other."""
-    seen = padding_mask([5, 2, 3])
-    for seed in range(5):
-        model, found = make(seed=seed, norm_first=norm_first), []
-        for cached in (True, False):
-            logits = []
-
-            def select(given, logits=logits):
-                logits.append(given)
-                return given.argmax(-1)
-
-            options = {"bos_token": 1, "eos_token": end, "cached": cached, "select": select}
-            tokens = model.generate(source, 9, source_mask=seen, **options)
-            plain = {name: options[name] for name in ("bos_token", "eos_token", "cached")}
-            assert tokens.equal(model.generate(source, 9, source_mask=seen, **plain))
-            found.append((tokens, torch.stack(logits)))
-        assert found[0][0].equal(found[1][0])
-        close(found[0][1], found[1][1])
-
-
-def test_each_token_is_the_most_likely_one(make, source):
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_each_token_is_the_most_likely_one(make, source, norm_first, cached, seed):
     """Handed back, shifted by one, the training pass says the same at every position."""
-    model, before = make(), source.clone()
-    tokens = model.generate(source, 9, bos_token=TARGETS - 1)
-    assert source.equal(before)
-    shifted = torch.cat([torch.full((B, 1), TARGETS - 1), tokens[:, :-1]], dim=1)
-    assert model(source, shifted).argmax(-1).equal(tokens)
+    model, seen = make(seed, norm_first=norm_first), padding_mask([5, 2, 3])
+    options = {"bos_token": 1, "source_mask": seen, "cached": cached}
+    tokens = model.generate(source, 9, **options)
+    shifted = torch.cat([torch.ones_like(tokens[:, :1]), tokens[:, :-1]], dim=1)
+    assert model(source, shifted, seen).argmax(-1).equal(tokens)
 
 
-def test_no_weights_are_computed_and_caches_are_used(make, source, target, monkeypatch):
-    monkeypatch.setattr("selfattn_book.multi_head.attention_weights", None)
-    model, seen = make(), []
-    model(source, target)
-    model.target_embedding.register_forward_pre_hook(lambda _, given: seen.append(len(given[0][0])))
-    for options in ({}, {"cached": False}):
-        model.generate(source, 4, bos_token=1, **options)
-    assert seen == [1, 1, 1, 1, 1, 2, 3, 4]
-
-
-def test_a_row_of_a_batch_is_generated_as_alone(make, source):
-    model, lengths = make(seed=2), [5, 2, 3]
-    together = model.generate(
-        source, 9, bos_token=1, eos_token=4, source_mask=padding_mask(lengths)
-    )
-    for row, one, n in zip(together, source, lengths, strict=True):
-        alone = model.generate(one[None, :n], 9, bos_token=1, eos_token=4)[0]
-        assert row[: len(alone)].equal(alone)
-        assert (row[len(alone) :] == 4).all()
-
-
-def scripted(make, rows):
-    """Make a model and a selection that generates given rows, and record its steps."""
-    model, steps = make(), []
+@pytest.mark.parametrize(
+    ("rows", "options", "expected"),
+    [
+        (
+            [[2, 4, 7, 8], [3, 5, 4, 9], [6, 5, 4, 1]],
+            {"max_new_tokens": 9, "eos_token": 4},  # a row repeats its end token
+            [[2, 4, 4], [3, 5, 4], [6, 5, 4]],
+        ),
+        ([[2, 4], [4, 4], [4, 4]], {"max_new_tokens": 2}, [[2, 4], [4, 4], [4, 4]]),
+    ],
+)
+def test_steps_are_made_until_every_row_has_ended(make, source, rows, options, expected):
+    steps = []
 
     def select(logits):
         steps.append(logits.shape)
         assert not logits.requires_grad
         return torch.tensor(rows)[:, len(steps) - 1]
 
-    return model, select, steps
-
-
-def test_after_its_end_token_a_row_repeats_it(make, source):
-    rows = [[2, 4, 7, 8], [3, 5, 4, 9], [6, 5, 4, 1]]
-    model, select, steps = scripted(make, rows)
-    tokens = model.generate(source, 9, bos_token=0, eos_token=4, select=select)
-    assert tokens.tolist() == [[2, 4, 4], [3, 5, 4], [6, 5, 4]]
-    assert steps == [(B, TARGETS)] * 3  # no step more than the longest needs
-
-
-def test_without_an_end_every_step_is_made(make, source):
-    model, select, _ = scripted(make, [[2, 4], [4, 4], [4, 4]])
-    tokens = model.generate(source, 2, bos_token=0, select=select)
-    assert tokens.tolist() == [[2, 4], [4, 4], [4, 4]]
+    tokens = make().generate(source, bos_token=0, select=select, **options)
+    assert tokens.tolist() == expected
+    assert steps == [(B, TARGETS)] * len(expected[0])
 
 
 def test_what_is_no_token_is_refused(make, source, target):
     """All checks of tokens are in tests/test_arguments.py."""
-    model, message = make(), "source must hold tokens from 0 to 12; got"
-    with pytest.raises(ValueError, match=message):
-        model(source + SOURCES, target)
-    with pytest.raises(ValueError, match=message):
-        model.generate(source + SOURCES, 3, bos_token=0)
-    with pytest.raises(ValueError, match="target must hold tokens from 0 to 10; go"):
-        model(source, target + TARGETS)
-    assert model(source.int(), target.int()).equal(model(source, target))
+    with pytest.raises(ValueError, match="source must hold tokens from 0 to 12; got"):
+        make()(source + SOURCES, target)
 
 
 @pytest.mark.parametrize(
@@ -285,11 +191,9 @@ def test_what_is_no_token_is_refused(make, source, target):
         ({"max_new_tokens": 11}, "max_len = 9"),
     ],
 )
-@pytest.mark.parametrize("cached", [True, False])
-def test_arguments_of_a_prediction_are_checked(make, source, change, message, cached):
-    arguments = {"max_new_tokens": 3, "bos_token": 1, "cached": cached, **change}
+def test_arguments_of_a_prediction_are_checked(make, source, change, message):
     with pytest.raises(ValueError, match=message):
-        make(max_len=9).generate(source, **arguments)
+        make(max_len=9).generate(source, **{"max_new_tokens": 3, "bos_token": 1} | change)
 
 
 @pytest.mark.parametrize(("sizes", "side"), [((0, 5), "source"), ((5, 0), "target")])
@@ -299,29 +203,18 @@ def test_sizes_are_checked(sizes, side):
 
 
 def test_a_refused_step_leaves_every_cache_as_it_was(make, source, target):
-    model = make().requires_grad_(False)
-    memory = model.encode(source)
-    begun = [DecoderCache() for _ in range(LAYERS)]
+    model = make()
+    memory, begun = model.encode(source), [DecoderCache() for _ in range(LAYERS)]
     model.decode(target[:, :2], memory, caches=begun)
-    newest, other = target[:, 2:3], copy.deepcopy(begun)
-    for wrong, message in (
-        ((newest + TARGETS, memory), "target must hold tokens"),
-        ((newest, memory[:, 1:]), "memory must be that of the steps before"),
-        ((newest, memory, torch.ones(S)), "boolean"),
-        ((newest, memory, None, torch.ones(B, 1, 1, 2).bool()), "size of tensor"),
+    newest = target[:, 2:3]
+    for wrong, caches, message in (
+        ((newest + TARGETS, memory), begun, "target must hold tokens"),
+        ((newest, memory[:, 1:]), begun, "memory must be that of the steps before"),
+        ((newest, memory, torch.ones(S)), begun, "boolean"),
+        ((newest, memory, None, torch.ones(B, 1, 1, 2).bool()), begun, "size of tensor"),
+        ((newest, memory), begun[:1], "one cache for each of the 2 blocks; got 1"),
     ):
         with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
-            model.decode(*wrong, caches=begun)
+            model.decode(*wrong, caches=caches)
         assert [len(cache.target) for cache in begun] == [2] * LAYERS
-    with pytest.raises(ValueError, match="one cache for each of the 2 blocks; got 1"):
-        model.decode(newest, memory, caches=begun[:1])
-    again = model.decode(newest, memory, caches=begun)
-    assert again.equal(model.decode(newest, memory, caches=other))
-
-
-def test_it_runs_on_meta_and_compiles_nothing_away():
-    with torch.device("meta"):
-        model = Transformer(4, 5, **SIZES)
-        assert model.source_positions.table.shape == (1000, WIDTH)
-        whole = torch.empty(2, 3, dtype=torch.int64)
-        assert model(whole, whole[:, :2]).shape == (2, 2, 5)
+    close(model.decode(newest, memory, caches=begun), model(source, target[:, :3])[:, 2:])

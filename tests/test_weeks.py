@@ -15,7 +15,6 @@ import pytest
 from course import assignments, credit, for_otter
 from course.weeks import TEACHING, calendar, chapters, exercise, week_of
 
-from selfattn_book.exercises.checking.chapters import exercises_in
 from selfattn_book.exercises.checking.variants import draw, week_code
 from tests.book.pages import ROOT
 
@@ -136,7 +135,7 @@ def test_each_bug_is_found_by_the_solution_and_hidden_on_no_line_of_its_own(week
         exec(exercise.cells["solution"], solved)
         answer = solved["found_bug"]()
         lines.add(answer["line"])
-        checks = next(x for x in exercises_in(week.checks, numbers) if x.name == "found_bug")
+        checks = week.checks_with(numbers)["found_bug"]
         assert checks(lambda answer=answer: answer).points == 3
         assert checks(lambda answer=answer: answer | {"line": 1}).points == 2
     assert len(lines) >= 3, "the line cannot be guessed"

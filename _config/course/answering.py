@@ -19,11 +19,7 @@ from weakref import ref
 
 
 class Notebook:
-    """The names that cells define in IPython, and notes of what happened.
-
-    Args:
-        seconds: the time limit of a cell and of a call.
-    """
+    """The names that cells define in IPython, with a time limit for each, and notes of what happened."""
 
     def __init__(self, seconds: int) -> None:
         from IPython.core.interactiveshell import InteractiveShell

@@ -21,13 +21,7 @@ READS = ("open", "os.listdir", "os.scandir")
 
 
 def confine(folder: str, package: str, seconds: int) -> list[str]:
-    """Confine this process, and return what is not confined.
-
-    Args:
-        folder: its own folder, the only one where it may write.
-        package: the folder of `selfattn_book`.
-        seconds: of the processor.
-    """
+    """Confine this process, which may write in its folder alone; return what is not confined."""
     if not sys.platform.startswith("linux"):
         return [f"on {sys.platform}, answers run with a time limit, but are not confined"]
     libc = ctypes.CDLL(None, use_errno=True)

@@ -13,11 +13,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
+from tests.browser.site import launched
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from tests.browser.site import launched  # noqa: E402
-
 SITE = ROOT / "_build" / "html"
 MADE = ROOT / "_build" / "figures"
 READ = Path(__file__).with_suffix(".js").read_text("utf-8")

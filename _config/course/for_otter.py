@@ -44,13 +44,8 @@ def notebook(week: Week, code: str, wheels: list[Path]) -> nbformat.NotebookNode
     ]
     for exercise in week.exercises:
         cells += cells_of(week, exercise)
-    made = new_notebook(cells=cells)
-    made.metadata["kernelspec"] = {
-        "name": "python3",
-        "display_name": "Python 3",
-        "language": "python",
-    }
-    return made
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
 def beginning(week: Week) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields
 from datetime import datetime, timedelta
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -54,17 +55,14 @@ def main(words: list[str]) -> int:
             if options.similar:
                 more["similar.csv"] = gradebook.text(similar.table(week, rows))
             if options.orals > 0:
-                more["orals.md"] = orals.sheet(
-                    week, options.key, rows, options.orals, lambda x: grade(x, week, code).results
-                )
+                again = partial(grade, checked=week.checked, code=code)
+                more["orals.md"] = orals.sheet(week, options.key, rows, options.orals, again)
             former = gradebook.write(GRADES / week.name, week, rows, more)
     except (ValueError, OSError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print("\n".join(["", *summary(week, rows, roster), *hints(rows, roster)]))
-    print(
-        f"All is in {GRADES / week.name}." + (f" The former is kept in {former}." if former else "")
-    )
+    print(f"All is in {GRADES / week.name}." + f" The former is kept in {former}." * bool(former))
     return 0
 
 
@@ -164,10 +162,10 @@ def results(week: Week, code: str, rows: list[Row], jobs: int) -> Iterator[Grade
     """Yield what comes of each notebook, in order; several are graded at a time."""
     files = [row.submission.file for row in rows]
     if jobs < 2:
-        yield from (grade(file, week, code) for file in files)
+        yield from (grade(file, week.checked, code) for file in files)
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        tasks = [pool.submit(grade, file, week, code) for file in files]
+        tasks = [pool.submit(grade, file, week.checked, code) for file in files]
         yield from (task.result() for task in tasks)
 
 
@@ -196,10 +194,8 @@ def note_lateness(rows: list[Row], deadline: datetime | None) -> None:
 
 def summary(week: Week, rows: list[Row], roster: Roster) -> Iterator[str]:
     """Yield lines on how it went."""
-    counted, given = (
-        sum(bool(row.graded) for row in rows),
-        sum(bool(row.submission) for row in rows),
-    )
+    counted = sum(bool(row.graded) for row in rows)
+    given = sum(bool(row.submission) for row in rows)
     line = f"{counted} graded, {given - counted} not graded"
     if roster:
         line += f", {len(rows) - given} without a file"
@@ -208,10 +204,8 @@ def summary(week: Week, rows: list[Row], roster: Roster) -> Iterator[str]:
         {note for row in rows if row.graded for note in row.graded.notes if OPEN in note}
     )
     if waiting := sum(bool(row.graded) and row.total(week) is None for row in rows):
-        yield (
-            f"{waiting} wait for marks by a person, and are not yet in the tables for platforms:"
-            " write them into gradebook.csv, and grade again."
-        )
+        yield f"{waiting} wait for marks by a person, and are not yet in the tables for platforms:"
+        yield "write them into gradebook.csv, and grade again."
 
 
 def hints(rows: list[Row], roster: Roster) -> Iterator[str]:

@@ -90,11 +90,7 @@ def gradebook(week: Week, rows: Iterable[Row]) -> Table:
 
 
 def marks(file: Path, week: Week) -> dict[str, dict[str, float]]:
-    """Return the marks that a person has written into a former gradebook, by id and exercise.
-
-    Raises:
-        ValueError: a mark is not a number.
-    """
+    """Return the marks that a person has written into a former gradebook, by id and exercise."""
     if not file.exists():
         return {}
     found: dict[str, dict[str, float]] = {}
@@ -116,12 +112,8 @@ def for_moodle(week: Week, rows: Iterable[Row]) -> Table:
     Last modified (grade), and those of feedback; it skips grades that have been changed since.
     """
     now = f"{datetime.now():%Y-%m-%d %H:%M}"
-    table: Table = [
-        [
-            *("Identifier", "Full name", "Grade", "Maximum Grade"),
-            *("Last modified (grade)", "Feedback comments"),
-        ]
-    ]
+    head = "Identifier,Full name,Grade,Maximum Grade,Last modified (grade),Feedback comments"
+    table: Table = [head.split(",")]
     for row in rows:
         number, total = number_on("moodle", row), row.total(week)
         if number and total is not None:
@@ -156,7 +148,7 @@ def number_on(platform: str, row: Row) -> str:
 
 def points_of(week: Week, row: Row) -> str:
     """Return the points of all exercises, in a line."""
-    known = [(e, row.points(e)) for e in week.exercises]
+    known = ((e, row.points(e)) for e in week.exercises)
     return ", ".join(
         f"{e.name}: {'to be marked' if points is None else f'{points:g} of {e.points:g}'}"
         for e, points in known
@@ -171,12 +163,7 @@ def text(table: Table) -> str:
 
 
 def harmless(cell: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula; numbers are as they were.
-
-    Example:
-        >>> harmless("=1+1"), harmless(0.5), harmless(None), harmless("ada")
-        ("'=1+1", '0.5', '', 'ada')
-    """
+    """Return a cell that no spreadsheet takes for a formula; numbers are as they were."""
     if isinstance(cell, str):
         return f"'{cell}" if cell.startswith(FORMULAS) else cell
     return "" if cell is None else f"{cell:g}"

@@ -10,12 +10,12 @@ import subprocess
 import sys
 import tempfile
 from ast import literal_eval
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,9 +25,6 @@ from _config.course.wire import Wire
 from selfattn_book.exercises.checking.exercise import Exercise, Report
 from selfattn_book.exercises.checking.variants import checked_id
 from selfattn_book.properties.answer import Answer, RefusedError
-
-if TYPE_CHECKING:
-    from _config.course.weeks import Week
 
 SECONDS, ALL_SECONDS = 60, 240  # of one cell or call, and of a whole notebook
 HERE = Path(__file__).parent
@@ -75,33 +72,26 @@ class Graded:
         return sum(result.possible for result in self.results)
 
 
-def grade(notebook: Path, week: "Week", code: str, student: str | None = None) -> Graded:
-    """Grade a notebook, whatever is in it.
-
-    Args:
-        notebook: the file.
-        week: its assignment.
-        code: the week's code, from which numbers are drawn.
-        student: whose numbers; by default those of the id in the notebook.
-
-    Raises:
-        RuntimeError: answers cannot be run on this machine at all.
-    """
+def grade(
+    notebook: Path, checked: Callable[..., dict[str, Exercise]], code: str, student: str = ""
+) -> Graded:
+    """Grade a notebook, whatever is in it, with a week's exercises for its student, or another."""
     graded = Graded("", "")
     try:
         cells = cells_of(notebook)
         graded = Graded(*identity(cells))
-        exercises = week.checked(code, student or checked_id(graded.student or None))
+        exercises = checked(code, student or checked_id(graded.student or None))
     except ValueError as error:
         graded.notes.append(str(error))
-        for exercise in week.checked(code).values():
+        for exercise in checked(code).values():
             graded.results.extend(results(exercise, "this notebook cannot be graded"))
         return graded
     with contextlib.ExitStack() as stack:
         answers = None
         for name, exercise in exercises.items():
             if not answers or (answers.ended and answers.defined):  # or it ended in the one before
-                answers = stack.enter_context(Answers(cells, [*exercises], graded.notes))
+                made = Answers(cells, [*exercises], graded.notes)
+                answers = stack.enter_context(contextlib.closing(made))
             graded.results.extend(results(exercise, answers.answer(name)))
     return graded
 
@@ -141,13 +131,7 @@ def results(exercise: Exercise, answer: Any) -> Iterator[QuestionResult]:
 
 
 class Answers:
-    """The process that runs a notebook, and the functions in it.
-
-    Args:
-        cells: of the notebook.
-        names: of the exercises.
-        notes: are appended to.
-    """
+    """The process that runs the cells of a notebook, and the functions in them; it adds to the notes."""
 
     def __init__(self, cells: list[str], names: list[str], notes: list[str]):
         self.notes, self.ended, self.defined = notes, "", {}
@@ -188,14 +172,6 @@ class Answers:
                 env=environment,
                 start_new_session=True,
             )
-
-    def __enter__(self) -> "Answers":
-        """Return the running process."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """End it."""
-        self.close()
 
     def close(self) -> None:
         """End the process, and remove its folder."""

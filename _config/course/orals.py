@@ -14,13 +14,13 @@ from typing import Any
 
 import torch
 
-from _config.course.grading import cells_of
+from _config.course.grading import Graded, cells_of
 from _config.course.similar import answer
 from _config.course.weeks import Exercise, Week
 from selfattn_book.exercises.checking.exercise import Exercise as Checked
 from selfattn_book.exercises.checking.variants import week_code
 
-Grade = Callable[[Path], list[Any]]
+Grade = Callable[[Path], Graded]
 TRIES = 6  # parts that are deleted and graded, until one fails a single question
 
 
@@ -103,7 +103,7 @@ def with_cell(notebook: Path, code: str, grade: Grade) -> list[Any]:
     with TemporaryDirectory() as folder:
         file = Path(folder) / notebook.name
         file.write_text(json.dumps({"cells": cells}), "utf-8")
-        return grade(file)
+        return grade(file).results
 
 
 def with_another_number(week: Week, row: Any, name: str, key: str) -> Iterator[str]:

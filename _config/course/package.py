@@ -100,12 +100,7 @@ def notebooks() -> dict[str, Path]:
 
 
 def pages(wheel: str) -> dict[str, str]:
-    """Return the requirements and the pages that say how to start, by their names.
-
-    Example:
-        >>> sorted(pages("tiny-1.0-py3-none-any.whl"))[:2]
-        ['START-Colab.txt', 'START-Linux.txt']
-    """
+    """Return the requirements and the pages that say how to start, by their names."""
     starts = {f"START-{one}.txt": START.format(system=one, **SYSTEMS[one]) for one in SYSTEMS}
     colab = {"START-Colab.txt": COLAB.format(wheel=wheel)}
     lines = [CPU, *map(pinned, PINNED), *NEWEST, f"./{wheel}"]

@@ -2,7 +2,7 @@
 
 import os
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,6 @@ from selfattn_book.exercises.checking.exercise import Exercise
 from selfattn_book.exercises.checking.variants import draw
 
 CONTAINER = Path("/autograder")  # Gradescope's, and that of `otter grade`
-
-
-@dataclass(frozen=True)
-class Packed:
-    """The week of an archive for otter."""
-
-    checks: Path
-    numbers: dict[str, Any]
-
-    def checked(self, code: str, student: str = "anyone") -> dict[str, Exercise]:
-        """Return the exercises of a student, by name."""
-        made = exercises_in(self.checks, draw(code, student, self.numbers))
-        return {exercise.name: exercise for exercise in made}
 
 
 class Credit:
@@ -48,8 +35,12 @@ class Credit:
         if CONTAINER in file.parents and os.geteuid() == 0:
             os.chmod(CONTAINER, 0o700)
             os.chmod("/root", 0o711)  # where Python is: answers run as nobody
-        week = Packed(file.parents[1] / "source" / "files" / "checks.py", self.settings["numbers"])
-        self.graded = grade(file, week, code)
+        checks = file.parents[1] / "source" / "files" / "checks.py"
+
+        def checked(code: str, student: str = "anyone") -> dict[str, Exercise]:
+            return exercises_in(checks, draw(code, student, self.settings["numbers"]))
+
+        self.graded = grade(file, checked, code)
         if self.graded.code not in ("", code):
             said = "this notebook has the code of another week or course, and is not graded"
             none = [replace(one, points=0, reason=said) for one in self.graded.results]

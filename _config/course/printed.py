@@ -9,12 +9,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from markdown_it import MarkdownIt
-from mdit_py_plugins.dollarmath import dollarmath_plugin
 from sphinxcontrib import katex
 
 from _config.course.for_otter import worth
-from _config.course.questions import formula
+from _config.course.questions import READER
 from _config.course.submissions import Student
 from _config.course.weeks import ROOT, Exercise, Week
 from tests.browser.site import launched
@@ -22,7 +20,6 @@ from tests.browser.site import launched
 NUMBER = re.compile(r'`numbers\["(\w+)"\]([^`]*)`')
 STYLES = ROOT / "_config" / "static" / "katex" / "katex.min.css"
 SCRIPTS = Path(katex.__file__).parent
-READER = MarkdownIt("commonmark").use(dollarmath_plugin, renderer=formula)
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <link rel="stylesheet" href="{styles}">

@@ -3,11 +3,9 @@
 import sys
 from pathlib import Path
 
+from tests.browser.site import launched
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from tests.browser.site import launched  # noqa: E402
-
 BUILT = ROOT / "_build" / "html" / "sheets"
 MADE = ROOT / "_build" / "sheets"
 

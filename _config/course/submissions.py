@@ -53,14 +53,7 @@ class Submission:
 
 
 def named(path: str, time: datetime = datetime.min, file: Path | None = None) -> Submission:
-    """Return a file with what its place in an export says.
-
-    Example:
-        >>> named("lovelaceada_LATE_4711_994711_masks-1.ipynb").number
-        '4711'
-        >>> named("Ada Lovelace_4711_assignsubmission_file/masks.ipynb").feedback
-        'Ada Lovelace_4711_assignsubmission_file/feedback.html'
-    """
+    """Return a file with what its place in an export says."""
     path = normalize("NFC", path).lstrip("/").encode("utf-8", "replace").decode()
     pure = PurePosixPath(path)
     if found := MOODLE.search(path):
@@ -78,11 +71,7 @@ def named(path: str, time: datetime = datetime.min, file: Path | None = None) ->
 
 
 def submissions(export: Path, scratch: Path) -> list[Submission]:
-    """Return the files of an export, a folder or a zip; those of a zip are copied to a folder.
-
-    Raises:
-        ValueError: it is neither, or it is empty.
-    """
+    """Return the files of an export, a folder or a zip; those of a zip are copied to a folder."""
     if export.is_dir():
         files = list(in_folder(export))
     elif export.is_file():
@@ -172,12 +161,7 @@ class Student:
 
 
 def plain(name: str) -> str:
-    """Return the letters and digits of a name.
-
-    Example:
-        >>> plain("Lovelace, Ada")
-        'lovelaceada'
-    """
+    """Return the letters and digits of a name."""
     return re.sub(r"[\W_]", "", normalize("NFC", name).casefold())
 
 
@@ -185,11 +169,7 @@ Roster = dict[str, Student]  # by their normalized ids
 
 
 def read_roster(file: Path) -> Roster:
-    """Read a CSV file with the column `id` and any others of a student.
-
-    Raises:
-        ValueError: an id is missing, odd, or given twice.
-    """
+    """Read a CSV file with the column `id` and any others of a student."""
     text = file.read_text("utf-8-sig")
     delimiter = ";" if ";" in text.split("\n")[0] else ","
     reader = csv.DictReader(text.splitlines(), delimiter=delimiter)
@@ -208,11 +188,7 @@ def read_roster(file: Path) -> Roster:
 
 
 def student_of(submission: Submission, roster: Roster) -> Student | None:
-    """Return whose file it is, by number, login or name; none if the roster has nothing to compare.
-
-    Raises:
-        ValueError: it has, and no student or more than one is found.
-    """
+    """Return whose file it is, by number, login or name, if the roster has any of these to compare."""
     platform, number, name = submission.platform, submission.number, plain(submission.name)
     students = roster.values()
     if not platform:

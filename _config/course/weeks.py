@@ -9,13 +9,12 @@ where a person marks, *Rubric*.
 import csv
 import re
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from selfattn_book.exercises.checking.chapters import exercises_in
+from selfattn_book.exercises.checking.chapters import exercises_in, hint
 from selfattn_book.exercises.checking.exercise import Exercise as Checked
 from selfattn_book.exercises.checking.variants import draw
 
@@ -80,7 +79,7 @@ class Week:
 
     def checks_with(self, numbers: dict[str, Any]) -> dict[str, Checked]:
         """Return the exercises with these numbers, by name."""
-        return {exercise.name: exercise for exercise in exercises_in(self.checks, numbers)}
+        return exercises_in(self.checks, numbers)
 
 
 def chapters() -> list[str]:
@@ -94,12 +93,6 @@ def calendar(file: Path | None = None) -> dict[str, int]:
     """Return the week of each chapter, from the page for instructors or from a file of your own.
 
     In the table of the page, a line is a week; a chapter that it lacks follows all weeks.
-
-    Args:
-        file: a CSV file with the columns `week` and `chapter`.
-
-    Raises:
-        ValueError: the file has other columns, a chapter without an assignment, or one twice.
     """
     if file is None:
         table = TEACHING.read_text("utf-8").split("```{syllabus}\n")[1].split("```")[0]
@@ -121,9 +114,8 @@ def calendar(file: Path | None = None) -> dict[str, int]:
 def week_of(chapter: str, weeks: dict[str, int] | None = None) -> Week:
     """Return the assignment of a chapter, numbered by the calendar, or raise."""
     if chapter not in chapters():
-        near = get_close_matches(chapter, chapters(), n=1, cutoff=0.3)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"there must be an assignment of this name; got {chapter!r}.{hint}")
+        rule = "there must be an assignment of this name"
+        raise ValueError(f"{rule}; got {chapter!r}.{hint(chapter, chapters())}")
     weeks = weeks or calendar()
     if chapter not in weeks:
         raise ValueError(f"a week must be given for each chapter; {chapter} has none")

@@ -223,13 +223,7 @@ class Canvas(Axes):
 
 
 def both_widths(draw: Callable[[float], Canvas]) -> Canvas:
-    """Draw for a page and for a phone, given the width of a canvas, and return the page's drawing.
-
-    Example:
-        >>> ax = both_widths(lambda width: canvas(width, 20).describe(f"{width} pixels"))
-        >>> ax.get_label(), ax.figure.phone.axes[0].get_label()
-        ('640 pixels.', '312 pixels.')
-    """
+    """Draw for a page and for a phone, given the width of a canvas, and return the page's drawing."""
     desk = book_style(draw)(WIDE)
     phone = book_style(draw)(NARROW).figure
     plt.close(cast("DescribedFigure", phone))

@@ -73,23 +73,13 @@ def shade(step: int, ground: int = LIGHT) -> str:
 
 
 def shades(*, signed: bool) -> Colormap:
-    """Return the shades from nothing to much, or from much below nothing if there are signs.
-
-    Example:
-        >>> shades(signed=False).N, shades(signed=True).N
-        (21, 41)
-    """
+    """Return the shades from nothing to much, or from much below nothing if there are signs."""
     least = -STEPS if signed else 0
     return ListedColormap([shade(step) for step in range(least, STEPS + 1)])
 
 
 def on_shade(color: str) -> str:
-    """Return the color of a number on a shade.
-
-    Example:
-        >>> [on_shade(shade(step)) == light("on-pale") for step in (0, 13, 14, -20)]
-        [True, True, False, False]
-    """
+    """Return the color of a number on a shade."""
     return light("on-deep" if color in _DEEP else "on-pale")
 
 

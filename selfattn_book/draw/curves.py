@@ -63,9 +63,7 @@ def finish(ax: Axes, title: str, x_title: str, y_title: str, *, log: bool, legen
     """Name the picture and its axes."""
     if log:
         ax.set_yscale("log")
-    ax.set_title(title)
-    ax.set_xlabel(x_title)
-    ax.set_ylabel(y_title)
+    ax.set(title=title, xlabel=x_title, ylabel=y_title)
     if legend:
         ax.legend(frameon=False)
 

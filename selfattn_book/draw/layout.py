@@ -3,8 +3,9 @@
 In a notebook the panels keep the positions that matplotlib gave them.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import json
+from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
@@ -35,26 +36,6 @@ class Ruler(FigureCanvasBase):
         return Sheet(*self.figure.get_size_inches() * INCH)
 
 
-@contextmanager
-def measured_on_page(figure: Figure) -> Iterator[None]:
-    """Lay out a figure with the widths of its text on a page.
-
-    Example:
-        >>> figure = Figure(dpi=INCH)
-        >>> before, beside = figure.text(0, 0, "ten letters"), figure.text(0, 0, "ten letters")
-        >>> with measured_on_page(figure):
-        ...     on_page = beside.get_window_extent().width
-        >>> bool(on_page < before.get_window_extent().width)
-        True
-    """
-    canvas = figure.canvas
-    Ruler(figure)
-    try:
-        yield
-    finally:
-        figure.set_canvas(canvas)
-
-
 @dataclass
 class Part:
     """A part of a figure, with its position on the sheet in pixels."""
@@ -82,11 +63,10 @@ class Part:
 
 def picture(figure: Figure, text: str) -> str:
     """Return a figure as deterministic SVG with its text alternative."""
-    with measured_on_page(figure):
-        parts = draw_panels(figure)
-        if len(parts) == 1 and parts[0].width > NARROW:
-            parts[0].kind = "wide"
-            parts += draw_narrow(figure)
+    parts = draw_panels(deepcopy(figure))
+    if len(parts) == 1 and parts[0].width > NARROW:
+        parts[0].kind = "wide"
+        parts += draw_narrow(deepcopy(figure))
     return svg(parts, text)
 
 
@@ -95,11 +75,10 @@ def draw_sheet(figure: Figure, kind: str) -> Part:
     (ax,) = figure.axes
     width, height = np.rint(figure.get_size_inches() * INCH).astype(int)
     sheet = Sheet(width, height)
-    with measured_on_page(figure):
-        figure.draw_without_rendering()
-        ax.draw(sheet)
-    label = str(ax.get_label())
-    return Part(0, 0, width, height, sheet.marks(), label, kind)
+    ax.draw(sheet)
+    label, live = str(ax.get_label()), getattr(ax, "live", None)
+    marks = [f"<metadata>{json.dumps(live, ensure_ascii=False)}</metadata>"] if live else []
+    return Part(0, 0, width, height, [*marks, *sheet.marks()], label, kind)
 
 
 def svg(parts: Sequence[Part], text: str) -> str:
@@ -113,29 +92,27 @@ def svg(parts: Sequence[Part], text: str) -> str:
 
 
 def draw_narrow(figure: Figure) -> list[Part]:
-    """Lay out a figure again, for a phone."""
-    width, height = figure.get_size_inches()
+    """Lay out a figure for a phone."""
+    height = figure.get_size_inches()[1]
     figure.set_size_inches(NARROW / INCH, min(height, 0.9 * NARROW / INCH))
-    try:
-        with ExitStack() as stack:
-            for ax in figure.axes:
-                stack.enter_context(names_inside(ax))
-                stack.enter_context(upright_names(ax))
-            parts = draw_panels(figure)
-    finally:
-        figure.set_size_inches(width, height)
+    for ax in figure.axes:
+        move_names_inside(ax)
+        turn_names(ax)
+    parts = draw_panels(figure)
     for part in parts:
         part.kind = "narrow"
     return parts
 
 
 def draw_panels(figure: Figure) -> list[Part]:
-    """Draw each panel with data."""
+    """Break the titles of a figure, place its axes, and draw each panel with data."""
+    Ruler(figure)
     width, height = figure.get_size_inches() * INCH
-    with broken_titles(figure.axes, width):
-        if engine := figure.get_layout_engine():
-            engine.execute(figure)  # this places the axes, and draws nothing
-        parts = [draw_panel(ax, (width, height)) for ax in figure.axes if ax.has_data()]
+    for ax in figure.axes:
+        ax.set_title("\n".join(balanced(ax.get_title(), width / len(figure.axes))))
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)  # this places the axes, and draws nothing
+    parts = [draw_panel(ax, (width, height)) for ax in figure.axes if ax.has_data()]
     for part in parts:
         part.drop = part.top - min(other.top for other in parts)
     return parts
@@ -151,8 +128,7 @@ def draw_panel(ax: Axes, size: tuple[float, float]) -> Part:
     return Part(left, top, width, height, sheet.marks(), str(ax.get_label()))
 
 
-@contextmanager
-def names_inside(ax: Axes) -> Iterator[None]:
+def move_names_inside(ax: Axes) -> None:
     """Move the names of lines from behind their ends to above or below them.
 
     They move toward the middle of the picture, unless another line ends there.
@@ -163,35 +139,15 @@ def names_inside(ax: Axes) -> Iterator[None]:
         side = {"verticalalignment": "top" if below else "bottom"}
         place = (0, -2 if below else 2)
         name.set(position=place, horizontalalignment="right", **side)
-    yield
-    for name in names:
-        name.set(position=BEHIND, horizontalalignment="left", verticalalignment="center")
 
 
-@contextmanager
-def upright_names(ax: Axes) -> Iterator[None]:
+def turn_names(ax: Axes) -> None:
     """Rotate tick labels that would overlap."""
     names = [label.get_text() for label in ax.get_xticklabels()]
     room = 0.8 * NARROW / max(len(names), 1)
     longest = max((len(line) for name in names for line in name.split("\n")), default=0)
-    crowded = any("\n" in name for name in names) and TICK_LETTER * longest > room
-    if crowded:
-        turned = [" ".join(name.split()) for name in names]
-        ax.set_xticks(ax.get_xticks(), turned, rotation=90)
-    yield
-    if crowded:
-        ax.set_xticks(ax.get_xticks(), names, rotation=0)
-
-
-@contextmanager
-def broken_titles(axes: Sequence[Axes], width: float) -> Iterator[None]:
-    """Break titles that are wider than their panel into lines while they are drawn."""
-    titles = [ax.get_title() for ax in axes]
-    for ax, title in zip(axes, titles, strict=True):
-        ax.title.set_text("\n".join(balanced(title, width / len(axes))))
-    yield
-    for ax, title in zip(axes, titles, strict=True):
-        ax.title.set_text(title)
+    if any("\n" in name for name in names) and TICK_LETTER * longest > room:
+        ax.set_xticks(ax.get_xticks(), [" ".join(name.split()) for name in names], rotation=90)
 
 
 def balanced(text: str, width: float) -> list[str]:
@@ -232,9 +188,7 @@ def _is_behind(name: Annotation) -> bool:
 
 def _share_of_height(ax: Axes, y: float) -> float:
     """Return the height of a value in its axes, from 0 (bottom) to 1 (top)."""
-    bottom, top = ax.get_yaxis_transform().transform([(0, v) for v in ax.get_ylim()])[:, 1]
-    height = ax.get_yaxis_transform().transform((0, y))[1]
-    return float((height - bottom) / (top - bottom))
+    return float((ax.get_yaxis_transform() - ax.transAxes).transform((0, y))[1])
 
 
 def _goes_below(ax: Axes, height: float) -> bool:

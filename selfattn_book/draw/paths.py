@@ -1,18 +1,20 @@
 """What an SVG draws, written short: from point to point, in tenths of a pixel."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import to_hex
 from matplotlib.path import Path
 from matplotlib.transforms import Bbox
 
+FEW = 9  # points, which are written as they are
 LETTERS = {Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: "c"}
 
 
-def outline(path: Path, inside: Bbox | None = None, *, filled: bool = False) -> str:
-    """Write a line or an area, clipped a pixel outside of a box.
+def outline(
+    path: Path, inside: Bbox | None = None, *, filled: bool = False, exact: bool = False
+) -> str:
+    """Write a line or an area, clipped a pixel outside of a box; an ``exact`` one has all its points.
 
     Example:
         >>> line = Path([(0, 0), (10, 5.25), (10, 20)])
@@ -26,7 +28,8 @@ def outline(path: Path, inside: Bbox | None = None, *, filled: bool = False) -> 
     if filled and inside is not None:
         path, inside = path.clip_to_bbox(inside), None
     clip = None if inside is None else inside.extents
-    return written(path.iter_segments(clip=clip, simplify=True))
+    simplify = len(path) > FEW and not exact
+    return written(path.iter_segments(clip=clip, simplify=simplify))
 
 
 def marker(path: Path) -> str:
@@ -41,26 +44,6 @@ def marker(path: Path) -> str:
     radius = tenths(np.abs(vertices(path)).max())  # of matplotlib's marks, only discs are round
     half = f"a{join(radius, radius)} 0 1 0"
     return f"m{join(-radius, 0)}{half} {join(2 * radius, 0)}{half}{join(-2 * radius, 0)}z"
-
-
-def cells(colors: np.ndarray) -> dict[str, str]:
-    """Write the cells of each color as one path, in cells: a line through each run of a row.
-
-    Example:
-        >>> blank, blue = (0, 0, 0, 0), (0, 0, 1, 1)
-        >>> cells(np.array([[blue, blue, blank], [blank, blank, blue]]))
-        {'#0000ff': 'M0 0h2m0 1h1'}
-    """
-    drawn: dict[str, str] = {}
-    ends: dict[str, tuple[int, int]] = {}
-    for row, line in enumerate(colors):
-        for start, stop, color in _runs(line):
-            column, above = ends.get(color, (0, 0))
-            move = f"{start - column}{_glue(str(row - above))}"
-            begin = "m" if color in ends else "M"
-            drawn[color] = f"{drawn.get(color, '')}{begin}{move}h{stop - start}"
-            ends[color] = stop, row
-    return drawn
 
 
 def written(segments: Iterable[tuple[np.ndarray, np.uint8]], *, around: bool = False) -> str:
@@ -89,7 +72,7 @@ def written(segments: Iterable[tuple[np.ndarray, np.uint8]], *, around: bool = F
 
 def has_curves(path: Path) -> bool:
     """Test whether a path has curves; such a path is small, and within the axes."""
-    return path.codes is not None and Path.CURVE4 in np.asarray(path.codes)
+    return path.codes is not None and bool(np.isin(path.codes, (Path.CURVE3, Path.CURVE4)).any())
 
 
 def vertices(path: Path) -> np.ndarray:
@@ -130,11 +113,3 @@ def _step(code: np.uint8, moves: np.ndarray) -> str:
         (dx, dy) = moves[0]
         return f"h{join(dx)}" if dy == 0 else f"v{join(dy)}"
     return LETTERS[code] + join(*moves.flat)
-
-
-def _runs(row: np.ndarray) -> Iterator[tuple[int, int, str]]:
-    """Yield the start, end and color of each run of one color."""
-    edges = np.flatnonzero((row[1:] != row[:-1]).any(1)) + 1
-    for start, stop in zip([0, *edges], [*edges, len(row)], strict=True):
-        if row[start][3] > 0:
-            yield int(start), int(stop), to_hex(row[start])

@@ -18,6 +18,7 @@ from typing import Any
 
 from selfattn_book.draw.canvas import LINE, TEXT, Canvas, Point, both_widths, canvas, number
 from selfattn_book.draw.layout import NARROW
+from selfattn_book.draw.live import live
 from selfattn_book.draw.sheet import SMALL, text_width
 from selfattn_book.draw.style import Numbers, as_array
 
@@ -162,14 +163,14 @@ def grid(nodes: Sequence[Node], across: int, *, gap: float = 0) -> Line:
 
 
 class Step(Node):
-    """An arrow to the next node, in the direction of its parent, with its name beside it."""
+    """An arrow to the next node, in the direction of its parent, with its name beside it.
 
-    def __init__(
-        self, text: str = "", role: str = "ink", *, length: float = 48, **look: Any
-    ) -> None:
+    ``live`` is what a live figure calls the name.
+    """
+
+    def __init__(self, text: str = "", *, length: float = 48, live: str = "") -> None:
         super().__init__(0, 0)
-        self.text, self.role, self.length, self.look = text, role, length, look
-        self.vertical = False
+        self.text, self.length, self.vertical, self.live = text, length, False, live
 
     def fit(self, width: float, *, vertical: bool = False) -> None:
         """Take the direction of the parent."""
@@ -182,25 +183,39 @@ class Step(Node):
         """Draw the arrow."""
         x, y = self.at(0.5, 0.5)
         if self.vertical:
-            ax.wire([self.at(0.5, 0), self.at(0.5, 1)], self.role, **self.look)
-            ax.note((x + 12, y), self.text, align="left", bold=True)
+            ax.wire([self.at(0.5, 0), self.at(0.5, 1)])
+            at, align = (x + 12, y), "left"
         else:
-            ax.wire([self.at(0, 0.5), self.at(1, 0.5)], self.role, **self.look)
-            ax.note((x, y - 14), self.text, bold=True)
+            ax.wire([self.at(0, 0.5), self.at(1, 0.5)])
+            at, align = (x, y - 14), "center"
+        write(ax, self.live, self.text, at, size=SMALL, align=align, bold=True)
 
 
 step = Step
 
 
-def label(text: str, role: str = "ink", *, width: float = 0, **look: Any) -> Node:
-    """Write a line of text, centered; ``look`` is passed on to ``say``."""
+def say(ax: Canvas, text: str, at: Point, **look: Any) -> None:
+    """Write a line of text around a point."""
+    ax.say(at, text, **look)
+
+
+def write(ax: Canvas, name: str, text: str, at: Point, **look: Any) -> None:
+    """Write a line of text, for a live figure if it has a name there."""
+    if name:
+        live(ax, say, name, text, at=at, **look)
+    else:
+        say(ax, text, at, **look)
+
+
+def label(text: str, role: str = "ink", *, width: float = 0, live: str = "", **look: Any) -> Node:
+    """Write a line of text, centered; ``look`` is passed on to ``say``, ``live`` as in ``step``."""
     size = look.get("size", TEXT)
     wide = width or text_width(text, size, bold=look.get("bold", False))
     align = look.get("align", "center")
     shift = {"left": -wide / 2, "center": 0.0, "right": wide / 2}[align]
 
     def paint(ax: Canvas, middle: Point) -> None:
-        ax.say((middle[0] + shift, middle[1]), text, role, **look)
+        write(ax, live, text, (middle[0] + shift, middle[1]), role=role, **look)
 
     return Node(wide, size + 4, paint)
 
@@ -210,9 +225,9 @@ def note(text: str, role: str = "ink", **look: Any) -> Node:
     return label(text, role, size=SMALL, **look)
 
 
-def title(text: str) -> Node:
+def title(text: str, *, live: str = "") -> Node:
     """Write the title of a column."""
-    return label(text, "muted", bold=True)
+    return label(text, "muted", bold=True, live=live)
 
 
 def part(
@@ -267,6 +282,24 @@ def probability_bars(
     return Node(width, height, paint)
 
 
+def hatched(width: float, height: float) -> Node:
+    """Draw a masked cell."""
+    return Node(width, height, lambda ax, middle: ax.masked(middle, (width, height)))
+
+
+def bar_above(
+    box: Node, weight: float, text: str, *, high: float, thick: float = 9, width: float = 0
+) -> Node:
+    """Draw a weight as a bar of one width above a box, with its number; 1 is ``high`` pixels."""
+
+    def paint(ax: Canvas, middle: Point) -> None:
+        x, y = middle[0], middle[1] + high / 2 + 8
+        ax.vbar((x, y), high * weight, "weights", thick=thick)
+        ax.note((x, y - high * weight - 9), text, "weights")
+
+    return column(space(width, high + 16, paint), box, gap=2)
+
+
 def slot(node: Node, width: float) -> Node:
     """Keep a width around a node, so that nodes below each other have one middle."""
     return column(node, space(width), gap=0)
@@ -275,8 +308,9 @@ def slot(node: Node, width: float) -> Node:
 def table(
     shape: tuple[int, int],
     cell: Point,
-    entry: Callable[[Canvas, Point, int, int], None],
+    entry: Callable[[Canvas, Point, int, int], None] = lambda *_: None,
     *,
+    body: Callable[[Canvas, Point], None] = lambda *_: None,
     rows: Sequence[str] = (),
     columns: Sequence[str] = (),
     roles: tuple[str, str] = ("query", "key"),
@@ -285,8 +319,9 @@ def table(
 ) -> Node:
     """Draw a matrix cell by cell, with the names of rows at its left and of columns above it.
 
-    ``entry`` draws the cell ``(i, j)`` around its middle. The names of both axes are beside and above
-    the other names (below the matrix without names).
+    ``entry`` draws the cell ``(i, j)`` around its middle, and ``body`` all cells, from the upper left
+    corner. The names of both axes are beside and above the other names (below the matrix without
+    names).
     """
     (m, n), (w, h) = shape, cell
     side = 20 if axes[0] else 0
@@ -300,6 +335,7 @@ def table(
             ax.say((x + (j + 0.5) * w, y - size / 2 - 3), name, roles[1], size=size)
         for i, name in enumerate(rows):
             ax.say((x - 8, y + (i + 0.5) * h), name, roles[0], size=size, align="right")
+        body(ax, (x, y))
         for i, j in product(range(m), range(n)):
             entry(ax, (x + (j + 0.5) * w, y + (i + 0.5) * h), i, j)
         ax.note((x - left + 8, y + m * h / 2), axes[0], roles[0], turned=True)

@@ -107,8 +107,7 @@ def ladder(
     ax.set_ylim(between)
     _name_rungs(ax, rungs)
     ax.set_xticks(range(len(ends)), list(ends))
-    ax.set_title(title)
-    ax.set_ylabel("loss at the end")
+    ax.set(title=title, ylabel="loss at the end")
     ax.set_label(sentences(title, *message))
     return ax
 

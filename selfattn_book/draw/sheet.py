@@ -19,37 +19,37 @@ from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Affine2D, Bbox, Transform
 
 from selfattn_book.draw.colors import light, on_page
-from selfattn_book.draw.paths import cells, has_curves, join, marker, outline, tenths, vertices
+from selfattn_book.draw.paths import has_curves, join, marker, outline, tenths, vertices
 
 INCH, POINT = 96, 96 / 72  # CSS pixels
 SMALL = 13  # pixels; the size of text that says no other
 PAGE_WIDTH = 0.9  # of a text, as a share of what it has in matplotlib's own, wide font
 SHARES = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "top": 1.0}
+LIVE = "live"  # the name of artists that are drawn again when a reader changes the figure
 SIDES = {0.0: "start", 0.5: "middle", 1.0: "end"}
 
 
 class Sheet(RendererBase):
-    """Convert drawing calls to SVG marks, on a sheet of a size in CSS pixels.
-
-    Example:
-        >>> from matplotlib.lines import Line2D
-        >>> from matplotlib.transforms import IdentityTransform
-        >>> sheet = Sheet(100, 50)
-        >>> line = Line2D([0, 30], [0, 20], color=light("query"), transform=IdentityTransform())
-        >>> line.draw(sheet)
-        >>> print(*sheet.marks())
-        <path d="M0 50l30-20" fill="none" stroke="var(--fig-query,#0a70bd)" stroke-width="2"/>
-    """
+    """Convert drawing calls to SVG marks, on a sheet of a size in CSS pixels."""
 
     def __init__(self, width: float, height: float) -> None:
         super().__init__()
         self.size = width, height
         self._upright = Affine2D().scale(1, -1).translate(0, height)
         self._drawn: list[tuple[str, str]] = []  # a path and its looks, or a text
+        self._live = -1  # where live marks begin
 
     def marks(self) -> list[str]:
-        """Return the marks in drawing order."""
-        return [f'<path d="{d}"{look}/>' if look else d for d, look in self._drawn]
+        """Return the marks in drawing order; live ones come last, in a group."""
+        marks = [f'<path d="{d}"{look}/>' if look else d for d, look in self._drawn]
+        if self._live >= 0:
+            marks[self._live :] = ["<g>", *marks[self._live :], "</g>"]
+        return marks
+
+    def open_group(self, s: str, gid: str | None = None) -> None:
+        """Begin the live marks with the first artist of that name."""
+        if gid == LIVE and self._live < 0:
+            self._live = len(self._drawn)
 
     def get_canvas_width_height(self) -> tuple[float, float]:
         """Return the size."""
@@ -80,7 +80,7 @@ class Sheet(RendererBase):
         """Draw a line or an area, clipped to the axes."""
         path = path.transformed(transform + self._upright)
         face = rgbFace if len(path) > 2 else None  # two points have nothing between them
-        d = outline(path, self._inside(gc), filled=face is not None)
+        d = outline(path, self._inside(gc), filled=face is not None, exact=self._live >= 0)
         self._draw(d, _look(gc, face))
 
     def draw_markers(
@@ -107,8 +107,8 @@ class Sheet(RendererBase):
     def draw_quad_mesh(self, gc: GraphicsContextBase, *mesh: Any, **_: Any) -> None:
         """Draw the cells of a heat map, with one path for each shade.
 
-        Coordinates count cells, and a transform scales them, which is short. Lines are one cell wide
-        and run through the middle of a row.
+        Coordinates count cells, and a transform scales them, which is short. A line as wide as a
+        cell is high runs through its middle.
         """
         transform, columns, rows, coordinates, _offsets, _offset_transform, faces, *_looks = mesh
         place = transform + self._upright
@@ -116,8 +116,9 @@ class Sheet(RendererBase):
         top, height = _even(place.transform(coordinates[:, 0])[:, 1])
         size = (width, 0, 0, height, left, top + height / 2)
         colors = np.reshape(faces, (rows, columns, 4))
-        for color, d in cells(colors).items():
-            look = f' stroke="{on_page(color)}" shape-rendering="crispEdges"'
+        for color in np.unique(faces[faces[:, 3] > 0], axis=0):
+            d = "".join(f"M{j} {i}h1" for i, j in np.argwhere((colors == color).all(axis=2)))
+            look = f' stroke="{on_page(to_hex(color))}" shape-rendering="crispEdges"'
             numbers = " ".join(f"{n:.5g}" for n in size)
             self._draw(d, f'{look} transform="matrix({numbers})"')
 
@@ -154,7 +155,7 @@ class Sheet(RendererBase):
 
     def _draw(self, d: str, look: str) -> None:
         """Add a path, or append a line to the line before it if both look the same."""
-        before, same = self._drawn[-1] if self._drawn else ("", "")
+        before, same = self._drawn[-1] if len(self._drawn) > max(self._live, 0) else ("", "")
         if look == same and 'fill="none"' in look and "opacity" not in look:
             self._drawn[-1] = (before + d, look)
         elif d and look != ' fill="none"':
@@ -162,12 +163,7 @@ class Sheet(RendererBase):
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return about how many pixels a page needs for a line of text.
-
-    Example:
-        >>> text_width("wide", 14) > text_width("thin", 14) > text_width("thin", 13)
-        True
-    """
+    """Return about how many pixels a page needs for a line of text."""
     return _measured(_plain(text), size, "bold" if bold else "normal")[0]
 
 

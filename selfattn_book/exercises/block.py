@@ -153,14 +153,6 @@ WRONG = {
 }
 
 
-def by_loop(x, gain, bias, eps):
-    for row in x.flatten(0, 1):
-        mean = sum(row) / len(row)
-        variance = sum((entry - mean) ** 2 for entry in row) / len(row)
-        row.sub_(mean).div_((variance + eps) ** 0.5).mul_(gain).add_(bias)
-    return x
-
-
 NORM = "block.html#layer-normalization"
 HERE = "block.html#exercises"
 QUESTIONS = [
@@ -188,7 +180,6 @@ EXERCISE = Exercise(
     right=layer_norm,
     wrong=WRONG,
     unusual={
-        "vector by vector, in place": by_loop,
         "16 bits": lambda *case: layer_norm(*case).bfloat16(),
     },
     returns="the output",

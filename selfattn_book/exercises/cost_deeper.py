@@ -66,18 +66,6 @@ def with_rows(rows):
     return lambda *x: (verify(*x)[0], rows(*x))
 
 
-def by_loop(tokens, draft, target):
-    accepted, rows, reached = [], [], 1.0
-    for n, token in enumerate(tokens.tolist()):
-        p, q = target[n], draft[n]
-        chance = min(1.0, float(p[token] / q[token]))
-        accepted.append(reached * (1 - chance))
-        reached *= chance
-        rest = [max(0.0, float(a - b)) for a, b in zip(p, q, strict=True)]
-        rows.append([r / sum(rest) for r in rest] if sum(rest) else p.tolist())
-    return [*accepted, reached], [*rows, target[-1].tolist()]
-
-
 SECTION = "cost-deeper.html#speculative-decoding"
 QUESTIONS = [
     Question("the numbers of accepted tokens have the right probabilities", SECTION, 3, first),
@@ -143,7 +131,6 @@ EXERCISE = Exercise(
     right=verify,
     wrong=WRONG,
     cases=CASES,
-    unusual={"a loop": by_loop},
     returns=("accepted", "following"),
 )
 check = EXERCISE.check

@@ -68,13 +68,6 @@ class OfTheBook(nn.Module):
         return self.decoder(x, m, *masks)[0]
 
 
-class PointByPoint(OwnDecoder):
-    def look(self, x):
-        ends = range(1, x.size(1) + 1)
-        each = [self.self_attention(x[:, t - 1 : t], x[:, :t], x[:, :t])[0] for t in ends]
-        return torch.cat(each, dim=1)
-
-
 class LengthFirst(OwnDecoder):
     options: ClassVar = {}
 
@@ -290,14 +283,7 @@ QUESTIONS = [
     probed(
         "each output is made of an average over the memory",
         DEPENDENCIES,
-        Probe(
-            lambda modules: probes.same_rows(reading(modules, memory()[:, :1].expand(-1, 5, -1))),
-            "the output of position {1} is not that of position 0, where all states are equal",
-        ),
-        Probe(
-            lambda modules: probes.same_rows(reading(modules, 0 * memory())),
-            "the output of position {1} is not that of position 0, where all states are 0",
-        ),
+        *probes.of_equal(reading, memory, "states"),
         Probe(
             lambda modules: close(reading(modules, memory()), reading(modules, memory().flip(1))),
             "outputs change when the states are permuted",
@@ -307,17 +293,7 @@ QUESTIONS = [
     probed(
         "each query is an average over the target",
         DECODER,
-        Probe(
-            lambda modules: probes.same_rows(
-                outputs(modules, target()[:, :1].expand(-1, 4, -1), memory())
-            ),
-            "the output of position {1} is not that of position 0, "
-            "where all target points are equal",
-        ),
-        Probe(
-            lambda modules: probes.same_rows(outputs(modules, 0 * target(), memory())),
-            "the output of position {1} is not that of position 0, where all target points are 0",
-        ),
+        *probes.of_equal(writing, target, "target points"),
         probes.outvoted(writing, "the output"),
         *(
             Probe(
@@ -343,7 +319,6 @@ EXERCISE = Exercise(
     wrong=WRONG,
     unusual={
         "the book's decoder": OfTheBook,
-        "each prefix separately": PointByPoint,
         "the length first": LengthFirst,
         **modules.unusual(OwnDecoder),
     },

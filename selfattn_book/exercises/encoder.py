@@ -63,10 +63,6 @@ def by_one_deviation(self, source, lengths):
     return states / states.std()
 
 
-def applied_twice(self, source, lengths):
-    return self.feed_forward(self.read(*[self.read(source, source, lengths)] * 2, lengths))
-
-
 OF_ALL = {
     "Something is divided by one number of the whole batch, as its standard deviation: samples must "
     "be separate.": (
@@ -79,7 +75,7 @@ WRONG = {
     **OF_ALL,
     **modules.wrong(OwnEncoder),
     "The attention is applied twice: to the points, and to what it made of them.": (
-        own(forward=applied_twice)
+        own(forward=lambda self, x, n: self.feed_forward(self.read(*[self.read(x, x, n)] * 2, n)))
     ),
     "The mask is over queries, as if padding had no queries: keys are to be hidden.": (
         own(attend=hidden_queries)

@@ -50,15 +50,6 @@ def least(shares, p):
 nucleus = renormalized(chosen)
 
 
-def by_loop(shares, p):
-    left, total = [0.0] * len(shares), 0.0
-    for token in sorted(range(len(shares)), key=lambda token: -shares[token]):
-        if total < p:
-            left[token] = float(shares[token])
-            total += left[token]
-    return [share / total for share in left]
-
-
 SAMPLING = "language-model.html#sampling-temperature-top-k-top-p"
 QUESTIONS = [
     Question("it returns a probability for each token", SAMPLING, view=form),
@@ -99,10 +90,7 @@ EXERCISE = Exercise(
     right=nucleus,
     wrong=WRONG,
     cases=lambda: [(torch.tensor(row), p) for row, p in ROWS],
-    unusual={
-        "a loop": by_loop,
-        "the package's": lambda shares, p: next_token_distribution(shares.log(), top_p=p),
-    },
+    unusual={"the package's": lambda shares, p: next_token_distribution(shares.log(), top_p=p)},
     returns="what is left",
 )
 check = EXERCISE.check

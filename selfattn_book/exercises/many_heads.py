@@ -43,15 +43,6 @@ def parts(split=split, blocks=blocks_of, weigh=lambda weights: weights, bias=1):
 contributions = parts()
 
 
-def by_ablation(attention, x):
-    weight, found = attention.project_output.weight.data, []
-    columns = weight.clone().unflatten(1, (attention.num_heads, attention.d_head))
-    for head in range(attention.num_heads):
-        weight.zero_().unflatten(1, columns.shape[1:])[:, head] = columns[:, head]
-        found.append(attention(x, x, x)[0] - attention.project_output.bias)
-    return torch.stack(found, dim=1)
-
-
 def then(change):
     return lambda attention, x: change(contributions(attention, x), attention)
 
@@ -120,7 +111,6 @@ EXERCISE = Exercise(
     right=contributions,
     wrong=WRONG,
     cases=[case(2, 5, 10, 3, 7), case(3, 4, 6, 2, 5)],
-    unusual={"ablation of the other heads": by_ablation},
     returns="the parts",
 )
 check = EXERCISE.check

@@ -38,18 +38,16 @@ QUESTIONS = [
     Question("the window moves with the query", HERE, points=2),
 ]
 WRONG = {
-    "True was taken to mean hidden.": lambda n, width: ~window(n, width),
+    "True was taken to mean hidden.": lambda n, w: ~window(n, w),
     "The newest position is left out.": lambda n, w: window(n, w) & (distance(n) > 0),
     "A query attends to the right number of keys, but not to itself.": (
-        lambda n, width: (distance(n) > 0) & (distance(n) <= width)
+        lambda n, w: (distance(n) > 0) & (distance(n) <= w)
     ),
-    "The window reaches to both sides.": lambda n, width: distance(n).abs() < width,
-    "Rows and columns are exchanged: a row belongs to a query.": (
-        lambda n, width: window(n, width).mT
-    ),
-    "The width counts the query itself.": lambda n, width: window(n, width + 1),
-    "The window is one too narrow.": lambda n, width: window(n, width - 1),
-    "No key is ever too old: this is the causal mask.": lambda n, width: window(n, n),
+    "The window reaches to both sides.": lambda n, w: distance(n).abs() < w,
+    "Rows and columns are exchanged: a row belongs to a query.": lambda n, w: window(n, w).mT,
+    "The width counts the query itself.": lambda n, w: window(n, w + 1),
+    "The window is one too narrow.": lambda n, w: window(n, w - 1),
+    "No key is ever too old: this is the causal mask.": lambda n, w: window(n, n),
     "The window does not move with the query.": first_keys,
 }
 EXERCISE = Exercise(
@@ -61,7 +59,7 @@ EXERCISE = Exercise(
     unusual={
         "two triangles": lambda n, w: torch.ones(n, n).tril().triu(1 - w).bool(),
         "a loop": lambda n, w: [[0 <= i - j < w for j in range(n)] for i in range(n)],
-        "a generator": lambda n, width: (row.tolist() for row in window(n, width)),
+        "a generator": lambda n, w: (row.tolist() for row in window(n, w)),
     },
     returns="the mask",
 )

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn, tensor_of
+from selfattn_book.exercises.checking.scores import misconceptions
 
 
 @factory
@@ -19,8 +20,10 @@ def attended(words, query):
     return scaled_dot_product_attention(query[None], words, words)[0][0]
 
 
-def pooled(weigh=lambda scores: scores.softmax(0), score=lambda w, q: w @ q / len(q) ** 0.5):
-    return lambda words, query: weigh(score(words, query)) @ words
+def pooled(
+    scores=lambda q, k: q @ k.mT / q.size(-1) ** 0.5, weigh=lambda scores: scores.softmax(-1)
+):
+    return lambda words, query: (weigh(scores(query[None], words)) @ words)[0]
 
 
 @factory
@@ -51,6 +54,7 @@ def pooled_weights(words, query):
 
 
 WRONG = {
+    **misconceptions(pooled, several=False),
     "One of the words is left out: the answer does not depend on it.": (
         lambda words, query: attended(words[1:], query)
     ),
@@ -58,7 +62,7 @@ WRONG = {
     "The first word is used as the query, not the given vector.": lambda w, q: attended(w, w[0]),
     "The last word is used as the query, not the given vector.": lambda w, q: attended(w, w[-1]),
     "The scores depend on the position.": pooled(
-        score=lambda w, q: w @ q / len(q) ** 0.5 + torch.arange(len(w)).to(w)
+        lambda q, k: q @ k.mT / q.size(-1) ** 0.5 + torch.arange(len(k)).to(k)
     ),
     "This is the mean of the words, independent of the query.": lambda words, query: words.mean(0),
     "This is the sum of the words: along one query, all weights of a softmax are one.": (
@@ -73,26 +77,8 @@ WRONG = {
     "The query is counted as one of the words.": (
         lambda words, q: attended(torch.cat([words, q[None]]), q)
     ),
-    "The exponentials are not divided by their sum.": pooled(torch.exp),
-    "These are scores: the softmax is missing.": pooled(lambda scores: scores),
-    "The scores themselves were divided by their sum: exponentials come first.": (
-        pooled(lambda scores: scores / scores.sum())
-    ),
-    "The query attends to one key alone: a softmax is no argmax.": lambda w, q: w[(w @ q).argmax()],
-    "The scores are not divided by the root of the dimension.": pooled(score=torch.mv),
-    "The scores are divided by the dimension, not by its root.": (
-        pooled(score=lambda w, q: w @ q / len(q))
-    ),
-    "The root is that of the number of words.": pooled(score=lambda w, q: w @ q / len(w) ** 0.5),
-    "It is divided by √5 for every dimension.": pooled(score=lambda w, q: w @ q / 5**0.5),
-    "The sign is wrong: the larger a dot product, the smaller is the weight.": (
-        pooled(lambda scores: (-scores).softmax(0))
-    ),
-    "The scores are cosines: the lengths are lost.": (
-        pooled(score=lambda w, q: F.cosine_similarity(w, q[None]))
-    ),
-    "The dot products lost their signs.": pooled(lambda scores: scores.abs().softmax(0)),
-    "The dot products were squared.": pooled(score=lambda w, q: (w @ q).square()),
+    "The root is that of the number of words.": pooled(lambda q, k: q @ k.mT / len(k) ** 0.5),
+    "It is divided by √5 for every dimension.": pooled(lambda q, k: q @ k.mT / 5**0.5),
     "There is an answer for each word, but there is only one query.": each_word,
     "These are weights, not the average of the words.": pooled_weights,
     "The axis of the one query must be removed.": lambda words, q: attended(words, q)[None],

@@ -114,12 +114,6 @@ def summed(layers, newest, caches):
     return torch.stack(outputs[1:]).sum(0)
 
 
-def recursive(layers, newest, caches):
-    if not layers:
-        return newest
-    return recursive(layers[1:], layers[0](*[newest] * 3, cache=caches[0])[0], caches[1:])
-
-
 def masked(layers, newest, caches):
     for layer, cache in zip(layers, caches, strict=True):
         mask = causal_mask(1, len(cache) + 1)
@@ -190,7 +184,7 @@ EXERCISE = Exercise(
     right=right,
     wrong=WRONG,
     cases=[case(2), case(3), case(1)],
-    unusual={"recursion": recursive, "a mask": masked},
+    unusual={"a mask": masked},
     returns=("the outputs", "the lengths of the caches"),
     via=in_steps,
 )

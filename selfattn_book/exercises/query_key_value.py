@@ -1,11 +1,11 @@
 """Queries, keys and values: one attention head."""
 
 import torch
-import torch.nn.functional as F
 
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.exercises.checking.exercise import Exercise, Question, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.scores import misconceptions
 from selfattn_book.exercises.checking.views import compared, row_sums, second
 
 WORD, VALUE = 7, 11  # dimensions of a word and of a value
@@ -46,6 +46,7 @@ def errors(pair, x, y, q, k, v):
 
 
 WRONG = {
+    **misconceptions(head),
     "W_Q and W_K are exchanged: W_Q is for the first words, which are the queries.": (
         lambda x, y, q, k, v: one_head(x, y, k, q, v)
     ),
@@ -53,13 +54,6 @@ WRONG = {
     "W_K makes the queries as well.": lambda x, y, q, k, v: one_head(x, y, k, k, v),
     "The words are compared as they are, without W_Q and W_K.": (
         lambda x, y, q, k, v: one_head(x, y, torch.eye(WORD).to(q), torch.eye(WORD).to(k), v)
-    ),
-    "The scores are not divided by the root of the key dimension.": divided_by(1),
-    "The scores are divided by the dimension, not by its root.": (
-        head(lambda q, k: q @ k.mT / q.size(-1))
-    ),
-    "The scores are multiplied by the root, not divided.": (
-        head(lambda q, k: q @ k.mT * q.size(-1) ** 0.5)
     ),
     "The root is that of the dimension of a word, not of a key.": divided_by(WORD**0.5),
     "The root is that of the dimension of a value, not of a key.": divided_by(VALUE**0.5),
@@ -70,21 +64,6 @@ WRONG = {
         head(lambda q, k: q @ k.mT / len(q) ** 0.5)
     ),
     "The divisor is a constant: it must change with the key dimension.": divided_by(2**0.5),
-    "The sign is wrong: the larger a score, the smaller is the weight.": (
-        head(lambda q, k: -q @ k.mT / q.size(-1) ** 0.5)
-    ),
-    "The scores are cosines: queries and keys lost their lengths.": (
-        head(lambda q, k: F.normalize(q) @ F.normalize(k).mT)
-    ),
-    "The softmax runs along the queries: each row must sum to one.": (
-        head(weigh=lambda scores: scores.softmax(0))
-    ),
-    "The exponentials are not divided by their sum.": head(weigh=torch.exp),
-    "These are scores: the softmax is missing.": head(weigh=lambda scores: scores),
-    "These are logarithms of weights.": head(weigh=lambda scores: scores.log_softmax(-1)),
-    "A causal mask was applied, but the task has no mask.": (
-        head(weigh=lambda s: s.masked_fill(s.new_ones(s.shape).triu(1) > 0, -torch.inf).softmax(-1))
-    ),
     "The keys are made from the first words; they must be made from the second.": (
         lambda x, y, q, k, v: one_head(x, x, q, k, v)
     ),

@@ -54,16 +54,6 @@ def score(
     return attention.transpose(0, 1)[:, queries].mean(1)
 
 
-def loop(weights, tokens):
-    total, count = [0.0] * weights.size(1), 0
-    for text, row in zip(weights, tokens.tolist(), strict=True):
-        for i, token in enumerate(row):
-            copies = [j for j in range(i) if row[j] == token]
-            count += bool(copies)
-            total = [t + float(head[i, copies].sum()) for t, head in zip(total, text, strict=True)]
-    return [t / count for t in total]
-
-
 COPIES = "reading-maps.html#induction-heads"
 HERE = "reading-maps.html#exercises"
 QUESTIONS = [
@@ -104,7 +94,6 @@ EXERCISE = Exercise(
     right=score,
     wrong=WRONG,
     cases=[uneven(), case(3, 2, 7, 3), case(2, 5, 11, 4), case(4, 1, 5, 2)],
-    unusual={"a loop": loop},
     returns="the scores",
 )
 check = EXERCISE.check

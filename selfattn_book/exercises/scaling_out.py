@@ -42,13 +42,6 @@ def idle_in_place(gradients, counts):
     return weighted(gradients, counts)
 
 
-def loop(gradients, counts):
-    sums = [0.0] * D
-    for row, count in zip(gradients.tolist(), counts, strict=True):
-        sums = [s + count * x for s, x in zip(sums, row, strict=True)] if count else sums
-    return [s / sum(counts) for s in sums]
-
-
 PARALLEL = "scaling-out.html#data-parallelism-by-hand"
 HERE = "scaling-out.html#exercises"
 QUESTIONS = [
@@ -85,7 +78,6 @@ EXERCISE = Exercise(
     QUESTIONS,
     right=weighted,
     wrong=WRONG,
-    unusual={"a loop": loop},
     returns="the gradient",
     gate=2,
 )

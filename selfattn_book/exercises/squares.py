@@ -69,11 +69,6 @@ def signs(corner, source, mask):
     return corner.sign()
 
 
-def loop(source, mask):
-    pairs = zip(source.sign().tolist(), mask.sum((1, 2, 3)).tolist(), strict=True)
-    return [[[-x for x in points[n - 2]] if n > 1 else [0.0, 0.0]] for points, n in pairs]
-
-
 @factory
 def changes(program, source, mask, *, other):
     """Return the program that compares an answer for two inputs."""
@@ -146,7 +141,6 @@ EXERCISE = Exercise(
     wrong=WRONG,
     cases=[case(1, 2, 3)],
     unusual={
-        "a loop": loop,
         "in place": lambda x, mask: right(x.sign_(), mask),
         "rounded": answer(clean=lambda x: x.clamp(-1, 1).round()),
     },

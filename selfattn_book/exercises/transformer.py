@@ -4,7 +4,8 @@ import torch
 from torch import nn
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
-from selfattn_book.exercises.checking.numbers import drawn, tensor_of
+from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.views import calls
 from selfattn_book.properties.answer import Answer, RefusedError
 
 VOCABULARY, START, END = 11, 3, 7
@@ -76,12 +77,6 @@ def all_rows(logits_of, start, end, length):
             break
         target = torch.cat([target[:, :1], tokens], dim=1)
     return target[0, 1:]
-
-
-@factory
-def calls(program, model, *arguments):
-    tensor_of(program(model, *arguments), "a list of tokens")
-    return model.calls
 
 
 HERE = "transformer.html#exercises"

@@ -91,16 +91,12 @@ WRONG = {
     "The block has lost its ReLU.": (
         logits(block=lambda model, x: x + model.block.outer(model.block.inner(x)))
     ),
-    "The bias of the last layer is left out.": (
-        lambda model, counts: from_counts(model, counts) - model.classifier.bias
-    ),
+    "The bias of the last layer is left out.": lambda m, n: from_counts(m, n) - m.classifier.bias,
     "This is a probability: the logit comes before the sigmoid.": (
         lambda model, counts: from_counts(model, counts).sigmoid()
     ),
     "The sign is wrong.": lambda model, counts: -from_counts(model, counts),
-    "Each logit must be a number, not a row of one.": (
-        lambda model, counts: from_counts(model, counts)[:, None]
-    ),
+    "Each logit must be a number, not a row of one.": lambda m, n: from_counts(m, n)[:, None],
     "A batch of one sentence needs its axis, too: squeeze the last axis alone.": (
         lambda model, counts: from_counts(model, counts).squeeze()
     ),

@@ -5,6 +5,7 @@ import torch.nn.functional as F
 
 from selfattn_book.exercises.checking.exercise import Exercise, Question, checked, factory, form
 from selfattn_book.exercises.checking.numbers import drawn
+from selfattn_book.exercises.checking.scores import misconceptions
 from selfattn_book.exercises.checking.views import score_direction
 
 WIDTH, KEYS, VALUE = 7, 5, 9
@@ -12,17 +13,16 @@ HOT, COLD = 1e9, 1e-9
 
 
 def attention(
-    scores=lambda q, k, t: q / (t * q.size(-1) ** 0.5) @ k.mT,
-    weigh=lambda scores: scores.softmax(-1),
+    scores=lambda q, k: q / q.size(-1) ** 0.5 @ k.mT, weigh=lambda scores: scores.softmax(-1)
 ):
-    return lambda q, k, v, t: weigh(scores(q, k, t)) @ v
+    return lambda q, k, v, t: weigh(scores(q, k) / t) @ v
 
 
 attend = attention()
 
 
 def divided_by(divisor):
-    return attention(lambda q, k, t: q / divisor(q.size(-1), t) @ k.mT)
+    return lambda q, k, v, t: (q / divisor(q.size(-1), t) @ k.mT).softmax(-1) @ v
 
 
 def at(temperature):
@@ -63,26 +63,20 @@ def slope_at_two(attend, query, key, value, temperature):
 
 
 WRONG = {
+    **misconceptions(attention),
     "Query and key are exchanged: a row belongs to a query.": lambda q, k, v, t: attend(k, q, v, t),
     "Queries are compared with queries.": lambda q, k, v, t: attend(q, q, v[: len(q)], t),
     "Keys are compared with keys.": lambda q, k, v, t: attend(k, k, v, t)[: len(q)],
-    "The scores are cosines: queries and keys lost their lengths.": (
-        attention(lambda q, k, t: F.normalize(q) @ F.normalize(k).mT / t)
-    ),
-    "The scores are not divided by the root of the dimension.": divided_by(lambda d, t: t),
-    "The scores are divided by the dimension, not by its root.": divided_by(lambda d, t: t * d),
-    "The scores are multiplied by the root, not divided.": divided_by(lambda d, t: t * d**-0.5),
     "The root is that of the number of keys, not of the dimension.": (
-        attention(lambda q, k, t: q / (t * len(k) ** 0.5) @ k.mT)
+        attention(lambda q, k: q / len(k) ** 0.5 @ k.mT)
     ),
     "The root is that of the number of queries, not of the dimension.": (
-        attention(lambda q, k, t: q / (t * len(q) ** 0.5) @ k.mT)
+        attention(lambda q, k: q / len(q) ** 0.5 @ k.mT)
     ),
     "The root is that of the dimension of a value, not of a key.": (
         lambda q, k, v, t: (q / (t * v.size(1) ** 0.5) @ k.mT).softmax(-1) @ v
     ),
     "It is divided by √7 for every dimension.": divided_by(lambda d, t: t * 7**0.5),
-    "The root was taken twice.": divided_by(lambda d, t: t * d**0.25),
     "The temperature is added to the root, and does not multiply it.": (
         divided_by(lambda d, t: t + d**0.5)
     ),
@@ -100,14 +94,11 @@ WRONG = {
     "The temperature is rounded down to a whole number.": lambda q, k, v, t: attend(
         q, k, v, int(t)
     ),
-    "The softmax runs along the queries: each row must sum to one.": (
-        attention(weigh=lambda scores: scores.softmax(0))
-    ),
     "An exponential overflows: subtract the largest score of the row first.": (
         attention(weigh=lambda scores: scores.exp() / scores.exp().sum(-1, keepdim=True))
     ),
     "The product passes 65504 before it is divided.": (
-        attention(lambda q, k, t: q @ k.mT / t / q.size(-1) ** 0.5)
+        attention(lambda q, k: q @ k.mT / q.size(-1) ** 0.5)
     ),
     "The weights are all equal.": lambda q, k, v, t: v.mean(0).expand(len(q), -1),
     "Each query attends to one value alone: the weights are left out.": (
@@ -160,7 +151,7 @@ EXERCISE = Exercise(
     unusual={
         "PyTorch's own": lambda q, k, v, t: F.scaled_dot_product_attention(q / t, k, v),
         "late in 32 bits": attention(
-            lambda q, k, t: (q.float() @ k.float().mT / t / q.size(1) ** 0.5).to(q)
+            lambda q, k: (q.float() @ k.float().mT / q.size(1) ** 0.5).to(q)
         ),
         "both divided": lambda q, k, v, t: attend(q / t**0.5, k / t**0.5, v, 1),
     },

@@ -47,11 +47,7 @@ class UniformAttention(nn.Module):
 
 
 def with_parts(model: nn.Module, **parts: nn.Module) -> nn.Module:
-    """Replace parts of a model, in place, and return the model.
-
-    Args:
-        model: module whose parts are replaced.
-        parts: new modules by the names of the parts.
+    """Replace parts of a model by their names, in place, and return the model.
 
     Raises:
         AttributeError: the model has no part of that name.

@@ -35,9 +35,6 @@ class NoResidual(nn.Module):
        \text{pre-norm:} \quad y &= f\big(\operatorname{LayerNorm}(x)\big) \\
        \text{post-norm:} \quad y &= \operatorname{LayerNorm}\big(f(x)\big)
        \end{aligned}
-
-    Args:
-        path: residual connection to remove.
     """
 
     def __init__(self, path: ResidualConnection) -> None:
@@ -63,13 +60,9 @@ ABLATIONS: dict[str, tuple[type[nn.Module], Callable[[Any], nn.Module]]] = {
 
 
 def without(model: nn.Module, *parts: str) -> nn.Module:
-    """Remove one kind of part everywhere in a model, in place, and return the model.
+    """Remove each ``attention``, ``feed-forward``, ``residual`` or ``norm``, in place; return the model.
 
     The rest keeps its parameters, so a model and its ablations start from the same numbers.
-
-    Args:
-        model: module whose parts are replaced.
-        parts: any of ``attention``, ``feed-forward``, ``residual`` and ``norm``.
 
     Raises:
         ValueError: the model has no such part.

@@ -16,10 +16,6 @@ WAY_OUT = "Move it away, or name another file."
 def save(file: str | Path, content: dict[str, Any]) -> None:
     """Write a checkpoint atomically: an interruption leaves the previous one intact.
 
-    Args:
-        file: path in an existing folder.
-        content: dictionary of tensors, numbers, strings, lists and dictionaries.
-
     Raises:
         OSError: the file cannot be written, for example because the disk is full.
 
@@ -36,11 +32,7 @@ def save(file: str | Path, content: dict[str, Any]) -> None:
 
 
 def write_whole(file: str | Path, data: bytes | memoryview) -> None:
-    """Write a file atomically, by way of a temporary file of this process, ``FILE.PID.part``.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write a file atomically, by way of a temporary file of this process, ``FILE.PID.part``."""
     whole = Path(file)
     part = whole.with_name(f"{whole.name}.{os.getpid()}.part")
     try:
@@ -116,13 +108,18 @@ def resume_training(
     if not isinstance(content.get("recipe"), list):
         rule = f"{file} must be a checkpoint of this training"
         raise ValueError(f"{rule}; got one of something else. {WAY_OUT}")
-    for ours, theirs in zip_longest(recipe, content["recipe"], fillvalue="nothing"):
-        if ours != theirs:
-            rule = f"{file} must be of a training with '{ours}'"
-            raise ValueError(f"{rule}; got one with '{theirs}'. {WAY_OUT}")
+    check_recipe(file, recipe, content["recipe"])
     model.load_state_dict(content["model"])
     optimizer.load_state_dict(content["optimizer"])
     return content
+
+
+def check_recipe(file: str | Path, ours: list[str], theirs: list[str]) -> None:
+    """Raise ``ValueError`` if a line of a checkpoint's recipe differs from that of a training."""
+    for own, other in zip_longest(ours, theirs, fillvalue="nothing"):
+        if own != other:
+            rule = f"{file} must be of a training with '{own}'"
+            raise ValueError(f"{rule}; got one with '{other}'. {WAY_OUT}")
 
 
 def shapes(model: nn.Module) -> list[str]:

@@ -141,16 +141,9 @@ def without_positions(model: Transformer) -> Transformer:
 
 
 def phrase_losses(logits: Tensor, target: Tensor) -> Tensor:
-    r"""Return the surprisal of each word of each phrase, in nats, and 0 for padding.
+    r"""Return the surprisal ``(N, T)`` of each word of each phrase, in nats, and 0 for padding.
 
     .. math:: \ell_{nt} = -\log \operatorname{softmax}(\text{logits}_{nt})_{\text{target}_{nt}}
-
-    Args:
-        logits: ``(N, T, V)``.
-        target: ``(N, T)``.
-
-    Returns:
-        ``(N, T)``.
     """
     log_probabilities = logits.log_softmax(-1).gather(-1, target[..., None])[..., 0]
     return -log_probabilities * (target != PAD)

@@ -5,7 +5,7 @@ the backward pass, so that all take the same step as one machine with the whole 
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -74,7 +74,8 @@ def train(
     rank, ranks = (group.rank(), group.size()) if group else (0, 1)
     batches, sampler = own_batches(recipe, rank, ranks)
     optimizer = torch.optim.Adam(model.parameters(), lr=recipe.lr)
-    settings = _settings(recipe, model)
+    settings = [f"{name}: {value}" for name, value in vars(recipe).items()]
+    settings += checkpoint.shapes(model)  # a resumed training must have these in common
     content = checkpoint.resume_training(file, settings, model, optimizer)
     losses = list(content.get("losses", []))
     replica = DistributedDataParallel(model, process_group=group) if group else model
@@ -91,11 +92,6 @@ def own_batches(
     recipe: Recipe, rank: int, ranks: int
 ) -> tuple[DataLoader[tuple[Tensor, ...]], DistributedSampler[tuple[Tensor, ...]]]:
     """Return the batches of one rank, its shard of every batch, and the sampler that orders them.
-
-    Args:
-        recipe: hyperparameters.
-        rank: index of the rank.
-        ranks: number of ranks.
 
     Raises:
         ValueError: the batch is not a multiple of the number of ranks, or the walks are not a
@@ -137,9 +133,3 @@ def _learn(
         total += loss.detach() / len(batches)
         each_step()
     return total
-
-
-def _settings(recipe: Recipe, model: nn.Module) -> list[str]:
-    """Describe, in lines, the settings that a resumed training must have in common."""
-    settings = [f"{name}: {value}" for name, value in asdict(recipe).items()]
-    return settings + checkpoint.shapes(model)

@@ -72,11 +72,6 @@ def adamw(model: nn.Module, *, lr: float, steps: int) -> torch.optim.AdamW:
     The learning rate is computed from the optimizer's own step count, so a resumed training
     continues the schedule. Gradients are clipped to norm 1.
 
-    Args:
-        model: module to train.
-        lr: peak learning rate.
-        steps: total number of steps.
-
     Source:
         :cite:t:`loshchilov2019decoupled`; the rate, :cite:t:`loshchilov2017sgdr`.
     """

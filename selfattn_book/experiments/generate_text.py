@@ -112,14 +112,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--prompt", required=True, help="beginning of the text")
-    add(
-        "--length", type=int, help="number of tokens to add; 150, or up to 40 by a downloaded model"
-    )
-    add(
-        "--temperature",
-        type=float,
-        help="above 0; lower is less random; 0.8, or greedy by a downloaded model",
-    )
+    add("--length", type=int, help="tokens to add; 150, or up to 40 by a downloaded model")
+    less = "above 0; lower is less random; 0.8, or greedy by a downloaded model"
+    add("--temperature", type=float, help=less)
     add("--top-k", type=int, help="sample from the K most likely tokens")
     add("--top-p", type=float, help="from the most likely tokens of total probability P")
     add("--seed", type=seed, default=0, help="seed of the sampling")

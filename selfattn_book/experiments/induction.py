@@ -16,12 +16,7 @@ LENGTH, D_MODEL = 16, 32  # letters that a model reads, and its dimension
 
 
 def orders(count: int, *, generator: torch.Generator | None = None) -> Tensor:
-    """Draw random permutations of the eight letters, ``(B, 8)``.
-
-    Args:
-        count: number of permutations, ``B``.
-        generator: random number generator; PyTorch's global one by default.
-    """
+    """Draw random permutations of the eight letters, ``(B, 8)``."""
     return torch.rand(count, len(LETTERS), generator=generator).argsort(1)
 
 
@@ -31,12 +26,7 @@ def repeats(
     *,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """Draw sequences in which some different letters repeat with a random period.
-
-    Args:
-        count: number of sequences, ``B``.
-        periods: smallest and largest period, from 1 to 8.
-        generator: random number generator; PyTorch's global one by default.
+    """Draw sequences in which some different letters repeat with a random period, from 4 to 8 letters.
 
     Returns:
         ``(B, 17)``: the input of a model, and the letter after it.
@@ -53,22 +43,12 @@ def repeats(
 
 
 def next_letter_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Return the mean cross-entropy of the next letters; a target of -100 is left out.
-
-    Args:
-        logits: ``(B, T, V)``.
-        targets: ``(B, T)``.
-    """
+    """Return the mean cross-entropy of logits ``(B, T, V)``; a target of -100 is left out."""
     return nn.functional.cross_entropy(logits.transpose(1, 2), targets)
 
 
 class PositionedAttention(nn.Module):
-    """Attention with positions added to queries and keys alone, not to values.
-
-    Args:
-        attention: attention module.
-        positions: ``(T, D)``, a row for each position.
-    """
+    """Attention with positions ``(T, D)`` added to queries and keys alone, not to values."""
 
     positions: Tensor
 

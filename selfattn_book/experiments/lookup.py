@@ -16,16 +16,10 @@ def lookups(
     *,
     generator: torch.Generator | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Draw records of keys with values, and a query that is a copy of one of the keys.
+    """Draw ``count`` records of ``num_keys`` keys with values, and a query that copies one of the keys.
 
     The keys of a record have random directions and one length, so that each matches itself best; the
     query is a copy of the first key, as attention does not depend on the order.
-
-    Args:
-        count: number of records, ``B``.
-        num_keys: number of keys in a record, ``S``.
-        d_input: dimension of a key.
-        generator: random number generator; PyTorch's global one by default.
 
     Returns:
         Records ``(B, 1 + S, d_input + 1)``: the query, then the keys, each with its value as

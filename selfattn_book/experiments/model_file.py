@@ -43,13 +43,7 @@ def load_bundled_model() -> tuple[LanguageModel, BPETokenizer, Record]:
 
 
 def write(file: str | Path, model: LanguageModel, tokens: BPETokenizer, record: Record) -> None:
-    """Write a model, its tokenizer and a record of its training.
-
-    Args:
-        file: path in an existing folder; an existing file is replaced.
-        model: result of :func:`.decoder_only`.
-        tokens: the model's tokenizer.
-        record: metadata that JSON can represent.
+    """Write a model of :func:`.decoder_only`, its tokenizer and a record of its training.
 
     Raises:
         OSError: the file cannot be written.

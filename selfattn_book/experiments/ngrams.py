@@ -49,12 +49,7 @@ class NGrams:
         self._parts: dict[tuple[int, ...], Parts] = {}  # of the histories met so far
 
     def distribution(self, history: Tokens, *, order: int | None = None) -> Tensor:
-        """Return the probabilities of the next token, ``(V,)``, in the default dtype.
-
-        Args:
-            history: earlier tokens, of which the last are used.
-            order: :math:`n`, from 0 to the largest; the largest by default.
-        """
+        """Return the probabilities of the next token, ``(V,)``, in the default dtype."""
         numbers = _as_list(history)
         probabilities = torch.full((self.vocab_size,), 1 / self.vocab_size)
         for rest, own in self._known(numbers, len(numbers), order):
@@ -63,13 +58,7 @@ class NGrams:
         return probabilities
 
     def surprisal(self, tokens: Tokens, first: int = 0, *, order: int | None = None) -> Tensor:
-        r"""Return the surprisal of each token, :math:`-\ln p`, in nats, ``(N - first,)``.
-
-        Args:
-            tokens: ``(N,)``.
-            first: index of the first predicted token.
-            order: as in :meth:`distribution`.
-        """
+        r"""Return the surprisal of each token from ``first`` on, :math:`-\ln p`, in nats."""
         numbers = _as_list(tokens)
         nats = [-math.log(self._probability(numbers, i, order)) for i in range(first, len(numbers))]
         return torch.tensor(nats)

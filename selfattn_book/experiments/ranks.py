@@ -21,15 +21,10 @@ WAIT = 60.0  # seconds until a rank gives up on another
 
 
 def run_on_ranks(count: int, work: Callable[[Group], Made], *, wait: float = WAIT) -> list[Made]:
-    """Run a function on several ranks at the same time, and return their results.
+    """Call a function of the process group on several ranks at once, and return all results.
 
     Random numbers must come from a generator for each rank: PyTorch's global generator is shared by
     all threads.
-
-    Args:
-        count: number of ranks.
-        work: function of the process group, called once on each rank.
-        wait: timeout in seconds for a rank that does not answer.
 
     Raises:
         Exception: the exception of the first rank that failed, raised after all have ended.

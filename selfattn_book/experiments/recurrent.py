@@ -21,10 +21,6 @@ class RecurrentEncoderDecoder(nn.Module):
 
     The states of the encoder are the memory :math:`M`, and its last state initializes the decoder.
 
-    Args:
-        d_model: dimension of the states.
-        d_input: dimension of a point, in and out.
-
     Source:
         The recurrent layer is by :cite:t:`cho2014learning`; attention to the states of a recurrent
         encoder by :cite:t:`bahdanau2015neural`, here after the state has been updated, as by
@@ -44,12 +40,7 @@ class RecurrentEncoderDecoder(nn.Module):
         self.output = nn.Linear(2 * d_model, d_input)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Predict the next point at each target position, ``(B, T, d_input)``.
-
-        Args:
-            source: ``(B, S, d_input)``.
-            target: ``(B, T, d_input)``, shifted: it begins with the last source point.
-        """
+        """Predict the point after each of a target, which begins with the last source point."""
         memory, last = self.encoder(source)
         return self._decode(target, memory, last)[0]
 

@@ -27,11 +27,7 @@ def shifted_seed(seed: int) -> int:
 
 
 def seeds(count: int, *, after: int = 0) -> range:
-    """Return consecutive seeds, shifted by :func:`first_seed`.
-
-    Args:
-        count: number of seeds.
-        after: number of seeds to skip, such as those of an earlier run.
+    """Return consecutive seeds, shifted by :func:`first_seed`, after those that are skipped.
 
     Example:
         >>> seeds(3), seeds(3, after=10)
@@ -107,14 +103,10 @@ def first_seed(number: int) -> Iterator[None]:
 
 
 def wilson_interval(hits: int, runs: int) -> tuple[float, float]:
-    r"""Return the Wilson confidence interval of 95 % for a success rate.
+    r"""Return the Wilson confidence interval of 95 % for a rate, :math:`k` hits in :math:`n` runs.
 
     .. math:: \frac{k + z^2/2}{n + z^2} \pm
        \frac{z}{n + z^2} \sqrt{\frac{k (n - k)}{n} + \frac{z^2}{4}}, \quad z = 1.96
-
-    Args:
-        hits: number of successes, :math:`k`.
-        runs: number of trials, :math:`n`.
 
     Source:
         E. B. Wilson, 1927, :cite:p:`wilson1927probable`.

@@ -7,14 +7,11 @@ from selfattn_book.multi_head import MultiHeadAttention
 
 
 def draw_in_source_order(model: nn.Module) -> nn.Module:
-    """Draw all parameters anew in the order of the sources, and return the model.
+    """Draw all parameters anew, in place, in the order of the sources, and return the model.
 
     An attention draws its output projection first, then head by head its query, key and value
     projections, each weight before its bias; other linear layers follow in the model's order.
     All are drawn in float32 from PyTorch's global generator.
-
-    Args:
-        model: attention, encoder, decoder, or a model made of them; changed in place.
 
     Raises:
         TypeError: the model has parameters for which the sources give no order.

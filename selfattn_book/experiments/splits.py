@@ -21,11 +21,6 @@ from selfattn_book.feed_forward import FeedForward
 def shard_slice(count: int, group: Group, what: str = "examples") -> slice:
     """Return the slice of a rank: one contiguous shard each, all of the same length.
 
-    Args:
-        count: number of items.
-        group: process group of the ranks.
-        what: name of the items in the message.
-
     Raises:
         ValueError: the count is not a multiple of the number of ranks.
 

@@ -78,9 +78,6 @@ def square_sequences(n: int, *, seed: int, variable_length: bool = False) -> Squ
 def halves(squares: Squares) -> TensorDataset:
     """Make examples of two corners in and two corners out.
 
-    Args:
-        squares: sequences of 4 corners each.
-
     Returns:
         Examples of a source ``(2, 2)``, the shifted target ``(2, 2)``, which begins with the last
         source corner, and the target ``(2, 2)``.

@@ -52,16 +52,10 @@ def split_text(text: str) -> tuple[str, str]:
 
 
 class Windows:
-    """Batches of random windows of a text, each with its next tokens.
+    """Batches of random windows of a text ``(N,)``, each with its next tokens.
 
     Iteration draws from PyTorch's global generator, as a
     :class:`torch.utils.data.DataLoader` that shuffles does.
-
-    Args:
-        tokens: ``(N,)``.
-        length: number of tokens in a window, ``T``.
-        batch_size: number of windows in a batch, ``B``.
-        steps: number of batches.
 
     Example:
         >>> windows = Windows(torch.arange(20), length=4, batch_size=3, steps=2)
@@ -88,13 +82,9 @@ class Windows:
 
 
 def next_token_loss(logits: Tensor, following: Tensor) -> Tensor:
-    r"""Return the mean cross-entropy of the next tokens, in nats.
+    r"""Return the mean cross-entropy of logits ``(B, T, V)`` for the next tokens ``(B, T)``, in nats.
 
     .. math:: -\frac{1}{BT} \sum_{b,t} \ln p(x_{b,t+1} \mid x_{b,1}, \dots, x_{b,t})
-
-    Args:
-        logits: ``(B, T, V)``.
-        following: ``(B, T)``, the token that comes after each position.
 
     Example:
         >>> next_token_loss(torch.zeros(5, 3, 8), torch.ones(5, 3, dtype=torch.int64)).exp()

@@ -29,10 +29,7 @@ DIGESTS = {
 
 
 def tiny_model(name: str) -> Path:
-    """Return the folder of a tiny model, after its digests were verified.
-
-    Args:
-        name: ``"tiny-gpt2"`` or ``"tiny-llama"``.
+    """Return the folder of ``tiny-gpt2`` or ``tiny-llama``, after its digests were verified.
 
     Raises:
         ValueError: a file is not as it was made.
@@ -52,9 +49,6 @@ def tiny_model(name: str) -> Path:
 
 def as_recorded(name: str) -> tuple[LanguageModel, Tensor, Tensor]:
     """Return a tiny model in this book's code in float64, tokens ``(B, T)``, and recorded logits.
-
-    Args:
-        name: ``"tiny-gpt2"`` or ``"tiny-llama"``.
 
     Example:
         >>> model, tokens, logits = as_recorded("tiny-gpt2")

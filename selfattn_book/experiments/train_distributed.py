@@ -18,7 +18,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
-from itertools import islice, zip_longest
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -107,9 +107,7 @@ def train(options: argparse.Namespace) -> None:
         if rank == 0:
             model = new_model(len(tokenizer), options.seed)
             model.load_state_dict(state)
-            record = {"text": "stories", "steps": options.steps, "seed": options.seed}
-            record |= {"torch": torch.__version__, "characters": "".join(sorted(set(text)))}
-            save_model(options.model, model, tokenizer, record)
+            save_model(options, model, tokenizer)
 
 
 def batches_of_rank(tokens: Tensor, options: argparse.Namespace) -> Iterator[Batch]:
@@ -180,10 +178,7 @@ def resume(folder: Path, recipe: list[str], *trained: Any) -> int:
         return 0
     try:
         dcp.load(theirs := {"recipe": ""}, checkpoint_id=found[0])
-        for ours, other in zip_longest(recipe, theirs["recipe"].splitlines()):
-            if ours != other:
-                rule = f"{found[0]} must be of a training with '{ours}'"
-                raise ValueError(f"{rule}; got '{other}'. {checkpoint.WAY_OUT}")
+        checkpoint.check_recipe(found[0], recipe, theirs["recipe"].splitlines())
         dcp.load(state := state_of(*trained), checkpoint_id=found[0])  # each rank, its shards
     except dcp.CheckpointException as error:
         [(reason, _), *_] = error.failures.values()

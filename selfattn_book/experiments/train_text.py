@@ -3,7 +3,6 @@
 import argparse
 import math
 import sys
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -67,24 +66,20 @@ def train(options: argparse.Namespace) -> model_file.Record:
         file=options.checkpoint,
         progress=True,
     )
-    record = {
-        "text": "stories",
-        "steps": options.steps,
-        "seed": options.seed,
-        "torch": torch.__version__,
-        "characters": "".join(sorted(set(training_text))),
-    }
-    return save_model(options.model, model, tokens, record)
+    return save_model(options, model, tokens)
 
 
 def save_model(
-    file: Path, model: LanguageModel, tokens: BPETokenizer, record: model_file.Record
+    options: argparse.Namespace, model: LanguageModel, tokens: BPETokenizer
 ) -> model_file.Record:
     """Write a model with a record of its loss on the held-out text, as computed after rounding."""
-    model_file.write(file, model, tokens, record)
-    rounded, *_ = model_file.read(file)  # quantized to 8 bits
-    record = record | {"held_out": held_out(rounded, tokens).item()}
-    model_file.write(file, model, tokens, record)
+    training_text, _ = split_text(load_text("stories"))
+    record = {"text": "stories", "steps": options.steps, "seed": options.seed}
+    record |= {"torch": torch.__version__, "characters": "".join(sorted(set(training_text)))}
+    model_file.write(options.model, model, tokens, record)
+    rounded, *_ = model_file.read(options.model)  # quantized to 8 bits
+    record["held_out"] = held_out(rounded, tokens).item()
+    model_file.write(options.model, model, tokens, record)
     return record
 
 

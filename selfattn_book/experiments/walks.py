@@ -14,10 +14,7 @@ HOURS, LENGTH = 12, 16
 
 
 def random_walks(count: int, *, seed: int) -> Tensor:
-    """Draw random walks of one hour a step, in either direction with equal probability.
-
-    Returns:
-        ``(count, 17)``, integers from 0 to 11.
+    """Draw walks ``(count, 17)`` of one hour a step, in either direction with equal probability.
 
     Example:
         >>> steps = random_walks(5, seed=0).diff() % 12

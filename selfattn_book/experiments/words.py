@@ -19,9 +19,6 @@ _REVERSAL = [([0, 1, 2], 1), ([2, 1, 0], 0), ([1, 3, 4], 1), ([4, 3, 1], 0)]
 def reversal() -> tuple[Tensor, Tensor]:
     """Return two sentences, each forwards (label 1) and backwards (label 0).
 
-    Returns:
-        Tokens ``(4, 3)``, and labels ``(4,)`` in the default dtype.
-
     Example:
         >>> reversal()
         (tensor([[0, 1, 2],
@@ -34,9 +31,6 @@ def reversal() -> tuple[Tensor, Tensor]:
 
 def xor_sentences() -> tuple[Tensor, Tensor]:
     """Return four sentences whose first word decides the meaning of their second word.
-
-    Returns:
-        Tokens ``(4, 3)``, and labels ``(4,)`` in the default dtype.
 
     Example:
         >>> xor_sentences()
@@ -79,9 +73,6 @@ class MeanClassifier(nn.Module):
     r"""Classify a sentence by the mean of its words' vectors.
 
     .. math:: z = w \cdot \frac{1}{T} \sum_t \operatorname{block}(e_{x_t}) + b
-
-    Args:
-        d_model: dimension of a word's vector.
 
     Example:
         >>> logits = MeanClassifier()(reversal()[0])

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 
-import numpy as np
 from torch import Tensor
 
-from selfattn_book.draw.canvas import BOLD_LINE, Canvas, both_widths, canvas, number
-from selfattn_book.draw.layout import NARROW
+from selfattn_book.draw.canvas import BOLD_LINE, Canvas, number
+from selfattn_book.draw.scene import Node, bar_above, column, label, part, row, show
 from selfattn_book.draw.style import as_array
 
-HIGH, TOP, BOX, STEP = 64, 40, 28, 152  # pixels; of a weight of 1, and of the rest
+HIGH = 64  # pixels of a weight of 1
 
 
 def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> Canvas:
@@ -25,38 +24,29 @@ def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> C
         The last letter of a b a is the query; the answer is at position 1.
         One: 0.10, 0.80, 0.10; on the answer 0.80. Two: 0.50, 0.00, 0.50; on the answer 0.00.
     """
-    weights = {name: as_array(row) for name, row in rows.items()}
-    marked = answer.tolist()
+    weights, marked = {name: as_array(row_) for name, row_ in rows.items()}, answer.tolist()
     positions = ", ".join(str(j) for j, is_answer in enumerate(marked) if is_answer)
-    message = [
-        f"The last letter of {' '.join(text)} is the query; the answer is at position {positions}"
-    ]
-    for name, row in weights.items():
-        on = number(float(row[marked].sum()))
-        message.append(f"{name}: {', '.join(map(number, row))}; on the answer {on}")
 
-    def draw(width: float) -> Canvas:
-        ax = canvas(width, STEP * len(weights) + 4)
-        for i, (name, row) in enumerate(weights.items()):
-            ax.say((8, STEP * i + 14), name, align="left", bold=True)
-            _strip(ax, width, STEP * i + TOP + HIGH, text, row, marked)
-        return ax.describe(*message)
+    def build(narrow: bool) -> Node:
+        pitch, strips = (296 if narrow else 624) / len(text), []
+        for name, row_ in weights.items():
+            bars = []
+            for j, (letter, weight) in enumerate(zip(text, row_, strict=True)):
+                is_last = j == len(text) - 1
+                role = "query" if is_last else "context" if marked[j] else "muted"
+                look = {"filled": role != "muted", "bold": marked[j]}
+                size, edge = min(pitch - 3, 34), BOLD_LINE if marked[j] else 1
+                box = part(letter, role, width=size, edge=edge, **look)
+                text_ = "" if narrow and weight <= 0.3 else number(weight)
+                look = {"high": HIGH, "thick": 0.55 * pitch, "width": pitch}
+                bars.append(bar_above(box, weight, text_, **look))
+            alt = f"{name}: {', '.join(map(number, row_))}; on the answer {number(row_[marked].sum())}"
+            strips.append(
+                column(
+                    label(name, bold=True, align="left"), row(*bars, gap=0), gap=4, align=0, alt=alt
+                )
+            )
+        return column(*strips, gap=24)
 
-    return both_widths(draw)
-
-
-def _strip(
-    ax: Canvas, width: float, y: float, text: str, row: np.ndarray, marked: list[bool]
-) -> None:
-    """Draw the bars of a row of weights, and the letters below them."""
-    pitch = (width - 16) / len(text)
-    ax.line([(8, y), (width - 8, y)], "muted")
-    for j, (letter, is_answer) in enumerate(zip(text, marked, strict=True)):
-        x, last = 8 + pitch * (j + 0.5), j == len(text) - 1
-        ax.vbar((x, y), HIGH * row[j], "weights", thick=0.55 * pitch)
-        if width > NARROW or row[j] > 0.3:
-            ax.note((x, y - HIGH * row[j] - 9), number(row[j]), "muted")
-        role = "query" if last else "context" if is_answer else "muted"
-        size, edge = (min(pitch - 3, 34), BOX), BOLD_LINE if is_answer else 1
-        look = {"filled": last or is_answer, "bold": is_answer}
-        ax.box((x, y + 4 + BOX / 2), size, role, letter, width=edge, **look)
+    opening = f"The last letter of {' '.join(text)} is the query"
+    return show(build, f"{opening}; the answer is at position {positions}")

@@ -4,12 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from matplotlib.patches import Rectangle
-
 from selfattn_book.draw.canvas import Canvas, Point
-from selfattn_book.draw.colors import light
 from selfattn_book.draw.scene import Node, column, label, row, show, space
-from selfattn_book.draw.sheet import POINT
 
 PARTS = (("Q", "query"), ("K", "key"), ("V", "value"), ("O", "context"))
 GAP = 20  # pixels between lengths
@@ -66,18 +62,12 @@ def _layer(ratio: float, unit: float, ax: Canvas, middle: Point) -> None:
     left, y = middle[0] - (2 + ratio) * unit, middle[1]
     for i, (letter, role) in enumerate(PARTS):
         at = (left + (i + 0.5) * unit, y)
-        _area(ax, at, (unit, high), role)
+        ax.box(at, (unit, high), role, width=1)
         if unit >= 12 and high >= 12:
             ax.note(at, letter)
     for i, name in enumerate(("scores", "weighted sums")):
         x = left + 4 * unit + (i + 0.5) * high
-        _area(ax, (x, y), (high, high), "weights")
+        ax.box((x, y), (high, high), "weights", width=1)
         if high >= 110:
             ax.note((x, y - 9), name)
             ax.note((x, y + 9), "T × T")
-
-
-def _area(ax: Canvas, at: Point, size: Point, role: str) -> None:
-    corner = (at[0] - size[0] / 2, at[1] - size[1] / 2)
-    look: Any = {"facecolor": light(f"{role}-tint"), "edgecolor": light(role)}
-    ax.add_patch(Rectangle(corner, *size, linewidth=1 / POINT, zorder=3, **look))

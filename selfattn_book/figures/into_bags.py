@@ -1,15 +1,25 @@
 """Sentences and their bags of words: what a model sees that does not see the order of words."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import Tensor
 
-from selfattn_book.draw.canvas import BOLD_LINE, LINE, Canvas, Point, both_widths, canvas
-from selfattn_book.draw.layout import WIDE
+from selfattn_book.draw.canvas import BOLD_LINE, LINE, Canvas
+from selfattn_book.draw.scene import (
+    Node,
+    column,
+    frame,
+    label,
+    note,
+    part,
+    row,
+    show,
+    slot,
+    space,
+    title,
+)
 
-TILE = 26  # pixels of a word
-ROW, TOP = 40, 60  # pixels from a sentence to the next, and above the middle of the first
-WIDTH = 3 * TILE + 12  # pixels of a bag
 GROUNDS = ["word-0", "word-1", "word-2", "word-3", "muted"]
 Sentence = tuple[list[int], int]  # its words, and its label
 
@@ -27,50 +37,40 @@ def into_bags(tokens: Tensor, labels: Tensor) -> Canvas:
         Into the bag 0 1 2 fall 0 1 2 with label 1 and 2 1 0 with label 0: both labels in one bag.
         Into the bag 1 3 4 falls 3 1 4 with label 1.
     """
-    sentences: list[Sentence] = list(zip(tokens.tolist(), labels.int().tolist(), strict=True))
     bags: dict[tuple[int, ...], list[Sentence]] = {}
-    for words, label in sentences:
-        bags.setdefault(tuple(sorted(words)), []).append((words, label))
+    for words, sign in zip(tokens.tolist(), labels.int().tolist(), strict=True):
+        bags.setdefault(tuple(sorted(words)), []).append((words, sign))
 
-    def draw(width: float) -> Canvas:
-        x, across = (210, 470) if width == WIDE else (66, 250)  # middles of sentences and bags
-        ax, y = canvas(width, TOP + ROW * len(tokens)), TOP
-        ax.say((x, 16), "sentence, label", "muted", bold=True)
-        ax.say((across, 16), "its bag", "muted", bold=True)
-        for bag, fallen in bags.items():
-            middle = (across, y + ROW * (len(fallen) - 1) / 2)
-            for words, label in fallen:
-                _tiles(ax, (x - 18, y), words)
-                ax.say((x + 38, y), str(label), bold=True)
-                ends = [(x + 52, y), (across - WIDTH / 2 - 1, middle[1])]
-                ax.wire(ends, "ink" if label else "muted", curved=True, dashed=not label)
-                y += ROW
-            both = _has_both(fallen)
-            edge = ("ink", BOLD_LINE) if both else ("residual", LINE)
-            ax.box(middle, (WIDTH, TILE + 7), edge[0], filled=False, width=edge[1])
-            _tiles(ax, middle, bag)
-            if both:
-                ax.note((across, middle[1] + TILE / 2 + 16), "both labels", bold=True)
-        opening = f"{len(tokens)} sentences and their bags of words"
-        return ax.describe(opening, *(_sentence(*bag) for bag in bags.items()))
+    def build(narrow: bool) -> Node:
+        gap = 64 if narrow else 160
+        lines: list[Node] = [row(title("sentence, label"), slot(title("its bag"), 84), gap=gap)]
+        lines += [_bag(bag, fallen, gap) for bag, fallen in bags.items()]
+        return column(*lines, gap=14, align=0)
 
-    return both_widths(draw)
+    return show(build, f"{len(tokens)} sentences and their bags of words")
 
 
-def _has_both(fallen: Sequence[Sentence]) -> bool:
-    return len({label for _, label in fallen}) > 1
+def _bag(bag: Sequence[int], fallen: Sequence[Sentence], gap: float) -> Node:
+    """Draw the sentences that fall into a bag on its left."""
+    has_both = len({sign for _, sign in fallen}) > 1
+    sentences = [
+        row(_tiles(words), label(str(sign), bold=True, width=22)) for words, sign in fallen
+    ]
+    role, width = ("ink", BOLD_LINE) if has_both else ("residual", LINE)
+    drawn = frame(_tiles(bag), role, pad=4, width=width)
+    each = [f"{' '.join(map(str, words))} with label {sign}" for words, sign in fallen]
+    root = row(
+        column(*sentences, gap=14),
+        column(space(0, 17), drawn, note("both labels", bold=True), gap=0) if has_both else drawn,
+        gap=gap,
+        alt=f"Into the bag {' '.join(map(str, bag))} {'fall' if len(fallen) > 1 else 'falls'} "
+        f"{' and '.join(each)}{': both labels in one bag' if has_both else ''}",
+    )
+    for sentence, (_, sign) in zip(sentences, fallen, strict=True):
+        look: Any = {"role": "ink" if sign else "muted", "dashed": not sign, "curved": True}
+        root.link(sentence, drawn, ends=((1, 0.5), (0, 0.5)), **look)
+    return root
 
 
-def _sentence(bag: Sequence[int], fallen: Sequence[Sentence]) -> str:
-    def spaced(words: Sequence[int]) -> str:
-        return " ".join(map(str, words))
-
-    each = " and ".join(f"{spaced(words)} with label {label}" for words, label in fallen)
-    verb = "falls" if len(fallen) == 1 else "fall"
-    both = ": both labels in one bag" if _has_both(fallen) else ""
-    return f"Into the bag {spaced(bag)} {verb} {each}{both}"
-
-
-def _tiles(ax: Canvas, at: Point, words: Sequence[int]) -> None:
-    for i, word in enumerate(words):
-        ax.box((at[0] + TILE * (i - 1), at[1]), (TILE - 2, TILE - 2), GROUNDS[word], str(word))
+def _tiles(words: Sequence[int]) -> Node:
+    return row(*(part(str(word), GROUNDS[word], width=24, height=24) for word in words), gap=2)

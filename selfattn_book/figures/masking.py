@@ -1,22 +1,27 @@
 """A mask over scores, a mask broadcast over heads and queries, and the inputs that reach an output."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from torch import Tensor
 
 from selfattn_book.attention import masked_softmax
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, listed, number, shape
+from selfattn_book.draw.live import begin, live
 from selfattn_book.draw.scene import Node, column, note, part, row, show, step, table, title
 
 HEIGHT = 38  # pixels of a row of numbers
 PAIR = (22, 22)  # pixels of a pair without a number
 
 
-def masked_weights(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Canvas:
+def masked_weights(
+    scores: Tensor, mask: Tensor, names: Sequence[str], *, late: bool = False
+) -> Canvas:
     """Draw scores, the masked scores, and the weights with the sum of each row.
 
-    Scores and mask are ``(T, T)``, with T 2 or 3; ``True`` = may attend.
+    Scores and mask are ``(T, T)``, with T 2 or 3; ``True`` = may attend. ``late`` applies the mask to
+    the weights after the softmax, which is a mistake.
 
     Example:
         >>> import torch
@@ -25,40 +30,72 @@ def masked_weights(scores: Tensor, mask: Tensor, names: Sequence[str]) -> Canvas
         A mask laid over scores. Row a: scores 0.00, 0.00; the mask leaves a; weights 1.00, 0.00.
         Row cat: scores 0.00, 0.00; the mask leaves a, cat; weights 0.50, 0.50.
     """
-    weights, count, message = masked_softmax(scores, mask), len(names), []
+    weights = scores.softmax(-1) * mask if late else masked_softmax(scores, mask)
+    count, message = len(names), []
     for name, s, m, w in zip(names, scores, mask, weights, strict=True):
         kept = ", ".join(n for n, seen in zip(names, m, strict=True) if seen) or "nothing"
         text = f"Row {name}: scores {listed(s)}; the mask leaves {kept}; weights {listed(w)}"
         message.append(text)
+    everything = mask.new_ones(mask.shape)
+    middle = (scores.softmax(-1), everything) if late else (scores, mask)
+    order = ["softmax", "mask"] if late else ["mask", "softmax"]
+    heading = "softmax" if late else "masked"
 
-    def matrix(heading: str, wide: float, *, rows: bool = False) -> Node:
-        size = (wide / count - 3, HEIGHT - 3)
+    def matrix(
+        name: str, title_: Node, pairs: tuple[Tensor, Tensor], wide: float, **look: Any
+    ) -> Node:
+        def body(ax: Canvas, corner: Point) -> None:
+            paint = _weights if name == "weights" else _scores
+            values = [pair.tolist() for pair in pairs]
+            live(ax, paint, name, values, corner=corner, cell=(wide / count, HEIGHT))
 
-        def entry(ax: Canvas, at: Point, i: int, j: int) -> None:
-            if heading != "scores" and not mask[i, j]:
-                ax.masked(at, size, "−∞" if heading == "masked" else "0")
-            elif heading == "weights":  # a number and a bar
-                ax.box(at, size, "weights", width=1)
-                weight, long = float(weights[i, j]), size[0] - 11
-                ax.say((at[0], at[1] - 6), number(weight))
-                ax.hbar((at[0] - long / 2, at[1] + 10), long * weight, "weights", thick=6)
-            else:
-                ax.box(at, size, "ink", number(float(scores[i, j])), width=1)
-
-        axes = ("queries", "keys") if rows and heading == "scores" else ("", "")
-        look: Any = {"rows": names if rows else (), "columns": names, "axes": axes}
-        return column(title(heading), table((count, count), (wide / count, HEIGHT), entry, **look))
+        grid = table((count, count), (wide / count, HEIGHT), body=body, columns=names, **look)
+        return column(title_, grid)
 
     def build(narrow: bool) -> Node:
         wide = 98 if narrow else 122
-        tables = matrix("scores", wide, rows=True), matrix("masked", wide)
-        first = row(tables[0], step("mask", length=28), tables[1], gap=3)
+        look: Any = {"rows": names, "axes": ("queries", "keys")}
+        scored = matrix("scores", title("scores"), (scores, everything), wide, **look)
+        masked = matrix("masked", title(heading, live="heading"), middle, wide)
+        first = row(scored, step(order[0], length=28, live="first"), masked, gap=3)
         texts = [f"sum {number(float(w.sum()))}" for w in weights]
-        sums = column(*(note(text, "weights") for text in texts), gap=HEIGHT - 17)
-        last = matrix("weights", 144 if narrow else 122, rows=narrow)
-        return row(first, step("softmax", length=56), row(last, sums, align=0.85))
+        notes = [note(text, "weights", live=f"sum{i}") for i, text in enumerate(texts)]
+        look = {"rows": names if narrow else ()}
+        last = matrix("weights", title("weights"), (weights, mask), 144 if narrow else 122, **look)
+        end = row(last, column(*notes, gap=HEIGHT - 17), align=0.85)
+        return row(first, step(order[1], length=56, live="second"), end)
 
-    return show(build, "A mask laid over scores", *message)
+    ax = show(build, "A mask laid over scores", *message)
+    return begin(ax, "masks", names=names, scores=scores, mask=mask, late=late, output=count - 1)
+
+
+def _cells(corner: Point, cell: Point, count: int) -> Iterator[tuple[Point, int, int]]:
+    """Yield the middle of each cell of a square table, with its row and column."""
+    for i, j in product(range(count), range(count)):
+        yield (corner[0] + (j + 0.5) * cell[0], corner[1] + (i + 0.5) * cell[1]), i, j
+
+
+def _scores(ax: Canvas, values: Sequence[Any], corner: Point, cell: Point) -> None:
+    """Draw scores, and minus infinity where the mask hides them."""
+    (scores, mask), size = values, (cell[0] - 3, cell[1] - 3)
+    for at, i, j in _cells(corner, cell, len(scores)):
+        if mask[i][j]:
+            ax.box(at, size, "ink", number(scores[i][j]), width=1)
+        else:
+            ax.masked(at, size, "−∞")
+
+
+def _weights(ax: Canvas, values: Sequence[Any], corner: Point, cell: Point) -> None:
+    """Draw weights, each as a number and as a bar."""
+    (weights, mask), size = values, (cell[0] - 3, cell[1] - 3)
+    for at, i, j in _cells(corner, cell, len(weights)):
+        if not mask[i][j]:
+            ax.masked(at, size, "0")
+            continue
+        ax.box(at, size, "weights", width=1)
+        long = size[0] - 11
+        ax.say((at[0], at[1] - 6), number(weights[i][j]))
+        ax.hbar((at[0] - long / 2, at[1] + 10), long * weights[i][j], "weights", thick=6)
 
 
 def repeated_mask(mask: Tensor, heads: int, queries: int) -> Canvas:
@@ -72,6 +109,7 @@ def repeated_mask(mask: Tensor, heads: int, queries: int) -> Canvas:
         head may attend to keys 0, 1, 2. Sentence 1: every query of every head may attend to keys 0.
     """
     whole = mask.expand(-1, heads, queries, -1)
+    each = "for each head and query" if heads > 1 else "for each query"
     message = [
         f"Sentence {b}: every query of every head may attend to keys "
         f"{', '.join(map(str, keys.nonzero().flatten().tolist())) or 'none'}"
@@ -84,22 +122,13 @@ def repeated_mask(mask: Tensor, heads: int, queries: int) -> Canvas:
         lines: list[Node] = [row(first, last, gap=24 if narrow else 160)]
         for b in range(len(mask)):
             strip = column(note(f"sentence {b}", bold=True), _pairs(mask[b, 0]), gap=4)
-            tables = [
-                column(
-                    note(f"head {h}" if heads > 1 else ""), _pairs(whole[b, h], named=not h), gap=4
-                )
-                for h in range(heads)
-            ]
+            tables = []
+            for h in range(heads):
+                name = note(f"head {h}" if heads > 1 else "")
+                tables.append(column(name, _pairs(whole[b, h], named=not h), gap=4))
             spread = row(*tables, gap=6 if narrow else 30, align=0)
             if narrow:
-                lines.append(
-                    column(
-                        strip,
-                        step("for each head and query" if heads > 1 else "for each query"),
-                        spread,
-                        gap=4,
-                    )
-                )
+                lines.append(column(strip, step(each), spread, gap=4))
             else:
                 lines.append(row(strip, step(length=56), spread, gap=20))
         return column(*lines, gap=14)

@@ -1,6 +1,7 @@
 """One row of attention as a machine: vectors go in, are compared, and become one weighted sum."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -8,15 +9,20 @@ from torch import Tensor
 from selfattn_book.attention import scaled_dot_product_attention
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, both_widths, canvas, listed, number
 from selfattn_book.draw.layout import NARROW
+from selfattn_book.draw.live import begin, live
 from selfattn_book.draw.style import as_array
+from selfattn_book.figures.live_marks import bars, vector, word
 
 UNIT = 24  # pixels of a bar for a score of 1
 WEIGHT = 84  # pixels of a bar for a weight of 1
+NEW: dict[str, Any] = {"cell": (48, 28), "bold": True, "width": BOLD_LINE}
 PLANE = 140, 92  # pixels of the weighted sum, across and up
 
 
-def one_row(x: Tensor, names: Sequence[str]) -> Canvas:
-    """Draw what the first row of attention without parameters computes on vectors ``(T, 2)``.
+def one_row(x: Tensor, names: Sequence[str], row: int = 0, *, temperature: float = 1.0) -> Canvas:
+    """Draw what one row of attention without parameters computes on vectors ``(T, 2)``.
+
+    Scores are also divided by the temperature.
 
     Example:
         >>> import torch
@@ -25,14 +31,14 @@ def one_row(x: Tensor, names: Sequence[str]) -> Canvas:
         east scores 1.00 and weighs 0.67. north scores 0.00 and weighs 0.33.
         The weighted sum is the new vector of east, (0.67, 0.33).
     """
-    context, table = scaled_dot_product_attention(x, x, x)
-    scores, weights, name = (x @ x[0]).tolist(), table[0].tolist(), names[0]
+    context, table = scaled_dot_product_attention(x / temperature, x, x)
+    scores, weights, name = (x @ x[row]).tolist(), table[row].tolist(), names[row]
     each = zip(names, scores, weights, strict=True)
     message = [
         "One row of attention as a machine",
-        f"The query {name}, ({listed(x[0])}), is compared with each word",
+        f"The query {name}, ({listed(x[row])}), is compared with each word",
         *(f"{n} scores {number(s)} and weighs {number(w)}" for n, s, w in each),
-        f"The weighted sum is the new vector of {name}, ({listed(context[0])})",
+        f"The weighted sum is the new vector of {name}, ({listed(context[row])})",
     ]
 
     def draw(width: float) -> Canvas:
@@ -48,32 +54,35 @@ def one_row(x: Tensor, names: Sequence[str]) -> Canvas:
         titles = ("compare", "scores", "weights", "weighted sum")
         for at, text in zip(heads, titles, strict=True):
             ax.say(at, text, "muted", bold=True)
-        _compare(ax, x, names, ys)
+        _compare(ax, x, names, row, ys)
         zero = heads[1][0]
-        _bars(ax, zero, ys, scores, UNIT, "ink")
-        _softmax(ax, zero, ys, scores, low)
+        live(ax, bars, "scores", scores, zero=zero, ys=ys, unit=UNIT, role="ink")
+        _softmax(ax, zero, ys, scores, temperature, low)
         for z, text in zip(zs, names if narrow else (), strict=False):
             ax.note((70, z), text, align="right")
-        _bars(ax, 78 if narrow else 398, zs, weights, WEIGHT, "weights")
-        parts = [f"{number(w)} {n}" for n, w in zip(names, weights, strict=True)]
-        _tip_to_tail(ax, (152, low + 150) if narrow else (478, 92), x * table[0, :, None], parts)
+        start = 78 if narrow else 398
+        live(ax, bars, "weights", weights, zero=start, ys=zs, unit=WEIGHT, role="weights")
+        steps: Any = {"steps": x * table[row, :, None], "weights": weights, "names": names}
+        corner = (152, low + 150) if narrow else (478, 92)
+        live(ax, _tip_to_tail, "sum", steps, corner=corner, plane=PLANE)
         end = (196, low + 274) if narrow else (528, ys[-1])
         at, align = ((end[0] - 8, end[1]), "right") if narrow else ((576, end[1] - 30), "center")
-        ax.say(at, f"new {name}", "context", align=align, bold=True)
-        ax.vector(end, context[0], "context", cell=(48, 28), bold=True, width=BOLD_LINE)
+        live(ax, word, "new", f"new {name}", at=at, role="context", align=align)
+        live(ax, vector, "context", context[row], at=end, role="context", **NEW)
         return ax.describe(*message)
 
-    return both_widths(draw)
+    state = {"names": names, "x": x, "row": row, "temperature": temperature}
+    return begin(both_widths(draw), "one-row", **state)
 
 
-def _compare(ax: Canvas, x: Tensor, names: Sequence[str], ys: Sequence[float]) -> None:
+def _compare(ax: Canvas, x: Tensor, names: Sequence[str], row: int, ys: Sequence[float]) -> None:
     """Draw the query above the keys, column over column, and its line through all of them."""
     top, left, trunk = ys[0] - 52, 78, 178
-    ax.say((left - 8, top), names[0], "query", align="right", bold=True)
-    ax.vector((left, top), x[0], "query", width=BOLD_LINE)
-    for y, name, key in zip(ys, names, x, strict=True):
+    live(ax, word, "name", names[row], at=(left - 8, top), role="query", align="right")
+    live(ax, vector, "query", x[row], at=(left, top), role="query", width=BOLD_LINE)
+    for i, (y, name) in enumerate(zip(ys, names, strict=True)):
         ax.note((left - 8, y), name, align="right")
-        ax.vector((left, y), key, "key")
+        live(ax, vector, f"key{i}", x[i], at=(left, y), role="key")
         ax.wire([(left + 84, y), (trunk, y)], "key", head=False)
     way = [(left + 84, top), (trunk, top), (trunk, ys[-1])]
     ax.wire(way, "query", width=BOLD_LINE, head=False)
@@ -82,39 +91,49 @@ def _compare(ax: Canvas, x: Tensor, names: Sequence[str], ys: Sequence[float]) -
 
 
 def _softmax(
-    ax: Canvas, zero: float, ys: Sequence[float], scores: Sequence[float], low: float
+    ax: Canvas,
+    zero: float,
+    ys: Sequence[float],
+    scores: Sequence[float],
+    temperature: float,
+    low: float,
 ) -> None:
     """Draw the softmax: upright beside the scores, or level below them on a phone."""
     if low:
         ax.wire([(zero, ys[-1] + 20), (zero, low + 26)])
-        ax.box((156, low + 44), (300, 34), text="softmax:  ÷ √2,  exp,  ÷ sum")
+        ax.box((156, low + 44), (300, 34))
+        live(ax, _steps, "temperature", temperature, at=(156, low + 44))
         ax.wire([(108, low + 61), (108, low + 84)])
         return
     ax.say((356, 16), "softmax", "muted", bold=True)
     middle = (356, (ys[0] + ys[-1]) / 2)
     ax.box(middle, (32, ys[-1] - ys[0] + 44))
-    ax.say(middle, "÷ √2,  exp,  ÷ sum", turned=True)
-    for y, score in zip(ys, scores, strict=True):
-        ax.wire([(zero + 10 + UNIT * max(score, 0) + 34 * (score > 0), y), (340, y)])
+    live(ax, _steps, "temperature", temperature, at=middle, turned=True)
+    live(ax, _wires, "scores", scores, zero=zero, ys=ys, unit=UNIT, end=340)
+    for y in ys:
         ax.wire([(372, y), (394, y)])
 
 
-def _bars(
-    ax: Canvas, zero: float, ys: Sequence[float], values: Sequence[float], unit: float, role: str
+def _steps(ax: Canvas, temperature: float, at: Point, *, turned: bool = False) -> None:
+    """Write what the softmax does with the scores."""
+    divided = "÷ √2" if temperature == 1 else f"÷ √2,  ÷ {number(temperature)}"
+    ax.say(at, f"{'' if turned else 'softmax:  '}{divided},  exp,  ÷ sum", turned=turned)
+
+
+def _wires(
+    ax: Canvas, scores: Sequence[float], zero: float, ys: Sequence[float], unit: float, end: float
 ) -> None:
-    """Draw numbers as bars from a zero line, each with its number at its end."""
-    for y, value in zip(ys, values, strict=True):
-        ax.hbar((zero, y), unit * value, role)
-        side, align = (6, "left") if value >= 0 else (-6, "right")
-        ax.say((zero + unit * value + side, y), number(value), role, align=align)
-    ax.line([(zero, ys[0] - 16), (zero, ys[-1] + 16)])
+    """Lead each score, from the end of its bar, to the softmax."""
+    for y, score in zip(ys, scores, strict=True):
+        ax.wire([(zero + 10 + unit * max(score, 0) + 34 * (score > 0), y), (end, y)])
 
 
-def _tip_to_tail(ax: Canvas, corner: Point, steps: Tensor, texts: Sequence[str]) -> None:
+def _tip_to_tail(ax: Canvas, total: dict[str, Any], corner: Point, plane: Point) -> None:
     """Draw each weighted vector from the end of the one before it; the sum leads across."""
-    tips = np.vstack([np.zeros(2), as_array(steps).cumsum(0)])
-    tips = (tips - tips.min(0)) / (np.ptp(tips, axis=0) / PLANE).max()
-    places = [(corner[0] + across, corner[1] + PLANE[1] - up) for across, up in tips]
+    texts = [f"{number(w)} {n}" for w, n in zip(total["weights"], total["names"], strict=True)]
+    tips = np.vstack([np.zeros(2), as_array(total["steps"]).cumsum(0)])
+    tips = (tips - tips.min(0)) / max((np.ptp(tips, axis=0) / plane).max(), 1e-9)
+    places = [(corner[0] + across, corner[1] + plane[1] - up) for across, up in tips]
     flat: list[str] = []
     for start, end, text in zip(places, places[1:], texts, strict=False):
         ax.wire([start, end], "value", width=2)

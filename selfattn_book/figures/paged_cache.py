@@ -1,10 +1,11 @@
 """A paged KV cache: texts whose keys and values are in blocks of one pool, in any order."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from typing import Any
 
-from selfattn_book.draw.canvas import Canvas, Point
-from selfattn_book.draw.scene import Node, column, grid, label, note, row, show, space
+from selfattn_book.draw.canvas import Canvas
+from selfattn_book.draw.scene import Node, column, grid, hatched, label, note, part, row, show
+from selfattn_book.draw.sheet import SMALL
 
 SLOT, HEIGHT, GAP = 17, 24, 9  # pixels: a token, a block, and between blocks
 Tables = Mapping[str, tuple[Sequence[int], int]]
@@ -24,58 +25,41 @@ def paged_cache(tables: Tables, *, blocks: int, size: int) -> Canvas:
         block 2; 4, 5 in block 0. Free: blocks 1, 3.
     """
     owner = {
-        block: (i, n)
-        for i, (table, _) in enumerate(tables.values())
+        block: (f"word-{i % 4}", range(n * size + 1, min((n + 1) * size, length) + 1))
+        for i, (table, length) in enumerate(tables.values())
         for n, block in enumerate(table)
     }
+    free = [str(block) for block in range(blocks) if block not in owner]
 
-    def held(block: int) -> range:
-        """Return the numbers of the tokens in a block."""
-        i, n = owner[block]
-        length = list(tables.values())[i][1]
-        return range(n * size + 1, min((n + 1) * size, length) + 1)
-
-    def drawn(block: int) -> Node:
-        paint = partial(_block, size, owner[block][0], held(block)) if block in owner else None
-        return space(size * SLOT, HEIGHT, paint or partial(_block, size, None, ()))
+    def drawn(block: int, text: str) -> Node:
+        """Draw a block with its tokens and the slots reserved for later ones, or a free one."""
+        if block not in owner:
+            look: Any = {"edge": 1, "filled": False, "dashed": True}
+            slots = part("", "residual", width=size * SLOT, height=HEIGHT, **look)
+        else:
+            role, held = owner[block]
+            look = {"width": SLOT, "height": HEIGHT, "edge": 1, "text_size": SMALL}
+            boxes = [part(str(token), role, **look) for token in held]
+            rest = [hatched(SLOT, HEIGHT) for _ in range(size - len(held))]
+            slots = row(*boxes, *rest, gap=0)
+        return column(slots, note(text, "muted"), gap=2)
 
     def build(narrow: bool) -> Node:
-        logical: dict[int, Node] = {}
         texts: list[Node] = []
         for name, (table, length) in tables.items():
-            kept = [f"{', '.join(map(str, held(block)))} in block {block}" for block in table]
-            logical |= {block: drawn(block) for block in table}
-            named = [column(logical[b], note(f"in block {b}", "muted"), gap=2) for b in table]
+            kept = [f"{', '.join(map(str, owner[block][1]))} in block {block}" for block in table]
+            named = [drawn(block, f"in block {block}") for block in table]
             head = label(f"{name}, {length} tokens", bold=True, width=140, align="left")
             body = grid(named, 3 if narrow else 8, gap=GAP)
             both = column if narrow else row
             alt = f"{name}, {length} tokens: {'; '.join(kept)}"
             texts.append(both(head, body, gap=6, align=0, alt=alt))
-        pool = [drawn(block) for block in range(blocks)]
-        numbered = [column(node, note(str(b), "muted"), gap=2) for b, node in enumerate(pool)]
-        free = [str(block) for block in range(blocks) if block not in owner]
-        memory = column(
-            label("The pool in memory", "muted", bold=True, width=300, align="left"),
-            grid(numbered, 4 if narrow else 8, gap=GAP),
-            gap=6,
-            align=0,
-            alt=f"Free: blocks {', '.join(free)}" if free else "",
+        head = label("The pool in memory", "muted", bold=True, align="left")
+        body = grid(
+            [drawn(block, str(block)) for block in range(blocks)], 4 if narrow else 8, gap=GAP
         )
-        return column(*texts, memory, gap=18, align=0)
+        alt = f"Free: blocks {', '.join(free)}" if free else ""
+        return column(*texts, column(head, body, gap=6, align=0, alt=alt), gap=18, align=0)
 
     tokens = f"each for the keys and values of {size} tokens"
     return show(build, f"A pool of {blocks} blocks, {tokens}")
-
-
-def _block(size: int, text: int | None, held: Sequence[int], ax: Canvas, middle: Point) -> None:
-    """Draw the slots of a block: with tokens, reserved for later ones, or free."""
-    left = middle[0] - size * SLOT / 2
-    if text is None:
-        ax.box(middle, (size * SLOT, HEIGHT), "residual", filled=False, dashed=True, width=1)
-        return
-    for i in range(size):
-        at, edge = (left + (i + 0.5) * SLOT, middle[1]), (SLOT, HEIGHT)
-        if i < len(held):
-            ax.box(at, edge, f"word-{text % 4}", str(held[i]), width=1, text_size=13)
-        else:
-            ax.masked(at, edge)

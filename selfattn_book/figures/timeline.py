@@ -2,10 +2,8 @@
 
 from torch import Tensor
 
-from selfattn_book.draw.canvas import Canvas, both_widths, canvas
-from selfattn_book.draw.layout import WIDE
-
-ROW, TOP = 40, 36  # pixels: a rank, and above the first one
+from selfattn_book.draw.canvas import Canvas
+from selfattn_book.draw.scene import Node, column, hatched, note, part, row, show, space
 
 
 def timeline(work: Tensor) -> Canvas:
@@ -19,27 +17,19 @@ def timeline(work: Tensor) -> Canvas:
         Rank 1 works on batch 0, 1, and waits for 1 of 3 ticks.
     """
     ranks, ticks = work.shape
-    message = [f"{ranks} ranks over {ticks} ticks"]
-    for rank, row in enumerate(work.tolist()):
-        batches = ", ".join(str(batch) for batch in row if batch >= 0)
-        waits = f"waits for {row.count(-1)} of {ticks} ticks"
-        message.append(f"Rank {rank} works on batch {batches}, and {waits}")
 
-    def draw(width: float) -> Canvas:
-        left = 64 if width == WIDE else 50
-        cell = min(52, (width - left - 8) / ticks)
-        ax, size = canvas(width, TOP + ROW * ranks - 6), (cell - 3, ROW - 10)
-        ax.note((left, 12), "time →", "muted", align="left")
-        for rank, row in enumerate(work.tolist()):
-            y = TOP + ROW * rank + 8
-            ax.note((left - 10, y), f"rank {rank}", align="right")
-            for tick, batch in enumerate(row):
-                at = (left + cell * (tick + 0.5), y)
-                if batch < 0:
-                    ax.box(at, size, "mask", dashed=True)
-                    ax.hatch(at, size)
-                else:
-                    ax.box(at, size, f"word-{rank}", str(batch))
-        return ax.describe(*message)
+    def build(narrow: bool) -> Node:
+        size = min(49, (254 if narrow else 576) / ticks - 3), 30
+        lines: list[Node] = [row(space(44), note("time →", "muted"))]
+        for rank, batches in enumerate(work.tolist()):
+            done = ", ".join(str(batch) for batch in batches if batch >= 0)
+            boxes = [
+                hatched(*size) if b < 0 else part(str(b), f"word-{rank}", width=size[0], height=30)
+                for b in batches
+            ]
+            waits = f"waits for {batches.count(-1)} of {ticks} ticks"
+            alt = f"Rank {rank} works on batch {done}, and {waits}"
+            lines.append(row(note(f"rank {rank}", width=46), *boxes, gap=3, alt=alt))
+        return column(*lines, gap=10, align=0)
 
-    return both_widths(draw)
+    return show(build, f"{ranks} ranks over {ticks} ticks")

@@ -6,13 +6,12 @@ from textwrap import wrap
 
 import numpy as np
 
-from selfattn_book.draw.canvas import Canvas, Point, number
+from selfattn_book.draw.canvas import TEXT, Canvas, number
 from selfattn_book.draw.layout import LETTER
-from selfattn_book.draw.scene import Node, column, label, part, row, show, space
+from selfattn_book.draw.scene import Node, bar_above, column, label, part, row, show, space
 from selfattn_book.draw.sheet import text_width
 from selfattn_book.draw.style import Numbers, as_array
 
-BAR = 9  # one width for all, because wide tokens have no more weight
 HIGH = 44  # pixels of the largest weight
 _left = partial(label, align="left")
 
@@ -52,10 +51,7 @@ def tokenized(cut: Mapping[str, Sequence[str]]) -> Canvas:
     def build(narrow: bool) -> Node:
         texts = []
         for name, tokens in cut.items():
-            boxes = [
-                part(visible(token), f"word-{i % 4}", width=_width(token) - 2, height=24, edge=1)
-                for i, token in enumerate(tokens)
-            ]
+            boxes = [_token(token, f"word-{i % 4}", 24) for i, token in enumerate(tokens)]
             title = _left(f"{name}: {len(tokens)} tokens", "muted", bold=True)
             alt = f"{name}, {len(tokens)} tokens: {', '.join(f'“{t}”' for t in tokens)}"
             texts.append(column(title, _flow(boxes, narrow, 2, 6), align=0, gap=6, alt=alt))
@@ -85,21 +81,13 @@ def token_attention(tokens: Sequence[str], weights: Mapping[str, Numbers]) -> Ca
             bars = []
             for token, weight in zip(tokens, values.tolist(), strict=True):
                 text = number(weight) if weight >= values.max() / 2 else ""
-                bar = partial(_bar, HIGH * weight / largest, text)
-                box = part(visible(token), "key", width=_width(token) - 2, height=22, edge=1)
-                bars.append(column(space(0, HIGH + 16, bar), box, gap=2))
+                bars.append(bar_above(_token(token, "key", 22), weight / largest, text, high=HIGH))
             title = _left(name, "muted", bold=True)
             body = _flow(bars, narrow, 2, 2)
             heads.append(column(title, body, gap=0, align=0, alt=f"{name}: {each}"))
         return column(*heads, gap=18, align=0)
 
     return show(build, f"What “{tokens[-1]}” attends to, from the largest weight")
-
-
-def _bar(high: float, text: str, ax: Canvas, middle: Point) -> None:
-    x, y = middle[0], middle[1] + HIGH / 2 + 8
-    ax.vbar((x, y), high, "weights", thick=BAR)
-    ax.note((x, y - high - 9), text, "weights")
 
 
 def visible(token: str) -> str:
@@ -111,8 +99,9 @@ def visible(token: str) -> str:
     return token.replace(" ", "·").replace("\n", "⏎")
 
 
-def _width(token: str) -> float:
-    return text_width(visible(token), 14) + 10
+def _token(token: str, role: str, height: float) -> Node:
+    text = visible(token)
+    return part(text, role, width=text_width(text, TEXT) + 8, height=height, edge=1)
 
 
 def _flow(nodes: Sequence[Node], narrow: bool, gap: float, below: float) -> Node:

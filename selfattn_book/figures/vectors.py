@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.tri import Triangulation
 
 from selfattn_book.draw.style import (
     BLUE,
@@ -16,8 +17,6 @@ from selfattn_book.draw.style import (
     panels,
     sentences,
 )
-
-Pair = tuple[float, float]
 
 
 @book_style
@@ -32,7 +31,7 @@ def vectors(
 ) -> Axes:
     """Draw vectors in the plane, ``(N, 2)``, as named points, and where they move to.
 
-    ``hull`` shades the smallest convex region that holds the points.
+    ``hull`` shades the smallest convex region that holds the points, which are not on one line.
 
     Example:
         >>> points = np.array([[1, 2], [5, 2]])
@@ -72,18 +71,8 @@ def _point(p: np.ndarray) -> str:
 
 
 def _hull(points: np.ndarray) -> np.ndarray:
-    """Return the corners of the convex hull, counterclockwise (monotone chain)."""
-    ordered = sorted(map(tuple, points))
-
-    def half(walk: list[Pair]) -> list[Pair]:
-        kept: list[Pair] = []
-        for u, v in walk:
-            while len(kept) > 1:
-                (a, b), (c, d) = kept[-2:]
-                if (c - a) * (v - b) > (d - b) * (u - a):  # a turn to the left
-                    break
-                kept.pop()
-            kept.append((u, v))
-        return kept[:-1]
-
-    return np.array(half(ordered) + half(ordered[::-1]))
+    """Return the corners of the convex hull, counterclockwise."""
+    around = Triangulation(*points.T)
+    corners = points[around.triangles[around.neighbors < 0]]  # where a side has no neighbor
+    across, up = (corners - corners.mean(axis=0)).T
+    return corners[np.arctan2(up, across).argsort()]

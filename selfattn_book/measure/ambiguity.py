@@ -8,18 +8,12 @@ from torch import Tensor
 
 
 def context_null_space(values: Tensor) -> Tensor:
-    r"""Return a basis of the changes of weights that keep their sum and the context.
+    r"""Return an orthonormal basis ``(S - r, S)`` of the changes of weights that keep sum and context.
 
     .. math:: n V = 0, \qquad \sum_j n_j = 0
 
     There are :math:`S - r` of them, where :math:`r \le D + 1` is the rank of the values with a
     column of ones beside them.
-
-    Args:
-        values: ``(S, D)``, floating point.
-
-    Returns:
-        ``(S - r, S)``, orthonormal rows; there may be none.
 
     Source:
         :cite:t:`brunner2020identifiability`, section 3.
@@ -48,9 +42,6 @@ def alternative_weights(weights: Tensor, values: Tensor, key: int) -> Tensor:
         weights: ``(S,)``, one row of a map.
         values: ``(S, D)``.
         key: index of the key to reduce.
-
-    Returns:
-        ``(S,)``.
 
     Example:
         >>> values = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])

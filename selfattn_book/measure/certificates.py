@@ -12,15 +12,9 @@ Table = dict[int, Margins]  # margin i = sum over j of table[i][j] times margin 
 
 
 def dual_certificate(rows: Rows) -> list[int]:
-    r"""Find the sentences that have a doubt above 0 in some balanced list of doubts.
+    r"""Find the sentences that have a doubt above 0 in some balanced list of doubts, by their indices.
 
     The others cost nothing in the end: their margin can grow while none shrinks.
-
-    Args:
-        rows: :math:`\phi_i`, the features of each sentence, negated for label 0.
-
-    Returns:
-        The indices of the sentences, in order.
 
     Example:
         >>> zero, one = Fraction(0), Fraction(1)

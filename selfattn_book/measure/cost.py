@@ -5,11 +5,12 @@ device, where nothing is computed, so that a length of a hundred thousand costs 
 """
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 
@@ -59,30 +60,20 @@ class _Ledger(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        kwargs = kwargs or {}
         given = {id(storage) for storage in _storages((args, kwargs))}
-        made = func(*args, **kwargs)
+        made = func(*args, **(kwargs or {}))
         for storage in _storages(made):
             if id(storage) not in given and id(storage) not in self.known:
-                self._enter(storage)
+                self.known[id(storage)] = storage
+                self.now += storage.nbytes()
+                self.peak = max(self.peak, self.now)
+                weakref.finalize(storage, self._leave, storage.nbytes())
         return made
-
-    def _enter(self, storage: Any) -> None:
-        self.known[id(storage)] = storage
-        self.now += storage.nbytes()
-        self.peak = max(self.peak, self.now)
-        weakref.finalize(storage, self._leave, storage.nbytes())
 
     def _leave(self, size: int) -> None:
         self.now -= size
 
 
-def _storages(values: object) -> Iterator[Any]:
-    """Find the storages of tensors in nested lists, tuples and dictionaries."""
-    if isinstance(values, Tensor):
-        yield values.untyped_storage()
-    elif isinstance(values, list | tuple):
-        for value in values:
-            yield from _storages(value)
-    elif isinstance(values, dict):
-        yield from _storages(list(values.values()))
+def _storages(values: object) -> list[Any]:
+    """Return the storages of tensors in nested lists, tuples and dictionaries."""
+    return [x.untyped_storage() for x in tree_leaves(values) if isinstance(x, Tensor)]

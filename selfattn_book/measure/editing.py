@@ -22,10 +22,6 @@ def remove(weights: Tensor, cells: Tensor) -> Tensor:
 
     These are the weights under a mask that hides the cells. A row without a rest is zero.
 
-    Args:
-        weights: ``(B, H, T, S)``.
-        cells: boolean, broadcastable to the weights.
-
     Example:
         >>> import torch
         >>> weights = torch.tensor([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]])
@@ -41,10 +37,6 @@ def remove(weights: Tensor, cells: Tensor) -> Tensor:
 def keep_only(weights: Tensor, cells: Tensor) -> Tensor:
     """Remove all other cells from a map; a row without a kept cell is unchanged.
 
-    Args:
-        weights: ``(B, H, T, S)``.
-        cells: boolean, broadcastable to the weights.
-
     Example:
         >>> import torch
         >>> weights = torch.tensor([[0.5, 0.3, 0.2], [0.7, 0.2, 0.1]])
@@ -56,12 +48,7 @@ def keep_only(weights: Tensor, cells: Tensor) -> Tensor:
 
 
 def edit_map(model: LanguageModel, layer: int, edit: Edit) -> LanguageModel:
-    """Return a copy of a model in which one layer's map is edited before it is used.
-
-    Args:
-        model: language model.
-        layer: index of the block.
-        edit: function of the weights ``(B, H, T, S)`` that returns the edited weights.
+    """Return a copy of a model in which the map ``(B, H, T, S)`` of one layer is edited before its use.
 
     Example:
         >>> import torch
@@ -79,12 +66,7 @@ def edit_map(model: LanguageModel, layer: int, edit: Edit) -> LanguageModel:
 
 
 class EditedAttention(nn.Module):
-    """Attention with edited weights.
-
-    Args:
-        attention: attention module.
-        edit: function of the weights ``(B, H, T, S)`` that returns the edited weights.
-    """
+    """Attention with edited weights."""
 
     def __init__(self, attention: MultiHeadAttention, edit: Edit) -> None:
         super().__init__()

@@ -66,7 +66,10 @@ def induction_score(weights: Tensor, tokens: Tensor, steps: int = 1) -> Tensor:
     """
     cells = induction_mask(tokens, steps)  # (B, T, T)
     copied = _with_copies(tokens)  # (B, T)
-    _check_maps(weights, tokens)
+    count, length = tokens.shape
+    if weights.ndim != 4 or weights.shape != (count, weights.size(1), length, length):
+        rule = f"weights must have shape ({count}, H, {length}, {length})"
+        raise ValueError(f"{rule}; got {tuple(weights.shape)}")
     received = (weights * cells[:, None]).sum(-1)  # (B, H, T)
     return (received * copied[:, None]).sum((0, 2)) / copied.sum()
 
@@ -98,10 +101,3 @@ def _with_copies(tokens: Tensor) -> Tensor:
     if not copied.any():
         raise ValueError("some token must have an earlier copy; got none")
     return copied
-
-
-def _check_maps(weights: Tensor, tokens: Tensor) -> None:
-    count, length = tokens.shape
-    if weights.ndim != 4 or weights.shape != (count, weights.size(1), length, length):
-        rule = f"weights must have shape ({count}, H, {length}, {length})"
-        raise ValueError(f"{rule}; got {tuple(weights.shape)}")

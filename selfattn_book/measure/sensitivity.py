@@ -40,7 +40,9 @@ def sensitivity(function: Callable[[Tensor], Tensor], inputs: Tensor) -> Tensor:
     """
     _check_sequence("inputs", inputs)
     jacobian = torch.autograd.functional.jacobian(function, inputs)  # (T, E, S, D)
-    _check_sequence_jacobian(jacobian)
+    if jacobian.ndim != 4:
+        shape = tuple(jacobian.shape[:-2])
+        raise ValueError(f"function must return one sequence of shape (T, E); got {shape}")
     return torch.linalg.vector_norm(jacobian, dim=(1, 3))
 
 
@@ -79,9 +81,3 @@ def _check_sequence(name: str, x: Tensor) -> None:
     check_floating(name, x)
     if x.ndim != 2:
         raise ValueError(f"{name} must be one sequence of shape (S, D); got {tuple(x.shape)}")
-
-
-def _check_sequence_jacobian(jacobian: Tensor) -> None:
-    if jacobian.ndim != 4:
-        shape = tuple(jacobian.shape[:-2])
-        raise ValueError(f"function must return one sequence of shape (T, E); got {shape}")

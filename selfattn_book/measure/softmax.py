@@ -8,18 +8,12 @@ from torch import Tensor
 
 
 def entropy(weights: Tensor) -> Tensor:
-    r"""Return the entropy of each row of weights, in nats.
+    r"""Return the entropy ``(...)`` of each row of weights ``(..., S)``, in nats.
 
     .. math:: -\sum_j w_j \ln w_j
 
     with 0 for a weight of 0. It is 0 for a one-hot row, and the logarithm of the
     number of keys for a uniform one.
-
-    Args:
-        weights: ``(..., S)``, rows that sum to 1.
-
-    Returns:
-        ``(...)``.
 
     Source:
         :cite:t:`shannon1948mathematical`, section 6.
@@ -32,15 +26,9 @@ def entropy(weights: Tensor) -> Tensor:
 
 
 def softmax_jacobian(weights: Tensor) -> Tensor:
-    r"""Return the derivative of each weight by each score of its row.
+    r"""Return the derivative ``(..., S, S)`` of each weight by each score of its row.
 
     .. math:: \frac{\partial w_i}{\partial s_j} = w_i (\delta_{ij} - w_j)
-
-    Args:
-        weights: ``(..., S)``, softmax weights.
-
-    Returns:
-        ``(..., S, S)``: row ``i`` for weight ``i``, column ``j`` for score ``j``.
 
     Example:
         >>> softmax_jacobian(torch.tensor([0.5, 0.5]))
@@ -51,15 +39,9 @@ def softmax_jacobian(weights: Tensor) -> Tensor:
 
 
 def score_spread(weights: Tensor) -> Tensor:
-    """Return the variance of the scores along each row, from the weights alone.
+    """Return the variance ``(...)`` of the scores along each row, from the weights ``(..., S)`` alone.
 
     The logarithm of a weight is its score, up to a constant of its row.
-
-    Args:
-        weights: ``(..., S)``, softmax weights, none of them 0.
-
-    Returns:
-        ``(...)``: the unbiased variance over the keys.
 
     Raises:
         ValueError: a weight is 0.

@@ -47,9 +47,8 @@ def continue_text(
         rule = f"prompt and continuation must fit into {window} tokens"
         raise ValueError(f"{rule}; got {len(tokens)} and {length}")
     eos_tokens = _end_tokens(folder)
-    text = generate(model, torch.tensor([tokens]), length, select=select, eos_tokens=eos_tokens)[
-        0
-    ].tolist()
+    [row] = generate(model, torch.tensor([tokens]), length, select=select, eos_tokens=eos_tokens)
+    text = row.tolist()
     if len(text) > len(tokens) and text[-1] in eos_tokens:
         text.pop()
     # Some tokenizers drop the first space of a text: decoded alone, the new tokens would lose theirs.

@@ -32,10 +32,6 @@ HARMLESS = re.compile(
 class Options:
     """The options in a model's ``config.json``; each must be read, or change no logits.
 
-    Args:
-        values: options by name.
-        source: where they are given, for messages.
-
     Example:
         >>> options = Options({"n_head": 4, "eps": 1e-5, "n_inner": None, "num_experts": 8})
         >>> options.size("n_head"), options.size("n_inner", 16), options.number("eps")
@@ -120,10 +116,6 @@ class Options:
 
 class Weights:
     """The tensors of a file, each of which is taken once.
-
-    Args:
-        tensors: tensors by name.
-        dtype: dtype of the tensors taken.
 
     Example:
         >>> import torch

@@ -18,9 +18,6 @@ def read_weights(file: str | Path) -> dict[str, Tensor]:
     The file is mapped into memory, not copied: it must not change while its tensors are in use.
     Writing into a tensor changes neither the file nor the result of another call.
 
-    Args:
-        file: path of a safetensors file.
-
     Raises:
         FileNotFoundError: the file does not exist.
         ValueError: the file is above 16 GiB, incomplete, or not in the safetensors format.

@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from sphinxcontrib import katex
 
 from tests.book.pages import ROOT
@@ -14,14 +13,6 @@ def test_the_style_sheet_of_the_mathematics_has_the_version_that_renders_it():
     """Another version sets subscripts wrongly, without an error."""
     style = (STATIC / "katex" / "katex.min.css").read_text("utf-8")
     assert f'content:"{katex.katex_version}"' in style
-
-
-@pytest.mark.parametrize("sheet", ["katex/katex.min.css", "book.css"])
-def test_every_font_that_a_style_sheet_names_is_there(sheet):
-    file = STATIC / sheet
-    fonts = re.findall(r"url\(\"?([^\")]+)\"?\)", file.read_text("utf-8"))
-    assert fonts
-    assert [font for font in fonts if not (file.parent / font).exists()] == []
 
 
 def test_no_served_file_loads_another_origin():

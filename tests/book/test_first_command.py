@@ -1,6 +1,7 @@
 """The environment as a stranger's first command makes it: a line a step, and one message if it fails."""
 
 import subprocess
+from contextlib import nullcontext
 
 import pytest
 
@@ -30,6 +31,12 @@ class Pip:
             raise end
         return subprocess.CompletedProcess(command, end)
 
+    def goes_on(self):
+        self.fails = {}
+        environment.make_environment()
+        assert self.done.count("venv") == 1
+        assert self.done[-1] == STEPS[-1]
+
 
 @pytest.fixture
 def pip(tmp_path, monkeypatch):
@@ -57,9 +64,12 @@ def test_it_is_made_once_in_a_line_a_step(pip, capsys):
     assert [line.split(":")[0] for line in steps] == [f"  {n} of 3" for n in (1, 2, 3)]
 
 
-def test_it_is_made_anew_when_the_pins_change(pip, monkeypatch):
-    environment.make_environment()
-    pip.fails.clear()
+@pytest.mark.parametrize("fails", [{}, {STEPS[-1]: 1}], ids=["whole", "half-made"])
+def test_it_is_made_anew_when_the_pins_change(pip, monkeypatch, fails):
+    pip.fails = fails
+    with pytest.raises(SystemExit) if fails else nullcontext():
+        environment.make_environment()
+    pip.fails = {}
     monkeypatch.setattr(environment, "pins", lambda: "others")
     environment.make_environment()
     assert pip.done == WHOLE * 2
@@ -83,10 +93,7 @@ def test_a_failure_is_one_message_and_the_next_try_goes_on(pip, capsys, failing)
     assert "  Looking around\n  ERROR: no such thing\n\n" in said
     assert said.endswith("Run the same command again; it goes on from here.")
     assert "ERROR" not in capsys.readouterr().out
-    pip.fails.clear()
-    environment.make_environment()
-    assert pip.done.count("venv") == 1
-    assert pip.done[-1] == STEPS[-1]
+    pip.goes_on()
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -97,17 +104,4 @@ def test_ctrl_c_ends_quietly_and_the_next_try_goes_on(pip, capsys, step):
     assert end.value.code == 130
     said = capsys.readouterr().out
     assert said.endswith("\nStopped. Run the same command again; it goes on from here.\n")
-    pip.fails.clear()
-    environment.make_environment()
-    assert pip.done.count("venv") == 1
-    assert pip.done[-1] == STEPS[-1]
-
-
-def test_half_an_environment_of_other_pins_is_not_gone_on_with(pip, monkeypatch):
-    pip.fails[STEPS[-1]] = 1
-    with pytest.raises(SystemExit):
-        environment.make_environment()
-    pip.fails.clear()
-    monkeypatch.setattr(environment, "pins", lambda: "others")
-    environment.make_environment()
-    assert pip.done == WHOLE * 2
+    pip.goes_on()

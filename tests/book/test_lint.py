@@ -268,10 +268,11 @@ def test_a_finding_is_printed_with_file_line_and_rule(capsys, monkeypatch):
     book = Book(BOOK.root, BOOK.settings, [page])
     monkeypatch.setattr(command, "EVERY_CHAPTER", {})
     monkeypatch.setattr(command, "other_files", lambda book: [])
-    assert command.lint(book, show_warnings=False) == 1
-    out = capsys.readouterr().out
-    assert "docs/chapters/page.md:3: decimal: " in out
-    assert "1 warnings of the rule word" in out
-    book.pages = [Page(Path("page.md"), "# Page\n\nFor nobody.\n")]
-    assert command.lint(book, show_warnings=True) == 0
-    assert "page.md:3: word: " in capsys.readouterr().out
+    assert command.lint(book) == 1
+    found = capsys.readouterr().out.splitlines()
+    assert [line.rpartition(": ")[0] for line in found] == [
+        "docs/chapters/page.md:3: decimal",
+        "docs/chapters/page.md:3: word",
+    ]
+    book.pages = [Page(Path("page.md"), "# Page\n\nFor you.\n")]
+    assert command.lint(book) == 0

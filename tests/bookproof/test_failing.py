@@ -153,56 +153,32 @@ def test_a_check_without_a_live_assertion_is_refused_when_it_has_run(built):
     for _ in range(2):
         refused = built.build()
         assert not refused.good
-        place = f"docs/number.md:{len(page.splitlines()) + 6}"
+        place = f"docs/number.md:{len(page.splitlines()) + 3}: cell 5 of 5"
         assert f"{place}: a check that cannot fail: it must execute an assertion" in refused.said
         assert "no assertion was executed" in refused.said
 
 
-# Edits of a file, options of the build, and with what it ends.
-ENDS = {
-    "a number is glued on another page": (
-        {
-            "docs/word.md": (
-                'print("word"',
-                "from myst_nb import glue\nglue('a', 1)\nprint(\"word\"",
-            ),
-            "config/conf.py": ('["ipykernel"]', '["ipykernel", "myst-nb"]'),
-            "docs/number.md": (
-                "[](word.md).",
-                "[](word.md).\n\n```{glue:} a\n:doc: word.md\n```\n",
-            ),
-        },
-        [],
-        "'a' is glued on the page word; glue it here",
-    ),
-    "a data file is missing": (
-        {"docs/data.md": ("[data.txt]", "[data.csv]")},
-        [],
-        "data.csv, which is not there",
-    ),
-    "cells were not executed": (
-        {"docs/number.md": ("kernelspec", "mystnb: {execution_mode: 'off'}\nkernelspec")},
-        [],
-        "docs/number.md:14: this cell was not executed",
-    ),
-    "a package is missing": (
-        {},
-        ["-Dbookproof_package=nowhere"],
-        "bookproof_package must name a package that can be imported; got 'nowhere'",
-    ),
-    "an edition is unknown": (
-        {},
-        ["-Dbookproof_edition=teachers"],
-        "must be one of ('', 'students', 'instructors'); got 'teachers'",
-    ),
-}
+GLUED_ELSEWHERE = [
+    ("config/conf.py", '["ipykernel"]', '["ipykernel", "myst-nb"]'),
+    ("docs/word.md", 'print("word"', "from myst_nb import glue\nglue('a', 1)\nprint(\"word\""),
+    ("docs/number.md", "[](word.md).", "[](word.md).\n\n```{glue:} a\n:doc: word.md\n```\n"),
+]
+NOT_EXECUTED = "mystnb: {execution_mode: 'off'}\nkernelspec"
+# Edits of files, or an option of the build, and with what it ends.
+ENDS = [
+    (GLUED_ELSEWHERE, "'a' is glued on the page word; glue it here"),
+    ([("docs/data.md", "[data.txt]", "[data.csv]")], "data.csv, which is not there"),
+    ([("docs/number.md", "kernelspec", NOT_EXECUTED)], ":14: this cell was not executed"),
+    ("-Dbookproof_package=nowhere", "a package that can be imported; got 'nowhere'"),
+    ("-Dbookproof_edition=teachers", "('', 'students', 'instructors'); got 'teachers'"),
+]
 
 
-@pytest.mark.parametrize("name", ENDS)
-def test_what_ends_a_build_ends_it_each_time(built, name):
-    edits, options, why = ENDS[name]
-    for file, (old, new) in edits.items():
-        built.edit(file, old, new)
+@pytest.mark.parametrize(("cause", "why"), ENDS)
+def test_what_ends_a_build_ends_it_each_time(built, cause, why):
+    options = [cause] if isinstance(cause, str) else []
+    for edit in [] if options else cause:
+        built.edit(*edit)
     for _ in range(2):
         ended = built.build(*options)
         assert not ended.good

@@ -74,14 +74,14 @@ def test_another_library_or_anew_runs_everything(built):
         (library / "METADATA").write_text(text, "utf-8")
         assert built.build().ran == ALL
     assert built.build().said == NOTHING
-    assert built.build("-Dbookproof_anew=1").ran == ALL
+    assert built.build("-Dbookproof_fresh=1").ran == ALL
 
 
 def test_fresh_empties_no_folder_that_is_not_a_site(book):
     mine = book.root / "_build" / "html" / "mine.txt"
     mine.parent.mkdir(parents=True)
     mine.write_text("keep me", "utf-8")
-    refused = book.build("-Dbookproof_anew=1")
+    refused = book.build("-Dbookproof_fresh=1")
     assert not refused.good
     assert "holds something else than a site" in refused.said
     assert mine.read_text("utf-8") == "keep me"
@@ -218,9 +218,13 @@ def test_why_names_the_parts_of_a_key_that_changed(built, capsys, monkeypatch):
     built.edit("tiny/words.py", "def ", "def unused():\n    pass\n\n\ndef ")
     built.edit("docs/data.md", "from pathlib", "import math\nfrom pathlib")
     built.write("docs/data.txt", "8")
+    built.write("config/references.bib", "")
     assert why(["--doctrees", "_build/doctrees"]) == 1
     said = capsys.readouterr().out
-    for part in ("cell 1 changed", "data file data.txt changed", "module tiny.words changed"):
-        assert part in said
+    for part in ("cell 1", "data file data.txt", "module tiny.words", "tool config/references.bib"):
+        assert f"  {part} changed\n" in said
+    assert str(built.root) not in built.root.joinpath("_build/doctrees/keys.json").read_text(
+        "utf-8"
+    )
     with pytest.raises(SystemExit):
         why(["nowhere", "--doctrees", "_build/doctrees"])

@@ -64,24 +64,6 @@ def test_kernels_end_with_a_build_that_is_killed_or_interrupted(built, name):
     wait_until(lambda: not is_running(kernel))
 
 
-WAIT = """
-import time
-from pathlib import Path
-for _ in range(200):
-    time.sleep(0.1)
-    if Path("../_build/doctrees/word.doctree").exists():
-        break
-else:
-    raise TimeoutError("nobody reads words")
-"""
-
-
-def test_a_chapter_is_read_while_another_one_runs(book):
-    book.write("tiny/waiter.py", WAIT)
-    book.edit("docs/data.md", "from pathlib", "import tiny.waiter\nfrom pathlib")
-    assert book.build().good
-
-
 def is_running(pid):
     try:
         os.kill(pid, 0)
@@ -117,5 +99,5 @@ def test_warm_and_cold_kernels_give_the_same(book):
     assert book.build(preload).ran == ALL
     warm = outputs(book)
     assert any("image/png" in text for text in warm)
-    assert book.build(preload, "-Dbookproof_anew=1", BOOK_KERNELS="cold").ran == ALL
+    assert book.build(preload, "-Dbookproof_fresh=1", BOOK_KERNELS="cold").ran == ALL
     assert outputs(book) == warm

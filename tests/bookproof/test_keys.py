@@ -108,7 +108,7 @@ def test_a_digest_tells_contents_names_and_facts_apart(tmp_path):
     ],
 )
 def test_only_what_a_module_does_counts(one, other, same):
-    assert (keys.meaning(one) == keys.meaning(other)) is same
+    assert (keys.code_digest_of(one) == keys.code_digest_of(other)) is same
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(tmp_path, r
     def meanings(code, docstring, *outside):
         for file, text in zip(files, ("", code, f'"""{docstring}"""'), strict=True):
             file.write_text(text, "utf-8")
-        return keys.meanings([root], files, outside)
+        return keys.module_digests([root], files, outside)
 
     plain = "inspect.signature(f)  # no __doc__, no getsource"
     assert meanings(plain, "One.") == meanings(plain, "Two.")
@@ -143,10 +143,3 @@ def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(tmp_path, r
     assert (one == two) is ("extract_tb" in reader or "tb_lineno" in reader)
     one, two = (meanings(reader, said, "book.b") for said in ("One.", "Two."))
     assert one != two, "another module is trusted"
-
-
-def test_the_same_code_in_another_module_means_another_thing(tmp_path):
-    (tmp_path / "a.py").write_text("x = 1")
-    (tmp_path / "b.py").write_text("x = 1")
-    a, b = (keys.meanings([tmp_path], [tmp_path / name]) for name in ("a.py", "b.py"))
-    assert a != b

@@ -32,36 +32,20 @@ LOOSE = {
     "a versus holds four things: wrong, right, and a verdict on each; got 1": (
         ":::{versus}\n:::\n\nOne.\n\n:::{versus-end}\n:::"
     ),
+    "this picture has nothing that is live": (
+        "```{code-cell}\nwords.Line(9)\n```\n\n:::{caption} still\n:live: Move it\n\nA line.\n:::"
+    ),
     "the picture of this cell has no caption": "```{code-cell}\nwords.Line(9)\n```",
 }
+SAME_AGAIN = "(b) 84\n\n**2.** What is $a + a$, as a digit?\n: (a) 1 (b) 2"
 # File, text, another text, and what is said of that.
 EDITS = [
-    (
-        "docs/index.md",
-        "{objectives} Behind",
-        "{objectives} Before",
-        "objectives: a part with chapters is named by its caption; got 'Before the book'",
-    ),
+    ("docs/index.md", "} Behind", "} Before", "named by its caption; got 'Before the book'"),
     ("docs/index.md", "number word\n", "number wordy\n", "syllabus: 'wordy' must be a chapter"),
     ("docs/index.md", "data\n", "data\nfaults\n", ""),
-    (
-        "docs/number.md",
-        "(b) 84",
-        "(b) 84\n\n**2.** What is $a + a$, as a digit?\n: (a) 1 (b) 2",
-        "two things are called 'quiz-what-is-a-a-as-a'",
-    ),
-    (
-        "config/conf.py",
-        "#equation-twice",
-        "#equation-thrice",
-        "there is no number.html#equation-thrice",
-    ),
-    (
-        "config/conf.py",
-        '_changes = "changes"',
-        '_changes = "news"',
-        "bookproof_changes must name a page of the book; got 'news'",
-    ),
+    ("docs/number.md", "(b) 84", SAME_AGAIN, "two things are called 'quiz-what-is-a-a-as-a'"),
+    ("config/conf.py", "equation-twice", "equation-2", "there is no number.html#equation-2"),
+    ("config/conf.py", '"changes"', '"news"', "_changes must name a page of the book; got 'news'"),
     ("config/conf.py", '"redirects.txt"', '"nothing.txt"', "bookproof_redirects names"),
     ("tiny/words.py", "A line of {self.points} points.", " ", ""),
     ("tiny/words.py", "<path d", "<path id='line' d", ""),
@@ -198,10 +182,8 @@ def test_a_lost_address_fails_the_build_with_one_message_until_it_leads_on(built
     built.edit("docs/word.md", "full-stop", "last-sign")
     built.edit("docs/word.md", "} short-line", "} thin-line")
     built.edit("docs/word.md", "`short-line`", "`thin-line`")
-    lost, new = (
-        ["word#claim-full-stop", "word#fig-short-line"],
-        ["word#claim-last-sign", "word#fig-thin-line"],
-    )
+    lost = ["word#claim-full-stop", "word#fig-short-line"]
+    new = ["word#claim-last-sign", "word#fig-thin-line"]
     for options in ([], [NOTE]):
         result = built.build(*options)
         assert not result.good

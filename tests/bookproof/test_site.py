@@ -81,13 +81,22 @@ def test_a_picture_stands_in_its_page_with_the_text_that_it_brings(site):
 def test_figures_have_captions_numbers_and_references(site):
     html = site.html("word")
     figures = re.findall(r"(?s)<figure.*?</figure>", html)
-    starts = [words(figure).split()[:3] for figure in figures]
+    starts = [words(figure.partition("<figcaption")[2]).split()[1:4] for figure in figures]
     assert starts == [["Fig.", "2.1", "It"], ["Fig.", "2.2", "Both"], ["Fig.", "2.3", "A"]]
     assert 'id="fig-a-line"' in figures[2]
     assert "<svg " in figures[2]
     assert "a line" not in figures[2]  # what the cell prints is no part of it
     assert "A line has <em>no</em> width." in figures[2]
     assert re.search(r'href="#fig-a-line"><span class="std std-numref">Fig. 2.3', html)
+
+
+def test_a_live_figure_has_its_data_and_a_button_and_no_other_has(site):
+    html = site.html("word")
+    (figure,) = re.findall(r'(?s)<figure class="[^"]*\blive\b[^>]*>.*?</figure>', html)
+    assert 'id="fig-a-line"' in figure
+    assert "<metadata>120</metadata>" in figure
+    assert '<div class="live-bar"><button type="button">Move the line</button></div>' in figure
+    assert html.count("<metadata>") == html.count("live-bar") == 1
 
 
 def test_chapters_are_counted_through_all_parts_and_behind_them_there_are_letters(site):

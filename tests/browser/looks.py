@@ -27,6 +27,8 @@ BROKEN_IMAGES = """() => [...document.querySelectorAll('article img')]
     .filter(i => !i.complete || i.naturalWidth === 0).map(i => i.src)"""
 SILENT_IMAGES = """() => [...document.querySelectorAll('article img')]
     .filter(i => !i.alt || i.alt.includes(i.src.split('/').pop())).map(i => i.src)"""
+NO_STORAGE = """Object.defineProperty(window, 'localStorage',
+    {get() { throw new DOMException('no', 'SecurityError'); }});"""
 OPEN_FOLDS = "document.querySelectorAll('details').forEach(d => d.open = true)"
 SHOWN = "[...document.querySelectorAll('.picture > svg')].filter(s => s.getClientRects().length)"
 TOO_WIDE = f"""() => {SHOWN}
@@ -78,8 +80,7 @@ LIKE_TEXT = """() => [...document.querySelectorAll('article a[href]')]
     .map(a => a.outerHTML.slice(0, 120))"""
 FOLDS = """() => [...document.querySelectorAll('article details > summary')]
     .map(s => s.textContent.trim().replace(/\\s+/g, ' '))"""
-HEADINGS = """() => [...document.querySelectorAll('main :is(h1, h2, h3, h4, h5, h6)')]
-    .map(h => [Number(h.tagName[1]), h.textContent.trim().slice(0, 60)])"""
+TITLES = "document.querySelectorAll('main h1').length"
 
 
 def wrong(
@@ -91,7 +92,7 @@ def wrong(
     """
     page.evaluate(OPEN_FOLDS)
     page.wait_for_load_state("load")
-    found = [*text_and_pictures(page), *names_and_headings(page), *in_theme(page, theme)]
+    found = [*text_and_pictures(page), *names(page), *in_theme(page, theme)]
     if with_axe:
         found += axe(page, every_rule=every_look)
     if every_look:
@@ -118,21 +119,21 @@ def drawn(page: Page, faults: dict[str, str]) -> list[str]:
     ]
 
 
-def names_and_headings(page: Page) -> list[str]:
-    """Return the folds of one name, and the headings that leave out a level or are a second title."""
+def names(page: Page) -> list[str]:
+    """Return the folds of one name, and whether there is more than one title."""
     counts = Counter(page.evaluate(FOLDS))
     found = [f"{count} folds are called {name!r}" for name, count in counts.items() if count > 1]
-    above = 0
-    for level, text in page.evaluate(HEADINGS):
-        if level > above + 1 or (level == 1 and above):
-            found.append(f"a heading of level {level} after one of level {above}: {text}")
-        above = level
-    return found
+    titles = page.evaluate(TITLES)
+    return found if titles == 1 else [*found, f"the page has {titles} titles"]
 
 
 def in_theme(page: Page, theme: str) -> list[str]:
     """Return what is wrong that depends on the theme, or on how wide the page is."""
-    found = not_in_theme(page, theme)
+    found = []
+    try:
+        page.wait_for_function(SHOWS, arg=theme, timeout=5000)
+    except TimeoutError:
+        found.append("the page shows another theme")
     page.evaluate(COLOURS_REST)
     found += [f"contrast {pair}" for pair in page.evaluate(CONTRAST)]
     found += [f"no picture: {image}" for image in page.evaluate(BROKEN_IMAGES)]
@@ -142,15 +143,6 @@ def in_theme(page: Page, theme: str) -> list[str]:
     if content > window:
         found.append(f"the page is {content} wide where {window} are seen")
     return [f"{theme}, {what}" for what in found]
-
-
-def not_in_theme(page: Page, theme: str) -> list[str]:
-    """Wait for a theme, and say so if it does not come."""
-    try:
-        page.wait_for_function(SHOWS, arg=theme, timeout=5000)
-    except TimeoutError:
-        return ["the page shows another theme"]
-    return []
 
 
 def axe(page: Page, *, every_rule: bool) -> list[str]:

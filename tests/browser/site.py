@@ -1,4 +1,4 @@
-"""What the tests of the built site and its measurement share: a browser, and a server."""
+"""What the tests of the built site share: a browser, and a server."""
 
 import shutil
 import sys
@@ -51,9 +51,9 @@ def launched() -> Iterator[Browser]:
 
 
 @contextmanager
-def served(site: Path, handler: type[SimpleHTTPRequestHandler] = QuietHandler) -> Iterator[str]:
+def served(site: Path) -> Iterator[str]:
     """Serve a site from this machine, and give its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(site)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()

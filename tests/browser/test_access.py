@@ -3,6 +3,7 @@
 import pytest
 
 from tests.book.pages import SITE
+from tests.browser.looks import NO_STORAGE
 
 PAGE = "chapters/masks.html"
 FOCUSED = """() => {
@@ -26,10 +27,6 @@ EARLY = """
 document.addEventListener('readystatechange', () => {
     if (document.readyState === 'interactive') window.early = document.documentElement.dataset.theme;
 });
-"""
-THROWS = """
-const no = {get() { throw new DOMException('no', 'SecurityError'); }};
-Object.defineProperty(window, 'localStorage', no);
 """
 
 
@@ -56,7 +53,7 @@ def test_without_scripts_the_design_is_the_same_in_the_dark(open_page):
     assert sorted(set(same) ^ set(with_scripts)) == []
 
 
-@pytest.mark.parametrize("storage", ["", THROWS], ids=["kept", "nothing kept"])
+@pytest.mark.parametrize("storage", ["", NO_STORAGE], ids=["kept", "nothing kept"])
 def test_the_theme_is_settled_before_the_first_paint(origin, open_page, storage):
     page = open_page("about:blank", theme="dark")
     page.add_init_script(storage + EARLY)

@@ -12,18 +12,13 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.book.pages import SITE
+from tests.book.pages import SITE, built_pages
 from tests.browser.site import served
 
 BELOW = "some/where"
 ASKED = re.compile(r'\b(?:href|src|action|poster)="([^"]*)"')
 REFRESH = re.compile(r'http-equiv="refresh" content="0; url=([^"]*)"')
 IN_CSS = re.compile(r"url\(\"?([^\")]+)\"?\)")
-PAGES = sorted(
-    file.relative_to(SITE).as_posix()
-    for file in SITE.rglob("*.html")
-    if "_static" not in file.parts
-)
 MOVED = "chapters/attention-without-weights.html#again-and-again"
 
 
@@ -64,7 +59,7 @@ def missing(page, text, pattern):
             yield f"{asked} has no such place"
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", built_pages())
 def test_everything_that_a_page_asks_for_is_there(page):
     text = (SITE / page).read_text("utf-8")
     assert [*missing(page, text, ASKED), *missing(page, text, REFRESH)] == []

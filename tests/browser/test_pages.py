@@ -1,20 +1,19 @@
 """Every page in a real browser, light and dark, wide and narrow, from a server and from a folder."""
 
+import gzip
 import json
 import re
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.book.pages import CHAPTERS, SITE
+from tests.book.pages import CHAPTERS, SITE, built_pages
 from tests.browser import looks
 from tests.browser.looks import drawn, wrong
-from tests.browser.weight import MOST, weight
 
-FILES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
 MOVED = {f"{page}.html" for page in json.loads((SITE / ".redirects").read_text("utf-8"))}
-# Templates are in _static; sheets are paper, which has one color; a page that moved only redirects.
-PAGES = [name for name in FILES if not name.startswith(("_", "sheets/")) and name not in MOVED]
-
+# Sheets are paper, which has one color; a page that moved only redirects.
+PAGES = [name for name in built_pages() if not name.startswith("sheets/") and name not in MOVED]
 # One directive makes all pages of the reference: on a desk, where there is room, one stands for all.
 ON_A_DESK = [
     name for name in PAGES if "/reference/" not in name or name.endswith("/multi_head.html")
@@ -24,18 +23,24 @@ REFERENCE = [name for name in PAGES if "/reference/" in name]
 FIRST = {name.rpartition("/")[0]: name for name in reversed(REFERENCE)}
 IN_THE_HAND = [name for name in PAGES if name not in REFERENCE] + sorted(FIRST.values())
 
-every_page = pytest.mark.parametrize("name", PAGES)
+MOST = 350  # kB that a chapter may take, compressed as a good server would
+TEXT = (".html", ".css", ".js", ".svg")
+ASKED = "[location.href, ...performance.getEntriesByType('resource').map(e => e.name)]"
 
 
-def test_there_is_a_site():
-    assert "chapters/masks.html" in PAGES
+def weight(page):
+    """Return how many kB a page has asked for since it was opened, less the headers."""
+    asked = (urlsplit(address) for address in page.evaluate(ASKED))
+    files = {SITE / unquote(to.path).lstrip("/") for to in asked if to.scheme != "data"}
+    contents = [(file.suffix in TEXT, file.read_bytes()) for file in files]
+    return sum(len(gzip.compress(c, 6) if is_text else c) for is_text, c in contents) / 1000
 
 
 @pytest.mark.parametrize("name", ON_A_DESK)
 def test_a_page_is_clean_on_a_desk(name, origin, open_page, every_look):
     noticed = []
     page = open_page(f"{origin}/{name}", width=1280, theme="light", noticed=noticed)
-    first_visit = weight(page, SITE)
+    first_visit = weight(page)
     found = wrong(page, noticed, "light", every_look=every_look)
     found += drawn(page, looks.ON_A_DESK)
     assert not found, "\n".join(found)
@@ -68,13 +73,7 @@ def test_no_page_of_the_reference_is_wider_than_a_phone(open_page, pytestconfig)
     assert wide == []
 
 
-@every_page
-def test_no_cell_warns(name):
-    # A warning has a path of the machine in it; a progress bar is removed by its cell's tag.
-    assert "output stderr" not in (SITE / name).read_text("utf-8")
-
-
-@every_page
+@pytest.mark.parametrize("name", PAGES)
 def test_the_sidebar_leads_to_every_page_and_marks_the_one_that_is_open(name):
     html = (SITE / name).read_text("utf-8")
     sidebar = re.search(r'<nav class="bd-links.*?</nav>', html, re.DOTALL)[0]

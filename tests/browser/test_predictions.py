@@ -5,14 +5,11 @@ import re
 import pytest
 from course import predictions
 
-from tests.book.pages import SITE
+from tests.book.pages import SITE, built_pages
+from tests.browser.looks import NO_STORAGE, OPEN_FOLDS
 
 CHAPTER = "chapters/masks.html"
-PAGES = sorted(
-    path.relative_to(SITE).as_posix()
-    for path in SITE.rglob("*.html")
-    if 'data-prediction="' in path.read_text("utf-8")
-)
+PAGES = built_pages(having='data-prediction="')
 # What stands on a page besides one answer, where an answer could be given away.
 PRINTED = """box => {
     const answer = box.querySelector('details.answer');
@@ -22,10 +19,6 @@ PRINTED = """box => {
     const seen = rest.textContent.replace(/\\s+/g, ' ');
     return lines.map(l => l.trim().replace(/\\s+/g, ' ')).filter(l => l.length > 12 && seen.includes(l));
 }"""
-
-
-def test_there_are_predictions():
-    assert CHAPTER in PAGES
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -38,7 +31,7 @@ def test_what_answers_a_prediction_is_in_a_closed_fold_and_nowhere_else(name, op
         inside = fold.locator("> div")
         assert not inside.is_visible()
         assert re.search(r"\w{2}", inside.text_content())
-    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page.evaluate(OPEN_FOLDS)
     given_away = page.locator(".predict").evaluate_all(f"boxes => boxes.flatMap({PRINTED})")
     assert given_away == []
 
@@ -79,8 +72,7 @@ def test_a_prediction_can_be_made_where_nothing_can_be_kept(origin, open_page):
     raised = []
     page = open_page("about:blank")
     page.on("pageerror", lambda error: raised.append(error.stack))
-    refuse = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no'); }})"
-    page.add_init_script(refuse)
+    page.add_init_script(NO_STORAGE)
     page.goto(f"{origin}/{CHAPTER}")
     page.locator(".predict label").first.click()
     assert page.locator(".predict input:checked").count() == 1

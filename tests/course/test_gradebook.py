@@ -28,52 +28,35 @@ STUDENTS = [
 # -- What names say -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("path", "platform", "name", "number", "late", "feedback"),
-    [
-        *[
-            (
-                f"Ada Lovelace_4711_assignsubmission_{path}",
-                "moodle",
-                "Ada Lovelace",
-                "4711",
-                False,
-                x,
-            )
-            for path, x in [
-                ("file/masks.ipynb", "Ada Lovelace_4711_assignsubmission_file/feedback.html"),
-                ("file_/masks.ipynb", "Ada Lovelace_4711_assignsubmission_file_/feedback.html"),
-                ("file_masks.ipynb", "Ada Lovelace_4711_assignsubmission_file_feedback.html"),
-                ("file/sub/x_1_2_y.ipynb", "Ada Lovelace_4711_assignsubmission_file/feedback.html"),
-                ("file/", "Ada Lovelace_4711_assignsubmission_file/feedback.html"),
-            ]
-        ],
-        (
-            *("class/Participant_17_assignsubmission_file/a.ipynb", "moodle", "Participant", "17"),
-            *(False, "class/Participant_17_assignsubmission_file/feedback.html"),
-        ),
-        *[
-            (path, "canvas", name, number, late, path)
-            for path, name, number, late in [
-                ("lovelaceada_4711_994711_masks.ipynb", "lovelaceada", "4711", False),
-                ("lovelaceada_LATE_4711_994711_masks-1.ipynb", "lovelaceada", "4711", True),
-                ("export/li2_4711_994711_my_masks 2.ipynb", "li2", "4711", False),
-                ("ångströmzoë_4713_5_m_1.ipynb", "ångströmzoë", "4713", False),
-                ("o_brien_4714_5_masks.ipynb", "o_brien", "4714", False),
-                ("anon_4iL3b_994711_masks.ipynb", "", "anon_4iL3b", False),
-                ("LATE_anon_4iL3b_994711_masks.ipynb", "", "anon_4iL3b", True),
-                ("lovelaceada_4711_text.html", "lovelaceada", "4711", False),
-            ]
-        ],
-        ("ada.ipynb", "", "ada", "", False, "ada.html"),
-        ("ada (1).ipynb", "", "ada", "", False, "ada (1).html"),
-        ("ada/masks_3_2.ipynb", "", "ada", "", False, "ada/masks_3_2.html"),
-    ],
-)
-def test_a_name_of_an_export_says_whose_file_it_is(path, platform, name, number, late, feedback):
+FOLDER = "Ada Lovelace_4711_assignsubmission_file"
+NAMES = [  # a path, and platform, name, number, late, place of the feedback
+    (f"{FOLDER}/masks.ipynb", "moodle", "Ada Lovelace", "4711", False, f"{FOLDER}/feedback.html"),
+    (f"{FOLDER}_/m.ipynb", "moodle", "Ada Lovelace", "4711", False, f"{FOLDER}_/feedback.html"),
+    (f"{FOLDER}_masks.ipynb", "moodle", "Ada Lovelace", "4711", False, f"{FOLDER}_feedback.html"),
+    (f"{FOLDER}/sub/x_1_2_y", "moodle", "Ada Lovelace", "4711", False, f"{FOLDER}/feedback.html"),
+    (f"{FOLDER}/", "moodle", "Ada Lovelace", "4711", False, f"{FOLDER}/feedback.html"),
+    (f"class/{FOLDER}/a", "moodle", "Ada Lovelace", "4711", False, f"class/{FOLDER}/feedback.html"),
+    ("lovelaceada_4711_994711_masks.ipynb", "canvas", "lovelaceada", "4711", False, ...),
+    ("lovelaceada_LATE_4711_994711_masks-1.ipynb", "canvas", "lovelaceada", "4711", True, ...),
+    ("export/li2_4711_994711_my_masks 2.ipynb", "canvas", "li2", "4711", False, ...),
+    ("ångströmzoë_4713_5_m_1.ipynb", "canvas", "ångströmzoë", "4713", False, ...),
+    ("o_brien_4714_5_masks.ipynb", "canvas", "o_brien", "4714", False, ...),
+    ("anon_4iL3b_994711_masks.ipynb", "canvas", "", "anon_4iL3b", False, ...),
+    ("LATE_anon_4iL3b_994711_masks.ipynb", "canvas", "", "anon_4iL3b", True, ...),
+    ("lovelaceada_4711_text.html", "canvas", "lovelaceada", "4711", False, ...),
+    ("ada.ipynb", "", "ada", "", False, "ada.html"),
+    ("ada (1).ipynb", "", "ada", "", False, "ada (1).html"),
+    ("ada/masks_3_2.ipynb", "", "ada", "", False, "ada/masks_3_2.html"),
+]
+
+
+@pytest.mark.parametrize("row", NAMES, ids=lambda row: row[0])
+def test_a_name_of_an_export_says_whose_file_it_is(row):
+    path, *_, feedback = row
     found = named(path)
-    assert (found.platform, found.name, found.number) == (platform, name, number)
-    assert (found.late, found.feedback) == (late, feedback)
+    said = found.path, found.platform, found.name, found.number, found.late
+    assert said == row[:-1]
+    assert found.feedback == (path if feedback is ... else feedback)
 
 
 @pytest.mark.parametrize(
@@ -83,28 +66,24 @@ def test_a_name_of_an_export_says_whose_file_it_is(path, platform, name, number,
         ({"name": "Lovelace, Ada"}, "Ada Lovelace_1_assignsubmission_file/m.ipynb", True),
         ({"name": "Ada King-Noel of Lovelace"}, "lovelaceadakingnoelof_1_2_m.ipynb", True),
         ({"name": "Ada", "canvas": "7"}, "lovelaceada_7_2_m.ipynb", True),
-        (
-            {"name": "Ada Lovelace", "canvas": "8"},
-            "lovelaceada_7_2_m.ipynb",
-            "goes by 'lovelaceada'",
-        ),
-        ({"name": "Ada", "moodle": "7"}, "lovelaceada_7_2_m.ipynb", "goes by 'lovelaceada'"),
+        ({"name": "Ada Lovelace", "canvas": "8"}, "lovelaceada_7_2_m.ipynb", False),
+        ({"name": "Ada", "moodle": "7"}, "lovelaceada_7_2_m.ipynb", False),
         ({"name": "Zoe\u0308 Li"}, "lizo\u00eb_7_2_m.ipynb", True),
         ({"login": "al11"}, "al11.ipynb", True),
         ({}, "Ada.ipynb", True),
-        ({"login": "al11"}, "eve.ipynb", "goes by 'eve'"),
-        ({"name": "Adam"}, "lovelaceada_7_2_m.ipynb", "goes by 'lovelaceada'"),
-        ({"canvas": "8"}, "lovelaceada_7_2_m.ipynb", "goes by 'lovelaceada'"),
+        ({"login": "al11"}, "eve.ipynb", False),
+        ({"name": "Adam"}, "lovelaceada_7_2_m.ipynb", False),
+        ({"canvas": "8"}, "lovelaceada_7_2_m.ipynb", False),
         ({"login": "al11"}, "lovelaceada_7_2_m.ipynb", None),
     ],
 )
 def test_a_file_is_paired_with_the_roster(student, path, found):
     roster, file = {"ada": Student("ada", **student)}, named(path)
-    if isinstance(found, str):
-        with pytest.raises(ValueError, match=found):
+    if found is False:
+        with pytest.raises(ValueError, match=f"no student of the roster goes by '{file.name}'"):
             student_of(file, roster)
     else:
-        assert (student_of(file, roster) is not None) is bool(found)
+        assert student_of(file, roster) == (roster["ada"] if found else None)
 
 
 def test_two_of_one_name_are_not_guessed():
@@ -140,13 +119,13 @@ def test_a_roster_may_come_from_a_spreadsheet(tmp_path):
 
 def answer(student, code=CODE, points=14):
     """Return a notebook; the grader of these tests reads the points from it."""
-    cells = [f"student_id = {student!r}", f"numbers = draw({code!r}, student_id, {{}})"]
-    cells = [{"cell_type": "code", "source": source} for source in cells]
-    told = {"points": points}
-    return json.dumps({"cells": cells, "metadata": told, "nbformat": 4, "nbformat_minor": 5})
+    sources = f"student_id = {student!r}", f"numbers = draw({code!r}, student_id, {{}})"
+    cells = [{"cell_type": "code", "source": source} for source in sources]
+    form = {"metadata": {"points": points}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps({"cells": cells, **form})
 
 
-def grader(notebook, week, code):
+def grader(notebook, checked, code):
     points = json.loads(notebook.read_text("utf-8"))["metadata"]["points"]
     results = [
         QuestionResult("packed_mask", "no *future*", min(points, 8), 8, "=1+1 <b> \udce9"),
@@ -191,16 +170,15 @@ def by_id(rows):
     return {row["id"]: row for row in rows}
 
 
-def class_of(pattern, **points):
+def class_of(pattern):
     return {
         pattern.format(name=name, sorted=turned, number=number): answer(x)
         for x, name, turned, number in STUDENTS
     }
 
 
-ROWS = "id,login,name,email\n" + "".join(
-    f"{x},login-{x},{name},{x}@x.org\n" for x, name, *_ in STUDENTS
-)
+LINES = [f"{x},login-{x},{name},{x}@x.org" for x, name, *_ in STUDENTS]
+ROWS = "\n".join(["id,login,name,email", *LINES])
 
 
 @pytest.mark.parametrize("pattern", [MOODLE, MOODLE.replace("/", "_"), CANVAS])
@@ -259,10 +237,7 @@ def test_canvas_gets_notebooks_back_with_a_cell_more(graded):
 @pytest.mark.parametrize(
     ("files", "refused"),
     [
-        (
-            {"lovelaceada_1_2_m.ipynb": answer("zoë")},
-            "the notebook has the id 'zoë', the roster 'ada'",
-        ),
+        ({"lovelaceada_1_2_m.ipynb": answer("zoë")}, "has the id 'zoë', the roster 'ada'"),
         ({"lovelaceada_1_2_m.ipynb": answer("ada", "")}, "the notebook has no week's code"),
         ({"lovelaceada_1_2_m.ipynb": answer("ada", "c0de")}, "another week's code, 'c0de'"),
         ({"lovelaceada_1_2_m.ipynb": answer("")}, "the notebook has no student_id"),
@@ -271,19 +246,19 @@ def test_canvas_gets_notebooks_back_with_a_cell_more(graded):
         ({"lovelaceada_1_2_m.pdf": b"%PDF"}, "there is no notebook (.ipynb), only lovelaceada"),
         ({"Ada Lovelace_1_assignsubmission_file/": ""}, "the folder is empty"),
         ({"ada.ipynb": answer("ada"), "login-ada.ipynb": answer("ada")}, "2 students have the id"),
+        ({"ada.ipynb": 999 * " "}, "cannot be read: it is damaged, locked or too large"),
     ],
 )
-def test_what_disagrees_is_a_row_and_no_stop(graded, files, refused):
+def test_what_disagrees_is_a_row_and_no_stop(graded, files, refused, monkeypatch):
+    monkeypatch.setattr("_config.course.submissions.LARGEST", 900)
     zoe = {"zoë.ipynb": answer("zoë")}
     rows, out, folder = graded(files | zoe, roster=ROWS)
     bad = [row for row in rows if row["notes"].startswith("not graded: ")]
     assert len(bad) == len(files)
     assert all(refused in row["notes"] and row["points"] == "" for row in bad)
     assert by_id(rows)["zoë"]["points"] == "14" or "zoë" in refused
-    assert (
-        f"not graded, {len([r for r in rows if not r['file']])} without a file: see the column"
-        in out
-    )
+    lacking = sum(not row["file"] for row in rows)
+    assert f"not graded, {lacking} without a file: see the column" in out
     assert not (folder / "canvas.csv").exists()
 
 
@@ -300,10 +275,9 @@ def test_of_two_files_the_newest_counts(graded):
 
 
 def test_the_newest_by_time_counts_where_names_do_not_tell(graded):
-    files = {f"ada/masks{x}.ipynb": answer("ada", points=x) for x in (3, 1, 2)}
-    times = dict(
-        zip(files, [(2026, 1, 3, 1, 1), (2026, 1, 9, 1, 1), (2026, 1, 2, 1, 1)], strict=True)
-    )
+    days = {3: 3, 1: 9, 2: 2}
+    files = {f"ada/masks{x}.ipynb": answer("ada", points=x) for x in days}
+    times = {f"ada/masks{x}.ipynb": (2026, 1, day, 1, 1) for x, day in days.items()}
     (row,), *_ = graded(files, times=times)
     assert row["points"] == "1"
 
@@ -362,12 +336,6 @@ def test_copies_and_questions_in_person_are_written_where_asked_for(graded):
     assert not {"similar.csv", "orals.md"} & {file.name for file in folder.iterdir()}
 
 
-def test_what_cannot_be_read_is_a_row(graded, monkeypatch):
-    monkeypatch.setattr("_config.course.submissions.LARGEST", 5)
-    (row,), *_ = graded({"ada.ipynb": answer("ada")})
-    assert "cannot be read: it is damaged, locked or too large" in row["notes"]
-
-
 def test_where_most_disagree_the_likely_reason_is_said(graded):
     _, out, _ = graded({f"{x}.ipynb": answer(x, "c0de") for x in "abc"})
     assert "are this the chapter and the key they were made with?" in out
@@ -410,28 +378,21 @@ def test_elsewhere_the_time_of_the_file_says_it(graded):
     assert "late by the time of the file in the export" in rows[1]["notes"]
 
 
-@pytest.mark.parametrize(
-    ("words", "late"),
-    [
-        ("2026-11-26", False),
-        ("2026-11-26T23:57", True),
-        (
-            datetime(2026, 11, 26, 23, 57).astimezone(timezone(timedelta(hours=-9))).isoformat(),
-            True,
-        ),
-        (
-            datetime(2026, 11, 26, 23, 59).astimezone(timezone(timedelta(hours=9))).isoformat(),
-            False,
-        ),
-    ],
-)
+def elsewhere(minute, hours):
+    """Return this minute before midnight as a clock says it that is so many hours away."""
+    here = datetime(2026, 11, 26, 23, minute)
+    return here.astimezone(timezone(timedelta(hours=hours))).isoformat()
+
+
+DEADLINES = [("2026-11-26", ""), ("2026-11-26T23:57", "0 h 01 min")]
+DEADLINES += [(elsewhere(57, -9), "0 h 01 min"), (elsewhere(59, 9), "")]
+
+
+@pytest.mark.parametrize(("words", "late"), DEADLINES)
 def test_a_deadline_is_a_day_or_a_time(words, late, graded):
-    (row,), *_ = graded(
-        {"ada.ipynb": answer("ada")},
-        *("--deadline", words),
-        times={"ada.ipynb": (2026, 11, 26, 23, 58)},
-    )
-    assert bool(row["late"]) is late
+    times = {"ada.ipynb": (2026, 11, 26, 23, 58)}
+    (row,), *_ = graded({"ada.ipynb": answer("ada")}, "--deadline", words, times=times)
+    assert row["late"] == late
 
 
 def test_the_time_of_the_download_is_nobodys(graded):

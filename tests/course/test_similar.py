@@ -1,6 +1,7 @@
 """Copies are found, independent answers are not, and questions in person are about one's own answer."""
 
 import json
+import re
 from dataclasses import replace
 from itertools import combinations
 
@@ -71,10 +72,9 @@ def packed_mask(sentence):
 }
 PAST, REAL = PUBLISHED.splitlines()[2], PUBLISHED.splitlines()[5]
 COPIES = {
-    "renamed": PUBLISHED.replace("sentence", "s")
-    .replace("same", "x")
-    .replace("real", "a")
-    .replace("(s):", '(s: torch.Tensor) -> torch.Tensor:\n    """My own."""'),
+    "renamed": re.sub("sentence|same|real", lambda name: name[0][:2], PUBLISHED).replace(
+        "(se):", '(se: torch.Tensor) -> torch.Tensor:\n    """My own."""'
+    ),
     "in another order": PUBLISHED.replace(REAL + "\n", "").replace(PAST, f"{REAL}\n{PAST}"),
     "with a line for show": PUBLISHED.replace("    return", "    print(mask.shape)\n    return"),
 }
@@ -120,8 +120,7 @@ def row(tmp_path):
         cells.append({"cell_type": "markdown", "source": "Thank you (for everything"})
         file = tmp_path / f"{student}.ipynb"
         file.write_text(json.dumps({"cells": cells}), "utf-8")
-        graded = Graded(student, CODE, grade(file), [])
-        return Row(Student(student), named(file.name, file=file), graded=graded)
+        return Row(Student(student), named(file.name, file=file), graded=grade(file))
 
     return make
 
@@ -137,10 +136,11 @@ def grade(file):
     cells = json.loads(file.read_text("utf-8"))["cells"]
     sources = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
     report = check("\n".join(source for source in sources if "%" not in source), file.stem)
-    return [
+    results = [
         QuestionResult("packed_mask", x.message, x.points * bool(yes), x.points, yes.reason)
         for x, yes in report.results
     ]
+    return Graded(file.stem, CODE, results)
 
 
 def test_copies_are_listed_once_and_with_the_published_solution(row):
@@ -202,20 +202,15 @@ def test_numbers_are_changed_one_at_a_time(row):
         f"`layers` be {layers + 1} instead of {layers}": before + width - 1,
         f"`width` be {width + 1} instead of {width}": before + layers,
     }
-    assert [
-        x
-        for x in after
-        if x in asked and f"* `reach`: from {before:.1f} to {after[x]:.1f}" in asked
-    ]
+    (changed,) = (number for words, number in after.items() if words in asked)
+    assert f"* `reach`: from {before:.1f} to {changed:.1f}" in asked
     assert asked.count("* `") == 1
 
 
 def test_the_key_draws_the_students(row):
     rows = [row(student, MASKS.exercises[0].cells["stub"]) for student in "abcdefgh"]
     sheets = [orals.sheet(MASKS, key, rows, 3, grade) for key in "kkl"]
-    first, again, other = (
-        [x for x in sheet.splitlines() if x.startswith("## ")] for sheet in sheets
-    )
+    first, again, other = (re.findall("^## .*", sheet, re.MULTILINE) for sheet in sheets)
     assert len(first) == len(other) == 3
     assert first == again != other
 
@@ -226,11 +221,8 @@ def test_the_key_says_what_the_answer_misses_without_the_part(name, row):
     sheet = orals.sheet(MASKS, "a key", [made], 1, grade).split("`masked_row`")[0]
     part = sheet.split("```python\n")[1].split("\n```")[0]
     rest = dict(orals.deletions(similar.answer(made.submission.file, "packed_mask")))[part]
-    missed = {
-        x.message
-        for x, yes in check("from selfattn_book.masks import causal_mask\n" + rest).results
-        if not yes
-    }
+    report = check("from selfattn_book.masks import causal_mask\n" + rest)
+    missed = {asked.message for asked, yes in report.results if not yes}
     missed -= {one.message for one in made.graded.results if not one.points}
     assert 1 <= len(missed) < 5
     assert {line[2:].split(": ")[0] for line in sheet.splitlines() if line[:2] == "* "} == missed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from selfattn_book.draw.colors import STEPS, light, linear, mix, on_page, on_shade, shade, shades
+from selfattn_book.draw.colors import STEPS, light, linear, on_page, on_shade, shade, shades
 from selfattn_book.draw.palette import COLORS, DARK, LIGHT
 
 TINTS = [name for name in COLORS if name.endswith("-tint")]
@@ -45,11 +45,6 @@ def test_shades_go_evenly_away_from_nothing():
 def test_a_map_has_its_shades_in_their_order():
     signed, unsigned = (shades(signed=signed) for signed in (True, False))
     assert [signed(STEPS + k) for k in range(STEPS + 1)] == list(map(unsigned, range(STEPS + 1)))
-
-
-def test_a_color_halfway_to_itself_is_itself():
-    for tones in COLORS.values():
-        assert mix(tones[LIGHT], tones[LIGHT], 0.5) == tones[LIGHT]
 
 
 def test_a_page_can_tell_each_color_from_the_others():

@@ -10,10 +10,8 @@ import torch
 
 from selfattn_book.draw.matrices import attention_grid
 from selfattn_book.experiments.squares import square_sequences
-from selfattn_book.experiments.tiny_models import as_recorded
 from selfattn_book.experiments.words import xor_sentences
 from selfattn_book.figures.attention_strips import attention_strips
-from selfattn_book.figures.block_designs import block_designs
 from selfattn_book.figures.grouped_heads import grouped_heads
 from selfattn_book.figures.map_grid import map_grid
 from selfattn_book.figures.masking import repeated_mask
@@ -33,7 +31,6 @@ def test_every_query_of_every_head_has_the_same_mask(heads, queries):
     ax = repeated_mask(padding_mask([4, 1, 2]), heads, queries)
     for drawn in (ax, ax.figure.phone.axes[0]):
         assert [text.get_text() for text in drawn.texts].count("✓") == 7 * (1 + heads * queries)
-    assert f"repeated to (3, {heads}, {queries}, 4)." in ax.get_label()
 
 
 # Attention weights.
@@ -69,20 +66,6 @@ def test_each_head_has_its_panel_and_the_rows_are_named_once(draw):
     assert attention_grid(torch.ones(1, 1, 1))[0].get_title() == "Head 1"
 
 
-# Modern models.
-def test_parts_are_read_from_the_modules():
-    gpt2, llama = (as_recorded(f"tiny-{name}")[0] for name in ("gpt2", "llama"))
-    named = {"GPT-2": (gpt2.blocks[0], gpt2.positions), "Llama": (llama.blocks[0], llama.positions)}
-    ax = block_designs(named)
-    assert ax.get_label() == (
-        "GPT-2: positions, added, learned; norm, LayerNorm; norm position, before the part; "
-        "feed-forward, gelu; heads, 4 query, 4 key-value; biases, yes. "
-        "Llama: positions, queries and keys rotated; norm, RMSNorm; norm position, before "
-        "the part; feed-forward, SwiGLU; heads, 4 query, 2 key-value; biases, none."
-    )
-    assert ax.figure.to_svg().count(">RMSNorm<") == 2  # for the desk and for the phone
-
-
 def test_shared_heads_are_drawn_once():
     ax = grouped_heads([MultiHeadAttention(16, 4, num_kv_heads=g) for g in (4, 2, 1)])
     stored = re.findall(r"The cache stores (\d+) numbers", ax.get_label())
@@ -93,7 +76,7 @@ def test_shared_heads_are_drawn_once():
 
 def test_the_score_is_that_of_the_rotated_pair():
     query, key = torch.tensor([1.0, 0.0]), torch.tensor([0.8, 0.6])
-    label = rotation(query, key, [(2, 0), (5, 3), (5, 0)]).get_label()
+    label = rotation(query, key, (2, 0), shift=3).get_label()
     for apart, times in ((2, 2), (5, 1)):
         score = math.cos(apart - math.atan2(0.6, 0.8))
         assert label.count(f"their score is {score:.2f}") == times
@@ -110,7 +93,6 @@ def test_each_token_is_drawn_in_its_text_and_in_the_pool(length, empty):
         hatched = [line for line in drawn.lines if line.get_zorder() == 5]
         assert (len(hatched) > 0) == (empty > 0)
         assert len(drawn.patches) == 2 * (length + empty) + 7 - (length + empty) // 4
-    assert ("9" in ax.get_label()) == (length >= 9)
 
 
 # Prerequisites.
@@ -118,8 +100,6 @@ def test_each_direct_prerequisite_has_a_dot():
     builds_on = {1: [], 2: [1], 3: [1, 2], 4: [1], 7: [3, 4]}  # 5 and 6 are no chapters
     ax = prerequisites(dict(zip(builds_on, "abcde", strict=True)), builds_on, {"All": 1})
     assert sum(type(patch).__name__ == "Circle" for patch in ax.patches) == 5
-    assert "3 c builds on 1 and 2" in ax.get_label()
-    assert "7 e builds on 3 and 4" in ax.get_label()
 
 
 def test_two_lines_in_one_lane_do_not_meet():
@@ -142,8 +122,6 @@ def test_shapes_are_those_of_the_module(draw):
     assert svg.count("(B, H, T, S)</text>") == svg.count("(B,H,T,S)</text>") == 2  # and phone
     free = shapes(attention, x, memory, {"mask": torch.ones(3, 5, dtype=torch.bool)})
     assert len(ax.lines) > len(free.lines)  # masked entries are hatched
-    wider = shapes(MultiHeadAttention(6, 4, d_head=2), x, memory, {"mask": mask})
-    assert "H = 4" in wider.get_label()
 
 
 # Squares.
@@ -159,17 +137,13 @@ def test_predictions_are_crosses():
     without, answered = tiny_squares(points), tiny_squares(points, -points[:, :2])
     crosses = len(answered.lines) - len(without.lines)
     assert crosses >= 2 * 2 * (len(points) + 1 / 2)  # two strokes each, and one in the key
-    assert "predicts" not in without.get_label()
 
 
 # The square of four sentences.
-def test_opposite_corners_have_the_same_sum(draw):
+def test_long_words_are_one_below_the_other_on_a_phone():
     tokens, labels = xor_sentences()
     words, corners = ["never", "fails", "here", "works", "always"], ["good", "bad", "good", "bad"]
     long, short = (sum_square(tokens, labels, w, corners) for w in (words, "01234"))
-    assert "Plus: never fails here, good. Minus:" in long.get_label()
-    z = draw(5, 3)[tokens, torch.arange(3)].sum(dim=1)
-    torch.testing.assert_close(z[0] + z[2], z[1] + z[3])
     assert long.figure.to_svg().count("bad</text>") == 4  # two on a desk, and two on a phone
     heights = [ax.figure.phone.get_size_inches()[1] for ax in (long, short)]
-    assert heights[0] > heights[1]  # long words are one below the other
+    assert heights[0] > heights[1]

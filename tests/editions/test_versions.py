@@ -6,11 +6,6 @@ import pytest
 from editions import versions
 
 
-def test_a_place_that_says_another_version_is_named():
-    with pytest.raises(ValueError, match=r"one version everywhere; got\n.*\n.*2\.0 .*the site"):
-        versions.only_version({"the package": "1.0", "the site": "2.0"})
-
-
 @pytest.fixture
 def site(tmp_path):
     notebook = {
@@ -46,5 +41,5 @@ def test_each_of_them_can_be_wrong(site, file, old, place, other):
     assert old in text
     (site / file).write_text(text.replace(old, old.replace("1.0", other)), "utf-8")
     assert versions.of_site(site)[place] != "1.0"
-    with pytest.raises(ValueError, match=place):
+    with pytest.raises(ValueError, match=rf"one version everywhere; got\n(?s:.*) {place}"):
         versions.only_version(versions.of_site(site))

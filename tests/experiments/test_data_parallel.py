@@ -57,11 +57,7 @@ def test_any_number_of_ranks_gives_the_same_numbers(ranks, alone):
 @pytest.mark.parametrize(
     ("recipe", "ranks", "message"),
     [
-        (
-            Recipe(batch_size=16),
-            3,
-            "the batch must be a multiple of the number of ranks, 3; got 16",
-        ),
+        (Recipe(batch_size=16), 3, "batch must be a multiple of the number of ranks, 3; got 16"),
         (Recipe(num_walks=250), 1, "walks must be a multiple of the batch, 16; got 250"),
     ],
 )

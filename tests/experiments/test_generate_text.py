@@ -87,12 +87,10 @@ REFUSED = {
 
 @pytest.mark.parametrize("message", REFUSED)
 def test_a_refusal_is_one_line(capsys, message):
-    try:
-        code = main(REFUSED[message])
-    except SystemExit as stopped:  # as argparse does
-        code = stopped.code
+    with pytest.raises(SystemExit) as stopped:
+        sys.exit(main(REFUSED[message]))
     out, err = capsys.readouterr()
-    assert (code, out) == (2, "")
+    assert (stopped.value.code, out) == (2, "")
     assert message in err.splitlines()[-1]
 
 

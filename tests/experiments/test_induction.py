@@ -11,8 +11,6 @@ from selfattn_book.experiments.induction import (
     orders,
     repeats,
 )
-from selfattn_book.experiments.many_seeds import fit_seeds
-from selfattn_book.measure.induction import copying_accuracy
 from selfattn_book.multi_head import MultiHeadAttention
 
 
@@ -56,10 +54,7 @@ def test_a_target_of_minus_100_is_left_out(draw):
 @pytest.mark.parametrize("places", [None, torch.ones(16, 32)])
 def test_a_model_is_causal(places):
     torch.manual_seed(0)
-    model, texts = (
-        attention_only(2, 2, qk_positions=places),
-        repeats(3, generator=generator()),
-    )
+    model, texts = attention_only(2, 2, qk_positions=places), repeats(3, generator=generator())
     changed = texts.clone()
     changed[:, 9:] = 7 - changed[:, 9:]
     before, after = model(texts[:, :-1]), model(changed[:, :-1])
@@ -83,22 +78,3 @@ def test_only_positions_show_the_order(draw):
     for places, same in ((torch.zeros(16, 32), True), (3 * draw(16, 32), False)):
         model = attention_only(1, qk_positions=places).double()
         assert model(texts)[:, -1].allclose(model(turned)[:, -1]) == same
-
-
-def test_one_layer_learns_one_distance_and_no_other():
-    texts = repeats(512, (5, 5), generator=generator())
-    _, [model] = fit_seeds(
-        lambda: attention_only(1),
-        texts[:, :-1],
-        texts[:, 1:],
-        lambda logits, y: next_letter_loss(logits[:, 5:], y[:, 5:]),
-        seeds=[0],
-        epochs=8,
-        batch_size=32,
-        lr=0.008,
-        progress=False,
-    )
-    with torch.no_grad():
-        assert copying_accuracy(model(texts[:, :-1]), texts) > 0.95
-        others = repeats(64, (7, 7), generator=generator(1))
-        assert copying_accuracy(model(others[:, :-1]), others) < 0.2

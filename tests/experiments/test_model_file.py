@@ -1,10 +1,9 @@
 """The model that ships with the book, and files that hold a model whole."""
 
-import json
-import struct
-
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 from selfattn_book.experiments import model_file
 from selfattn_book.experiments.model_file import WRITER, load_bundled_model, read, write
@@ -58,27 +57,27 @@ def test_a_model_is_read_up_to_half_a_step(tmp_path, small):
     assert (again.embedding.weight[7] == 0).all()
 
 
-def with_header(change):
-    """Return a function that changes the header of a safetensors file."""
+def spoiled(change):
+    """Return a function that changes the tensors and the metadata in a file."""
 
-    def changed(content):
-        length = struct.unpack("<Q", content[:8])[0]
-        header = json.loads(content[8 : 8 + length])
-        change(header)
-        text = json.dumps(header).encode()
-        return len(text).to_bytes(8, "little") + text + content[8 + length :]
+    def spoil(file):
+        with safe_open(file, "pt") as opened:
+            metadata = opened.metadata()
+        tensors = load_file(file)
+        change(tensors, metadata)
+        save_file(tensors, file, metadata)
 
-    return changed
+    return spoil
 
 
 NAME = "norm.weight"
 SPOILED = {
-    "empty": lambda content: b"",
-    "pickle": lambda content: b"\x80\x04cposix\nsystem\n.",
-    "missing": with_header(lambda header: header.pop(NAME)),
-    "one more": with_header(lambda header: header.update(extra=header[NAME])),
-    "heads": with_header(lambda header: header["__metadata__"].update(num_heads="7")),
-    "record": with_header(lambda header: header["__metadata__"].update(record="{")),
+    "empty": lambda file: file.write_bytes(b""),
+    "pickle": lambda file: file.write_bytes(b"\x80\x04cposix\nsystem\n."),
+    "missing": spoiled(lambda tensors, metadata: tensors.pop(NAME)),
+    "one more": spoiled(lambda tensors, metadata: tensors.update(extra=tensors[NAME].clone())),
+    "heads": spoiled(lambda tensors, metadata: metadata.update(num_heads="7")),
+    "record": spoiled(lambda tensors, metadata: metadata.update(record="{")),
 }
 
 
@@ -86,7 +85,7 @@ SPOILED = {
 def test_a_file_that_is_not_a_model_is_refused(tmp_path, small, kind):
     file = tmp_path / "a.safetensors"
     write(file, *small)
-    file.write_bytes(SPOILED[kind](file.read_bytes()))
+    SPOILED[kind](file)
     with pytest.raises(ValueError, match=r"a.safetensors must be a model that this book"):
         read(file)
 

@@ -5,20 +5,8 @@ import time
 
 import pytest
 import torch
-import torch.distributed as dist
 
 from selfattn_book.experiments.ranks import mean_over_ranks, run_on_ranks
-
-
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_each_rank_has_its_index_and_reaches_all_others(count):
-    def work(group):
-        total = torch.tensor([float(group.rank())])
-        dist.all_reduce(total, group=group)
-        return group.rank(), group.size(), total.item()
-
-    expected = sum(range(count))
-    assert run_on_ranks(count, work) == [(r, count, expected) for r in range(count)]
 
 
 def test_a_mean_leaves_its_input_alone(draw):

@@ -8,7 +8,6 @@ from selfattn_book.experiments.squares import (
     CORNERS,
     halves,
     last_corners,
-    opposite_corners,
     square_sequences,
 )
 
@@ -70,9 +69,3 @@ def test_the_last_corner_is_the_target_after_all_others():
         assert not source[before:].any()
         assert shifted.equal(points[before - 1 : before])
         assert target.equal(points[before : before + 1])
-
-
-def test_the_opposite_corner_comes_two_steps_later():
-    walks = torch.tensor(np.stack([CORNERS, CORNERS[::-1]]))
-    noise = torch.rand(2, 2, 2, generator=torch.Generator().manual_seed(0)) - 0.5
-    assert opposite_corners(walks[:, :2] + noise).equal(walks[:, 2:])

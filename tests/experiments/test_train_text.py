@@ -17,41 +17,17 @@ from unittest.mock import Mock
 import pytest
 import torch
 
-from selfattn_book.experiments import checkpoint, fit_text, model_file, train_text
+from selfattn_book.experiments import checkpoint, model_file, train_text
 from selfattn_book.experiments.fit_text import adamw, rate
 from selfattn_book.experiments.train_text import main
-
-SIZES = {"d_model": 8, "num_layers": 1, "num_heads": 2, "context_length": 8}
-SMALLER = f"""
-import sys
-from selfattn_book.experiments import fit_text, train_text
-fit_text.LOG_EVERY = 2
-train_text.SIZES = {SIZES}
-train_text.LENGTH, train_text.MERGES = 8, 4
-train_text.main(sys.argv[1:])
-"""
+from tests.experiments import small_training
 
 
 @pytest.fixture(autouse=True)
 def in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(fit_text, "LOG_EVERY", 2)
-    for name, value in (("SIZES", SIZES), ("LENGTH", 8), ("MERGES", 4)):
-        monkeypatch.setattr(train_text, name, value)
-
-
-def refusal(capsys, *options):
-    """Return the exit code, and the last line of the message."""
-    with pytest.raises(SystemExit) as stopped:
-        main(list(options))
-    if isinstance(stopped.value.code, str):  # Python prints it, and returns 1
-        return 1, stopped.value.code.strip()
-    return stopped.value.code, capsys.readouterr().err.splitlines()[-1]
-
-
-def entries(file="text.pt"):
-    """Return the number of entries of a history."""
-    return len(checkpoint.load(file)["history"]["train"])
+    for module, name, value in small_training.SMALLER:
+        monkeypatch.setattr(module, name, value)
 
 
 def files():
@@ -73,17 +49,17 @@ def test_training_writes_a_model_and_reports_its_loss(capsys):
     assert model_file.read("text.safetensors")[2]["held_out"] < record["held_out"] - 1
 
 
-def stopped(kind, count, *options):
-    """Run the command, send it a signal after some entries, and return its code and errors."""
+def stopped(kind, *options):
+    """Run the command, send it a signal after two entries, and return its code and errors."""
     process = subprocess.Popen(
-        [sys.executable, "-c", SMALLER, *options],
+        [sys.executable, small_training.__file__, "text", *options],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         # The background job of a shell ignores SIGINT.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    while not Path("text.pt").exists() or entries() < count:
+    while not Path("text.pt").exists() or len(checkpoint.load("text.pt")["history"]["train"]) < 2:
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.001)
     process.send_signal(kind)
@@ -96,7 +72,7 @@ def stopped(kind, count, *options):
 )
 def test_a_killed_training_resumes_to_the_same_numbers(kind):
     main(["--steps=24", "--checkpoint=whole.pt", "--model=whole.safetensors"])
-    code, err = stopped(kind, 2, "--steps=24")
+    code, err = stopped(kind, "--steps=24")
     if kind == signal.SIGINT and code != 0:  # it may have just ended
         assert code == 130
         assert "Interrupted. The same command resumes from text.pt" in err
@@ -124,10 +100,10 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("option", "rule"), WRONG)
-def test_a_wrong_option_is_refused_before_training(capsys, option, rule):
-    code, message = refusal(capsys, option)
+def test_a_wrong_option_is_refused_before_training(refusal, option, rule):
+    code, message = refusal(main, option)
     assert code == 2
-    assert rule in message
+    assert rule in message.splitlines()[-1]
     assert files() == {}
 
 
@@ -137,43 +113,34 @@ def test_a_wrong_option_is_refused_before_training(capsys, option, rule):
         ("--seed=2", "'seed: 2'; got one with 'seed: 0'"),
         ("--steps=6", "'steps: 6'; got one with 'steps: 4'"),
         ("--steps=5", "steps must be a multiple of 2; got 5"),
+        ("--checkpoint=text.safetensors", "text.safetensors must be a checkpoint; "),
     ],
 )
-def test_a_checkpoint_of_another_training_is_refused(capsys, option, message):
+def test_another_checkpoint_is_refused_and_kept(refusal, option, message):
     main(["--steps=4"])
     before = files()
-    code, found = refusal(capsys, "--steps=4", option)
-    assert code == 1
-    assert found.startswith("The training failed: ")
+    code, found = refusal(main, "--steps=4", "--model=new", option)
+    assert (code, files()) == (1, before)
+    assert found.startswith("\nThe training failed: ")
     assert message in found
-    assert files() == before
-
-
-def test_a_file_that_is_not_a_checkpoint_is_refused_and_kept(capsys):
-    Path("text.pt").write_bytes(b"a letter")
-    code, message = refusal(capsys)
-    assert code == 1
-    assert message.startswith("The training failed: text.pt must be a checkpoint; ")
-    assert files() == {"text.pt": b"a letter"}
 
 
 @pytest.mark.parametrize("which", ["text.pt", "text.safetensors"])
-def test_a_full_disk_is_reported(capsys, monkeypatch, which):
+def test_a_full_disk_is_reported(refusal, monkeypatch, which):
     if which == "text.safetensors":
         main(["--steps=2"])  # the checkpoint is not written again
     before = files()
     monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(errno.ENOSPC, "full")))
-    code, message = refusal(capsys, "--steps=2")
-    assert code == 1
-    assert message.startswith(f"The training failed: {which} must be a writable file; got ")
-    assert files() == before
+    code, message = refusal(main, "--steps=2")
+    assert (code, files()) == (1, before)
+    assert message.startswith(f"\nThe training failed: {which} must be a writable file; got ")
 
 
-def test_an_early_interruption_writes_nothing(monkeypatch, capsys):
+def test_an_early_interruption_writes_nothing(monkeypatch, refusal):
     monkeypatch.setattr(train_text, "fit_text", Mock(side_effect=KeyboardInterrupt))
-    code, message = refusal(capsys)
+    code, message = refusal(main)
     assert (code, files()) == (130, {})
-    assert message.endswith("resumes from text.pt, or begins again if it holds no epoch yet.")
+    assert message.endswith("resumes from text.pt, or begins again if it holds no epoch yet.\n")
 
 
 @pytest.mark.parametrize("words", [["train", "text"], ["generate"]], ids=" ".join)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 import torch
 
-from selfattn_book.measure.certificates import dual_certificate, exchange, in_sentences, pivot
+from selfattn_book.measure.certificates import dual_certificate, exchange, in_sentences
 
 
 def random_rows(number, size, width):
@@ -58,14 +58,3 @@ def test_margins_are_those_of_the_table_also_after_exchanges(number):
         exchange(table, weights)
     for i, line in table.items():
         assert all(abs(c) * weights[i] <= 2 * weights[j] for j, c in line.items())
-
-
-def test_a_pivot_and_its_inverse_change_nothing():
-    table = in_sentences(exact(random_rows(0, 6, 3)), range(6))
-    before = {i: dict(line) for i, line in table.items()}
-    i = min(table)
-    j = next(j for j, c in table[i].items() if c != 0)
-    pivot(table, i, j)
-    assert table != before
-    pivot(table, j, i)
-    assert table == before

@@ -1,7 +1,6 @@
 """Loss floors and their dual certificates, which are refused if they prove nothing."""
 
 import math
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -65,41 +64,6 @@ def test_random_sets_are_solved_at_any_scale(kind):
     assert min(solved) == 0 < max(solved)
 
 
-@pytest.mark.parametrize("number", range(20))
-def test_the_size_of_a_feature_does_not_matter(number):
-    """Not to the floor, nor to who can be doubted."""
-    rows, labels, scales = random_set("0 and 1", number)
-    here, there = linear_floor(rows, labels), linear_floor(rows * scales, labels)
-    assert here[:2] == pytest.approx(there[:2], abs=1e-15)
-    assert [d > 0 for d in here.doubts] == [d > 0 for d in there.doubts]
-
-
-def exact_loss(w, features, labels):
-    """Compute a loss in fractions, and its logarithms to fifty digits."""
-    with localcontext(prec=50):
-        total = Decimal(0)
-        for row, label in zip(features.tolist(), labels.tolist(), strict=True):
-            z = sum(Fraction(x) * Fraction(v) for x, v in zip(row, w.tolist(), strict=True))
-            margin = z if label else -z
-            x = Decimal(-margin.numerator) / Decimal(margin.denominator)
-            total += (1 + x.exp()).ln()
-        return total / len(features)
-
-
-@pytest.mark.parametrize("far", [30, 40, 60, 90])
-def test_no_bound_is_above_a_loss_that_placed_words_reach(far):
-    """The margins of three sentences run off, which once spoiled the bound."""
-    tokens, labels = case_study()
-    features = features_of(tokens)["words at positions"]
-    floor = linear_floor(features, labels)
-    m = math.log(1.3532099641993246)  # of t with t⁴ = t + 2
-    z = torch.tensor([3 * m, m, -m, m, 3 * m, -far, far, -far], dtype=torch.float64)
-    w = torch.linalg.lstsq(features, z[:, None], driver="gelsd").solution[:, 0]
-    reached = exact_loss(w, features, labels)
-    assert Decimal(floor.lower) <= reached + Decimal(math.ulp(floor.lower))
-    assert float(reached) == pytest.approx(floor.upper, abs=2 * math.exp(-far) + 1e-15)
-
-
 def test_wrong_steps_cannot_move_a_bound_to_the_other_side(monkeypatch):
     generator = torch.Generator().manual_seed(0)
     lstsq = torch.linalg.lstsq
@@ -150,10 +114,6 @@ HARD = {
     "almost dependent": (
         [[3e4, 3e-9], [1e4, 1e-9], [3e4, -3e-9], [-3e4, 1e-9], [-3e4, -2e-9], [-3e4, -2e-9]],
         [1] * 6,
-    ),
-    "almost dependent, three": (
-        [[0.02, 0, 2e6], [0.03, -1e5, 1e6], [-0.02, 3e5, -1e6], [-0.01, -2e5, 0], [0.03, -1e5, -3e6]],
-        [1, 0, 0, 0, 0],
     ),
     "steep, where the full step overshoots": (
         [[1, 30], [1, -1], [1, -25], [1, 2]],

@@ -1,5 +1,7 @@
 """Sensitivity and information leaks: every path is found, and no other."""
 
+import re
+
 import pytest
 import torch
 
@@ -37,33 +39,18 @@ def test_an_output_that_is_not_a_number_leaks():
     assert leaks(lambda x: x * torch.nan, torch.ones(2, 1), causal_mask(2)) == [(0, 1)]
 
 
-INPUTS = "inputs must be one sequence of shape (S, D); got "
-OUTPUTS = "function must return one sequence of shape (T, E); got "
-FLOATING = "inputs must be a floating-point tensor; got dtype torch.int32"
+SEQUENCE = "must be one sequence of shape (S, D); got (2, 3, 5)"
+WRONG = [  # a function, its inputs, and a mask
+    (torch.sin, torch.ones(2, 3, 5), None, ValueError, SEQUENCE),
+    (torch.sin, torch.ones(2, 3).int(), None, TypeError, "floating-point tensor; got dtype torch.int32"),
+    (torch.sum, torch.ones(2, 3), None, ValueError, "return one sequence of shape (T, E); got ()"),
+    (lambda x: x[None], torch.ones(2, 3), None, ValueError, "of shape (T, E); got (1, 2, 3)"),
+    (torch.sin, torch.ones(3, 2), torch.ones(3, 3), TypeError, "got dtype torch.float32"),
+    (torch.sin, torch.ones(3, 2), torch.ones(3, 2).bool(), ValueError, "(3, 3); got (3, 2)"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("function", "inputs", "error", "message"),
-    [
-        (torch.sin, torch.ones(2, 3, 5), ValueError, f"{INPUTS}(2, 3, 5)"),
-        (torch.sin, torch.ones(2, 3).int(), TypeError, FLOATING),
-        (torch.sum, torch.ones(2, 3), ValueError, f"{OUTPUTS}()"),
-        (lambda x: x[None], torch.ones(2, 3), ValueError, f"{OUTPUTS}(1, 2, 3)"),
-    ],
-)
-def test_other_than_one_sequence_is_refused(function, inputs, error, message):
-    with pytest.raises(error) as refused:
-        sensitivity(function, inputs)
-    assert str(refused.value) == message
-
-
-@pytest.mark.parametrize(
-    ("mask", "error", "message"),
-    [
-        (torch.ones(3, 3), TypeError, "mask must be a boolean tensor, .* got dtype torch.float32"),
-        (torch.ones(3, 2).bool(), ValueError, r"column an input, \(3, 3\); got \(3, 2\)"),
-    ],
-)
-def test_a_mask_that_does_not_fit_is_refused(mask, error, message):
-    with pytest.raises(error, match=message):
-        leaks(torch.sin, torch.ones(3, 2), mask)
+@pytest.mark.parametrize(("function", "inputs", "mask", "error", "message"), WRONG)
+def test_other_sequences_and_masks_are_refused(function, inputs, mask, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        sensitivity(function, inputs) if mask is None else leaks(function, inputs, mask)

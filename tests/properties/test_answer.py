@@ -28,11 +28,7 @@ in_float32 = MultiHeadAttention(6, 2)
 DOUBLE = r"call `\.double\(\)` on your module first.*torch\.float32; got torch\.float64"
 INNER = r"the context must be float64, as the inputs are; got float32\."
 KINDS = [
-    (
-        lambda *x: attend(*x[:3]),
-        "mathematics",
-        r"the context of query \d of sample \d is off by \d",
-    ),
+    (lambda *x: attend(*x[:3]), "mathematics", r"context of query \d of sample \d is off by \d"),
     (lambda q, k, v, m: (v.mT, m), "shape", r"have shape \(3, 5, 6\); got \(3, 6, 7\)\."),
     (lambda *x: attend(x[0].float(), x[1].float(), x[2].float(), x[3]), "dtype", INNER),
     (lambda q, k, v, m: in_float32(q, k, v, m[:, None]), "dtype", DOUBLE),
@@ -41,11 +37,7 @@ KINDS = [
     (lambda *inputs: 5.0, "missing", "got a value of type float"),
     (lambda *inputs: torch.zeros(3, 5, 7).numpy(), "missing", "got a value of type ndarray"),
     (lambda *inputs: (None, inputs[0]), "missing", "the context as a tensor; got None"),
-    (
-        stops,
-        "exception",
-        r"RuntimeError in line \d+ of stops, `too_many = value\.expand\(2, 2\)`: .+",
-    ),
+    (stops, "exception", r"Error in line \d+ of stops, `too_many = value\.expand\(2, 2\)`: .+"),
 ]
 
 
@@ -57,12 +49,6 @@ def test_a_no_gives_its_kind_and_its_reason(code, kind, reason):
     assert repr(answer).startswith(f"no: {answer.reason}")
 
 
-def test_an_attention_may_return_its_context_alone():
-    attention = torch.nn.functional.scaled_dot_product_attention
-    assert rows_sum_to_one(attention).kind == "missing"
-    assert rows_sum_to_one(attention).reason == "it must return the weights as a tensor; got None."
-
-
 @pytest.mark.parametrize(
     ("weights", "kind"), [(None, "missing"), (torch.zeros(3, 7, 5).double(), "shape")]
 )
@@ -72,6 +58,8 @@ def test_weights_are_checked_only_by_their_properties(weights, kind):
 
     assert equals_pytorch(code)
     assert rows_sum_to_one(code).kind == kind
+    alone = rows_sum_to_one(torch.nn.functional.scaled_dot_product_attention)
+    assert alone.reason == "it must return the weights as a tensor; got None."
 
 
 def test_code_that_fails_in_float32_too_is_not_a_matter_of_dtype():
@@ -101,22 +89,18 @@ def test_library_code_has_no_line():
 
 
 def test_an_error_in_a_training_step_is_an_answer():
-    error = ValueError("no data.\nThat is a long story.")
-
     def step():
-        raise error
+        raise ValueError("no data.\nThat is a long story.")
 
     answer = every_parameter_is_updated(nn.Linear(2, 2), step)
     assert answer.kind == "exception"
-    assert answer.reason.endswith("of step, `raise error`: no data.")
+    assert re.search(r"of step, `raise ValueError\(.*\)`: no data\.$", answer.reason)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "text"), [((), "()"), ((3,), "(3,)"), ((3, 5, "E"), "(3, 5, E)")]
-)
-def test_a_wrong_shape_is_written_as_a_tuple(wanted, text):
+@pytest.mark.parametrize("wanted", [(), (3,), (3, 5)])
+def test_a_wrong_shape_is_written_as_a_tuple(wanted):
     answer = wrong_shape("x", wanted, torch.zeros(2, 7))
-    assert (answer.kind, answer.reason) == ("shape", f"x must have shape {text}; got (2, 7).")
+    assert (answer.kind, answer.reason) == ("shape", f"x must have shape {wanted}; got (2, 7).")
 
 
 def test_a_refused_call_prints_its_answer():

@@ -127,9 +127,11 @@ def test_a_cell_that_fails_ends_its_chapter(tmp_path):
 
 def test_the_session_of_a_chapter_leaves_nothing_behind(write):
     threads, state = torch.get_num_threads(), torch.get_rng_state()
+    assert_close = torch.testing.assert_close
     list(verify_chapter(write("torch.manual_seed(5); torch.set_grad_enabled(False); 1 / 0")))
     assert torch.get_default_dtype() == torch.float32
     assert torch.is_grad_enabled()
+    assert torch.testing.assert_close is assert_close
     assert torch.get_num_threads() == threads
     assert torch.get_rng_state().equal(state)
 

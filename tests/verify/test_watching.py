@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 import torch
-from bookproof.verify.watching import NAME, Watch, watched
+from bookproof.verify.transform import NAME, watched
+from bookproof.verify.watching import Watch
 
 SETTING = {"torch": torch, "math": math, "np": np, "x": torch.tensor([1.0, 2.0])}
 
@@ -145,10 +146,8 @@ def test_the_sides_of_a_claim_that_is_not_so(code, sides):
         "torch.testing.assert_close(1.0 + 0.5e-7, 1.0)",  # PyTorch allows 2e-7
     ],
 )
-def test_assert_close_is_watched(call):
+def test_assert_close_is_watched(monkeypatch, call):
     watch = Watch()
-    real = torch.testing.assert_close
-    with watch.watching_assert_close():
-        exec(call, dict(SETTING))
+    monkeypatch.setattr(torch.testing, "assert_close", watch.recorded(torch.testing.assert_close))
+    exec(call, dict(SETTING))
     assert watch.margin == pytest.approx(0.75)
-    assert torch.testing.assert_close is real

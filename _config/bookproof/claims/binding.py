@@ -11,6 +11,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from ..html.places import containers
+
 LOGGER = logging.getLogger(__name__)
 WAYS = {
     "exact": "exactly, or to rounding",
@@ -88,26 +90,20 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             box = nodes.container(classes=["checked"])
             equation.parent[equation.parent.index(equation)] = box
             box += [equation, html(MARK, name=name, kind="equation")]
-    times = app.env.metadata[app.env.docname].get("cell_seconds", [])
-    page.cells = app.env.metadata[app.env.docname].get("cells_digest", "")
+    metadata = app.env.metadata[app.env.docname]
+    page.cells = metadata.get("cells_digest", "")
+    page.has_ledger = bool(containers(doctree, "ledger"))
     for node in list(doctree.findall(nodes.container)):
-        page.has_ledger |= "ledger" in node
         if name := node.get("claim"):
             add_target(page, name, "claim", node, in_the_ledger(node))
             node[-1] += html(MARK, name=name, kind="claim")
         if "check" in node.get("cell_metadata", {}):
-            add_check(page, node, times)
+            add_check(page, node, metadata.get("cell_seconds", []))
 
 
 def html(text: str, **names: str) -> nodes.raw:
     safe = {key: escape(name) for key, name in names.items()}
     return nodes.raw("", text.format(**safe), format="html")
-
-
-def warn_of_id(name: str, node: nodes.Element) -> None:
-    if not ID.fullmatch(name):
-        rule = "letters and digits, with hyphens between them"
-        LOGGER.warning("an id must be made of %s; got %r", rule, name, location=node)
 
 
 def in_the_ledger(claim: nodes.Element) -> nodes.inline:
@@ -119,7 +115,9 @@ def in_the_ledger(claim: nodes.Element) -> nodes.inline:
 
 
 def add_target(page: Page, name: str, kind: str, node: nodes.Element, text: nodes.inline) -> None:
-    warn_of_id(name, node)
+    if not ID.fullmatch(name):
+        rule = "letters and digits, with hyphens between them"
+        LOGGER.warning("an id must be made of %s; got %r", rule, name, location=node)
     if name in page.targets:
         LOGGER.warning("two equations or claims are called %r", name, location=node)
     page.targets[name] = Target(kind, node.line or 0, text)
@@ -163,8 +161,7 @@ def compare(app: Sphinx, env: BuildEnvironment) -> None:
             if name not in homes:
                 warn(doc, line, f"a cell checks {name!r}, and nothing has that id")
             elif homes[name] != doc:
-                place = f"which is on the page {homes[name]}"
-                warn(doc, line, f"a cell checks {name!r}, {place}")
+                warn(doc, line, f"a cell checks {name!r}, which is on the page {homes[name]}")
 
 
 def warn(docname: str, line: int, message: str) -> None:

@@ -1,6 +1,5 @@
 """The ledger: the table of every equation and claim of the book with its check."""
 
-import json
 import platform
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +11,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from ..html.places import entry, reading_order, table
+from ..html.places import containers, entry, reading_order, table
+from ..verify.reseeded import read
 from .binding import WAYS, Check, Page, Target, pages
 
 DRAWS = {"property", "run", "seeds"}
@@ -36,9 +36,9 @@ def ledgers(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def fill_ledger(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    for place in [node for node in doctree.findall(nodes.container) if "ledger" in node]:
+    for place in containers(doctree, "ledger"):
         declared = {doc: pages(app.env).get(doc, Page()) for doc in reading_order(app.env)}
-        checked = {doc: by_place(page) for doc, page in declared.items() if page.checks}
+        checked = {doc: in_order(page) for doc, page in declared.items() if page.checks}
         parts = [ledger_of(app, docname, doc, checks) for doc, checks in checked.items()]
         first = nodes.paragraph("", first_sentence(app, sum(map(len, checked.values()))))
         place.replace_self([first, *parts])
@@ -55,8 +55,8 @@ def first_sentence(app: Sphinx, checks: int) -> str:
 
 
 def shifts(app: Sphinx) -> dict[str, Any]:
-    file = Path(app.confdir, app.config.bookproof_reseeded or "nothing")
-    return json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    name = app.config.bookproof_reseeded
+    return read(Path(app.confdir, name)) if name else {}
 
 
 def on_other_seeds(app: Sphinx, doc: str, check: Check) -> str:
@@ -69,9 +69,10 @@ def on_other_seeds(app: Sphinx, doc: str, check: Check) -> str:
     return f"{sum(held)} of {len(held)}" if known else "–"
 
 
-def by_place(page: Page) -> list[Check]:
-    place = {name: target.line for name, target in page.targets.items()}
-    return sorted(page.checks, key=lambda check: place.get(check.name, check.line))
+def in_order(page: Page) -> list[Check]:
+    """Return the checks of a page in the order of what they check."""
+    lines = {name: target.line for name, target in page.targets.items()}
+    return sorted(page.checks, key=lambda check: lines.get(check.name, check.line))
 
 
 def ledger_of(app: Sphinx, here: str, doc: str, checks: list[Check]) -> nodes.section:

@@ -11,9 +11,8 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 
-from ..html import minutes
+from ..html import minutes, places
 from ..html.formulas import prose
 from ..html.opening import opening
 
@@ -51,8 +50,7 @@ def note(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def exercises(doctree: nodes.document) -> Iterator[Exercise]:
-    found = doctree.findall(lambda n: isinstance(n, exercise_node | exercise_enumerable_node))
-    for exercise in found:
+    for exercise in places.exercises(doctree):
         title = exercise.next_node(nodes.title)
         first = exercise.next_node(nodes.paragraph)
         said = KIND.match(prose(first)) if first else None
@@ -60,16 +58,12 @@ def exercises(doctree: nodes.document) -> Iterator[Exercise]:
         yield Exercise(exercise["label"], name, said[0] if said else "")
 
 
-def facts_of(env: BuildEnvironment, doc: str) -> Facts | None:
-    known: Facts | None = env.metadata[doc].get("course")
-    return known
-
-
-def chapters(env: BuildEnvironment, part: str | None = None) -> list[str]:
+def chapters(env: BuildEnvironment, part: str | None = None) -> dict[str, Facts]:
     """Return the chapters of a part of the book, or all of them, in their order."""
     trees = env.get_doctree(env.config.root_doc).findall(addnodes.toctree)
     chosen = (tree for tree in trees if part is None or tree["caption"] == part)
-    return [doc for tree in chosen for doc in tree["includefiles"] if facts_of(env, doc)]
+    docs = [doc for tree in chosen for doc in tree["includefiles"]]
+    return {doc: env.metadata[doc]["course"] for doc in docs if "course" in env.metadata[doc]}
 
 
 def setup(app: Sphinx) -> None:

@@ -11,8 +11,8 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from ..html.edition import edition
-from ..html.places import number, title
-from .facts import Facts, chapters, facts_of
+from ..html.places import number, on_a_site, title
+from .facts import Facts, chapters
 
 LOGGER = logging.getLogger(__name__)
 FOLDER = "sheets"
@@ -40,21 +40,18 @@ def place(doc: str) -> str:
 
 
 def offer(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
-    if doctree is not None and facts_of(app.env, pagename):
+    if doctree is not None and "course" in app.env.metadata[pagename]:
         address = context["pathto"](place(pagename), 1)
         link = f'<a href="{address}">Reading sheet, one page to print</a>'
         context["body"] += f'\n<p class="notebook">{link}</p>\n'
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
-    if exception or app.builder.format != "html":
-        return
+@on_a_site
+def write(app: Sphinx) -> None:
     card = common_card(app)
     Path(app.outdir, FOLDER).mkdir(exist_ok=True)
-    for doc in chapters(app.env):
-        facts = facts_of(app.env, doc)
-        if facts:
-            Path(app.outdir, place(doc)).write_text(sheet(app, doc, facts, card), "utf-8")
+    for doc, facts in chapters(app.env).items():
+        Path(app.outdir, place(doc)).write_text(sheet(app, doc, facts, card), "utf-8")
 
 
 def sheet(app: Sphinx, doc: str, facts: Facts, card: str) -> str:
@@ -67,8 +64,15 @@ def sheet(app: Sphinx, doc: str, facts: Facts, card: str) -> str:
         f"<li>{escape(task.title)} <span>{escape(task.kind)}</span></li>"
         for task in facts.exercises
     )
+    parts = [
+        ("You will be able to", wrapped("p", [escape(facts.objectives)])),
+        ("Predict before you look", wrapped("ol", asked)),
+        ("Words", wrapped("dl", terms(app, doc, page))),
+        ("To look up", card),
+        ("Exercises", wrapped("ul", tasks)),
+    ]
     return SHEET.format(
-        language=app.config.language or "en",
+        language=app.config.language,
         book=escape(app.config.project),
         title=title(app.env, doc),
         number=number(app.env, doc),
@@ -76,21 +80,9 @@ def sheet(app: Sphinx, doc: str, facts: Facts, card: str) -> str:
         takes=f"{minutes}; builds on {needed}" if needed else minutes,
         question="".join(question(page)),
         opening=pictures(next(page.iter("figure"), None)),
-        sections="".join(
-            [
-                section("You will be able to", wrapped("p", [escape(facts.objectives)])),
-                section("Predict before you look", wrapped("ol", asked)),
-                section("Words", wrapped("dl", terms(app, doc, page))),
-                section("To look up", card),
-                section("Exercises", wrapped("ul", tasks)),
-            ]
-        ),
+        sections="".join(f"<section><h2>{h}</h2>{part}</section>" for h, part in parts if part),
         edition=f"{edition(app)}. {escape(app.config.copyright)}",
     )
-
-
-def section(heading: str, content: str) -> str:
-    return f"<section><h2>{heading}</h2>{content}</section>" if content else ""
 
 
 def wrapped(tag: str, items: Iterable[str]) -> str:
@@ -115,14 +107,8 @@ def question(page: Page) -> Iterator[str]:
 
 
 def prediction(box: Page) -> str:
-    asked = [
-        markup(part) for part in box if part.tag == "p" and "predict-title" not in classes(part)
-    ]
-    choices = [
-        inside(label)
-        for label in box.iter("label")
-        if label.find("input[@type='radio']") is not None
-    ]
+    asked = [markup(part) for part in box.xpath("p[not(contains(@class, 'predict-title'))]")]
+    choices = [inside(label) for label in box.xpath(".//label[input[@type='radio']]")]
     boxes = " ".join(f'<span class="choice">{choice}</span>' for choice in choices)
     return f"<li>{' '.join(asked)} <p class='commit'>{boxes or '&nbsp;'}</p></li>"
 
@@ -158,11 +144,7 @@ def common_card(app: Sphinx) -> str:
 def pictures(figure: Page | None) -> str:
     """Return the pictures of a figure, as they are on a desk."""
     found = [] if figure is None else figure.iter("svg")
-    return "".join(markup(svg) for svg in found if "narrow" not in classes(svg))
-
-
-def classes(element: Page) -> list[str]:
-    return (element.get("class") or "").split()
+    return "".join(markup(svg) for svg in found if "narrow" not in svg.get("class", "").split())
 
 
 def markup(element: Page) -> str:

@@ -14,7 +14,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from ..html.places import containers, entry, number, table
-from .facts import Facts, chapters, facts_of
+from .facts import Facts, chapters
 
 LOGGER = logging.getLogger(__name__)
 HEADS = ("Week", "Read", "You will be able to", "Minutes", "Exercises", "Builds on")
@@ -61,11 +61,10 @@ def list_objectives(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             rule = "objectives: a part with chapters is named by its caption"
             LOGGER.warning("%s; got %r", rule, place["objectives"], location=place)
         items = []
-        for doc in docs:
-            facts, title = facts_of(app.env, doc), app.env.titles[doc].astext()
-            promise = nodes.Text(f" you will be able to {facts.objectives if facts else ''}")
-            after = nodes.Text("After ")
-            said = nodes.paragraph("", "", after, link(app, docname, doc, title), promise)
+        for doc, facts in docs.items():
+            to_chapter = link(app, docname, doc, app.env.titles[doc].astext())
+            promise = nodes.Text(f" you will be able to {facts.objectives}")
+            said = nodes.paragraph("", "", nodes.Text("After "), to_chapter, promise)
             items.append(nodes.list_item("", said))
         place.replace_self(nodes.bullet_list("", *items))
 
@@ -77,21 +76,18 @@ def link(app: Sphinx, here: str, doc: str, words: str, anchor: str = "") -> node
 
 def tabulate_weeks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for node in containers(doctree, "syllabus"):
-        weeks = node["syllabus"] or [[doc] for doc in chapters(app.env)]
-        unknown = {doc for week in weeks for doc in week} - set(chapters(app.env))
-        for doc in sorted(unknown):
+        known, heads, widths, rows = chapters(app.env), [*HEADS], [*WIDTHS], []
+        weeks = node["syllabus"] or [[doc] for doc in known]
+        for doc in sorted({doc for week in weeks for doc in week} - set(known)):
             LOGGER.warning("syllabus: %r must be a chapter", doc, location=node)
-        kept = [[doc for doc in week if doc not in unknown] for week in weeks]
-        heads, widths, rows = [*HEADS], [*WIDTHS], []
         if credit := node.get("credit"):
             heads.append(CREDIT)
             widths.append(CREDIT_WIDTH)
-        for count, week in enumerate(kept, 1):
-            for place, doc in enumerate(week):
-                if facts := facts_of(app.env, doc):
-                    cells = row(app, docname, doc, facts, "" if place else str(count))
-                    last = [lines(map(nodes.Text, credit.get(doc, ())))] if credit else []
-                    rows.append([*cells, *last])
+        for count, week in enumerate(weeks, 1):
+            for place, doc in enumerate(filter(known.__contains__, week)):
+                cells = row(app, docname, doc, known[doc], "" if place else str(count))
+                last = [lines(map(nodes.Text, credit.get(doc, ())))] if credit else []
+                rows.append([*cells, *last])
         node.replace_self(table("syllabus", heads, rows, widths))
 
 

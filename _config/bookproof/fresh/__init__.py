@@ -50,9 +50,9 @@ def adopt(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.add_config_value("bookproof_anew", False, "", bool)
+    app.add_config_value("bookproof_fresh", False, "", bool)
     app.add_config_value("bookproof_package", "", "", str)
-    app.add_config_value("bookproof_outside", [], "", list)
+    app.add_config_value("bookproof_line_readers", [], "", list)
     app.add_config_value("bookproof_libraries", [], "", list)
     app.add_config_value("bookproof_preload", [], "", list)
     ParallelTasks.terminate = end_tasks_loudly  # type: ignore[method-assign]

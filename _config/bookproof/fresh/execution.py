@@ -5,22 +5,18 @@ import asyncio
 import atexit
 import os
 import re
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event, Thread
 from typing import Any
 
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
-from ..verify.cells import first_line
 from ..verify.recorder import VACUOUS
 from ..verify.transform import NAME
 from .parts import ENVIRONMENT
@@ -57,11 +53,6 @@ class Chapter:
     libraries: Sequence[str] = ()  # whose assertion functions are recorded
     seconds: float = 0.0  # that the kernel was busy
     failure: str = ""
-    ended: Event = field(default_factory=Event)  # whatever came of it
-
-    @property
-    def length(self) -> int:
-        return self.file.stat().st_size
 
     def __str__(self) -> str:
         return os.path.relpath(self.file)
@@ -80,7 +71,7 @@ class Chapter:
             good = execute_reply["content"]["status"] == "ok"
             if good and "check" in cell.metadata:
                 why = await ask(client.kc, f"{NAME}.verdict()", timeout)
-                vacuous.extend([f"{self.code_line(begun)}: {VACUOUS}; {why}"] if why else [])
+                vacuous.extend([f"{self.place(begun)}: {VACUOUS}; {why}"] if why else [])
             if good and cell is self.last_cell():
                 loaded.extend(await loaded_files(client.kc, timeout))
 
@@ -127,11 +118,6 @@ class Chapter:
             return f"{self}: {os.path.relpath(unseen[0])} {rule}; it was loaded otherwise"
         changed = f"{self} or what it reaches was changed while it ran"
         return "" if self.unchanged() else changed
-
-    def code_line(self, index: int) -> str:
-        fence, code = self.notebook.metadata["source_map"][index], self.notebook.cells[index].source
-        lines = self.file.read_text("utf-8").splitlines()
-        return f"{self}:{first_line(lines, fence, code.splitlines())}"
 
     def place(self, index: int) -> str:
         if index < 0:
@@ -188,27 +174,6 @@ class Loop(asyncio.SelectorEventLoop):
         raise RuntimeError("a signal is not for a single chapter")
 
 
-def start_chapters(
-    chapters: Sequence[Chapter], done: Callable[[Chapter], None], **options: Any
-) -> Future[float]:
-    """Begin to run chapters, as `run_chapters` does; the seconds that it took are to come."""
-    outcome = Future[float]()
-
-    def run() -> None:
-        start = time.perf_counter()
-        try:
-            run_chapters(chapters, done, **options)
-            outcome.set_result(time.perf_counter() - start)
-        except BaseException as error:
-            outcome.set_exception(error)
-        finally:  # who waits for a chapter that never began waits no longer
-            for chapter in chapters:
-                chapter.ended.set()
-
-    Thread(target=run, daemon=True).start()  # not waited for after Ctrl-C
-    return outcome
-
-
 def run_chapters(
     chapters: Sequence[Chapter],
     done: Callable[[Chapter], None],
@@ -232,10 +197,9 @@ def run_chapters(
             async with begun:
                 await chapter.run(timeout, folder, server, free)
             done(chapter)
-            chapter.ended.set()
 
         # What takes long is not left for the end, when other cores are idle.
-        longest = sorted(chapters, key=lambda chapter: -chapter.length)
+        longest = sorted(chapters, key=lambda chapter: -chapter.file.stat().st_size)
         await asyncio.gather(*map(run_one, longest))
 
     os.environ.update(ENVIRONMENT)

@@ -1,14 +1,11 @@
 """Keep every page as new as what it was made from: a key, what is missing, run it."""
 
 import os
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Iterable
 from compileall import compile_dir
-from concurrent.futures import Future
-from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cache, partial
 from importlib.util import find_spec
-from math import inf
 from pathlib import Path
 from pprint import pformat
 from py_compile import PycInvalidationMode
@@ -17,13 +14,12 @@ from typing import Any
 from docutils import nodes
 from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
 from myst_nb.ext.glue.utils import PendingGlueReference
-from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from ..verify.cells import code_digest
 from .cell_rules import refusals
-from .execution import CORES, Chapter, start_chapters
+from .execution import CORES, Chapter, run_chapters
 from .keys import (
     code_of,
     digest,
@@ -33,13 +29,13 @@ from .keys import (
     put_key,
     with_key,
 )
-from .messages import say, stop
-from .parts import Needs, Sources, cell_parts, keep, key_of
+from .messages import fail, report
+from .parts import Needs, Parts, Sources, cell_parts, keep, key_of
 from .results import Results
-from .session import ENGINE, Session, as_written
+from .session import ENGINE, Session, is_as_written
 
 # Modules of the engine that ask tracebacks for lines of cells, and nothing else.
-OUTSIDE = ("bookproof.verify.chapter", "bookproof.verify.recorder")
+LINE_READERS = ("bookproof.verify.chapter", "bookproof.verify.recorder")
 
 
 @dataclass(frozen=True)
@@ -48,8 +44,8 @@ class MadeFrom:
 
     needs: Needs
     text: str
-    key: str
-    tools: str
+    parts: Parts  # of the key of its results
+    tools: Parts
     shown: str
 
 
@@ -58,28 +54,22 @@ class Freshness:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.parsed: dict[tuple[Path, str], NotebookNode] = {}
-        self.accepted: dict[str, str] = {}  # texts of pages whose cells are not refused
-        self.running: dict[Path, Chapter] = {}
-        self.finish: Callable[[], None] = lambda: None  # waits for all that run
 
     def begin(self, app: Sphinx, config: Config) -> None:
         package = config.bookproof_package
         spec = find_spec(package) if package else None
         if package and not (spec and spec.origin):
             rule = "bookproof_package must name a package that can be imported"
-            stop(f"{rule}; got {package!r}")
+            fail(f"{rule}; got {package!r}")
         roots = [Path(spec.origin).parent] if spec and spec.origin else []
         for root in roots:
             # Python takes compiled code for that of a source of the same time and size,
             # unless it reads the source.
             mode = PycInvalidationMode.CHECKED_HASH
             compile_dir(root, quiet=2, force=True, invalidation_mode=mode)
-        libraries, outside = (
-            tuple(config.bookproof_libraries),
-            (*config.bookproof_outside, *OUTSIDE),
-        )
-        self.sources = Sources((*roots, ENGINE), libraries, outside)
+        libraries = tuple(config.bookproof_libraries)
+        line_readers = (*config.bookproof_line_readers, *LINE_READERS)
+        self.sources = Sources((*roots, ENGINE), libraries, line_readers)
         self.modules = [*filter(None, [package]), *libraries]
 
     # -- Which pages are read again ----------------------------------------------
@@ -95,7 +85,7 @@ class Freshness:
                 return False
             text = Path(env.doc2path(docname)).read_text("utf-8")
             now = self.made_from(env, docname, text, made.needs)
-            return made == now and as_written(app, docname)
+            return made == now and is_as_written(app, docname)
 
         known = env.found_docs & env.all_docs.keys()
         stale = {docname for docname in known if not is_as_made(docname)}
@@ -105,8 +95,8 @@ class Freshness:
 
     def made_from(self, env: Any, docname: str, text: str, needs: Needs) -> MadeFrom:
         """Return what a page with this text and these needs is made from."""
-        key = key_of(self.sources.parts(Path(env.doc2path(docname)), needs))
-        return MadeFrom(needs, digest([text]), key, self.session.tools, self.shown(env, docname))
+        parts = self.sources.parts(Path(env.doc2path(docname)), needs)
+        return MadeFrom(needs, digest([text]), parts, self.session.tools, self.shown(env, docname))
 
     def shown(self, env: Any, docname: str) -> str:
         """Return a digest of what a page shows: files, and the modules behind those it lists."""
@@ -122,7 +112,6 @@ class Freshness:
 
     def also_written(self, app: Sphinx, env: Any) -> Iterable[str]:
         """Return all pages if a title, number or label has changed, since any may show it."""
-        self.finish()
         titles = {name: title.astext() for name, title in env.titles.items()}
         labels = env.domaindata["std"], env.domaindata["py"]
         numbers = env.toctree_includes, env.toc_secnumbers, env.toc_fignumbers
@@ -136,109 +125,79 @@ class Freshness:
         """Return a page with its key in it, the chapter that it is; note what it is made from."""
         file, needs = Path(env.doc2path(docname)), Needs()
         if is_chapter := is_myst_markdown_notebook(text):
-            notebook = self.notebook(env, file, text)
+            # As myst-nb will read it, so that the cells are the same to the letter.
+            notebook = read_myst_markdown_notebook(
+                text, env.myst_config, add_source_map=True, path=file
+            )
             data = tuple(notebook.metadata.get("data_files", []))
             needs = Needs(names_in_cells(notebook), data)
         for missing in (file.parent / name for name in needs.data):
             if not missing.is_file():
-                stop(f"{file}: data_files names {missing}, which is not there")
+                fail(f"{file}: data_files names {missing}, which is not there")
         made = env.metadata[docname]["made_from"] = self.made_from(env, docname, text, needs)
         if not is_chapter:
             return text, None
-        put_key(notebook.metadata, made.key)
+        key = key_of(made.parts)
+        put_key(notebook.metadata, key)
         env.metadata[docname]["cell_parts"] = cell_parts(code_of(notebook))
         reached = set(modules_reached(self.sources.roots, needs.names))
         inside = tuple(f"{root}{os.sep}" for root in self.sources.roots[:-1])  # not the engine
-        return with_key(text, made.key), Chapter(
+        return with_key(text, key), Chapter(
             file,
             notebook,
-            unchanged=lambda: key_of(self.sources.parts(file, needs)) == made.key,
+            unchanged=lambda: self.sources.parts(file, needs) == made.parts,
             unseen=lambda name: name.startswith(inside) and Path(name) not in reached,
             libraries=self.sources.libraries,
         )
 
-    def notebook(self, env: Any, file: Path, text: str) -> NotebookNode:
-        """Return a page as myst-nb will read it, so that the cells are the same to the letter."""
-        if (file, text) not in self.parsed:
-            self.parsed[file, text] = read_myst_markdown_notebook(
-                text, env.myst_config, add_source_map=True, path=file
-            )
-        return deepcopy(self.parsed[file, text])  # what runs is written into
-
     def run(self, app: Sphinx, env: Any, docnames: list[str]) -> None:
-        """Run the chapters among the pages to be read whose results are not there.
-
-        Pages without cells are read first, and then each chapter when it has ended, while others run.
-        """
+        """Run the chapters among the pages to be read whose results are not there."""
         self.results = Results(env.mystnb_config.execution_cache_path)
         texts = {name: Path(env.doc2path(name)).read_text("utf-8") for name in docnames}
-        found = {
-            name: self.prepare(env, name, text)[1]
-            for name, text in texts.items()
-            if is_myst_markdown_notebook(text)
-        }
-        chapters = [chapter for chapter in found.values() if chapter]
+        prepared = [self.prepare(env, name, text)[1] for name, text in texts.items()]
+        chapters = [chapter for chapter in prepared if chapter]
         if faults := [fault for c in chapters for fault in refusals(c, self.modules)]:
-            stop("\n".join(faults))
-        self.accepted = texts
+            fail("\n".join(faults))
         missing = [c for c in chapters if not self.results.has(c.notebook)]
         if not missing:
-            return say("No chapter has to run.")
+            return report("No chapter has to run.")
         count = "1 chapter" if len(missing) == 1 else f"{len(missing)} chapters"
-        say(f"Running {count}, {CORES} at once ...")
-        cold = os.environ.get("BOOK_KERNELS") == "cold"
-        docnames.sort(key=lambda name: -chapter.length if (chapter := found.get(name)) else -inf)
-        outcome = start_chapters(
+        report(f"Running {count}, {CORES} at once ...")
+        cold, start = os.environ.get("BOOK_KERNELS") == "cold", time.perf_counter()
+        run_chapters(
             missing,
             self.results.keep,
             timeout=app.config.nb_execution_timeout,
             preload=None if cold else app.config.bookproof_preload,
         )
-        self.running = {chapter.file: chapter for chapter in missing}
-        self.finish = cache(partial(finish, missing, outcome))
+        wall, cells = time.perf_counter() - start, sum(chapter.seconds for chapter in missing)
+        report(f"{count} ran in {wall:.1f} s; the cells alone take {cells / CORES:.1f} s.")
+        if failures := [chapter.failure for chapter in missing if chapter.failure]:
+            fail("\n\n".join(failures))
 
     def end(self, app: Sphinx, error: Exception | None) -> None:
-        """Wait for chapters that still run, and keep the parts of all keys after a good build."""
-        self.finish()
+        """Keep the parts of all keys after a good build."""
         if error is None:
-            found = {name: self.kept(app.env, name) for name in sorted(app.env.found_docs)}
-            keep(Path(app.doctreedir), self.sources, {k: page for k, page in found.items() if page})
-
-    def kept(self, env: Any, docname: str) -> dict[str, Any]:
-        noted, file = env.metadata[docname], Path(env.doc2path(docname))
-        if "cell_parts" not in noted or not file.is_file():
-            return {}
-        parts = self.sources.parts(file, noted["made_from"].needs)
-        return {"file": os.path.relpath(file), "parts": {**noted["cell_parts"], **parts}}
+            pages = {
+                os.path.relpath(app.env.doc2path(name)): noted["cell_parts"]
+                | noted["made_from"].parts
+                for name, noted in sorted(app.env.metadata.items())
+                if "cell_parts" in noted
+            }
+            record = {"config": os.path.relpath(app.confdir), "tools": self.session.tools}
+            keep(Path(app.doctreedir), {**record, "pages": pages}, self.sources)
 
     def read(self, app: Sphinx, docname: str, content: list[str]) -> None:
         """Give myst-nb the page with the key under which its results are kept."""
-        text = content[0]
-        content[0], chapter = self.prepare(app.env, docname, text)
+        content[0], chapter = self.prepare(app.env, docname, content[0])
         if not chapter:
             return
-        if running := self.running.get(chapter.file):
-            running.ended.wait()
-        if not self.results.has(chapter.notebook):
-            self.finish()  # if a run has failed, this tells
-        edited = self.accepted.get(docname) != text
-        if edited and (faults := list(refusals(chapter, self.modules))):
-            stop("\n".join(faults))
         # Else myst-nb would run it; it is being edited.
         if not self.results.has(chapter.notebook):
-            stop(f"{chapter} or what it reaches was changed during the build")
+            fail(f"{chapter} or what it reaches was changed during the build")
         noted = app.env.metadata[docname]
         noted["cell_seconds"] = self.results.seconds(chapter.notebook)
         noted["cells_digest"] = code_digest(code_of(chapter.notebook))
-
-
-def finish(chapters: list[Chapter], outcome: Future[float]) -> None:
-    """Wait for chapters that run, and end the build if one of them failed."""
-    wall, cells = outcome.result(), sum(chapter.seconds for chapter in chapters) / CORES
-    count = "1 chapter" if len(chapters) == 1 else f"{len(chapters)} chapters"
-    say(f"{count} ran in {wall:.1f} s; the cells alone take {cells:.1f} s on {CORES} cores.")
-    if failures := [chapter.failure for chapter in chapters if chapter.failure]:
-        stop("\n\n".join(failures))
 
 
 def check_executed(app: Sphinx, page: nodes.document) -> None:
@@ -246,7 +205,7 @@ def check_executed(app: Sphinx, page: nodes.document) -> None:
     for cell in page.findall(nodes.container):
         is_code = cell.get("nb_element") == "cell_code" and cell.astext()
         if is_code and not cell["exec_count"]:
-            stop(f"{page['source']}:{cell.line}: this cell was not executed")
+            fail(f"{page['source']}:{cell.line}: this cell was not executed")
     for node in page.findall(PendingGlueReference):
         # It would stay as it is when that page is made anew.
-        stop(f"{page['source']}: {node.key!r} is glued on the page {node.refdoc}; glue it here")
+        fail(f"{page['source']}: {node.key!r} is glued on the page {node.refdoc}; glue it here")

@@ -22,7 +22,7 @@ READERS = {
     *traceback.__all__,
 } - {"format_exception_only"}
 # What may be asked where in a cell an error arose, by a module that asks nothing else with it.
-LOOKS_OUTSIDE = frozenset({"extract_tb", "tb_lineno"})
+LINES_OF_CELLS = frozenset({"extract_tb", "tb_lineno"})
 Roots = Sequence[Path]  # folders of packages
 FRONT_MATTER = re.compile(r"---[^\n]*\n(.*?\n)(?=---|\.\.\.)", re.DOTALL)
 
@@ -86,18 +86,20 @@ def modules_reached(roots: Roots, names: Iterable[str]) -> list[Path]:
     return sorted(found.values())
 
 
-def meanings(roots: Roots, modules: Iterable[Path], outside: Sequence[str] = ()) -> dict[str, str]:
+def module_digests(
+    roots: Roots, modules: Iterable[Path], line_readers: Sequence[str] = ()
+) -> dict[str, str]:
     """Return for each module a digest of its syntax tree without docstrings.
 
     Where one of them reads docstrings or lines, the text of each is used instead;
-    modules that are ``outside`` may ask tracebacks for the lines of cells.
+    modules that are ``line_readers`` may ask tracebacks for the lines of cells.
     """
     texts = {module_name(roots, file): file.read_text("utf-8") for file in modules}
     whole = any(
-        readers_in(text) - (LOOKS_OUTSIDE if name in outside else frozenset())
+        readers_in(text) - (LINES_OF_CELLS if name in line_readers else frozenset())
         for name, text in texts.items()
     )
-    return {name: digest([text]) if whole else meaning(text) for name, text in texts.items()}
+    return {name: digest([text]) if whole else code_digest_of(text) for name, text in texts.items()}
 
 
 @cache
@@ -117,7 +119,7 @@ def nodes_of(source: str) -> tuple[ast.AST, ...]:
 
 
 @cache
-def meaning(source: str) -> str:
+def code_digest_of(source: str) -> str:
     """Return a digest of what a module does: its syntax tree without docstrings and places."""
     if not nodes_of(source):
         return source

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from .keys import digest, fingerprint, meanings, modules_reached, nodes_of
+from .keys import digest, fingerprint, module_digests, modules_reached, nodes_of
 
 Parts = dict[str, str]
 CODE = {".py", ".pyc"}
@@ -48,17 +48,17 @@ class Sources:
     Args:
         roots: folders of the packages whose modules are read.
         libraries: distributions that cells may import.
-        outside: modules that ask tracebacks for the lines of cells, and for nothing else.
+        line_readers: modules that ask tracebacks for the lines of cells, and for nothing else.
     """
 
     roots: tuple[Path, ...]
     libraries: tuple[str, ...] = ()
-    outside: tuple[str, ...] = ()
+    line_readers: tuple[str, ...] = ()
 
     def parts(self, page: Path, needs: Needs) -> Parts:
         """Return the parts of a page's key, apart from its cells."""
         modules = modules_reached(self.roots, {*needs.names, RECORDER})
-        means = meanings(self.roots, modules, self.outside)
+        means = module_digests(self.roots, modules, self.line_readers)
         return {
             "Python": sys.version,
             "platform": sys.platform,
@@ -110,10 +110,10 @@ def cell_parts(codes: Iterable[str]) -> Parts:
     return {f"cell {number}": digest([code.strip()]) for number, code in enumerate(codes, 1)}
 
 
-def keep(folder: Path, sources: Sources, pages: dict[str, dict[str, Any]]) -> None:
-    """Write the parts of all pages beside the doctrees."""
-    record = {"sources": asdict(sources), "pages": dict(sorted(pages.items()))}
-    text = json.dumps(record, indent=1, default=str)
+def keep(folder: Path, record: dict[str, Any], sources: Sources) -> None:
+    """Write what ``bookproof why`` compares with beside the doctrees."""
+    roots = [os.path.relpath(root) for root in sources.roots]
+    text = json.dumps({**record, "sources": {**asdict(sources), "roots": roots}}, indent=1)
     (folder / KEPT).write_text(text, "utf-8")
 
 

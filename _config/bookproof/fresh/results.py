@@ -8,7 +8,7 @@ from nbformat import NotebookNode
 from sqlalchemy.exc import SQLAlchemyError
 
 from .execution import Chapter, not_executed
-from .messages import say
+from .messages import report
 
 
 class Results:
@@ -19,7 +19,7 @@ class Results:
         try:
             self.cache.list_cache_records()
         except (RuntimeError, SQLAlchemyError):
-            say(f"The results kept in {folder} are damaged, and not used.")
+            report(f"The results kept in {folder} are damaged, and not used.")
             self.cache.clear_cache()
 
     def has(self, notebook: NotebookNode) -> bool:
@@ -48,4 +48,4 @@ class Results:
                 self.cache.cache_notebook_bundle(bundle, False, overwrite=True)
         except (OSError, RuntimeError, SQLAlchemyError) as error:
             chapter.failure = f"{chapter}: its results cannot be kept: {error}"
-        say(f"  {chapter}  {'failed' if chapter.failure else f'{chapter.seconds:.1f} s'}")
+        report(f"  {chapter}  {'failed' if chapter.failure else f'{chapter.seconds:.1f} s'}")

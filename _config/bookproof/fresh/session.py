@@ -1,6 +1,7 @@
 """One build from its first event to its last: alone, on an empty site if asked, and remembered."""
 
 import json
+import os
 import shutil
 from importlib.metadata import distributions
 from pathlib import Path
@@ -10,7 +11,8 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from .keys import digest, fingerprint
-from .messages import say, stop
+from .messages import fail, report
+from .parts import Parts
 
 PATIENCE = 600  # seconds to wait for another build
 TOOLS = {".py", ".bib", ".html", ".txt"}  # with a change in these, every page is read again
@@ -22,13 +24,13 @@ class Session:
     """What a build knows of the one before it."""
 
     trusted: bool  # whether the pages of the last build may stay
-    tools: str  # a digest of what decides how pages are made
+    tools: Parts  # what decides how pages are made
 
     def begin(self, app: Sphinx, config: Config) -> None:
         """Wait for any other build, and see whether the last one came to a good end."""
         kept = Path(config.nb_execution_cache_path or app.outdir.parent / ".jupyter_cache")
         self.wait(kept)
-        if config.bookproof_anew:
+        if config.bookproof_fresh:
             empty(app, kept)
         # After a build that was stopped, or that warned, no page is trusted: it may be
         # half made, and the warning has to come again.
@@ -38,8 +40,7 @@ class Session:
             shutil.rmtree(app.outdir / "_static", ignore_errors=True)
         app.doctreedir.mkdir(parents=True, exist_ok=True)
         self.unfinished.touch()
-        installed = sorted(found.read_text("METADATA") or "" for found in distributions())
-        self.tools = digest(installed, tool_files(Path(app.confdir), ENGINE))
+        self.tools = tool_parts(Path(app.confdir))
 
     def wait(self, kept: Path) -> None:
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -47,11 +48,11 @@ class Session:
         try:
             self.lock.acquire(timeout=0)
         except Timeout:
-            say(f"Another build is at work in {kept.parent}; waiting for it.")
+            report(f"Another build is at work in {kept.parent}; waiting for it.")
             try:
                 self.lock.acquire(timeout=PATIENCE)
             except Timeout:
-                stop(f"After {PATIENCE} s, another build still holds {self.lock.lock_file}.")
+                fail(f"After {PATIENCE} s, another build still holds {self.lock.lock_file}.")
 
     def end(self, app: Sphinx, error: Exception | None) -> None:
         """Note that the build came to a good end, if it did."""
@@ -64,18 +65,22 @@ class Session:
 
 def empty(app: Sphinx, kept: Path) -> None:
     if any(app.outdir.iterdir()) and not (app.outdir / ".buildinfo").exists():
-        stop(f"{app.outdir} holds something else than a site; it is not emptied.")
+        fail(f"{app.outdir} holds something else than a site; it is not emptied.")
     for folder in (kept, app.outdir, app.doctreedir):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
 
 
-def tool_files(*folders: Path) -> list[Path]:
-    files = {file for folder in folders for file in folder.rglob("*")}
-    return sorted(file for file in files if file.suffix in TOOLS)
+def tool_parts(config: Path) -> Parts:
+    """Return a digest of what is installed, and one of each file that decides how pages are made."""
+    installed = sorted(found.read_text("METADATA") or "" for found in distributions())
+    files = {file for folder in (config, ENGINE) for file in folder.rglob("*")}
+    named = {f"tool {os.path.relpath(file)}": file for file in files if file.suffix in TOOLS}
+    digests = {name: fingerprint(file) for name, file in sorted(named.items())}
+    return {"the installed packages": digest(installed), **digests}
 
 
-def as_written(app: Sphinx, docname: str) -> bool:
+def is_as_written(app: Sphinx, docname: str) -> bool:
     """Return whether a page and its tree are what the last build has written."""
     page, tree = files(app, docname)
     return tree.is_file() and pages_written(app.outdir).get(docname) == fingerprint(page)

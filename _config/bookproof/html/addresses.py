@@ -2,10 +2,17 @@
 
 A prediction and a question of a quiz are named by the first words of what they ask; a prediction may
 have another name. Everything else is named by its author or by what it shows.
+
+The address of a paragraph is a digest of its first words, so it survives an edit elsewhere, and most
+edits in the paragraph itself; it is not promised. Its mark appears when one points at the paragraph. It
+is kept out of the tab order and from screen readers: a page has a hundred of them, and would have as
+many stops before its next section.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 from docutils import nodes
@@ -15,10 +22,13 @@ from sphinx_exercise.nodes import solution_node
 
 from .elements import Anchor
 from .formulas import prose
+from .places import on_a_site, pages_as_written
 from .redirects import redirects
 
 LOGGER = logging.getLogger(__name__)
 WORDS = 6  # of what is asked make a name
+WORDS_OF_A_PARAGRAPH = 8
+MARK = 'a class="headerlink paragraph" href="#{name}" tabindex="-1" aria-hidden="true"'
 SHOWN = 5  # of the addresses that are lost
 PLACE = re.compile(r'<(?P<tag>\w+)\b(?=[^>]*\bid="(?P<id>[^"]+)")[^>]*>')
 CLASSES = re.compile(r'\bclass="([^"]*)"')
@@ -35,18 +45,14 @@ LOST = (
 
 
 def named(kind: str, asked: str) -> str:
-    """Return the name of something that asks, from its first words.
+    """Return the name of something that asks, from its first words but its number.
 
     Example:
-        >>> named("quiz", "Which row sees itself, and which sees all?")
+        >>> named("quiz", "1. Which row sees itself, and which sees all?")
         'quiz-which-row-sees-itself-and-which'
     """
-    words = re.findall(r"\w+", re.sub(r"['’]", "", asked))
+    words = re.findall(r"\w+", re.sub(r"^\d+\.\s*|['’]", "", asked))
     return nodes.make_id(" ".join([kind, *words[:WORDS]]))
-
-
-def name_of(kind: str, asked: nodes.Element) -> str:
-    return named(kind, re.sub(r"^\d+\.\s*", "", prose(asked)))
 
 
 def link_to(name: str, what: str) -> Anchor:
@@ -59,16 +65,37 @@ def name_solutions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             solution["ids"] = [f"{target.rpartition('/')[2]}-solution"]
 
 
-def miss_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    names = [name for node in asking(doctree) for name in node["ids"]]
-    for name in sorted({name for name in names if names.count(name) > 1}):
+def warn_of_equal_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    elements = doctree.findall(nodes.Element)
+    asking = (e for e in elements if e.get("asks") or "quiz-question" in e.get("classes", ()))
+    counts = Counter(name for element in asking for name in element["ids"])
+    for name in sorted(name for name, count in counts.items() if count > 1):
         LOGGER.warning("two things are called %r; give one of them a name", name, location=docname)
 
 
-def asking(doctree: nodes.document) -> Iterator[nodes.Element]:
-    for node in doctree.findall(nodes.Element):
-        if node.get("asks") or "quiz-question" in node.get("classes", ()):
-            yield node
+def address_of_paragraph(text: str) -> str:
+    """Return the address of a paragraph, from its first words.
+
+    Example:
+        >>> address_of_paragraph("All tokens attend.")
+        'p-fcf8c6da'
+    """
+    words = " ".join(text.split()[:WORDS_OF_A_PARAGRAPH])
+    return f"p-{sha256(words.encode()).hexdigest()[:8]}"
+
+
+def name_paragraphs(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Name the paragraphs of sections; the second of two that begin alike has a number."""
+    times: Counter[str] = Counter()
+    for paragraph in doctree.findall(nodes.paragraph):
+        if not isinstance(paragraph.parent, nodes.section) or paragraph["ids"]:
+            continue
+        name = address_of_paragraph(prose(paragraph))
+        times[name] += 1
+        if times[name] > 1:
+            name = f"{name}-{times[name]}"
+        paragraph["ids"] = [name]
+        paragraph += Anchor(open=MARK.format(name=name))
 
 
 # -- The record -------------------------------------------------------------------
@@ -89,17 +116,15 @@ def addresses(page: str, html: str) -> Iterator[str]:
             yield f"{page}#{place['id']}"
 
 
-def compare(app: Sphinx, error: Exception | None) -> None:
+@on_a_site
+def compare(app: Sphinx) -> None:
     """Warn of the addresses that are lost, and note those that are new where that is asked for."""
     config = app.config
-    if error or not config.bookproof_addresses or app.builder.format != "html":
-        return
-    if config.bookproof_edition == "students":
-        return  # it lacks the solutions, and so the figures in them
+    if not config.bookproof_addresses or config.bookproof_edition == "students":
+        return  # that edition lacks the solutions, and so the figures in them
     record = Path(app.confdir, config.bookproof_addresses)
     promised = set(record.read_text("utf-8").split()) if record.is_file() else set()
-    files = {page: Path(app.outdir, f"{page}.html") for page in app.env.found_docs}
-    texts = {page: file.read_text("utf-8") for page, file in files.items() if file.is_file()}
+    texts = pages_as_written(app)
     there = {place for page, html in texts.items() for place in addresses(page, html)}
     if lost := sorted(promised - there - moved(app, promised, there)):
         some = ", ".join(lost[:SHOWN]) + (f" and {len(lost) - SHOWN} more" if lost[SHOWN:] else "")
@@ -126,5 +151,6 @@ def setup(app: Sphinx) -> None:
     app.add_config_value("bookproof_addresses", "", "", str)
     app.add_config_value("bookproof_note_addresses", False, "")
     app.connect("doctree-resolved", name_solutions, priority=850)
-    app.connect("doctree-resolved", miss_names, priority=950)
+    app.connect("doctree-resolved", warn_of_equal_names, priority=950)
+    app.connect("doctree-resolved", name_paragraphs, priority=980)
     app.connect("build-finished", compare, priority=410)  # before the build counts its warnings

@@ -14,8 +14,9 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from .addresses import link_to, name_of
+from .addresses import link_to, named
 from .elements import Tag, tag
+from .formulas import prose
 
 LOGGER = logging.getLogger(__name__)
 BOXES = ("predict", "versus")
@@ -37,7 +38,7 @@ class Gate(SphinxDirective):
         if self.content:
             gate += self.parse_content_to_nodes()
         given = self.options.get("name", "")
-        gate["called"] = nodes.make_id(given) if given else name_of("predict", gate)
+        gate["called"] = nodes.make_id(given) if given else named("predict", prose(gate))
         choices = self.options.get("choices", "").split("|")
         gate["choices"] = [self.parse_inline(text.strip())[0] for text in choices if text.strip()]
         return [gate]

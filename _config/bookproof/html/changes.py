@@ -6,8 +6,6 @@ of the third a part. Each version that has the part becomes a section.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,17 +16,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from .edition import written
 
-VERSION = re.compile(r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", re.MULTILINE)
-PART = re.compile(r"^### (.+)$", re.MULTILINE)
-
-
-@dataclass
-class Change:
-    """What a version brought, in Markdown."""
-
-    version: str
-    published: date
-    text: str
+VERSION = re.compile(r"(?ms)^## (\S+) \((\d{4}-\d\d-\d\d)\)$(.*?)(?=^## |\Z)")
+PART = re.compile(r"(?ms)^### ([^\n]+)$(.*?)(?=^### |\Z)")
 
 
 class Changes(SphinxDirective):
@@ -46,37 +35,28 @@ class Changes(SphinxDirective):
         found = list(changes(Path(name).read_text("utf-8"), part))
         if not found:
             raise self.error(f"A version must have a part called {part!r}; got none")
-        return [self.section(change) for change in found]
+        return [self.section(*change) for change in found]
 
-    def section(self, change: Change) -> nodes.section:
-        day = written(change.published, self.config.language)
-        title = f"Version {change.version}, {day}"
-        name = nodes.make_id(f"version-{change.version}")
+    def section(self, version: str, published: str, text: str) -> nodes.section:
+        title = f"Version {version}, {written(published, self.config.language)}"
+        name = nodes.make_id(f"version-{version}")
         section = nodes.section("", nodes.title("", title), ids=[name], names=[name])
-        section += self.parse_text_to_nodes(change.text)
+        section += self.parse_text_to_nodes(text)
         return section
 
 
-def changes(log: str, part: str) -> Iterator[Change]:
-    r"""Yield those versions of a change log that have a part of this name.
+def changes(log: str, part: str) -> Iterator[tuple[str, str, str]]:
+    r"""Yield version, date and text of those versions of a change log that have a part.
 
     Example:
         >>> log = "## 0.2 (2026-05-04)\n### The code\nFaster.\n### For readers\nClearer.\n"
-        >>> [(change.version, change.text) for change in changes(log, "For readers")]
-        [('0.2', 'Clearer.')]
+        >>> list(changes(log, "For readers"))
+        [('0.2', '2026-05-04', 'Clearer.')]
     """
-    for version, published, text in in_parts(VERSION, log):
-        for name, said in in_parts(PART, text):
+    for version, published, text in VERSION.findall(log):
+        for name, said in PART.findall(text):
             if name == part:
-                yield Change(version, date.fromisoformat(published), said.strip())
-
-
-def in_parts(heading: re.Pattern[str], text: str) -> Iterator[tuple[str, ...]]:
-    """Yield what each heading says, with the text below it."""
-    found = list(heading.finditer(text))
-    ends = [after.start() for after in found[1:]] + [len(text)]
-    for head, end in zip(found, ends, strict=True):
-        yield (*head.groups(), text[head.end() : end])
+                yield version, published, said.strip()
 
 
 def setup(app: Sphinx) -> None:

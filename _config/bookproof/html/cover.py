@@ -44,12 +44,13 @@ class Cover(SphinxDirective):
 
 def note_shown(app: Sphinx, doctree: nodes.document) -> None:
     """Note what the cover shows of a page that was just read."""
-    metadata, said = app.env.metadata[app.env.docname], opening(doctree)
-    promise = said.promise if said else description(doctree)
+    said, promise = opening(doctree), description(doctree).removeprefix("You will ")
     takes = said.minutes if said else minutes(parts_of(doctree))
-    sentence = re.split(r"(?<=[.!?])\s", promise.removeprefix("You will "), maxsplit=1)[0]
-    begun = sentence[:1].upper() + sentence[1:]
-    metadata["cover"] = Shown(begun, takes, key_picture(doctree), is_chapter=said is not None)
+    sentence = re.split(r"(?<=[.!?])\s", promise, maxsplit=1)[0]
+    shown = Shown(
+        sentence[:1].upper() + sentence[1:], takes, key_picture(doctree), said is not None
+    )
+    app.env.metadata[app.env.docname]["cover"] = shown
 
 
 # -- Small pictures ----------------------------------------------------------------

@@ -27,6 +27,7 @@ from sphinx_exercise.nodes import solution_node
 
 from .formulas import prose
 from .outward import address
+from .places import on_a_site
 
 LOGGER = logging.getLogger(__name__)
 LINK_OF_HEADING = re.compile(r'<a class="headerlink" href="#([^"]+)"[^>]*>.*?</a>')
@@ -46,14 +47,14 @@ def lasting(app: Sphinx, address: str) -> str:
     return f"{site}{folder(app.config.release)}{address.removeprefix(site)}" if address else ""
 
 
-def written(day: date, language: str = "en") -> str:
+def written(day: str, language: str = "en") -> str:
     """Return a date in words of the book's language, whatever that of the machine.
 
     Example:
-        >>> written(date(2026, 5, 4))
+        >>> written("2026-05-04")
         '4 May 2026'
     """
-    return format_date(day, "d MMMM yyyy", locale=language)
+    return format_date(date.fromisoformat(day), "d MMMM yyyy", locale=language)
 
 
 def published(app: Sphinx) -> str:
@@ -64,16 +65,16 @@ def edition(app: Sphinx) -> str:
     """Return the version, and its date where `bookproof_book` has one: never that of the build."""
     if not (day := published(app)):
         return f"Version {app.config.release}"
-    words = written(date.fromisoformat(day), app.config.language)
+    words = written(day, app.config.language)
     return f'Version {app.config.release}, <time datetime="{day}">{words}</time>'
 
 
 # -- The foot of a page -----------------------------------------------------------
 
 
-def report(app: Sphinx, pagename: str, page: str, anchor: str = "", section: str = "") -> str:
+def report(app: Sphinx, pagename: str, anchor: str = "", section: str = "") -> str:
     """Return the address of a new issue about a page or one of its sections."""
-    place = f"{page}, {section}" if section else page
+    place = ", ".join(filter(None, [app.env.titles[pagename].astext(), section]))
     where = (address(app, pagename) or pagename) + (f"#{anchor}" if anchor else "")
     version = f"{app.config.release} {published(app)}"
     body = f"Where: {where}\nVersion: {version}\n\nWhat is wrong:\n"
@@ -90,10 +91,9 @@ def add_reports(app: Sphinx, pagename: str, body: str, doctree: nodes.document) 
         title = titles.get(link[1])
         if title is None:  # an equation's, or a figure's
             return link[0]
-        name = f"Report an error in the section {title}"
-        target = report(app, pagename, app.env.titles[pagename].astext(), link[1], title)
-        attributes = f'class="report" href="{target}" aria-label="{escape(name)}"'
-        return f"{link[0]}<a {attributes}>report an error</a>"
+        name = escape(f"Report an error in the section {title}")
+        target = report(app, pagename, link[1], title)
+        return f'{link[0]}<a class="report" href="{target}" aria-label="{name}">report an error</a>'
 
     return LINK_OF_HEADING.sub(behind, body)
 
@@ -101,15 +101,15 @@ def add_reports(app: Sphinx, pagename: str, body: str, doctree: nodes.document) 
 def add_foot(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
     if doctree is None:
         return
-    line = edition(app)
     if app.config.bookproof_repository:
         context["body"] = add_reports(app, pagename, context["body"], doctree)
-        target = report(app, pagename, app.env.titles[pagename].astext())
-        line += f'. <a href="{target}">Report an error on this page</a>'
-    context["body"] += f'\n<p class="edition">{". ".join([line, *links(app, pagename)])}</p>\n'
+    context["body"] += f'\n<p class="edition">{". ".join(foot(app, pagename))}</p>\n'
 
 
-def links(app: Sphinx, pagename: str) -> Iterator[str]:
+def foot(app: Sphinx, pagename: str) -> Iterator[str]:
+    yield edition(app)
+    if app.config.bookproof_repository:
+        yield f'<a href="{report(app, pagename)}">Report an error on this page</a>'
     changes = app.config.bookproof_changes
     if changes in app.env.found_docs and pagename != changes:
         href = app.builder.get_relative_uri(pagename, changes)
@@ -143,7 +143,7 @@ def list_editions(editions: Iterable[dict[str, str]], language: str = "en", root
     lines = []
     for one in editions:
         version, day = escape(one["version"]), one["date"]
-        when = f", {written(date.fromisoformat(day), language)}" if day else ""
+        when = f", {written(day, language)}" if day else ""
         link = f"{root}{folder(version)}index.html"
         lines.append(f'<li><a href="{link}">Version {version}</a>{when}</li>')
     return "\n".join(['<ul class="editions">', *lines, "</ul>"])
@@ -162,9 +162,9 @@ def page_of_editions(app: Sphinx) -> list[tuple[str, dict[str, str], str]]:
     return [(LIST, {"title": "All editions", "body": body}, "page.html")]
 
 
-def write_card(app: Sphinx, error: Exception | None) -> None:
-    if error is None and app.builder.format == "html":
-        Path(app.outdir, CARD).write_text(json.dumps(this_edition(app)) + "\n", "utf-8")
+@on_a_site
+def write_card(app: Sphinx) -> None:
+    Path(app.outdir, CARD).write_text(json.dumps(this_edition(app)) + "\n", "utf-8")
 
 
 # -- For whom a book is -------------------------------------------------------------

@@ -69,8 +69,7 @@ def glue_punctuation(app: Sphinx, doctree: nodes.document, docname: str) -> None
     """
     for formula in list(doctree.findall(nodes.math)):
         parent = formula.parent
-        # By identity: to docutils, two full stops are the same node.
-        place = next(i for i, child in enumerate(parent) if child is formula)
+        place = parent.index(formula)
         text = parent[place + 1] if place + 1 < len(parent) else None
         if not isinstance(text, nodes.Text) or len(formula.astext()) > LONGEST:
             continue

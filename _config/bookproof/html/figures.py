@@ -5,18 +5,24 @@ those, side by side, for the page to stack where it is narrow. The root, or each
 ``aria-label`` what it shows; a picture without a text alternative or a caption fails a strict build, and
 so does one with ids, which would meet those of other pictures. A caption is in the text, where it
 may hold formulas and citations, and its wording is in no page's key.
+
+A picture with marks that a script can draw again says how in ``metadata``. With ``:live:``, which holds
+the words of a button, the figure offers it; otherwise the page leaves this out.
 """
 
 from pathlib import Path
+from typing import ClassVar
 from xml.etree import ElementTree
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
+from .elements import tag
 from .places import around, is_cell
 
 LOGGER = logging.getLogger(__name__)
@@ -57,6 +63,14 @@ def inline(image: nodes.image, pieces: list[ElementTree.Element]) -> picture:
         LOGGER.warning("this picture has no text alternative", location=placed(image))
     if any("id" in element.attrib for piece in pieces for element in piece.iter()):
         LOGGER.warning("this picture has ids", location=placed(image))
+    alive = any(
+        "live" in node["classes"] for node in around(image) if isinstance(node, nodes.figure)
+    )
+    for piece in () if alive else pieces:
+        for data in piece.findall(f"{{{SVG}}}metadata"):
+            piece.remove(data)
+    if alive and pieces[0].find(f"{{{SVG}}}metadata") is None:
+        LOGGER.warning("this picture has nothing that is live", location=placed(image))
     markup = [ElementTree.tostring(piece, "unicode").strip() for piece in pieces]
     return picture("", markup="".join(markup).replace(f' xmlns="{SVG}"', ""))
 
@@ -76,10 +90,11 @@ class Caption(SphinxDirective):
 
     required_arguments = 1
     has_content = True
+    option_spec: ClassVar = {"live": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
         self.assert_has_content()
-        caption = nodes.caption(figure=self.arguments[0])
+        caption = nodes.caption(figure=self.arguments[0], live=self.options.get("live", ""))
         caption += [child for part in self.parse_content_to_nodes() for child in part.children]
         self.set_source_info(caption)
         return [caption]
@@ -101,11 +116,15 @@ class Figures(SphinxTransform):
             name = caption["figure"]
             figure = nodes.figure(ids=[nodes.make_id(f"fig-{name}")], names=[name])
             self.document.note_explicit_target(figure)
-            place = output.index(pictures[0])
-            for picture in pictures:
+            output.replace(pictures[0], figure)
+            for picture in pictures[1:]:
                 output.remove(picture)
-            figure += [*pictures, caption]
-            output.insert(place, figure)
+            figure += pictures
+            if caption["live"]:
+                figure["classes"].append("live")
+                button = tag('button type="button"', nodes.Text(caption["live"]))
+                figure += tag('div class="live-bar"', button)
+            figure += caption
 
 
 def pictures_of(cell: nodes.Node) -> tuple[nodes.Element, list[nodes.Node]]:
@@ -116,11 +135,10 @@ def pictures_of(cell: nodes.Node) -> tuple[nodes.Element, list[nodes.Node]]:
     return output, [part for part in output.children if next(part.findall(nodes.image), None)]
 
 
-def miss_captions(app: Sphinx, doctree: nodes.document) -> None:
+def warn_of_missing_captions(app: Sphinx, doctree: nodes.document) -> None:
     """Warn of each cell on a page that was just read whose pictures have no caption."""
     for cell in doctree.findall(nodes.container):
-        _, pictures = pictures_of(cell)
-        if any(not isinstance(part, nodes.figure) for part in pictures):
+        if any(not isinstance(part, nodes.figure) for part in pictures_of(cell)[1]):
             LOGGER.warning("the picture of this cell has no caption", location=cell)
 
 
@@ -128,5 +146,5 @@ def setup(app: Sphinx) -> None:
     app.add_node(picture, html=(write_picture, None))
     app.add_directive("caption", Caption)
     app.add_transform(Figures)
-    app.connect("doctree-read", miss_captions, priority=300)
+    app.connect("doctree-read", warn_of_missing_captions, priority=300)
     app.connect("doctree-read", place_pictures, priority=BEFORE_IMAGES_ARE_COLLECTED)

@@ -11,9 +11,9 @@ from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
-from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
+from sphinx_exercise.nodes import solution_node
 
-from .places import around, is_cell
+from .places import around, exercises, is_cell
 
 WHOLE, PARTLY = "Wrong on purpose", "Wrong on purpose: the marked lines"
 
@@ -30,9 +30,8 @@ def open_solution(self: HTML5Translator, node: nodes.Element) -> None:
 
 def open_output(self: HTML5Translator, node: nodes.Element) -> None:
     label = summary(node["prompt_show"], f" of cell {node['cell']}")
-    kind = node.get("kind", "")
-    kinds = " ".join(filter(None, ("fold", "hidden-cell", kind)))
-    self.body.append(f'<details class="{kinds}">{label}')
+    classes = " ".join(["fold", "hidden-cell", *node.get("kinds", ())])
+    self.body.append(f'<details class="{classes}">{label}')
 
 
 def summary(label: str, which: str) -> str:
@@ -45,15 +44,14 @@ def close_fold(self: HTML5Translator, node: nodes.Element) -> None:
     self.body.append("</details>\n")
 
 
-def tidy(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+def drop_shared_ids(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Drop the ids that every exercise of a page shares."""
-    for kind in (exercise_node, exercise_enumerable_node, solution_node):
-        for exercise in doctree.findall(kind):
-            for section in exercise.findall(nodes.section):
-                section["ids"] = []
+    for box in (*exercises(doctree), *doctree.findall(solution_node)):
+        for section in box.findall(nodes.section):
+            section["ids"] = []
 
 
-def name(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+def label_folds(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Say of each fold of which cell it is, and let the code of a figure follow the figure."""
     for fold in list(doctree.findall(HideCodeCellNode)):
         cell = next((node for node in around(fold) if "cell_index" in node), None)
@@ -61,9 +59,9 @@ def name(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if cell is None:
             continue
         if "set-up" in cell["cell_metadata"].get("tags", ()):
-            fold["prompt_show"], fold["kind"] = "Set-up", "set-up"
+            fold["prompt_show"], fold["kinds"] = "Set-up", ["set-up"]
         elif "above-input" in fold["classes"] and next(cell.findall(nodes.figure), None):
-            fold["prompt_show"], fold["kind"] = "Code of this figure", "of-figure"
+            fold["prompt_show"], fold["kinds"] = "Code of this figure", ["of-figure"]
             cell.remove(fold)
             cell.append(fold)
 
@@ -111,6 +109,6 @@ def mark_wrong_cells(app: Sphinx, doctree: nodes.document) -> None:
 def setup(app: Sphinx) -> None:
     app.add_node(solution_node, override=True, html=(open_solution, close_fold))
     app.add_node(HideCodeCellNode, override=True, html=(open_output, close_fold))
-    app.connect("doctree-resolved", tidy, priority=900)
-    app.connect("doctree-resolved", name)
+    app.connect("doctree-resolved", drop_shared_ids, priority=900)
+    app.connect("doctree-resolved", label_folds)
     app.connect("doctree-read", mark_wrong_cells, priority=450)

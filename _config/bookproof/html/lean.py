@@ -7,13 +7,14 @@ A rule stays if every class that it asks for is in a page or in a script. Colors
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
-from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.util import logging
+
+from .places import on_a_site
 
 LOGGER = logging.getLogger(__name__)
 THEME = "pydata_sphinx_theme"
@@ -35,33 +36,24 @@ COLOR = re.compile(r".*color.*|background|fill")
 FACT = re.compile(r"([\w-]+)\s*:\s*((?:[^;()]|\([^)]*\))+)")
 
 
-def make_lean(app: Sphinx, error: Exception | None) -> None:
-    """Work on the files of a site that was built well with the theme."""
-    if error or not uses_theme(app):
+@on_a_site
+def make_lean(app: Sphinx) -> None:
+    """Work on the files of a site that was built with the theme."""
+    if THEME not in (Path(folder).name for folder in vars(app.builder)["theme"].get_theme_dirs()):
         return
     site = Path(app.outdir)
     static = site / "_static"
     if missing := [name for name in MUST_BE if not (static / name).is_file()]:
         LOGGER.warning("the theme's files are not made lean: %s is not there", missing[0])
         return
-    pages = [
-        page.read_text("utf-8")
-        for page in site.rglob("*.html")
-        if "_static" not in page.parts  # templates
-    ]
+    written = (page for page in site.rglob("*.html") if "_static" not in page.parts)  # templates
+    pages = [page.read_text("utf-8") for page in written]
     remove(static, pages)
     words = words_of(pages, static.rglob("*.js"))
     for sheet in (file for pattern in SHEETS for file in static.glob(pattern)):
-        rewrite(sheet, lean(sheet.read_text("utf-8"), words))
+        sheet.write_text(lean(sheet.read_text("utf-8"), words), "utf-8")
     for script in static.glob("scripts/*.js"):
-        rewrite(script, MAP.sub("\n", script.read_text("utf-8")))
-
-
-def uses_theme(app: Sphinx) -> bool:
-    builder = app.builder
-    return isinstance(builder, StandaloneHTMLBuilder) and any(
-        Path(folder).name == THEME for folder in builder.theme.get_theme_dirs()
-    )
+        script.write_text(MAP.sub("\n", script.read_text("utf-8")), "utf-8")
 
 
 def remove(static: Path, pages: list[str]) -> None:
@@ -76,20 +68,11 @@ def remove(static: Path, pages: list[str]) -> None:
 
 def words_of(pages: Iterable[str], scripts: Iterable[Path]) -> set[str]:
     """Return the classes of all pages, and every word of their scripts."""
-    classes = {
-        name
-        for page in pages
-        for found in re.findall(r'class="([^"]*)"', page)
-        for name in found.split()
-    }
+    found = {classes for page in pages for classes in re.findall(r'class="([^"]*)"', page)}
+    classes = set(" ".join(found).split())
     icons = {"fa-"} if any(name.startswith("fa-") for name in classes) else set()
     texts = (script.read_text("utf-8") for script in scripts if "fontawesome" not in script.name)
     return classes | icons | {word for text in texts for word in re.findall(r"[\w-]+", text)}
-
-
-def rewrite(file: Path, text: str) -> None:
-    if file.read_text("utf-8") != text:
-        file.write_text(text, "utf-8")
 
 
 def lean(css: str, words: set[str]) -> str:
@@ -118,7 +101,8 @@ def joined(css: str) -> str:
             sides[rest].get(mode, {}).update(
                 (name, value.strip()) for name, value in FACT.findall(body)
             )
-    last = {rest: start for start, rest in places(css) if all(sides[rest].values())}
+    places = ((rule.start(), rest) for rule in RULE.finditer(css) for _, rest in modes(rule[2]))
+    last = {rest: start for start, rest in places if all(sides[rest].values())}
 
     def once(rule: re.Match[str]) -> str:
         found = {rest for _, rest in modes(rule[2])}
@@ -134,12 +118,6 @@ def modes(selectors: str) -> list[tuple[str, str]]:
     """Return mode and rest of each selector, if all of a rule are about a mode."""
     found = [MODE.fullmatch(one.strip()) for one in COMMA.split(selectors)]
     return [(match[1] or "", match[2]) for match in found if match] if all(found) else []
-
-
-def places(css: str) -> Iterator[tuple[int, str]]:
-    for rule in RULE.finditer(css):
-        for _, rest in modes(rule[2]):
-            yield rule.start(), rest
 
 
 def pairs(sides: dict[str, dict[str, str]]) -> str:

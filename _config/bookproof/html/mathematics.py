@@ -69,7 +69,7 @@ def connected(rundir: Path) -> socket.socket:
     return connection
 
 
-def connect_anew() -> None:
+def reconnect() -> None:
     """Give a forked process a connection of its own; on a shared one, answers would go astray."""
     if server := katex.KaTeXServer.katex_server:
         server.sock = connected(server.rundir)
@@ -88,7 +88,7 @@ def setup(app: Sphinx) -> None:
     katex.NODEJS_BINARY = str(NODE)
     if os.name == "posix":
         katex.KaTeXServer.start_server_process = staticmethod(start_server)
-        os.register_at_fork(after_in_child=connect_anew)
+        os.register_at_fork(after_in_child=reconnect)
     app.connect("write-started", start_for_all)
     app.add_html_math_renderer(
         "checked_katex",

@@ -6,19 +6,21 @@ visible; an exercise says its minutes itself.
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
-from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 
+from . import places
 from .places import is_cell
 
 LOGGER = logging.getLogger(__name__)
 WORDS = 200  # in a minute
 END = "Summary"
 WORD = re.compile(r"[^\W\d_]{2,}")
+MINUTES = re.compile(r"(\d+) minutes")
 NOT_READ = (nodes.literal_block, nodes.literal, nodes.math, nodes.math_block, nodes.caption)
 FOLDED = ("all", "input")
 BEFORE_FOLDS = 50  # of cells and boxes are made
@@ -41,20 +43,13 @@ def fill(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def main(doctree: nodes.document) -> int:
-    read: list[nodes.Node] = []
-    for part in parts_of(doctree):
-        if title(part) == END:
-            break
-        read.append(part)
-    return minutes(read)
+    return minutes([*takewhile(lambda part: not is_end(part), parts_of(doctree))])
 
 
 def exercises(doctree: nodes.document) -> int:
     """Return the sum of the minutes that exercises say, each as its first."""
-    kinds = (exercise_node, exercise_enumerable_node)
-    found = (exercise for kind in kinds for exercise in doctree.findall(kind))
-    said = (re.search(r"(\d+) minutes", exercise.astext()) for exercise in found)
-    return sum(int(minutes[1]) for minutes in said if minutes)
+    texts = (exercise.astext() for exercise in places.exercises(doctree))
+    return sum(int(minutes) for text in texts for minutes in MINUTES.findall(text)[:1])
 
 
 PARTS = {"main": main, "exercises": exercises}
@@ -64,9 +59,8 @@ def parts_of(doctree: nodes.document) -> list[nodes.Node]:
     return next(iter(doctree.findall(nodes.section)), nodes.section()).children
 
 
-def title(part: nodes.Node) -> str:
-    is_section = isinstance(part, nodes.section) and len(part)
-    return part[0].astext() if is_section else ""
+def is_end(part: nodes.Node) -> bool:
+    return isinstance(part, nodes.section) and bool(part) and part[0].astext() == END
 
 
 def minutes(parts: list[nodes.Node]) -> int:

@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from .opening import Opening, description, opening
+from .places import on_a_site
 
 NOWHERE = "404"
 UNLISTED = {NOWHERE, "editions", "search"}  # no pages of the book
@@ -67,7 +68,8 @@ def head(app: Sphinx, pagename: str, doctree: nodes.document) -> str:
     """Return the lines of a page's head for machines: Open Graph, and schema.org for a chapter."""
     is_cover, said = pagename == app.config.root_doc, description(doctree)
     image = book_facts(app).get("image", "")
-    preview = {
+    meta = {
+        "description": said,
         "og:title": app.env.titles[pagename].astext(),
         "og:description": said,
         "og:type": "book" if is_cover else "article",
@@ -76,9 +78,9 @@ def head(app: Sphinx, pagename: str, doctree: nodes.document) -> str:
         "og:image": image,
         "twitter:card": "summary_large_image" if image else "",
     }
-    lines = [f'<meta name="description" content="{escape(said)}" />'] if said else []
-    for name, value in known(preview).items():
-        key = "name" if name.startswith("twitter") else "property"
+    lines = []
+    for name, value in known(meta).items():
+        key = "property" if name.startswith("og:") else "name"
         lines.append(f'<meta {key}="{name}" content="{escape(value)}" />')
     begun = opening(doctree)
     facts = chapter_facts(app, pagename, begun) if begun else {}
@@ -112,9 +114,10 @@ def page_of_nowhere(app: Sphinx) -> list[tuple[str, dict[str, str], str]]:
     return [(NOWHERE, {"title": "There is no such page", "body": body}, "page.html")]
 
 
-def finish(app: Sphinx, exception: Exception | None) -> None:
+@on_a_site
+def finish(app: Sphinx) -> None:
     """Write the sitemap, and make the page of nowhere work at any depth."""
-    if exception or app.builder.format != "html" or not app.config.html_baseurl:
+    if not app.config.html_baseurl:
         return
     pages = sorted(app.env.found_docs)
     places = "".join(f"<url><loc>{escape(address(app, page))}</loc></url>\n" for page in pages)

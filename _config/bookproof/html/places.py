@@ -1,11 +1,14 @@
 """Where pages are in the book: their numbers, titles, links and order, and what is in them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
 from html import escape
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 
 
 def number(env: BuildEnvironment, doc: str) -> str:
@@ -31,6 +34,28 @@ def reading_order(env: BuildEnvironment) -> list[str]:
         order.append(doc)
         queue = env.toctree_includes.get(doc, []) + queue
     return order
+
+
+def on_a_site(work: Callable[[Sphinx], None]) -> Callable[[Sphinx, Exception | None], None]:
+    """Return a handler of `build-finished` that works on the pages of a build that went well."""
+
+    @wraps(work)
+    def handle(app: Sphinx, error: Exception | None) -> None:
+        if error is None and app.builder.format == "html":
+            work(app)
+
+    return handle
+
+
+def pages_as_written(app: Sphinx) -> dict[str, str]:
+    """Return the HTML of each page of the book, by its name."""
+    files = {page: Path(app.outdir, f"{page}.html") for page in app.env.found_docs}
+    return {page: file.read_text("utf-8") for page, file in files.items() if file.is_file()}
+
+
+def exercises(doctree: nodes.document) -> Iterator[nodes.Element]:
+    """Yield the exercises of a page."""
+    return doctree.findall(lambda n: isinstance(n, exercise_node | exercise_enumerable_node))
 
 
 def containers(doctree: nodes.document, attribute: str) -> list[nodes.container]:

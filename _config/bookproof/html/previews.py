@@ -13,6 +13,8 @@ from posixpath import normpath
 
 from sphinx.application import Sphinx
 
+from .places import on_a_site, pages_as_written
+
 LINK = re.compile(r'href="([^"#:?]+)\.html#([^"]+)"')
 # An equation, a claim, a listing, a figure, an entry of the bibliography, a term.
 THING = re.compile(
@@ -21,13 +23,11 @@ THING = re.compile(
 KINDS = re.compile(r'class="(math|claim|literal-block-wrapper|citation)\b|id="term-')
 
 
-def write_previews(app: Sphinx, exception: Exception | None) -> None:
-    if exception or app.builder.format != "html":
-        return
+@on_a_site
+def write_previews(app: Sphinx) -> None:
     folder = app.outdir / "_static" / "previews"
     shutil.rmtree(folder, ignore_errors=True)
-    pages = {page: (app.outdir / f"{page}.html") for page in app.env.found_docs}
-    texts = {page: file.read_text("utf-8") for page, file in pages.items() if file.is_file()}
+    texts = pages_as_written(app)
     for page, ids in targets(texts).items():
         # Also where nothing is shown, so that no page asks for it in vain.
         file, found = folder / f"{page}.js", things(texts[page], ids)

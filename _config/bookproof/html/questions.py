@@ -10,25 +10,22 @@ from string import ascii_lowercase
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 
-from .addresses import link_to, name_of
+from .addresses import link_to, named
+from .formulas import prose
+from .places import around, exercises
 
 
 def head_exercises(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Make the titles of exercises headings of the level below their section's."""
-    for kind in (exercise_node, exercise_enumerable_node):
-        for exercise in doctree.findall(kind):
-            for title in [child for child in exercise if isinstance(child, nodes.title)]:
-                link = link_to(exercise["ids"][0], "exercise")
-                words = [*title.children, link]
-                exercise.replace(title, heading(exercise, words, "admonition-title"))
+    for exercise in exercises(doctree):
+        for title in [child for child in exercise if isinstance(child, nodes.title)]:
+            words = [*title.children, link_to(exercise["ids"][0], "exercise")]
+            exercise.replace(title, heading(exercise, words, "admonition-title"))
 
 
 def heading(place: nodes.Element, words: list[nodes.Node], name: str) -> nodes.rubric:
-    level = 1
-    while (place := place.parent) is not None:
-        level += isinstance(place, nodes.section)
+    level = 1 + sum(isinstance(holder, nodes.section) for holder in around(place.parent))
     return nodes.rubric("", "", *words, classes=[name], **{"heading-level": min(level, 6)})
 
 
@@ -54,7 +51,7 @@ def is_quiz(found: nodes.definition_list) -> bool:
 def question(item: nodes.Element) -> list[nodes.Element]:
     term, definition = item[0], item[-1]
     rubric = heading(item, term.children, "quiz-question")
-    rubric["ids"] = [name_of("quiz", term)]
+    rubric["ids"] = [named("quiz", prose(term))]
     return [rubric, listed(definition[0].children)]
 
 

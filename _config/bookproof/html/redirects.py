@@ -7,20 +7,19 @@ A part that was is named at the foot of its old page, where a browser that is se
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from .outward import address
-from .places import title
+from .places import on_a_site, title
 
 LOGGER = logging.getLogger(__name__)
 LIST = ".redirects"  # in the folder of the site
-LINE = re.compile(r"(?P<old>[^\s#]+)(#(?P<part>\S+))? -> (?P<new>[^\s#]+)(#(?P<anchor>\S+))?")
+LINE = re.compile(r"([^\s#]+)(?:#(\S+))? -> ([^\s#]+)(#\S+)?")
 PAGE = """\
 <!DOCTYPE html>
 <html lang="{language}">
@@ -40,19 +39,14 @@ PAGE = """\
 """
 
 
-@dataclass(frozen=True)
-class Redirect:
+class Redirect(NamedTuple):
     """From which page, or part of it, to which; and the line that says so."""
 
+    line: int
     old: str
     part: str
     new: str
-    anchor: str
-    line: int
-
-    @property
-    def hash(self) -> str:
-        return f"#{self.anchor}" if self.anchor else ""
+    hash: str
 
 
 def lines_of(app: Sphinx) -> list[str]:
@@ -63,11 +57,7 @@ def lines_of(app: Sphinx) -> list[str]:
 def redirects(app: Sphinx) -> list[Redirect]:
     """Return all redirects whose lines can be understood."""
     found = ((number, LINE.fullmatch(line.strip())) for number, line in enumerate(lines_of(app), 1))
-    return [
-        Redirect(match["old"], match["part"] or "", match["new"], match["anchor"] or "", number)
-        for number, match in found
-        if match
-    ]
+    return [Redirect(number, *match.groups(default="")) for number, match in found if match]
 
 
 def add_moved(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
@@ -85,10 +75,9 @@ def add_moved(app: Sphinx, pagename: str, template: str, context: Any, doctree: 
         context["body"] += f'\n<div class="moved no-search">{"".join(moved)}</div>\n'
 
 
-def write_pages(app: Sphinx, error: Exception | None) -> None:
+@on_a_site
+def write_pages(app: Sphinx) -> None:
     """Write the pages that lead on, and remove those that nothing asks for any more."""
-    if error or app.builder.format != "html":
-        return
     docs, site, noted = app.env.found_docs, Path(app.outdir), Path(app.outdir, LIST)
     moved = [r for r in redirects(app) if not r.part and r.old not in docs and r.new in docs]
     before = json.loads(noted.read_text("utf-8")) if noted.is_file() else []
@@ -115,10 +104,11 @@ def page(app: Sphinx, one: Redirect) -> str:
 # -- What is refused ----------------------------------------------------------------
 
 
-def check(app: Sphinx, error: Exception | None) -> None:
+@on_a_site
+def check(app: Sphinx) -> None:
     """Warn of each line that leads nowhere, once all pages are written."""
     file = Path(app.confdir, app.config.bookproof_redirects)
-    if error or not app.config.bookproof_redirects or app.builder.format != "html":
+    if not app.config.bookproof_redirects:
         return
     if not file.is_file():
         return LOGGER.warning("bookproof_redirects names %s, which is not there", file)
@@ -131,34 +121,27 @@ def faults(app: Sphinx) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(lines_of(app), 1):
         if line.strip() and not line.startswith("#") and not LINE.fullmatch(line.strip()):
             yield number, f"a redirect reads 'old -> new'; got {line!r}"
-    seen: set[tuple[str, str]] = set()
-    for one in redirects(app):
-        for why in fault_of_old(app, one, seen), fault_of_new(app, one):
-            if why:
-                yield one.line, why
-        seen.add((one.old, one.part))
+    every = redirects(app)
+    moved = [(one.old, one.part) for one in every]
+    for place, one in enumerate(every):
+        if (one.old, one.part) in moved[:place]:
+            yield one.line, "what was leads to one place; got a second one"
+        elif why := fault_of_old(app, one):
+            yield one.line, why
+        if one.new not in app.env.found_docs:
+            yield one.line, f"a redirect leads to a page of the book; got {one.new}"
+        elif (part := one.hash[1:]) and ((one.new, part) in moved or part not in ids(app, one.new)):
+            yield one.line, f"a redirect leads to a part of a page; {one.new} has no {part}"
 
 
-def fault_of_old(app: Sphinx, one: Redirect, seen: set[tuple[str, str]]) -> str:
-    if (one.old, one.part) in seen:
-        return "what was leads to one place; got a second one"
+def fault_of_old(app: Sphinx, one: Redirect) -> str:
     is_there = one.old in app.env.found_docs
     if not one.part:
         return f"the page {one.old} is still there" if is_there else ""
     if not is_there:
         return f"only a page can say where a part of it went; got no page {one.old}"
-    if ids(app, one.old).count(one.part) > 1:
-        return f"the page {one.old} still has the part {one.part}"
-    return ""
-
-
-def fault_of_new(app: Sphinx, one: Redirect) -> str:
-    if one.new not in app.env.found_docs:
-        return f"a redirect leads to a page of the book; got {one.new}"
-    moved_on = (one.new, one.anchor) in [(r.old, r.part) for r in redirects(app)]
-    if one.anchor and (moved_on or one.anchor not in ids(app, one.new)):
-        return f"a redirect leads to a part of a page; {one.new} has no {one.anchor}"
-    return ""
+    is_kept = ids(app, one.old).count(one.part) > 1
+    return f"the page {one.old} still has the part {one.part}" if is_kept else ""
 
 
 def ids(app: Sphinx, name: str) -> list[str]:

@@ -17,7 +17,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from .formulas import names, plain, prose
-from .places import around, reading_order
+from .places import around, on_a_site, reading_order
 
 SCRIPT = "sections.js"
 NAME = re.compile(r"[A-Za-z_]\w{2,}")
@@ -127,10 +127,9 @@ def keep_sections(app: Sphinx, docname: str, template: str, context: Any, tree: 
         (app.doctreedir / f"{docname}.sections").write_text(text, "utf-8")
 
 
-def write_script(app: Sphinx, exception: Exception | None) -> None:
+@on_a_site
+def write_script(app: Sphinx) -> None:
     """Join the sections of all pages in one script."""
-    if exception or app.builder.format != "html":
-        return
     pages, found = [], app.env.found_docs
     for docname in dict.fromkeys([*reading_order(app.env), *sorted(found)]):
         if docname not in found:

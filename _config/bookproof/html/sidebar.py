@@ -31,8 +31,7 @@ def listed(app: Sphinx, docname: str, label: str | None) -> Listed | None:
         return Listed(docname, label or "Index")
     if docname not in app.env.titles:
         return None
-    counted = number(app.env, docname)
-    name = f"{counted}. {title(app.env, docname)}" if counted else title(app.env, docname)
+    name = ". ".join(filter(None, [number(app.env, docname), title(app.env, docname)]))
     return Listed(docname, name, tuple((d, title(app.env, d)) for d in deeper(app.env, docname)))
 
 

@@ -1,11 +1,10 @@
 """Lint a book.
 
-Run as: python -m bookproof.lint DOCS [--settings FILE] [--warnings]
+Run as: python -m bookproof.lint DOCS [--settings FILE]
 """
 
 import argparse
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,17 +64,12 @@ def findings(book: Book) -> Iterator[tuple[Path, int, str, str]]:
     yield from ((file, line, "word", message) for file, (line, message) in other_files(book))
 
 
-def lint(book: Book, show_warnings: bool) -> int:
-    """Print the findings; return 1 if any of them is more than a warning."""
-    found: Counter[str] = Counter()
-    for file, line, rule, message in findings(book):
-        found[rule] += 1
-        if show_warnings or rule not in book.settings["warnings"]:
-            print(f"{file}:{line}: {rule}: {message}")
-    for rule in book.settings["warnings"]:
-        if found[rule]:
-            print(f"{found[rule]} warnings of the rule {rule}; --warnings lists them")
-    return int(any(rule not in book.settings["warnings"] for rule in found))
+def lint(book: Book) -> int:
+    """Print the findings; return 1 if there are any."""
+    found = [f"{file}:{line}: {rule}: {message}" for file, line, rule, message in findings(book)]
+    for finding in found:
+        print(finding)
+    return int(bool(found))
 
 
 def main() -> int:
@@ -83,9 +77,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bookproof.lint", description=__doc__)
     parser.add_argument("docs", type=Path, help="folder of the pages")
     parser.add_argument("--settings", type=Path, default=SETTINGS)
-    parser.add_argument("--warnings", action="store_true", help="list each warning")
     options = parser.parse_args()
-    return lint(Book.read(options.docs, options.settings), options.warnings)
+    return lint(Book.read(options.docs, options.settings))
 
 
 if __name__ == "__main__":

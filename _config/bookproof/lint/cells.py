@@ -37,11 +37,10 @@ def sizes(page: Page, book: Book) -> Iterator[Finding]:
 def definitions(page: Page, book: Book) -> Iterator[Finding]:
     """Define functions and classes in exercises only, or whole, or broken on purpose."""
     exercises = page.section("Exercises")
-    for cell in page.cells:
+    elsewhere = (c for c in page.cells if c.start not in exercises and "whole" not in c.tags)
+    for cell in elsewhere:
         for node in ast.walk(ast.parse(cell.code)):
-            if not isinstance(node, ast.FunctionDef | ast.ClassDef) or cell.start in exercises:
-                continue
-            if "whole" in cell.tags:
+            if not isinstance(node, ast.FunctionDef | ast.ClassDef):
                 continue
             if not node.name.startswith("broken_"):
                 message = "a definition is in an exercise, tagged whole, or named broken_"

@@ -3,17 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from .page import Book, Finding, Page
+from .page import DEEPER, Book, Finding, Page
 
 CAPTION = re.compile(r"^:::\{caption\}.*?^:::$", re.DOTALL | re.MULTILINE)
 WORD = r"[A-Za-z]{2,}"
 NO_WORD = re.compile(r"\$[^$]*\$|\{[\w:-]+\}|`[^`]*`|\]\([^)]*\)")
-LABELS = (
-    r"^:label: (?P<label>[\w-]+)",
-    r"^```\{claim\} (?P<label>[\w-]+)",
-    r"^:::\{caption\} (?P<label>[\w-]+)",
-    r"^\$\$\s*\((?P<label>[\w-]+)\)$",
-)
+LABEL = r"^(?::label: |```\{claim\} |:::\{caption\} |\$\$\s*\()([\w-]+)"
 REFERENCE = r"\{(?:eq|numref|ref|claim|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`"
 TERM = r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`"
 
@@ -156,15 +151,14 @@ def page_length(page: Page, book: Book) -> Iterator[Finding]:
 
 def deeper(page: Page, book: Book) -> Iterator[Finding]:
     """Refer to nothing that only the page below the chapter explains, except to the page."""
-    other = book.deeper_than(page)
-    if other is None:
-        return
-    labels = {m["label"] for kind in LABELS for _, m in other.find(kind)}
-    for line, found in page.find(REFERENCE):
-        if found[1] in labels:
-            yield line, f"a chapter does not need what goes deeper; got {found[1]}"
-    if f"\n{other.name}\n" not in page.text:
-        yield 1, f"the table of contents of a chapter lists the page below it; got no {other.name}"
+    for other in (other for other in book.pages if other.name == page.name + DEEPER):
+        labels = {label[1] for _, label in other.find(LABEL)}
+        for line, found in page.find(REFERENCE):
+            if found[1] in labels:
+                yield line, f"a chapter does not need what goes deeper; got {found[1]}"
+        if f"\n{other.name}\n" not in page.text:
+            rule = "the table of contents of a chapter lists the page below it"
+            yield 1, f"{rule}; got no {other.name}"
 
 
 def deeper_sections(page: Page, book: Book) -> Iterator[Finding]:

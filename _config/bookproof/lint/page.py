@@ -64,10 +64,6 @@ class Page:
     path: Path
     text: str
 
-    @classmethod
-    def read(cls, path: Path) -> "Page":
-        return cls(path, path.read_text("utf-8"))
-
     @property
     def name(self) -> str:
         return self.path.stem
@@ -136,11 +132,11 @@ class Book:
 
     @classmethod
     def read(cls, docs: Path, settings: Path) -> "Book":
-        book = cls(settings.resolve().parents[1], tomllib.loads(settings.read_text("utf-8")), [])
-        skipped = set(book.settings["pages"]["skipped_folders"])
+        asked = tomllib.loads(settings.read_text("utf-8"))
+        skipped = set(asked["pages"]["skipped_folders"])
         files = (file for file in sorted(docs.rglob("*.md")) if not skipped & set(file.parts))
-        book.pages = [Page.read(file) for file in files]
-        return book
+        pages = [Page(file, file.read_text("utf-8")) for file in files]
+        return cls(settings.resolve().parents[1], asked, pages)
 
     @cached_property
     def chapters(self) -> list[Page]:
@@ -148,10 +144,6 @@ class Book:
         others = self.settings["pages"]["not_chapters"]
         pages = (page for page in self.pages if page.path.parent.name == "chapters")
         return [page for page in pages if page.name not in others and not page.is_deeper]
-
-    def deeper_than(self, page: Page) -> Page | None:
-        """Return the page that goes deeper than a chapter."""
-        return next((other for other in self.pages if other.name == page.name + DEEPER), None)
 
     @cached_property
     def contents(self) -> list[Block]:

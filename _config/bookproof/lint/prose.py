@@ -41,13 +41,10 @@ def words(page: Page, book: Book) -> Iterator[Finding]:
 
 def wrong_words(text: str, words: dict[str, str]) -> Iterator[Finding]:
     """Yield each word that is not the field's, with a better one."""
-    wanted = re.compile(
-        "|".join(rf"(?P<w{n}>\b(?:{word})\b)" for n, word in enumerate(words)), re.I
-    )
-    better = list(words.values())
-    for number, line in enumerate(text.splitlines(), start=1):
-        for match in wanted.finditer(line):
-            yield number, f"write {better[int((match.lastgroup or '')[1:])]!r}; got {match[0]!r}"
+    for word, better in words.items():
+        for match in re.finditer(rf"\b(?:{word})\b", text, re.IGNORECASE):
+            line = text.count("\n", 0, match.start()) + 1
+            yield line, f"write {better!r}; got {match[0]!r}"
 
 
 def other_files(book: Book) -> Iterator[tuple[Path, Finding]]:

@@ -49,10 +49,8 @@ def prerequisites(page: Page, book: Book) -> Iterator[Finding]:
     """Draw what the chapters say that they need, and need no later chapter."""
     numbers = book.numbers
     needed = {numbers[chapter.name]: _needs(chapter, book) for chapter in book.in_order}
-    titles = {
-        numbers[chapter.name]: "".join(re.findall(r"^# (.*)$", chapter.prose, re.M)[:1])
-        for chapter in book.in_order
-    }
+    headings = {c.name: re.search(r"^# (.*)$", c.prose, re.M) for c in book.in_order}
+    titles = {numbers[name]: found[1] for name, found in headings.items() if found}
     wanted = {
         "chapters": titles,
         "parts": {part: numbers[listed[0]] for part, listed in book.parts.items()},

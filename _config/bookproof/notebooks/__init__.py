@@ -51,19 +51,15 @@ def notebook(app: Sphinx, pagename: str, doctree: nodes.document) -> dict[str, A
     cells = list(cells_of(page))
     if not any(cell["cell_type"] == "code" for cell in cells):
         return None
-    cells.insert(1, code(install(app), {"tags": ["hide-input"]}))
+    config = app.config
+    package, version = config.bookproof_package, config.release
+    install = installing(package, version, config.html_baseurl, config.bookproof_pip)
+    cells.insert(1, code(install, {"tags": ["hide-input"]}))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    metadata = {"kernelspec": kernel, "book": app.config.project, "version": app.config.release}
+    metadata = {"kernelspec": kernel, "book": config.project, "version": version}
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
-
-
-def install(app: Sphinx) -> str:
-    """Return the code that installs the package of this edition."""
-    config = app.config
-    package, version = config.bookproof_package, config.release
-    return installing(package, version, config.html_baseurl, config.bookproof_pip)
 
 
 def installing(package: str, version: str, site: str, options: str = "") -> str:

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import (
-    AbstractContextManager,
     chdir,
     contextmanager,
     nullcontext,
@@ -28,7 +27,8 @@ import torch
 from .cells import Cell, read_cells
 from .disturbed import DisturbedRounding
 from .recorder import VACUOUS
-from .watching import NAME, Watch, watched
+from .transform import NAME, watched
+from .watching import Watch
 
 _Namespace = dict[str, Any]
 
@@ -55,16 +55,12 @@ def verify_chapter(
     ``disturbed`` is the draw of :class:`~bookproof.verify.disturbed.DisturbedRounding`.
     """
     namespace: _Namespace = {"__name__": "__main__", NAME: Watch()}
-    removed = {"remove-cell", "remove-input"}
-    cells = [
-        cell
-        for cell in read_cells(page.read_text("utf-8"))
-        if removed.isdisjoint(cell.options.get("tags", []))
-    ]
+    cells, hidden = read_cells(page.read_text("utf-8")), {"remove-cell", "remove-input"}
     with _reader_session(threads, namespace[NAME]), chdir(page.parent):
         for cell in cells:
-            machine = nullcontext() if disturbed is None else DisturbedRounding(disturbed)
-            result = _run(cell, namespace, page, machine)
+            if hidden.intersection(cell.options.get("tags", [])):
+                continue
+            result = _run(cell, namespace, page, disturbed)
             if "check" in cell.options:
                 yield result
             elif not result.holds:
@@ -72,17 +68,14 @@ def verify_chapter(
                 return
 
 
-def _run(
-    cell: Cell, namespace: _Namespace, page: Path, machine: AbstractContextManager[Any]
-) -> Result:
+def _run(cell: Cell, namespace: _Namespace, page: Path, disturbed: int | None) -> Result:
     name = cell.options.get("check", f"the cell in line {cell.line}")
     result = Result(page.stem, name, cell.options.get("by", "exact"), True, 0.0)
     watch, start = namespace[NAME], time.perf_counter()
     watch.start()
-    watch.margin = None
-    quiet = redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO())
+    machine = nullcontext() if disturbed is None else DisturbedRounding(disturbed)
     try:
-        with machine, quiet[0], quiet[1]:
+        with machine, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             exec(compile(watched(_placed(cell)), page.name, "exec"), namespace)
         result.margin = watch.margin
         if "check" in cell.options and (why := watch.verdict()):
@@ -150,11 +143,14 @@ def _both_sides(cell: Cell, line: int, watch: Watch) -> str:
 def _reader_session(threads: int, watch: Watch) -> Iterator[None]:
     """Give a chapter the state of a fresh kernel, and restore the state afterwards."""
     dtype, before = torch.get_default_dtype(), torch.get_num_threads()
+    real = torch.testing.assert_close
     torch.set_num_threads(threads)
+    vars(torch.testing)["assert_close"] = watch.recorded(real)
     try:
-        with torch.random.fork_rng(devices=[]), torch.enable_grad(), watch.watching_assert_close():
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
             yield
     finally:
+        vars(torch.testing)["assert_close"] = real
         if plt := sys.modules.get("matplotlib.pyplot"):
             plt.close("all")
         torch.set_num_threads(before)

@@ -12,13 +12,14 @@ from dataclasses import asdict
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from . import reseeded
 from .cells import book_pages, read_cells
 from .chapter import Result
-from .pages import Setting, one_by_one, side_by_side
+from .pages import Setting, verified
 
 # Least value, largest value, default and help text of each number.
 _NUMBERS: dict[str, tuple[int, int, int | None, str]] = {
@@ -37,31 +38,26 @@ LIBRARIES = ("torch", "numpy", "matplotlib")
 INTERRUPTED, BROKEN_PIPE = 130, 141  # as a shell reports the two signals
 
 
-def main(arguments: list[str]) -> int:
-    """Verify the pages of the book in a folder, ``docs`` unless ``--docs`` names another one."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--docs", type=Path, default=Path("docs"))
-    parser.add_argument("--seed-hook", default="")
-    found, rest = parser.parse_known_args(arguments)
-    return run(rest, found.docs, found.seed_hook, "python -m bookproof verify")
-
-
-def run(arguments: list[str], folder: Path, seed_hook: str, program: str) -> int:
+def main(
+    arguments: list[str] | None = None,
+    folder: Path = Path("docs"),
+    seed_hook: str = "",
+    program: str = "python -m bookproof verify",
+) -> int:
     """Verify pages, print the results, and return 0 if all hold, 1 if one differs.
 
     After Ctrl-C the exit code is 130; after a broken pipe, 141.
 
     Args:
-        arguments: words of the command line.
-        folder: folder of the pages.
+        arguments: words of the command line; those of this process when left out.
+        folder: folder of the pages, unless ``--docs`` names another one.
         seed_hook: context manager that moves all seeds by a number, as ``module:name``.
         program: name of the command in its help.
     """
     if not __debug__:
         sys.exit("verify must run with assertions; Python's -O has removed them")
-    options = _options(arguments, program)
-    numbers = options.first_seed, options.threads, options.disturbed
-    report = Report(options, _chosen(options, folder), Setting(*numbers, seed_hook))
+    options = _options(arguments, program, docs=folder, seed_hook=seed_hook)
+    report = Report(options)
     try:
         code = report.run()
     except KeyboardInterrupt:
@@ -78,23 +74,19 @@ class Report:
 
     Args:
         options: options of the command line.
-        pages: pages to verify, in order.
-        setting: seeds, threads and rounding.
     """
 
-    def __init__(self, options: argparse.Namespace, pages: list[Path], setting: Setting) -> None:
-        self.options, self.pages, self.setting = options, pages, setting
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options, self.pages = options, _chosen(options)
+        setting = options.first_seed, options.threads, options.disturbed, options.seed_hook
+        self.setting = Setting(*setting)
         self.results: list[Result] = []
         self.finished = 0
 
     def run(self) -> int:
         """Verify the pages, and return the exit code."""
-        jobs = self.options.jobs
-        alone = jobs == 1
-        pages, setting = self.pages, self.setting
-        verified = one_by_one(pages, setting) if alone else side_by_side(pages, setting, jobs)
-        for page, results in verified:
-            print(f"\n[{self.finished + 1}/{len(pages)}] {page.stem}", flush=True)
+        for page, results in verified(self.pages, self.setting, self.options.jobs):
+            print(f"\n[{self.finished + 1}/{len(self.pages)}] {page.stem}", flush=True)
             width, before = max(map(len, _checks(page)), default=0), len(self.results)
             for result in results:
                 self.results.append(result)
@@ -105,7 +97,7 @@ class Report:
             self.finished += 1
             if self.options.record:
                 held = [result.check for result in of_page if result.holds]
-                reseeded.record(self.options.record, page, setting.first_seed, held)
+                reseeded.record(self.options.record, page, self.setting.first_seed, held)
         return 0 if all(result.holds for result in self.results) else 1
 
     def end(self, *, cut_short: bool) -> None:
@@ -116,12 +108,11 @@ class Report:
             known = [(r.margin, r.chapter, r.check) for r in self.results if r.margin is not None]
             print("\nThe margins, the thinnest first")
             print(*(f"  {m:<8.2g}  {page}  {check}" for m, page, check in sorted(known)), sep="\n")
-        wrong = sum(not result.holds for result in self.results)
         if cut_short:
             print(f"\nInterrupted after {self.finished} of {len(self.pages)} pages.")
-        count = len(self.results)
-        plural = "" if count == 1 else "s"
-        print(f"\n{count} check{plural}: {count - wrong} hold, {wrong} differ.")
+        count, wrong = len(self.results), sum(not result.holds for result in self.results)
+        checks = "1 check" if count == 1 else f"{count} checks"
+        print(f"\n{checks}: {count - wrong} hold, {wrong} differ.")
 
     def write_json(self, file: Path) -> None:
         """Write the results with the versions and the setting."""
@@ -150,10 +141,14 @@ def _checks(page: Path) -> list[str]:
     return [cell.options["check"] for cell in cells if "check" in cell.options]
 
 
-def _options(arguments: list[str], program: str) -> argparse.Namespace:
+def _options(arguments: list[str] | None, program: str, **preset: Any) -> argparse.Namespace:
     about = "Run the checks of every equation and claim of the book on this machine."
     parser = argparse.ArgumentParser(prog=program, description=about)
+    parser.set_defaults(**preset)
     parser.add_argument("chapter", nargs="*", help="a chapter's name; all when left out")
+    parser.add_argument("--docs", type=Path, metavar="FOLDER", help="the folder of the pages")
+    about = "moves all seeds of the pages by a number: a context manager, as module:name"
+    parser.add_argument("--seed-hook", metavar="NAME", help=about)
     for name, (least, most, usual, about) in _NUMBERS.items():
         kind = _whole(least, most)
         parser.add_argument(name, type=kind, default=usual, metavar="N", help=about)
@@ -187,9 +182,9 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
     return read
 
 
-def _chosen(options: argparse.Namespace, folder: Path) -> list[Path]:
+def _chosen(options: argparse.Namespace) -> list[Path]:
     """Return the named pages, or all, without those whose checks are on record with these seeds."""
-    pages = {page.stem: page for page in book_pages(folder)}
+    pages = {page.stem: page for page in book_pages(options.docs)}
     if unknown := [name for name in options.chapter if name not in pages]:
         sys.exit(f"there is no chapter {', '.join(unknown)}; there are {', '.join(pages)}")
     chosen = [pages[name] for name in options.chapter or pages]

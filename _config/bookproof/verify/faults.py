@@ -8,12 +8,12 @@ TOLERANCES = {"rtol", "atol", "rel_tol", "abs_tol"}
 HUGE = 1e6  # a bound or tolerance so much larger than the values excludes none of them
 
 
-def safely(function: Callable[..., str], *arguments: Any) -> str:
-    """Return the fault that a function finds; none, where it fails."""
+def safely(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the value of a function, or ``None`` where it fails: no check fails for being watched."""
     try:
         return function(*arguments)
     except Exception:
-        return ""
+        return None
 
 
 def fault_of_value(value: Any) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 from tqdm import tqdm
 
@@ -41,36 +41,31 @@ class Setting:
         return moved
 
 
-def one_by_one(pages: list[Path], setting: Setting) -> Iterator[Page]:
-    """Yield each page with an iterator that verifies it."""
-    for page in pages:
-        yield page, _verified(page, setting)
+def verified(pages: list[Path], setting: Setting, jobs: int) -> Iterator[Page]:
+    """Yield each page with its results: as they come, if pages are verified one by one."""
+    if jobs > 1:
+        return _side_by_side(pages, setting, jobs)
+    return ((page, _results(page, setting)) for page in pages)
 
 
-def side_by_side(pages: list[Path], setting: Setting, jobs: int) -> Iterator[Page]:
+def _side_by_side(pages: list[Path], setting: Setting, jobs: int) -> Iterator[Page]:
     """Yield each page with its results as it finishes, from ``jobs`` processes, the longest first.
 
     A page that ends its process has one more result, which reports the exit code.
     """
     waiting = sorted(pages, key=lambda page: page.stat().st_size)
-    context = _context()
     running: dict[Connection, tuple[Path, BaseProcess, float]] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                page = waiting.pop()
-                pipe, process = _start(context, page, setting)
-                running[pipe] = page, process, time.perf_counter()
-            ready = wait(list(running))
-            for pipe in [pipe for pipe in running if pipe in ready]:
-                page, process, start = running.pop(pipe)
-                yield page, _results(pipe, page, process, start)
-    finally:
-        for _, process, _ in running.values():
-            process.kill()
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            page = waiting.pop()
+            pipe, process = _start(page, setting)
+            running[pipe] = page, process, time.perf_counter()
+        ready = wait(list(running))
+        for pipe in [pipe for pipe in running if pipe in ready]:
+            yield _received(pipe, *running.pop(pipe))
 
 
-def _verified(page: Path, setting: Setting) -> Iterator[Result]:
+def _results(page: Path, setting: Setting) -> Iterator[Result]:
     os.environ["MPLBACKEND"] = "agg"  # figures without windows
     if "matplotlib" in sys.modules:
         sys.modules["matplotlib"].use("agg")
@@ -78,18 +73,12 @@ def _verified(page: Path, setting: Setting) -> Iterator[Result]:
         yield from verify_chapter(page, threads=setting.threads, disturbed=setting.disturbed)
 
 
-def _context() -> ForkServerContext | SpawnContext:
-    """Return the start method: a fork server that has loaded the libraries, where there is one."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    return context
-
-
-def _start(
-    context: ForkServerContext | SpawnContext, page: Path, setting: Setting
-) -> tuple[Connection, BaseProcess]:
+def _start(page: Path, setting: Setting) -> tuple[Connection, BaseProcess]:
+    """Verify a page in a process, forked from one that has loaded the libraries where that works."""
+    forks = "forkserver" in multiprocessing.get_all_start_methods()
+    context: Any = multiprocessing.get_context("forkserver" if forks else "spawn")
+    if forks:
+        context.set_forkserver_preload([__name__])
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(send, page, setting), daemon=True)
     process.start()
@@ -101,11 +90,11 @@ def _work(send: Connection, page: Path, setting: Setting) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     # The lock of a progress bar is shared by processes, and outlives a killed one.
     tqdm.set_lock(threading.RLock())
-    send.send(list(_verified(page, setting)))
+    send.send(list(_results(page, setting)))
 
 
-def _results(pipe: Connection, page: Path, process: BaseProcess, start: float) -> list[Result]:
-    """Return the results of a process, or one that reports its early end."""
+def _received(pipe: Connection, page: Path, process: BaseProcess, start: float) -> Page:
+    """Return a page with the results of its process, or one that reports its early end."""
     try:
         results: list[Result] = pipe.recv()
     except EOFError:
@@ -115,4 +104,4 @@ def _results(pipe: Connection, page: Path, process: BaseProcess, start: float) -
         results = [Result(page.stem, "the page", "exact", False, seconds, message)]
     process.kill()
     process.join()
-    return results
+    return page, results

@@ -1,9 +1,10 @@
 """Record whether a cell executes an assertion that could fail.
 
-Each ``assert`` of a cell reports its operands to a :class:`Recorder`, and so do the assertion
-functions of PyTorch and NumPy. An assertion is live if its operands are neither constants, empty nor
+Each ``assert`` of a cell reports its operands to a :class:`Recorder`, and so does PyTorch's
+``assert_close``. An assertion is live if its operands are neither constants, empty nor
 NaN, its tolerance is reasonable, and its failure leaves the cell: a forked copy of the process
-raises the error instead, and reports whether the cell failed.
+raises the error instead, and reports whether the cell failed. An expected error is asserted by
+what it says.
 Kernels load this module, which therefore imports the standard library only.
 """
 
@@ -17,7 +18,7 @@ import signal
 import sys
 import tempfile  # noqa: F401 (it removes its folders by the functions that `become_probe` replaces)
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .faults import (
@@ -44,31 +45,27 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "in": lambda left, right: left in right,
     "not in": lambda left, right: left not in right,
 }
-ASSERTING = {
-    "torch.testing": ["assert_close"],
-    "numpy.testing": [
-        *("assert_allclose", "assert_almost_equal", "assert_array_almost_equal"),
-        *("assert_array_equal", "assert_array_less", "assert_equal"),
-    ],
-}
 
 
 class Recorder:
     """Record the assertions of a cell.
 
     Args:
-        probes: whether to fork in order to see an error leave the cell.
+        shell: IPython shell, forked in order to see an error leave its cell; none, to trust in it.
     """
 
-    def __init__(self, *, probes: bool = False) -> None:
-        self.probes, self.is_probe = probes, False
+    def __init__(self, shell: Any = None) -> None:
+        self.shell, self.is_probe = shell, False
         self.start()
 
     def start(self) -> None:
         self.live, self.forks = False, 0
         self.reasons: list[str] = []
-        self.void = ""  # the fault of what a side of the next comparison counts or sums
-        self.open: list[list[str]] = []  # for each assertion being evaluated, its operands' faults
+        self.void: str | None = (
+            None  # the fault of what a side of the next comparison counts or sums
+        )
+        # For each assertion being evaluated, the faults of its operands.
+        self.open: list[list[str | None]] = []
 
     def verdict(self) -> str:
         """Return why no assertion of the cell could fail; an empty string if one could."""
@@ -81,17 +78,13 @@ class Recorder:
         self.open.append([])
         return len(self.open)
 
-    def end(self, depth: int, value: Any, wanted: bool = True, fault: str = "") -> Any:
+    def end(self, depth: int, value: Any, fault: str = "") -> Any:
         """End an assertion, and return its value; a fault was seen in its text."""
         noted = self.open[depth - 1]
         del self.open[depth - 1 :]
-        try:
-            passed = bool(value) is wanted
-        except Exception:
-            return value  # the assertion itself fails
-        if passed:
-            seen = "" if "" in noted else (noted or ["it compared nothing"])[0]
-            self.passed(fault or seen)
+        if value:
+            faults = noted or ["it compared nothing"]
+            self.passed(fault or (faults[0] if all(faults) else None))
         return value
 
     def leaf(self, value: Any) -> Any:
@@ -116,18 +109,21 @@ class Recorder:
             self.compared(line, wanted, sign, typed, left, right, result)
             if len(how) > 1 and not result:
                 break
-        self.void = ""
+        self.void = None
         return result
 
     def counted(self, sign: str, *sides: Any) -> Any:
         """Compare what is about to be counted, or return what is about to be summed."""
         for value in sides:
-            empty = "its operands are empty" if is_empty(value) else ""
-            self.void = self.void or empty or safely(fault_of_nan, value)
+            empty = "its operands are empty" if is_empty(value) else safely(fault_of_nan, value)
+            self.void = self.void or empty
         return OPERATORS[sign](*sides) if sign else sides[0]
 
     def compared(self, line: int, wanted: bool, sign: str, *rest: Any) -> None:
         """Take note of a comparison; for subclasses."""
+
+    def closed(self, actual: Any, expected: Any, options: dict[str, Any]) -> None:
+        """Take note of a call of ``assert_close``; for subclasses."""
 
     def close(self, wanted: bool, function: Callable[..., Any], *sides: Any, **limits: Any) -> Any:
         """Call ``allclose`` or ``isclose``."""
@@ -141,26 +137,16 @@ class Recorder:
         original: Callable[..., Any] = getattr(function, "__wrapped__", function)
         return original
 
-    def raised(self, lines: Sequence[int]) -> None:
-        """Record an expected error, without which the cell would have failed.
-
-        Args:
-            lines: lines of ``raise`` in the ``try`` statement; their errors are not expected ones.
-        """
-        trace = sys.exc_info()[2]
-        own = trace is not None and trace.tb_next is None and trace.tb_lineno in lines
-        self.live |= not own
-
     # -- Judgement -----------------------------------------------------------------
 
-    def note(self, fault: str) -> None:
-        """Keep the fault of an operand of the innermost assertion; none is an empty string."""
+    def note(self, fault: str | None) -> None:
+        """Keep the fault of an operand of the innermost assertion, or that it has none."""
         if self.open:
             self.open[-1].append(fault)
 
-    def passed(self, fault: str) -> None:
+    def passed(self, fault: str | None) -> None:
         """Record an assertion that passed."""
-        if self.live:
+        if self.live or self.is_probe:
             return
         if not fault and not self.escapes():
             fault = "its error does not leave the cell"
@@ -169,11 +155,9 @@ class Recorder:
 
     def escapes(self) -> bool:
         """Return whether an error raised here would make the cell fail."""
-        if not self.probes or self.is_probe:
-            return not self.is_probe
+        if not self.shell or self.forks == PROBES:
+            return not self.shell
         self.forks += 1
-        if self.forks > PROBES:
-            return False
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of threads, which a probe does not need
             child = os.fork()
@@ -181,11 +165,12 @@ class Recorder:
             self.become_probe()
             raise AssertionError("a probe of the recorder")
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        return code == ESCAPED or code == -signal.SIGALRM
+        return code in (ESCAPED, -signal.SIGALRM)
 
     def become_probe(self) -> None:
         """Leave no trace: a probe prints nothing and removes no file."""
         self.is_probe = True
+        self.shell.showtraceback = lambda *_, **__: None
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(PATIENCE)
         sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
@@ -193,45 +178,37 @@ class Recorder:
             for name in names:
                 setattr(module, name, lambda *_, **__: None)
 
-    def leave(self, *, failed: bool) -> None:
-        """End a probe at the end of its cell."""
+    def leave(self, result: Any) -> None:
+        """End a probe at the end of its cell, with what came of it."""
         if self.is_probe:
-            os._exit(ESCAPED if failed else 0)
+            os._exit(0 if result.success else ESCAPED)
 
     def recorded(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return an assertion function that reports each call that passes."""
+        """Return ``assert_close``, which then reports each call that passes."""
 
         @functools.wraps(function)
-        def call(*sides: Any, **options: Any) -> Any:
-            result = function(*sides, **options)
+        def call(actual: Any, expected: Any, **options: Any) -> None:
+            function(actual, expected, **options)
             if not self.live:
-                named = [options[n] for n in ("actual", "expected", "desired") if n in options]
-                self.passed(safely(fault_of_closeness, function, [*sides, *named], options))
-            return result
+                fault = safely(fault_of_closeness, function, (actual, expected), options)
+                self.passed(fault)
+            self.closed(actual, expected, options)
 
         return call
 
 
 def install(shell: Any, libraries: Iterable[str]) -> None:
-    """Record the assertions of all cells that an IPython shell runs.
+    """Record the assertions of all cells that an IPython shell runs, and PyTorch's if it is there.
 
     Args:
         shell: shell of the kernel.
-        libraries: packages whose assertion functions are recorded.
+        libraries: packages that cells may import.
     """
-    recorder = Recorder(probes=hasattr(os, "fork") and sys.platform != "darwin")
+    recorder = Recorder(shell if hasattr(os, "fork") and sys.platform != "darwin" else None)
     vars(builtins)[NAME] = recorder
-    for module, names in ASSERTING.items():
-        if module.partition(".")[0] in libraries:
-            space = vars(importlib.import_module(module))
-            space.update({name: recorder.recorded(space[name]) for name in names if name in space})
+    if "torch" in libraries:
+        testing = importlib.import_module("torch.testing")
+        vars(testing)["assert_close"] = recorder.recorded(testing.assert_close)
     shell.ast_transformers.append(Transformer())
     shell.events.register("pre_run_cell", lambda *_: recorder.start())
-    shell.events.register("post_run_cell", lambda *_: recorder.leave(failed=False))
-    show = shell.showtraceback
-
-    def showtraceback(*arguments: Any, **options: Any) -> Any:
-        recorder.leave(failed=True)
-        return show(*arguments, **options)
-
-    shell.showtraceback = showtraceback
+    shell.events.register("post_run_cell", recorder.leave)

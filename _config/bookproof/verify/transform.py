@@ -13,7 +13,6 @@ from typing import Any
 NAME = "__watch__"  # the recorder in a transformed cell
 COMPARING = {"allclose", "array_equal", "equal", "isclose"}
 REDUCING = {"all", "any", "mean", "prod", "sum"}
-CATCHING = {"AssertionError", "Exception", "BaseException"}
 REFLEXIVE = (ast.Eq, ast.GtE, ast.LtE, ast.Is)  # true of a value and itself
 IRREFLEXIVE = (ast.NotEq, ast.Gt, ast.Lt, ast.IsNot)
 BUILT_IN = vars(builtins).keys()
@@ -40,36 +39,15 @@ class Transformer(ast.NodeTransformer):
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         self.known = literal_names(node)
-        for part in ast.walk(node):
-            for name in ("body", "orelse", "finalbody"):
-                block = getattr(part, name, None) or []
-                for place, statement in enumerate(block if isinstance(block, list) else []):
-                    if isinstance(statement, ast.Try):
-                        self.expect(statement, block[place + 1 :])
         return self.generic_visit(node)
-
-    def expect(self, node: ast.Try, after: Sequence[ast.stmt]) -> None:
-        """Let each handler report an error without which a ``raise`` would be reached."""
-        raises = [part.lineno for part in node.body if is_raise(part)]
-        computes = any(not is_raise(part) and not self.is_constant(part) for part in node.body)
-        outside = any(map(is_raise, [*node.orelse, *after]))
-        for handler in node.handlers:
-            if computes and (outside or (raises and not catches(handler))):
-                handler.body.insert(0, ast.Expr(reporting("raised", [typed(raises)])))
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         """Report the operands of an assertion, or that it is true by its text alone."""
         self.generic_visit(node)
         fault = "it is true by its text alone" if self.is_true(node.test) else ""
-        node.test = ending(node.test, node.lineno, True, fault)
-        return node
-
-    def visit_If(self, node: ast.If) -> ast.AST:
-        """Read ``if x: raise ...`` as ``assert not x``."""
-        self.generic_visit(node)
-        if isinstance(node.body[-1], ast.Raise) and not node.orelse:
-            fault = "its condition is a constant" if self.is_constant(node.test) else ""
-            node.test = ending(node.test, node.lineno, False, fault)
+        asked_test = asked(node.test, node.lineno, True)
+        more = [typed(fault)] if fault else []
+        node.test = reporting("end", [reporting("begin", []), asked_test, *more])
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -124,21 +102,6 @@ def literal_names(tree: ast.Module) -> set[str]:
     }
 
 
-def is_raise(node: ast.stmt) -> bool:
-    """Return whether a statement raises an error, outside of any condition."""
-    match node:
-        case ast.Raise() | ast.Assert(test=ast.Constant(value=False)):
-            return True
-    return False
-
-
-def catches(handler: ast.ExceptHandler) -> bool:
-    """Return whether a handler catches a failed assertion."""
-    kind = handler.type
-    names = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return any(name is None or last_name(name) in CATCHING for name in names)
-
-
 def operands(call: ast.Call) -> list[ast.expr]:
     """Return the operands of a comparing function, or of a method such as ``x.equal(y)``."""
     if len(call.args) == 1 and isinstance(call.func, ast.Attribute):
@@ -159,12 +122,6 @@ def last_name(node: ast.expr | None) -> str:
 
 
 # -- Operands ------------------------------------------------------------------------
-
-
-def ending(test: ast.expr, line: int, wanted: bool, fault: str = "") -> ast.expr:
-    """Return a test that reports its operands, and its end."""
-    more = [] if wanted and not fault else [typed(wanted), typed(fault)]
-    return reporting("end", [reporting("begin", []), asked(test, line, wanted), *more])
 
 
 def asked(node: ast.expr, line: int, wanted: bool) -> ast.expr:

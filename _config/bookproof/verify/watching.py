@@ -3,26 +3,23 @@
 Each operand is evaluated once; the comparisons of other modules are not seen.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
 
 from . import margins
+from .faults import safely
 from .recorder import Recorder
-from .transform import NAME, watched
 
-__all__ = ["NAME", "Watch", "watched"]
 _NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 class Watch(Recorder):
     """Record the smallest margin of a cell, and the operands of a failed assertion."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def start(self) -> None:
+        super().start()
         self.margin: float | None = None
         self.sides: dict[int, tuple[Any, Any]] = {}
 
@@ -31,36 +28,23 @@ class Watch(Recorder):
         typed, left, right, result = rest
         sign = sign if wanted else _NEGATED.get(sign, "")
         if sign in _NEGATED:
-            self._keep(_none_on_error(margins.ordered, sign, left, right, typed))
+            self._keep(safely(margins.ordered, sign, left, right, typed))
         self.sides.pop(line, None)
-        if wrong := _none_on_error(_wrong, left, right, result, wanted):
+        if wrong := safely(_wrong, left, right, result, wanted):
             self.sides[line] = wrong
 
     def close(self, wanted: bool, function: Callable[..., Any], *sides: Any, **limits: Any) -> Any:
         """Keep the margin of ``allclose`` or ``isclose``."""
-        shares = _none_on_error(margins.all_close, function, sides, limits)
+        shares = safely(margins.all_close, function, sides, limits)
         if shares is not None and shares.size and not wanted:
             shares = 1 - 1 / (1 - shares.min()).clip(min=1)  # far enough apart?
         self._keep(shares)
         return super().close(wanted, function, *sides, **limits)
 
-    @contextmanager
-    def watching_assert_close(self) -> Iterator[None]:
-        """Record ``torch.testing.assert_close``, and keep its margins, in a block."""
-        real = torch.testing.assert_close
-        recorded = self.recorded(real)
-
-        def watched_assert_close(actual: Any, expected: Any, **options: Any) -> None:
-            recorded(actual, expected, **options)
-            shares = margins.assert_close(actual, expected, options)
-            for each in _none_on_error(list, shares) or []:
-                self._keep(each)
-
-        vars(torch.testing)["assert_close"] = watched_assert_close
-        try:
-            yield
-        finally:
-            vars(torch.testing)["assert_close"] = real
+    def closed(self, actual: Any, expected: Any, options: dict[str, Any]) -> None:
+        """Keep the margins of ``assert_close``."""
+        for shares in safely(list, margins.assert_close(actual, expected, options)) or []:
+            self._keep(shares)
 
     def _keep(self, shares: Any) -> None:
         """Keep the smallest margin of a comparison that holds."""
@@ -77,11 +61,3 @@ def _wrong(left: Any, right: Any, result: Any, wanted: bool) -> tuple[Any, Any] 
     a, b = (np.broadcast_to(margins.numbers(side), wrong.shape) for side in (left, right))
     worst = np.where(wrong, abs(a - b), -1).argmax()
     return (f"{a.flat[worst]:.6g}", f"{b.flat[worst]:.6g}") if wrong.any() else None
-
-
-def _none_on_error(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return the value of a function, or ``None``: no check fails for lack of a margin."""
-    try:
-        return function(*arguments)
-    except Exception:
-        return None

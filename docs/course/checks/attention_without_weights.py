@@ -33,15 +33,6 @@ def keeping(kept, weigh=others, score=scores):
     return attend
 
 
-def word_by_word(keep):
-    def one(x, i):
-        rest = torch.cat([x[:i], x[i + 1 :]])
-        weights = (rest @ x[i] / x.size(1) ** 0.5).softmax(0)
-        return keep * x[i] + (1 - keep) * weights @ rest if len(rest) else x[i]
-
-    return lambda x: torch.stack([one(x, i) for i in range(len(x))])
-
-
 WITHOUT_BUG = """\
 def attend(X):
     T, D = X.shape
@@ -51,9 +42,7 @@ def attend(X):
     weights = powers / powers.sum(dim=1, keepdim=True)
     return weights @ X
 """
-EXAMPLE = {
-    "X": [[1, 2], [0, 1], [-3, 1]],
-}  # all bugs show
+EXAMPLE = {"X": [[1, 2], [0, 1], [-3, 1]]}  # all bugs show
 
 
 def exercises(numbers):
@@ -100,14 +89,7 @@ def exercises(numbers):
         questions,
         right=keeping(keep),
         wrong=wrong,
-        unusual={"word by word": word_by_word(keep)},
         gate=1,
         returns="the words",
     )
-    bug = find_the_bug(
-        numbers["program"],
-        WITHOUT_BUG,
-        "attention-without-weights.html#self-attention-in-one-equation",
-        EXAMPLE,
-    )
-    return [exercise, bug]
+    return [exercise, find_the_bug(numbers["program"], WITHOUT_BUG, equation, EXAMPLE)]

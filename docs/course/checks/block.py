@@ -67,10 +67,7 @@ EXAMPLE = {
 
 def exercises(numbers):
     activation, eps = numbers["activation"], numbers["eps"]
-    recipe = activation, eps
-    a = ACTIVATIONS[activation]
-
-    of = partial(network, *recipe)
+    a, of = ACTIVATIONS[activation], partial(network, activation, eps)
     wrong = {
         "The mean was subtracted: this is a layer norm.": (
             of(norm=lambda x: F.layer_norm(x, x.shape[-1:], eps=eps))
@@ -109,9 +106,9 @@ def exercises(numbers):
     exercise = for_credit(
         "def gated(x, gain, gate, up, down): ...",
         questions,
-        right=network(*recipe),
+        right=of(),
         wrong=wrong,
-        unusual={"in 32 bits": in_32_bits(*recipe)},
+        unusual={"in 32 bits": in_32_bits(activation, eps)},
         gate=0,
     )
     return [exercise, find_the_bug(numbers["program"], WITHOUT_BUG, NORM, EXAMPLE)]

@@ -2,12 +2,12 @@
 
 import math
 from collections import Counter
-from itertools import combinations, permutations, product
+from itertools import combinations, combinations_with_replacement, permutations, product
 
 import torch
 
 from selfattn_book.exercises.checking.by_hand import by_hand
-from selfattn_book.exercises.checking.exercise import checked, factory, for_credit
+from selfattn_book.exercises.checking.exercise import checked, for_credit
 from selfattn_book.experiments.words import case_study, xor_sentences
 
 PARTS = {"words at positions": lambda s: list(enumerate(s)), "words": lambda s: [*s]}
@@ -32,22 +32,6 @@ def counter(parts, select=combinations, join=lambda a, b: tuple(sorted(a + b)), 
     return count
 
 
-def with_itself(rows, size):
-    """Return all pairs without order, of a row with itself as well."""
-    return ((rows[i], rows[j]) for i in range(len(rows)) for j in range(i, len(rows)))
-
-
-@factory
-def by_matrix(name, tokens, labels):
-    hot = torch.nn.functional.one_hot(tokens, 5)
-    x = hot.flatten(1) if name == "words at positions" else hot.sum(1)
-    sums = []
-    for rows in (x[labels == 1], x[labels == 0]):
-        i, j = torch.triu_indices(len(rows), len(rows), 1)
-        sums.append(rows[i] + rows[j])
-    return (sums[0][:, None] == sums[1]).all(-1).sum()
-
-
 def many(seed, vocabulary, count):
     chance = torch.Generator().manual_seed(seed)
     tokens = torch.randint(vocabulary, (count, 3), generator=chance)
@@ -70,16 +54,15 @@ def contradictions(name):
     parts = PARTS[name]
     (other,) = (PARTS[key] for key in PARTS if key != name)
     ordered = counter(parts, permutations)
-
-    def twice(rows, size):
-        return product(rows, repeat=size)
-
     # At one position, two words are known by their set.
     sets = {"How often a word occurs matters.": counter(parts, join=lambda a, b: frozenset(a + b))}
     wrong = (sets if name == "words" else {}) | {
         "This is the other sum: words at positions, or words.": counter(other),
         "Pairs have no order.": (ordered, lambda *case: ordered(*case) / 2),
-        "The four rows must be different.": (counter(parts, with_itself), counter(parts, twice)),
+        "The four rows must be different.": (
+            counter(parts, combinations_with_replacement),
+            counter(parts, lambda rows, size: product(rows, repeat=size)),
+        ),
         "Each row counts by itself, copies too.": (
             counter(parts, unique=True),
             counter(parts, kinds=True),
@@ -97,7 +80,6 @@ def contradictions(name):
         questions,
         right=counter(parts),
         wrong=wrong,
-        unusual={"a matrix": by_matrix(name)},
         gate=2,
         returns="the count",
     )

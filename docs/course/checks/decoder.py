@@ -40,17 +40,14 @@ def case(decoder, seed, *lengths):
     return decoder, memory, target.where(real[..., None], 3.0), n
 
 
-def delayed(start, y):
-    return torch.cat([start, y[:, :-1]], 1)
-
-
 @factory
-def loss(start, average, decoder, memory, y, lengths, *, shift=delayed, masked=True, padded=False):
+def loss(start, average, decoder, memory, y, lengths, *, shift=None, masked=True, padded=False):
     """Return the loss of one pass, or with some wrong parts."""
     count, length, _ = y.shape
     first = torch.tensor(start, dtype=y.dtype).expand(count, 1, 2)
+    shifted = shift(first, y) if shift else torch.cat([first, y[:, :-1]], 1)
     mask = causal_mask(length) if masked else torch.ones(length, length).bool()
-    errors = (decoder(shift(first, y), memory, mask) - y).pow(2).mean(-1)
+    errors = (decoder(shifted, memory, mask) - y).pow(2).mean(-1)
     real = (torch.arange(length) < lengths[:, None]) | padded
     averages = {
         "points": errors[real].mean(),
@@ -59,21 +56,6 @@ def loss(start, average, decoder, memory, y, lengths, *, shift=delayed, masked=T
         "sequences": ((errors * real).sum(1) / real.sum(1)).mean(),
     }
     return averages[average]
-
-
-@factory
-def by_loops(start, average, decoder, memory, target, lengths):
-    shifted = target.roll(1, dims=1)
-    shifted[:, 0] = torch.tensor(start)
-    output = decoder(shifted, memory, causal_mask(target.size(1)))
-    each = [
-        [float((output[b, t] - target[b, t]).square().mean()) for t in range(int(n))]
-        for b, n in enumerate(lengths)
-    ]
-    if average == "sequences":
-        each = [[sum(row) / len(row)] for row in each]
-    every = [error for row in each for error in row]
-    return sum(every) / len(every)
 
 
 def sequence_loss(start, average):
@@ -114,7 +96,6 @@ def sequence_loss(start, average):
                 loss(start, "sequences" if average == "points" else "points")
             ),
         },
-        unusual={"loops": by_loops(start, average)},
         returns="the loss",
         gate=1,
     )

@@ -8,7 +8,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from selfattn_book.encoder_decoder import Encoder
 from selfattn_book.exercises.checking.exercise import Question, checked, factory, for_credit
-from selfattn_book.exercises.checking.numbers import normal, tensor_of
+from selfattn_book.exercises.checking.numbers import normal
+from selfattn_book.exercises.checking.views import calls
 from selfattn_book.masks import padding_mask
 
 SECTION = "encoder.html#sources-of-different-lengths-the-padding-mask"
@@ -68,21 +69,6 @@ def read_out(read, encoder, sources, *, masked=True):
     return read(states, torch.arange(batch.size(1)) < lengths[:, None])
 
 
-@factory
-def row_by_row(name, states, real):
-    rows = [row[mask] for row, mask in zip(states, real, strict=True)]
-    chosen = {"mean": rows, "last": [x[-1:] for x in rows]}
-    both = chosen.get(name, [x[[0, -1]] for x in rows])
-    return [x.mean(0).tolist() for x in both]
-
-
-@factory
-def calls(program, encoder, sources):
-    before = encoder.calls
-    tensor_of(program(encoder, sources), "the vectors")
-    return encoder.calls - before
-
-
 def exercises(numbers):
     name = numbers["read"]
 
@@ -125,7 +111,6 @@ def exercises(numbers):
                 lambda encoder, sources: torch.cat([right(encoder, [x]) for x in sources])
             ),
         },
-        unusual={"row by row": read_out(row_by_row(name))},
         returns="the vectors",
         gate=1,
     )

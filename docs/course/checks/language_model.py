@@ -47,16 +47,6 @@ def surprisal(first, logits, tokens, characters, *, shift=1, unit=LN2, per="", s
     return -logs.gather(1, answer[:, None]).sum() / divisors[per] / unit
 
 
-@factory
-def by_loop(first, logits, tokens, characters):
-    probability, count = 1.0, 0
-    for t in range(first, len(tokens)):
-        row = logits[t - 1].double().exp()
-        probability *= float(row[tokens[t]] / row.sum())
-        count += int(characters[tokens[t]])
-    return -math.log2(probability) / count
-
-
 def bits_of_answer(prompt):
     return for_credit(
         "def bits_of_answer(logits, tokens, characters): ...",
@@ -79,7 +69,6 @@ def bits_of_answer(prompt):
                 surprisal(prompt, softmax=False)
             ),
         },
-        unusual={"a product of probabilities": by_loop(prompt)},
         gate=1,
         returns="the number of bits",
     )

@@ -35,16 +35,6 @@ def attention(share, query, key, value, *, merge=side_by_side, divisor=7**0.5):
     return merge((query @ key.mT / divisor).softmax(-1) @ value)
 
 
-@factory
-def by_einsum(sharing, q, k, v):
-    near = sharing == "neighbors"
-    q = q.unflatten(1, (k.size(1), -1) if near else (-1, k.size(1)))
-    q = q if near else q.transpose(1, 2)
-    w = torch.einsum("bgntd,bgsd->bgnts", q, k).div(q.size(-1) ** 0.5).softmax(-1)
-    c = torch.einsum("bgnts,bgse->bgnte", w, v)
-    return side_by_side((c if near else c.transpose(1, 2)).flatten(1, 2))
-
-
 WITHOUT_BUG = """\
 def head_weights(X, W_Q, W_K, H):
     T, D = X.shape
@@ -68,6 +58,7 @@ def exercises(numbers):
     equation = "many-heads.html#the-multi-head-attention-layer"
     merge = "many-heads.html#splitting-heads-transpose-do-not-only-reshape"
     query, key, value = case(5, 2, 4, 2)
+    uneven = case(3, 2, 6, 3), case(4, 3, 6, 2)
     as_many = "with as many keys as queries it is multi-head attention"
 
     def only_values(q, k, v):
@@ -103,9 +94,7 @@ def exercises(numbers):
     questions = [
         checked(as_many, equation, 1, case(1, 2, 3, 3)),
         checked("one head of keys can serve all", equation, 1, case(2, 3, 4, 1)),
-        checked(
-            "the right heads share keys and values", merge, 4, case(3, 2, 6, 3), case(4, 3, 6, 2)
-        ),
+        checked("the right heads share keys and values", merge, 4, *uneven),
         checked("a single word is no exception", merge, 1, (query[:, :, :1], key, value)),
     ]
     exercise = for_credit(
@@ -113,14 +102,7 @@ def exercises(numbers):
         questions,
         right=attention(share),
         wrong=wrong,
-        unusual={"products over groups": by_einsum(numbers["sharing"])},
         returns="the contexts",
         gate=2,
     )
-    bug = find_the_bug(
-        numbers["program"],
-        WITHOUT_BUG,
-        "many-heads.html#splitting-heads-transpose-do-not-only-reshape",
-        EXAMPLE,
-    )
-    return [exercise, bug]
+    return [exercise, find_the_bug(numbers["program"], WITHOUT_BUG, merge, EXAMPLE)]

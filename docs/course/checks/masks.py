@@ -41,17 +41,6 @@ def with_heads(mask):
     return lambda sentence: mask(sentence)[:, None]
 
 
-def looped(prompt):
-    def one(s, i, j):
-        return j <= i and s[i] >= 0 and s[j] >= 0 and (s[i] == s[j] or j < prompt)
-
-    def mask(sentence):
-        places = range(sentence.size(1))
-        return [[[[one(s, i, j) for j in places] for i in places]] for s in sentence.tolist()]
-
-    return mask
-
-
 def packed_mask(prompt):
     mask = packed(prompt)
 
@@ -96,7 +85,6 @@ def packed_mask(prompt):
         right=with_heads(mask),
         wrong={sentence: with_heads(program) for sentence, program in wrong.items()},
         cases=[(row,) for row in ROWS],
-        unusual={"loops": looped(prompt)},
         returns="the mask",
         gate=1,
     )

@@ -2,7 +2,6 @@
 
 import json
 import math
-import struct
 
 import numpy as np
 import torch
@@ -33,27 +32,14 @@ def file_of(tensors, length, order, spaces):
     return File(len(text).to_bytes(length, order) + text + body)
 
 
-def parsed(data, name, length, order):
-    """Return where the body starts, where in it a tensor begins and ends, and its shape."""
-    start = length + int.from_bytes(data[:length], order)
-    entry = json.loads(data[length:start])[name]
-    return start, *entry["data_offsets"], entry["shape"]
-
-
 @factory
 def reader(length, order, data, name, **wrong):
-    start, begin, end, shape = parsed(data, name, length, order)
-    begin, end = wrong.get("offsets", lambda begin, end: (begin, end))(begin, end)
-    start = wrong.get("start", start)
-    values = np.frombuffer(data[start + begin : start + end], wrong.get("dtype", DTYPES[order]))
-    return torch.tensor(values.astype("float32").reshape(shape, order=wrong.get("axes", "C")))
-
-
-@factory
-def unpacked(length, order, data, name):
-    start, begin, end, shape = parsed(data, name, length, order)
-    code = f"{'<' if order == 'little' else '>'}{(end - begin) // 4}f"
-    return np.array(struct.unpack(code, data[start:][begin:end])).reshape(shape).tolist()
+    start = length + int.from_bytes(data[:length], order)
+    entry = json.loads(data[length:start])[name]
+    begin, end = wrong.get("offsets", lambda begin, end: (begin, end))(*entry["data_offsets"])
+    body = data[wrong.get("start", start) :]
+    values = np.frombuffer(body[begin:end], wrong.get("dtype", DTYPES[order])).astype("float32")
+    return torch.tensor(values.reshape(entry["shape"], order=wrong.get("axes", "C")))
 
 
 def read_a_tensor(length, order):
@@ -88,7 +74,6 @@ def read_a_tensor(length, order):
                 reader(length, order, offsets=lambda begin, end: (0, end - begin))
             ),
         },
-        unusual={"number by number": unpacked(length, order)},
         gate=2,
         returns="the tensor",
     )

@@ -16,16 +16,6 @@ def attend(x, mask=None):
     return scaled_dot_product_attention(x, x, x, mask)[0]
 
 
-def ring(x):
-    """Add both neighbors in a ring; rotating and mirroring show nothing."""
-    return (x + x.roll(1, 0) + x.roll(-1, 0)).relu()
-
-
-def one_way(x):
-    """Subtract one neighbor in a ring; rotating shows nothing."""
-    return (x - x.roll(1, 0)).relu()
-
-
 def middle(x):
     """Use the distance from the middle; mirroring shows nothing."""
     place = torch.arange(len(x)) - (len(x) - 1) / 2
@@ -51,30 +41,27 @@ MODELS = {
     "a model that forgets its input": lambda x: torch.ones_like(x),
     "positions": lambda x: attend(x + sinusoidal_encoding(len(x), 4, dtype=x.dtype)),
     "a causal mask": lambda x: attend(x, causal_mask(len(x))).tanh(),
-    "a ring": ring,
-    "a ring, one way": one_way,
+    # In a ring rotating shows nothing, nor does mirroring if both neighbors are added.
+    "a ring": lambda x: (x + x.roll(1, 0) + x.roll(-1, 0)).relu(),
+    "a ring, one way": lambda x: (x - x.roll(1, 0)).relu(),
     "far from the middle": middle,
     "halves": halves,
     **{f"place {k}": lambda x, k=k: special(x, k) for k in (0, 2, 6)},
 }
 
 
-def named(name, model):
-    program = partial(model)
-    program.message = f"the model {name!r}"
-    return program
+def pooled(model):
+    return lambda x: (model(x) ** 2 + model(x)).mean(0)
 
 
 def models(law, *names):
     """Return models that are judged, each with a sentence; the invariant ones read a mean."""
-
-    def pooled(model):
-        return lambda x: (model(x) ** 2 + model(x)).mean(0)
-
-    kept = [(name, MODELS[name]) for name in ("attention", *names)]
-    return [
-        (named(name, model if law == "equivariant" else pooled(model)), X) for name, model in kept
-    ]
+    judged = []
+    for name in ("attention", *names):
+        model = partial(MODELS[name]) if law == "equivariant" else pooled(MODELS[name])
+        model.message = f"the model {name!r}"
+        judged.append((model, X))
+    return judged
 
 
 @factory

@@ -42,13 +42,6 @@ def turn(base, pairs, x, start, *, put_as="", exponent=2, sign=1, shift=0):
     return put(*new, put_as or pairs)
 
 
-@factory
-def by_complex_numbers(base, pairs, x, start):
-    by = angles(x, start, base)
-    z = torch.complex(*take(x, pairs)) * torch.polar(torch.ones_like(by), by)
-    return put(z.real, z.imag, pairs)
-
-
 def rotate(base, pairs):
     hand = "positions.html#the-rotation-property"
     other = "halves" if pairs == "neighbors" else "neighbors"
@@ -99,7 +92,6 @@ def rotate(base, pairs):
         questions,
         right=turn(base, pairs),
         wrong=wrong,
-        unusual={"complex numbers": by_complex_numbers(base, pairs)},
         gate=1,
         returns="the vectors",
     )
@@ -154,10 +146,7 @@ def table(T, D):
     rows[:, 1::2] = angle.cos()
     return rows
 """
-EXAMPLE = {
-    "T": 3,
-    "D": 6,
-}  # all bugs show
+EXAMPLE = {"T": 3, "D": 6}  # all bugs show
 
 
 def exercises(numbers):

@@ -118,9 +118,6 @@ def exercises(numbers):
     }
     others = (window, 0), (window - 1, first)
 
-    def twice(pairs):
-        return pairs[:first] + pairs[-window:]
-
     exercise = for_credit(
         "def roll(query, key, value, cache): ...",
         [
@@ -146,7 +143,9 @@ def exercises(numbers):
             ),
             "The first positions are forgotten.": rolled(kept(window, 0)),
             "One more of the first positions is kept.": rolled(kept(window, first + 1)),
-            "A position that is among the first and in the window counts twice.": seen(twice),
+            "A position that is among the first and in the window counts twice.": (
+                seen(lambda pairs: pairs[:first] + pairs[-window:])
+            ),
             "The newest position does not attend to itself.": (
                 seen(lambda pairs: recent(pairs[:-1]) or pairs)
             ),

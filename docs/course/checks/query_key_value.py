@@ -111,10 +111,4 @@ def exercises(numbers):
         gate=0,
         returns="the context",
     )
-    bug = find_the_bug(
-        numbers["program"],
-        WITHOUT_BUG,
-        "query-key-value.html#the-attention-layer-equation-and-code",
-        EXAMPLE,
-    )
-    return [exercise, bug]
+    return [exercise, find_the_bug(numbers["program"], WITHOUT_BUG, equation, EXAMPLE)]

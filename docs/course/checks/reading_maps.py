@@ -48,13 +48,6 @@ def without(cells, weights, tokens, *, normalize=True, guard=True):
     return left.where(total > 0, weights) if guard else left
 
 
-@factory
-def through_scores(cells, weights, tokens):
-    scores = weights.log().masked_fill(cells(tokens)[:, None], -torch.inf)
-    masked = scores.isneginf().all(-1, keepdim=True)
-    return torch.where(masked, weights, scores.masked_fill(masked, 0).softmax(-1))
-
-
 def on_paper(numbers):
     shown, values = numbers["parts"], numbers["values"]
     keys, width = numbers["keys"], numbers["width"]
@@ -125,7 +118,6 @@ def exercises(numbers):
         questions,
         right=right,
         wrong=wrong,
-        unusual={"a mask on the scores": through_scores(cells)},
         gate=1,
         returns="the maps",
     )

@@ -21,13 +21,6 @@ def sampler(begin, deal, n, ranks, rank, epoch, *, used=lambda n, ranks: range(n
     return deal([(begin(epoch) + i) % n for i in used(n, ranks)], ranks, rank)
 
 
-@factory
-def one_by_one(shift, deal, count, ranks, rank, epoch):
-    each = count // ranks
-    numbers = (rank + k * ranks if deal is cards else rank * each + k for k in range(each))
-    return [(shift * epoch + n) % count for n in numbers]
-
-
 def asked(message, sizes, epochs, points):
     cases = [
         (count, ranks, rank, epoch)
@@ -114,7 +107,6 @@ def exercises(numbers):
         ],
         right=right,
         wrong=wrong,
-        unusual={"one by one": one_by_one(shift, deal)},
         gate=0,
         returns="the list of examples",
     )

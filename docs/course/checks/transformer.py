@@ -4,7 +4,6 @@ import math
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from selfattn_book.exercises.checking.by_hand import by_hand
 from selfattn_book.exercises.checking.exercise import Exercise, checked, factory
@@ -43,23 +42,6 @@ def batch(source, fed, asked, sources, targets, *, before=False):
 def then(program, part, change, *rows):
     parts = zip(PARTS, program(*rows), strict=True)
     return tuple(change(x) if name == part else x for name, x in parts)
-
-
-def by_library(start, end):
-    def pad(rows):
-        return pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-
-    def make(sources, targets):
-        source, both = pad(sources), [[start, *row, end] for row in targets]
-        fed, asked = pad([row[:-1] for row in both]), pad([row[1:] for row in both])
-        return source, source.ne(0)[:, None, None], fed, asked
-
-    return make
-
-
-def around(start, end):
-    """Return no tokens, the start, the end, and both."""
-    return ([], []), ([start], []), ([], [end]), ([start], [end])
 
 
 @factory
@@ -111,7 +93,7 @@ def on_paper(numbers):
 
 def exercises(numbers):
     start, end = numbers["start"], numbers["end"]
-    words, first, last, both = around(start, end)
+    words, first, last, both = ([], []), ([start], []), ([], [end]), ([start], [end])
 
     def asked(message, part, points, section):
         cases = [(*rows, part) for rows in TEXTS]
@@ -147,7 +129,6 @@ def exercises(numbers):
         ],
         right=batch(words, first, last),
         wrong=wrong,
-        unusual={"PyTorch's padding": by_library(start, end)},
         gate=2,
         returns="the tensor",
         via=part_of,

@@ -134,10 +134,6 @@ EXAMPLE = {
 
 
 def exercises(numbers):
-    return [
-        right_divisor(numbers["dropped"]),
-        on_paper(numbers),
-        find_the_bug(
-            numbers["program"], WITHOUT_BUG, "why-divide.html#the-divisor-in-the-code", EXAMPLE
-        ),
-    ]
+    section = "why-divide.html#the-divisor-in-the-code"
+    bug = find_the_bug(numbers["program"], WITHOUT_BUG, section, EXAMPLE)
+    return [right_divisor(numbers["dropped"]), on_paper(numbers), bug]

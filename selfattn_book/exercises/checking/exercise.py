@@ -111,15 +111,7 @@ class Exercise:
         return Report(self.name, found, self.gate)
 
     def check(self, **answers: object) -> bool:
-        """Print the report of an answer, and return whether it has all points.
-
-        Example:
-            >>> doubled = Question("it doubles", "a.html#b", cases=[(3,)])
-            >>> Exercise("def twice(n): ...", [doubled], lambda n: 2 * n).check(twice=lambda n: n + n)
-            twice: 1 of 1 points
-              yes  it doubles
-            True
-        """
+        """Print the report of an answer, and return whether it has all points."""
         if answers.keys() != {self.name}:
             rule = f"check takes an answer by name, as in check({self.name}={self.name})"
             raise TypeError(f"{rule}; got {', '.join(answers) or 'none'}.")

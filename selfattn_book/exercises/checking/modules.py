@@ -8,16 +8,11 @@ from torch import Tensor, nn
 
 from selfattn_book.exercises.checking import feed_forward
 from selfattn_book.exercises.checking.probes import variant
+from selfattn_book.properties.explain_models import RANDOM, STATEFUL
 
-Hidden = Callable[[Tensor, int], Tensor]
 IGNORE = "For nn.MultiheadAttention `True` means ignore."
 INVERTED = "The mask is inverted: padding is seen, and the rest is hidden."
 CUT_OFF = "The attention is cut off from the gradients, as by `detach`."
-RANDOM = (
-    "From one seed they agree, so the difference is random: active dropout (call `.eval()`), "
-    "or a module that is made in every call."
-)
-STATEFUL = "From one seed they differ as well: state is kept from call to call."
 
 
 class OwnModule(nn.Module):
@@ -73,9 +68,9 @@ def calling(
     return variant(base, attend=attend)
 
 
-def hiding(base: type, hidden: Hidden) -> type:
-    """Return a module with a different mask of padding."""
-    return variant(base, hidden=lambda self, lengths, size: hidden(lengths, size))
+def hiding(base: type, hidden: Callable[[Tensor, Tensor], Tensor]) -> type:
+    """Return a module with another mask of padding, made of positions ``s`` and lengths ``n``."""
+    return variant(base, hidden=lambda self, n, size: hidden(torch.arange(size), n[:, None]))
 
 
 def filled(base: type, number: float) -> type:
@@ -112,21 +107,19 @@ def wrong(base: type) -> dict[str, type | tuple[type, ...]]:
         ),
         RANDOM: calling(base, lambda x, m: (x, m, m + torch.rand(())), padded=False),
         STATEFUL: variant(base, attend=with_state),
-        f"{INVERTED} {IGNORE}": hiding(base, lambda n, size: torch.arange(size) < n[:, None]),
-        "The last position is hidden: the padding mask begins one position too early.": hiding(
-            base, lambda n, size: torch.arange(size) >= n[:, None] - int(size > 1)
+        f"{INVERTED} {IGNORE}": hiding(base, lambda s, n: s < n),
+        "The last position is hidden: the padding mask begins one position too early.": (
+            hiding(base, lambda s, n: s >= n - int(len(s) > 1))
         ),
         "The lengths have no effect: with full lengths, the outputs are the same.": (
             calling(base, padded=False)
         ),
-        INVERTED: hiding(base, lambda n, size: -1e9 * (torch.arange(size) < n[:, None])),
+        INVERTED: hiding(base, lambda s, n: -1e9 * (s < n)),
         "One padded position is seen: the mask begins one position too late.": (
-            hiding(base, lambda n, size: torch.arange(size) > n[:, None])
+            hiding(base, lambda s, n: s > n)
         ),
         "The mask weakens padding and does not hide it: numbers were added to the scores, "
-        "or something was set to 0 after them.": (
-            hiding(base, lambda n, size: 1.0 * (torch.arange(size) < n[:, None]))
-        ),
+        "or something was set to 0 after them.": hiding(base, lambda s, n: 1.0 * (s < n)),
         "Padding is set to 0, and not hidden: it still has attention weights.": filled(base, 0),
         "The contents of padding have no effect, but it still has attention weights.": (
             filled(base, 1)
@@ -141,12 +134,8 @@ def wrong(base: type) -> dict[str, type | tuple[type, ...]]:
 
 def unusual(base: type) -> dict[str, type]:
     """Return other right modules."""
-
-    def infinite(n: Tensor, size: int) -> Tensor:
-        return torch.zeros(len(n), size).masked_fill(torch.arange(size) >= n[:, None], -torch.inf)
-
     return {
         "dropout": variant(base, options={"batch_first": True, "dropout": 0.5}),
         "no biases": variant(base, options={"batch_first": True, "bias": False}),
-        "a mask of -inf": hiding(base, infinite),
+        "a mask of -inf": hiding(base, lambda s, n: torch.where(s < n, 0.0, -torch.inf)),
     }

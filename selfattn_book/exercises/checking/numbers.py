@@ -16,23 +16,13 @@ COARSE = {torch.float16: 1e-2, torch.bfloat16: 5e-2}  # tolerances
 
 
 def drawn(*shape: int, seed: int) -> Tensor:
-    """Draw normal numbers in the default dtype, the same in each.
-
-    Example:
-        >>> drawn(2, 3, seed=0).dtype == torch.get_default_dtype()
-        True
-    """
+    """Draw normal numbers in the default dtype, the same in each."""
     numbers = torch.randn(shape, generator=generator(seed), dtype=torch.float64)
     return numbers.to(torch.get_default_dtype())
 
 
 def normal(seed: int, *shapes: tuple[int, ...]) -> tuple[Tensor, ...]:
-    """Draw tensors of these shapes, one after the other, in 64 bits and for a fixed seed.
-
-    Example:
-        >>> [x.shape for x in normal(0, (2, 3), (5,))]
-        [torch.Size([2, 3]), torch.Size([5])]
-    """
+    """Draw tensors of these shapes, one after the other, in 64 bits and for a fixed seed."""
     random = torch.Generator().manual_seed(seed)
     return tuple(torch.randn(shape, generator=random, dtype=torch.float64) for shape in shapes)
 
@@ -41,10 +31,6 @@ def tolerance(got: Tensor) -> float:
     """Return the tolerance for the precision of a tensor.
 
     Lists do not show how they were computed, so 64 bits are compared as 32 are.
-
-    Example:
-        >>> tolerance(torch.ones(1)), tolerance(torch.ones(1).half())
-        (0.0001, 0.01)
     """
     return COARSE.get(got.dtype, 1e-4)
 
@@ -55,11 +41,6 @@ def tensor_of(got: object, what: str) -> Tensor:
     Args:
         got: a tensor, an array, numbers in lists or generators of any depth, or one number.
         what: name of the numbers.
-
-    Example:
-        >>> tensor_of((row for row in [torch.ones(2) > 0, [True, False]]), "a mask")
-        tensor([[ True,  True],
-                [ True, False]])
     """
     if isinstance(got, Tensor):
         return got.detach().cpu()

@@ -103,14 +103,7 @@ def same_rows(found: Tensor) -> Tensor:
 
 
 def dependence(run: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """Return which output depends on which position of the input, ``(B, T, S)``.
-
-    Example:
-        >>> dependence(lambda x: x.cumsum(1), torch.ones(1, 3, 2))[0].int()
-        tensor([[1, 0, 0],
-                [1, 1, 0],
-                [1, 1, 1]], dtype=torch.int32)
-    """
+    """Return which output depends on which position of the input, ``(B, T, S)``."""
     before, columns = run(x), []
     for position in range(x.size(1)):
         other = x.clone()
@@ -172,14 +165,12 @@ def apart(read: Read, source: Callable[[], Tensor], what: str) -> list[Probe]:
     ]
 
 
-def padding(read: Read, source: Callable[[], Tensor], what: str, own: bool) -> list[list[Probe]]:
+def padding(
+    read: Read, source: Callable[[], Tensor], what: str, own: bool
+) -> tuple[list[Probe], list[Probe]]:
     """Return probes of the contents and of the length of padding.
 
-    Args:
-        read: returns the outputs for sources and lengths.
-        source: returns the padded sources.
-        what: name of an output.
-        own: whether each output belongs to a source position; then those of padding do not count.
+    Where each output belongs to its ``own`` source position, those of padding do not count.
     """
     real = torch.arange(5) < torch.tensor(LENGTHS)[:, None]  # (B, S)
 
@@ -202,27 +193,37 @@ def padding(read: Read, source: Callable[[], Tensor], what: str, own: bool) -> l
             found.append(torch.cat([gap, gap.new_ones(len(rows) - len(gap))]))
         return torch.stack(found)[1:]
 
-    held = (
-        f"{what} {{1}} of a padded sample depends on position {{2}} of its source, which is padding"
-    )
+    one = f"{what} {{1}} of a padded sample"
+    contents = [
+        Probe(
+            depends,
+            f"{one} depends on position {{2}} of its source, which is padding",
+            view=lambda found: found & ~real[1:, None],
+        ),
+        Probe(
+            lambda modules: with_full_lengths(modules, source()),
+            "with other lengths, the outputs are the same",
+        ),
+    ]
+    weights = [
+        Probe(without_padding, f"{one} changes when its source comes without padding"),
+        Probe(
+            lambda modules: with_full_lengths(modules, source() * real[..., None]),
+            "the outputs are those of sources with zeros for padding, and no mask",
+        ),
+    ]
+    return contents, weights
+
+
+def of_equal(read: Read, inputs: Callable[[], Tensor], what: str) -> list[Probe]:
+    """Return probes whether all outputs are equal where all inputs are, and where all are 0."""
+    where = f"the output of position {{1}} is not that of position 0, where all {what} are"
     return [
-        [
-            Probe(depends, held, view=lambda found: found & ~real[1:, None]),
-            Probe(
-                lambda modules: with_full_lengths(modules, source()),
-                "with other lengths, the outputs are the same",
-            ),
-        ],
-        [
-            Probe(
-                without_padding,
-                f"{what} {{1}} of a padded sample changes when its source comes without padding",
-            ),
-            Probe(
-                lambda modules: with_full_lengths(modules, source() * real[..., None]),
-                "the outputs are those of sources with zeros for padding, and no mask",
-            ),
-        ],
+        Probe(
+            lambda modules: same_rows(read(modules, inputs()[:, :1].expand_as(inputs()))),
+            f"{where} equal",
+        ),
+        Probe(lambda modules: same_rows(read(modules, 0 * inputs())), f"{where} 0"),
     ]
 
 

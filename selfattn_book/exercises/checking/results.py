@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from selfattn_book.exercises.checking.numbers import COARSE, tensor_of
 from selfattn_book.experiments.seeding import manual_seed
@@ -27,33 +27,14 @@ class Described(list[Any]):
 
 
 def results_of(program: Program, case: Case, names: str | tuple[str, ...]) -> Results:
-    """Return the results of a program as tensors, or refuse a result without numbers.
-
-    Args:
-        program: an answer, a reference program or a wrong program.
-        case: the arguments.
-        names: the name of the result, or a tuple of names, where a tuple is returned.
-
-    Example:
-        >>> results_of(lambda n: [n, 2 * n], (1.5,), "the row")
-        (tensor([1.5000, 3.0000], dtype=torch.float64),)
-    """
+    """Return the results of a program as tensors, or refuse a result without numbers."""
     manual_seed(0)
-    returned = call(program, *map(copy_of, case))
+    returned = call(program, *map(deepcopy, case))
     if isinstance(names, str):
         return (tensor_of(returned, names),)
     if not isinstance(returned, tuple | list) or len(returned) != len(names):
         raise RefusedError(missing(f"return {' and '.join(names)}", returned))
     return tuple(tensor_of(part, name) for part, name in zip(returned, names, strict=True))
-
-
-def copy_of(value: Any) -> Any:
-    """Return an argument that a program may change in place."""
-    if isinstance(value, Tensor):
-        return value.clone()
-    if isinstance(value, torch.Generator):
-        return value.clone_state()
-    return deepcopy(value) if isinstance(value, nn.Module | list | dict) else value
 
 
 def form_of(got: Results, wanted: Results, case: Case, names: str | tuple[str, ...]) -> Answer:

@@ -13,26 +13,11 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
-SEVERAL = re.compile(r"(\d+) of (.+)")
+RANGE = re.compile(r"(?:(\d+) of )?(-?\d+)\.\.(-?\d+)")
 
 
 def week_code(key: str, chapter: str) -> str:
-    """Return the code of a chapter's assignment, which may be handed out with it.
-
-    Args:
-        key: a secret of the instructor, the same for the whole course.
-        chapter: the name of the chapter.
-
-    Raises:
-        ValueError: the key is empty.
-
-    Example:
-        >>> week_code("a key", "masks") == week_code("a key", "masks")
-        True
-        >>> week_code("a key", "masks") == week_code("another key", "masks")
-        False
-    """
+    """Return the code of a chapter's assignment, from a key that only the instructor has."""
     if not key.strip():
         raise ValueError(f"the course key must be a text that only you know; got {key!r}")
     return _digest(key, chapter).hex()[:16]
@@ -45,7 +30,7 @@ def draw(code: str, student: object, choices: Mapping[str, Any]) -> dict[str, An
         code: of the week, from :func:`week_code`.
         student: an id; capitals and spaces around it make no difference.
         choices: by name, what is drawn from: ``"2..5"``, both ends included; ``"3 of 1..9"``, three
-            different ones; ``"2 of red green blue"``; or a list, of which one is taken.
+            different ones; or a list, of which one is taken.
 
     Raises:
         ValueError: the id is no text, is empty or too long, or has characters that cannot be printed;
@@ -86,22 +71,13 @@ def _drawn(name: str, given: object, code: str, who: str) -> Any:
     """Draw what goes by one name."""
     if isinstance(given, list) and given:
         return _ordered(given, code, who, name)[0]
-    text = given if isinstance(given, str) else ""
-    several = SEVERAL.fullmatch(text)
-    choices = _choices(several[2] if several else text)
-    count = int(several[1]) if several else 1
-    if len(choices) < max(count, 1) or not (several or RANGE.fullmatch(text)):
+    found = RANGE.fullmatch(given) if isinstance(given, str) else None
+    choices = range(int(found[2]), int(found[3]) + 1) if found else range(0)
+    if not found or len(choices) < int(found[1] or 1):
         rule = f'{name} must be drawn from "2..5", "3 of 1..9" or a list'
         raise ValueError(f"{rule}; got {given!r}")
-    taken = _ordered(choices, code, who, name)[:count]
-    return taken if several else taken[0]
-
-
-def _choices(text: str) -> Sequence[Any]:
-    """Return the choices of ``"1..9"`` or ``"red green"``."""
-    if ends := RANGE.fullmatch(text):
-        return range(int(ends[1]), int(ends[2]) + 1)
-    return text.split()
+    taken = _ordered(choices, code, who, name)
+    return taken[: int(found[1])] if found[1] else taken[0]
 
 
 def _ordered(choices: Sequence[Any], code: str, *names: str) -> list[Any]:

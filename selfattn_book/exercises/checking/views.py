@@ -40,11 +40,14 @@ def compared(pair: Pair, *case: Any) -> Tensor:
 
 @factory
 def input_after(program: Program, *case: Any) -> Any:
-    """Return the program that returns its first input after a call.
-
-    Example:
-        >>> input_after(lambda x, n: x.mul_(n))(torch.ones(2), 3)
-        tensor([3., 3.])
-    """
+    """Return the program that returns its first input after a call."""
     tensor_of(program(*case), "a result")
     return case[0]
+
+
+@factory
+def calls(program: Program, model: Any, *case: Any) -> int:
+    """Return the program that counts how often a model is called, by its ``calls``."""
+    before: int = model.calls
+    tensor_of(program(model, *case), "a result")
+    return model.calls - before

@@ -21,9 +21,9 @@ extensions = [
 # What the engine asks for.
 bookproof_package = "tiny"
 bookproof_libraries = ["ipykernel"]
-bookproof_outside = []  # neither of its modules looks at lines
+bookproof_line_readers = []  # neither of its modules looks at lines
 bookproof_preload = []  # none of them is heavy
-bookproof_anew = False
+bookproof_fresh = False
 bookproof_edition = ""  # with solutions; or "students", "instructors"
 bookproof_versions = ["ipykernel"]
 bookproof_lettered = "Behind the book"

@@ -22,7 +22,8 @@ class Line:
     def _repr_svg_(self) -> str:
         """Draw it, and say what it is."""
         said = f'role="img" aria-label="A line of {self.points} points."'
-        return f"{SVG} {said}><path d='M0 4h{self.points}'/></svg>"
+        live = f"<metadata>{self.points}</metadata>" if self.points > 100 else ""
+        return f"{SVG} {said}>{live}<path d='M0 4h{self.points}'/></svg>"
 
 
 @dataclass

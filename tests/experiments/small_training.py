@@ -1,7 +1,8 @@
-"""A rank of `train_distributed`, with a smaller model and in float64, as `torchrun` starts it.
+"""The training commands with a smaller model, as processes of their own.
 
-`train OPTION ...` trains; `killed OPTION ...` too, until the last rank is killed while the third
-checkpoint is written; `gradients FILE` writes the gradients of one step.
+`text OPTION ...` is `train text`. A rank of `torchrun`, in float64: `train OPTION ...` trains;
+`killed OPTION ...` too, until the last rank is killed while the third checkpoint is written;
+`gradients FILE` writes the gradients of one step.
 """
 
 import os
@@ -13,20 +14,19 @@ import torch
 import torch.distributed as dist
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 
-from selfattn_book.experiments import train_distributed, train_text
+from selfattn_book.experiments import fit_text, train_distributed, train_text
 
+SIZES = {"d_model": 16, "num_layers": 2, "num_heads": 2, "context_length": 8}
 SMALLER = [
-    (
-        train_text,
-        "SIZES",
-        {"d_model": 16, "num_layers": 2, "num_heads": 2, "context_length": 8},
-    ),
+    (train_text, "SIZES", SIZES),
     (train_text, "LENGTH", 8),
+    (train_text, "MERGES", 4),
     (train_distributed, "LENGTH", 8),
     (train_distributed, "MERGES", 4),
+    (fit_text, "LOG_EVERY", 2),
 ]
 VOCABULARY, BATCH = 260, train_distributed.BATCH
-KINDS, SIZES, DROPOUT = ("ddp", "fsdp"), (1, 4, 8), (True, False)
+KINDS, MICRO, DROPOUT = ("ddp", "fsdp"), (1, 4, 8), (True, False)
 
 
 def windows():
@@ -47,7 +47,7 @@ def new_model(dropout):
 def gradients():
     """Return the gradient of a batch, for each kind, size of micro-batch, and with dropout or not."""
     rank, ranks, found = dist.get_rank(), dist.get_world_size(), {}
-    for kind, size, dropout in product(KINDS, SIZES, DROPOUT):
+    for kind, size, dropout in product(KINDS, MICRO, DROPOUT):
         model = new_model(dropout)
         replica = train_distributed.distribute(model, kind)
         batch = [(part, seed) for seed, part in enumerate(windows().split(size))][rank::ranks]
@@ -73,22 +73,23 @@ def kill_in_checkpoint(number):
 
 
 def main(what, *options):
-    torch.set_num_threads(1)
-    torch.set_default_dtype(torch.float64)
     for module, name, value in SMALLER:
         setattr(module, name, value)
+    if what == "text":
+        return train_text.main(list(options))
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
     if what == "gradients":
         dist.init_process_group("gloo")
         found = gradients()
         if dist.get_rank() == 0:
             torch.save(found, options[0])
-        dist.destroy_process_group()
-    else:
-        if what == "killed" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
-            kill_in_checkpoint(3)
-            # The launcher would end the others, perhaps before they have seen why.
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        train_distributed.main(list(options))
+        return dist.destroy_process_group()
+    if what == "killed" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+        kill_in_checkpoint(3)
+        # The launcher would end the others, perhaps before they have seen why.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    return train_distributed.main(list(options))
 
 
 if __name__ == "__main__":

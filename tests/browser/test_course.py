@@ -1,17 +1,21 @@
-"""Figures for slides: each stands alone, in colours that any program knows, with its caption."""
+"""What a course takes from the built site: figures, questions, and reading sheets of one page."""
 
 import re
 from xml.etree import ElementTree
+from zipfile import ZipFile
 
 import pytest
+from course import questions
 from course.figures import pack
 
-from tests.book.pages import SITE
+from tests.book.pages import BOOK, CHAPTERS, SITE
+from tests.browser.looks import axe, text_and_pictures
+from tests.schemas.qti import wrong
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_figures_stand_alone(chromium, tmp_path):
+def test_figures_stand_alone_in_colours_that_any_program_knows(chromium, tmp_path):
     pages = [SITE / "chapters" / f"{name}.html" for name in ("masks", "block")]
     count = pack(chromium, pages, tmp_path)
     drawn = sorted(tmp_path.rglob("*.svg"))
@@ -47,3 +51,36 @@ def test_a_figure_of_several_pictures_has_a_file_for_each(chromium, tmp_path):
     said = (tmp_path / "README.md").read_text("utf-8")
     assert said.count("\n* `decoder-deeper/") == count
     assert "-three-kinds-of-weights-a`, `decoder-deeper/" in said
+
+
+def test_every_file_of_the_questions_is_qti(monkeypatch, tmp_path):
+    monkeypatch.setattr(questions, "MADE", tmp_path)
+    questions.main()
+    with ZipFile(tmp_path / "questions-qti21.zip") as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    del files["imsmanifest.xml"]
+    with_quiz = [page for page in BOOK.pages if "## Quiz" in page.lines]
+    assert len(files) == 4 * len(with_quiz)  # three questions, and a test of them
+    assert {name: wrong(text) for name, text in files.items() if wrong(text)} == {}
+
+
+def test_every_chapter_has_a_sheet():
+    made = {sheet.stem for sheet in (SITE / "sheets").glob("*.html")}
+    assert made == {page.stem for page in CHAPTERS}
+
+
+@pytest.mark.parametrize("name", [page.stem for page in CHAPTERS])
+def test_a_sheet_is_one_page(name, open_page):
+    page = open_page((SITE / "sheets" / f"{name}.html").as_uri())
+    for paper in ("A4", "Letter"):
+        printed = page.pdf(format=paper)
+        assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1, paper
+    assert not [*text_and_pictures(page), *axe(page, every_rule=True)]
+
+
+def test_a_sheet_asks_and_does_not_answer(open_page):
+    page = open_page((SITE / "sheets" / "masks.html").as_uri())
+    asked = page.locator("section ol > li")
+    chapter = open_page((SITE / "chapters" / "masks.html").as_uri())
+    assert asked.count() == chapter.locator(".predict").count()
+    assert page.locator("details").count() == 0

