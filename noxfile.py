@@ -300,7 +300,10 @@ def reseed(session: nox.Session) -> None:
 
 @nox.session
 def mutate(session: nox.Session) -> None:
-    """Change the package in small ways, and report the changes that no test notices (hours)."""
+    """Change the taught code in small ways, and report the changes that no test notices (minutes).
+
+    With `-- masks measure`, change these modules and folders.
+    """
     run(session, "python", "tests/mutate.py", *session.posargs)
 
 

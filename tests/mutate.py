@@ -1,176 +1,59 @@
 """Mutation testing: change the package in small ways, and report the changes that no test notices.
 
-Each changed module, a *mutant*, is run through the docs first: doctests and the checks of the chapters.
-Mutants that survive are run through the tests. Each one runs in a forked process, in which the
-libraries are already loaded. The unchanged package is run first, to measure how long each file takes.
+Doctests and tests are collected and run once, to note how long each takes and which functions of the
+package it calls. Then each changed function, a *mutant*, takes the place of its original in a forked
+process, which runs the tests that call it until one fails: those of its module first.
 
-Run as: python tests/mutate.py [MODULE ...] [--part 1/12] [--processes N], with modules
-such as masks or measure.floors. ``--part 1/12`` takes every twelfth module.
+Run as: python tests/mutate.py [MODULE ...] [--processes N] [--killed FILE], with modules such as masks,
+or folders such as measure; by default, all modules at the top of the package. Only their tests are run.
+Mutants in FILE are left out, and those that are killed are added to it.
 """
 
 import argparse
 import ast
-import copy
 import gc
-import io
-import multiprocessing
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
-from functools import partial
-from multiprocessing.pool import Pool
+from collections import Counter, defaultdict, namedtuple
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from itertools import accumulate, chain, zip_longest
 from pathlib import Path
+from types import CodeType, FunctionType
 
-import hypothesis.strategies  # noqa: F401 (loaded here, so that no fork loads it again)
-import matplotlib.pyplot
-import numpy  # noqa: F401 (likewise)
 import pytest
-import torch
-import torch._dynamo  # noqa: F401 (likewise)
-import torch.export  # noqa: F401 (likewise)
 
-ROOT = Path(__file__).resolve().parent.parent  # `book` would import the package
-sys.path.insert(0, str(ROOT / "_config"))
-from bookproof.fresh.keys import imports, modules_reached  # noqa: E402
-from bookproof.verify.cells import book_pages, read_cells  # noqa: E402
-from bookproof.verify.chapter import verify_chapter  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "selfattn_book"
+# Not mutated: drawing, one-off figures, exercises, and the command.
+NOT_MUTATED = {"draw", "exercises", "figures", "verify", "__init__", "__main__"}
+PATHS = [file.relative_to(PACKAGE).with_suffix("") for file in sorted(PACKAGE.rglob("*.py"))]
+MODULES = [".".join(path.parts) for path in PATHS if not NOT_MUTATED & set(path.parts)]
+FORKED = "-Wignore:This process:DeprecationWarning"
+OPTIONS = ["-qs", "-mnot weekly", "-pno:cacheprovider", "-pno:xdist", FORKED]
 
 # A mutant that takes this many times as long as the package, and this long, is an endless loop.
 # Processor time is measured, which does not grow when other programs use the machine.
 TIMES, SECONDS = 5, 20
-PATIENCE = 600  # wall seconds, for a mutant that waits
-
-# Not mutated: drawing, one-off figures, exercises, and the command.
-NOT_MUTATED = {"draw", "exercises", "figures", "verify"}
-PACKAGE = ROOT / "selfattn_book"
-PATHS = [file.relative_to(PACKAGE) for file in sorted(PACKAGE.rglob("[!_]*.py"))]
-MODULES = [
-    ".".join(path.with_suffix("").parts)
-    for path in [*PATHS, Path("_arguments.py")]
-    if path.with_suffix("").parts[0] not in NOT_MUTATED
-]
-OTHERS = {"book", "bookproof", "browser", "verify"}  # tests of pages and of the build
+PATIENCE = 900  # wall seconds, for a mutant that waits
+BUDGET = 20  # seconds of tests for a mutant, the fastest first
+FAILED = 255  # the exit code of a process that fails otherwise than by a test
 
 SWAPS = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
-    ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.MatMult: ast.Mult,
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-    ast.And: ast.Or, ast.Or: ast.And, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Mod: ast.Mult,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult, ast.MatMult: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+    ast.And: ast.Or, ast.Or: ast.And,
 }  # fmt: skip
-UNTOUCHED = ("annotation", "returns", "decorator_list", "msg")
+UNTOUCHED = {"annotation", "returns", "decorator_list", "msg", "exc"}  # nor texts
 
-
-@dataclass
-class Mutant:
-    """One change of one module."""
-
-    module: str
-    line: int
-    change: str
-    text: str
-    source: str
-
-    @property
-    def name(self) -> str:
-        """The change and its line of code, without the line number, which moves."""
-        return f"{self.module}: {self.change}, in: {self.text}"
-
-
-def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Yield the small changes of one node, each with a description."""
-
-    def with_(name: str, value: object) -> ast.AST:
-        new = copy.copy(node)
-        setattr(new, name, value)
-        return new
-
-    match node:
-        case ast.BinOp(op=op) if type(op) in SWAPS:
-            yield "operator", with_("op", SWAPS[type(op)]())
-        case ast.Compare(ops=[op, *others]) if type(op) in SWAPS:
-            yield "comparison", with_("ops", [SWAPS[type(op)](), *others])
-        case ast.BoolOp(op=op):
-            yield "and/or", with_("op", SWAPS[type(op)]())
-        case ast.UnaryOp(operand=operand):
-            yield "sign or negation dropped", operand
-        case ast.Constant(value=bool() as value):
-            yield "flipped", ast.Constant(not value)
-        case ast.Constant(value=int() | float() as value):
-            yield "one more", ast.Constant(value + 1)
-        case ast.IfExp(body=body, orelse=orelse):
-            yield "always the first", body
-            yield "always the second", orelse
-        case ast.If():
-            yield "if True", with_("test", ast.Constant(True))
-            yield "if False", with_("test", ast.Constant(False))
-        case ast.Raise() | ast.Expr(value=ast.Call()):
-            yield "left out", ast.Pass()
-
-
-def mutants(path: Path) -> Iterator[Mutant]:
-    """Yield every mutant of a module; docstrings, annotations and messages are not changed."""
-    lines = path.read_text("utf-8").splitlines()
-    tree = ast.parse("\n".join(lines))
-    module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-    for parent, name, index, node in places(tree):
-        for change, new in changes(node):
-            put(parent, name, index, ast.copy_location(new, node))
-            source = ast.unparse(ast.fix_missing_locations(tree))
-            put(parent, name, index, node)
-            before = ast.unparse(node).split("\n")[0]
-            text = lines[node.lineno - 1].strip()
-            yield Mutant(module, node.lineno, f"{change}: {before}", text, source)
-
-
-def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
-    """Yield every node inside functions, with its parent, field and index in the field."""
-    queue: list[ast.AST] = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)]
-    while queue:
-        parent = queue.pop()
-        for name, value in ast.iter_fields(parent):
-            if name in UNTOUCHED:
-                continue
-            for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
-                skipped = ast.JoinedStr | ast.FunctionDef | ast.ClassDef
-                if not isinstance(child, ast.AST) or isinstance(child, skipped):
-                    continue
-                if hasattr(child, "lineno"):
-                    yield parent, name, index, child
-                queue.append(child)
-
-
-def put(parent: ast.AST, name: str, index: int | None, node: ast.AST) -> None:
-    """Replace a child of a node."""
-    if index is None:
-        setattr(parent, name, node)
-    else:
-        getattr(parent, name)[index] = node
-
-
-@dataclass
-class Check:
-    """A file whose doctests, checks or tests are run, and the seconds that it takes."""
-
-    path: Path  # relative to the folder with the package, or absolute for a test
-    seconds: float = 0.0
-
-    @property
-    def is_test(self) -> bool:
-        return self.path.is_absolute()
-
-    def is_own(self, module: str) -> bool:
-        """Return whether this is the doctests of a module, or a test that imports the module."""
-        if self.is_test:
-            return f"selfattn_book.{module}" in imports(self.path.read_text("utf-8"))
-        return self.path == Path("selfattn_book", path_of(module))
+Key = tuple[str, int]  # the file and the first line of a function
+# The line, a name without it, which lasts as lines move, the function, and the code of the module.
+Mutant = namedtuple("Mutant", ["line", "name", "key", "code"])
 
 
 def path_of(module: str) -> str:
@@ -178,148 +61,215 @@ def path_of(module: str) -> str:
     return f"{module.replace('.', '/')}.py"
 
 
-def checks_of(module: str) -> Iterator[Path]:
-    """Yield the doctests, the pages whose cells reach a module, and the tests."""
-    yield Path("selfattn_book", path_of(module))
-    yield Path("selfattn_book")  # all doctests, those of the pages included
-    for page in book_pages(ROOT / "docs"):
-        cells = read_cells(page.read_text("utf-8"))
-        names = frozenset[str]().union(*(imports(cell.code) for cell in cells))
-        if PACKAGE / path_of(module) in modules_reached((PACKAGE,), names):
-            yield Path("selfattn_book", "_book", page.relative_to(ROOT / "docs"))
-    for test in sorted((ROOT / "tests").rglob("test_*.py")):
-        if test.parent.name not in OTHERS:
-            yield test
+@cache
+def files_of(module: str) -> list[Path]:
+    """Return the file of a module, for its doctests, and the tests named after it or importing it."""
+    tests = sorted((ROOT / "tests").rglob("test_*.py"))
+    name = f"test_{module.rpartition('.')[2].lstrip('_')}"
+    named = [test for test in tests if test.stem.startswith(name)]
+    importing = (t for t in tests if f"selfattn_book.{module} import" in t.read_text("utf-8"))
+    return [PACKAGE / path_of(module), *(named or importing)]
 
 
-def measure(path: Path) -> Check:
-    """Run a check on the unchanged package, and measure its time."""
-    with package_copy() as package:
-        start = time.process_time()
-        if kills(path, package, PATIENCE):
-            raise RuntimeError(f"{path} fails on the unchanged package")
-        return Check(path, time.process_time() - start)
+def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Yield the small changes of one node, each with a description."""
+
+    def with_(**new: object) -> ast.AST:
+        return type(node)(**{**vars(node), **new})
+
+    match node:
+        case ast.BinOp(op=op) | ast.BoolOp(op=op) if type(op) in SWAPS:
+            yield "operator", with_(op=SWAPS[type(op)]())
+        case ast.Compare(ops=[op, *others]) if type(op) in SWAPS:
+            yield "comparison", with_(ops=[SWAPS[type(op)](), *others])
+        case ast.UnaryOp(operand=operand):
+            yield "sign or negation dropped", operand
+        case ast.Constant(value=bool() as value):
+            yield "flipped", ast.Constant(not value)
+        case ast.Constant(value=int() | float() as value):
+            yield "one more", ast.Constant(value + 1)
+        case ast.If(body=[ast.Raise()]):  # never is to leave out the error
+            yield "always", with_(test=ast.Constant(True))
+        case ast.If() | ast.IfExp():
+            yield "always", with_(test=ast.Constant(True))
+            yield "never", with_(test=ast.Constant(False))
+        case ast.Raise() | ast.Expr(value=ast.Call()):
+            yield "left out", ast.Pass()
 
 
-def survey(pool: Pool, modules: list[str]) -> dict[str, list[Check]]:
-    """Return the checks of each module: docs before tests, its own first, then by time."""
-    paths = {name: list(checks_of(name)) for name in modules}
-    every = dict.fromkeys(path for found in paths.values() for path in found)
-    known = {check.path: check for check in pool.imap_unordered(measure, every)}
-
-    def order(name: str, check: Check) -> tuple[bool, bool, float]:
-        return check.is_test, not check.is_own(name), check.seconds
-
-    return {
-        name: sorted((known[path] for path in found), key=partial(order, name))
-        for name, found in paths.items()
-    }
+def places(parent: ast.AST) -> Iterator[tuple[Callable[[ast.AST], None], ast.AST]]:
+    """Yield every node inside a function that is no text, and what puts another in its place."""
+    for name, value in ast.iter_fields(parent):
+        for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            is_text = name in UNTOUCHED or isinstance(child, ast.JoinedStr)
+            if isinstance(child, ast.AST) and not is_text:
+                one, many = partial(setattr, parent, name), partial(list.__setitem__, value, index)
+                yield one if index is None else many, child
+                yield from places(child)
 
 
-def verdict(task: tuple[Mutant, list[Check]]) -> str:
-    """Run checks on a mutant until one fails; return its kind, or that the mutant survives."""
-    mutant, checks = task
-    with package_copy() as package:
-        (package / path_of(mutant.module)).write_text(mutant.source, "utf-8")
-        for check in checks:
-            if kills(check.path, package, TIMES * check.seconds + SECONDS):
-                return "tests" if check.is_test else "docs"
-    return "none"
+def mutants(module: str) -> Iterator[Mutant]:
+    """Yield every mutant of a module; docstrings, annotations and messages are not changed."""
+    path, seen = PACKAGE / path_of(module), Counter[str]()
+    lines = path.read_text("utf-8").splitlines()
+    tree = ast.parse("\n".join(lines))
+    inner = [node.body if isinstance(node, ast.ClassDef) else [node] for node in tree.body]
+    for function in chain(*inner):
+        if not isinstance(function, ast.FunctionDef) or function.name == "extra_repr":
+            continue
+        key = str(path), min(node.lineno for node in (function, *function.decorator_list))
+        for put, node in places(function):
+            for change, new in changes(node):
+                put(ast.copy_location(new, node))
+                code = compile(ast.fix_missing_locations(tree), path, "exec")
+                put(node)
+                before, text = ast.unparse(node).split("\n")[0], lines[node.lineno - 1].strip()
+                name = f"{module}: {change}: {before}, in: {text}"
+                seen[name] += 1
+                count = f" ({seen[name]})" if seen[name] > 1 else ""
+                yield Mutant(node.lineno, name + count, key, code)
 
 
-@contextmanager
-def package_copy() -> Iterator[Path]:
-    """Copy the package, with the pages inside, and import from the copy from now on."""
-    with tempfile.TemporaryDirectory() as folder:
-        package = Path(folder, "selfattn_book")
-        shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copytree(ROOT / "docs", package / "_book")
-        sys.path.insert(0, folder)
-        os.environ["PYTHONPATH"] = folder  # for checks that start another Python
-        yield package
+def key_of(code: CodeType) -> Key:
+    return code.co_filename, code.co_firstlineno
 
 
-def kills(path: Path, package: Path, limit: float) -> bool:
-    """Return whether a check fails, raises or exceeds its time; its output is discarded."""
+def loaded() -> dict[Key, list[FunctionType]]:
+    """Return the functions of the package that are in memory and not frozen."""
+    found = defaultdict(list)
+    for value in gc.get_objects():
+        if type(value) is FunctionType and value.__code__.co_filename.startswith(str(PACKAGE)):
+            found[key_of(value.__code__)].append(value)
+    return found
 
-    def stop(*_: object) -> None:
-        raise TimeoutError
 
-    for kind in (signal.SIGPROF, signal.SIGALRM):
-        signal.signal(kind, stop)
-    signal.setitimer(signal.ITIMER_PROF, limit)
-    signal.alarm(PATIENCE)
-    try:
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            return fails(package.parent / path, package)
-    except Exception:
+def replace(originals: list[FunctionType], mutant: Mutant) -> None:
+    """Give a function the code and defaults of its mutant, wherever it was imported."""
+    exec(mutant.code, {"__name__": originals[0].__module__, "__file__": mutant.key[0]})
+    (new,) = loaded()[mutant.key]
+    for old in originals:
+        old.__code__ = new.__code__
+        for name in ("__defaults__", "__kwdefaults__"):
+            if repr(getattr(old, name)) != repr(getattr(new, name)):
+                setattr(old, name, getattr(new, name))
+
+
+def in_process(work: Callable[[], int]) -> int:
+    """Return the exit code of work, done in a forked process that prints nothing."""
+    if (process := os.fork()) == 0:
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            os.dup2(1, 2)
+            os._exit(work())
+        finally:
+            os._exit(FAILED)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def passes(item: pytest.Item, following: pytest.Item | None = None) -> bool:
+    """Run a test, and return whether it passes; fixtures that the following one needs are kept."""
+    doctest = getattr(item, "dtest", None)
+    names = doctest and doctest.globs.copy()  # a doctest clears them when it ends
+    item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+    if doctest:
+        doctest.globs = names
+    return not item.session.testsfailed
+
+
+class Mutation:
+    """A plugin that runs the tests collected on each mutant, in place of running them once."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.seconds, self.callers, self.kills = {}, defaultdict(list), Counter()
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        for item in session.items:
+            self.survey(item)
+        print()  # after the line of dots
+        gc.collect()
+        gc.unfreeze()
+        self.originals = loaded()
+        gc.freeze()  # forked processes then share this memory
+        for module in self.options.modules:
+            self.report(module)
         return True
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.alarm(0)
+
+    def survey(self, item: pytest.Item) -> None:
+        """Run a test on the package itself, and note its time and what it calls."""
+        calls, start = set(), time.process_time()
+        sys.settrace(lambda frame, *_: calls.add(key_of(frame.f_code)))
+        if not passes(item):
+            raise RuntimeError(f"every test must pass on the unchanged package; got {item.nodeid}")
+        sys.settrace(None)
+        self.seconds[item] = time.process_time() - start
+        for key in calls:
+            self.callers[key].append(item)
+
+    def survives(self, module: str, mutant: Mutant) -> bool:
+        """Run the tests that call a function on its mutant; return whether all pass."""
+
+        def cost(item: pytest.Item) -> float:
+            likely = 10 * (item.path in files_of(module)) + self.kills[item]
+            return self.seconds[item] / (1 + likely)
+
+        suite = sorted(self.callers[mutant.key], key=cost)
+        until = accumulate(map(self.seconds.get, suite))
+        suite = [item for item, seconds in zip(suite, until, strict=True) if seconds < BUDGET]
+        failed = in_process(partial(self.first_failure, mutant, suite))
+        if 0 < failed < FAILED:
+            self.kills[suite[failed - 1]] += 1
+        return failed == 0
+
+    def first_failure(self, mutant: Mutant, suite: list[pytest.Item]) -> int:
+        """Run tests on a mutant until one fails; return its number, from 1, or 0."""
+        signal.setitimer(signal.ITIMER_PROF, TIMES * sum(map(self.seconds.get, suite)) + SECONDS)
+        signal.alarm(PATIENCE)
+        replace(self.originals[mutant.key], mutant)
+        for number, (item, following) in enumerate(zip_longest(suite, suite[1:]), 1):
+            if not passes(item, following):
+                return min(number, FAILED)
+        return 0
+
+    def report(self, module: str) -> None:
+        """Run the mutants of a module; print those that survive, and the number of the killed."""
+        every, known = list(mutants(module)), self.options.known
+        for name in sorted(known.difference(mutant.name for mutant in every)):
+            if name.startswith(f"{module}: "):
+                print(f"no longer a mutant: {name}")
+        todo = [mutant for mutant in every if mutant.name not in known]
+        survives, killed, path = partial(self.survives, module), 0, PACKAGE / path_of(module)
+        same = compile(path.read_text("utf-8"), path, "exec")
+        if todo and not survives(todo[0]._replace(code=same)):
+            raise RuntimeError(f"tests must pass on a function replaced by itself; got {todo[0]}")
+        with ThreadPoolExecutor(self.options.processes) as pool:
+            for mutant, lives in zip(todo, pool.map(survives, todo), strict=True):
+                killed += not lives
+                if lives:
+                    print(f"{path_of(module)}:{mutant.line}: survives: {mutant.name}", flush=True)
+                elif self.options.killed:
+                    with self.options.killed.open("a", encoding="utf-8") as file:
+                        print(mutant.name, file=file)
+        print(f"{module}: {killed} of {len(todo)} mutants killed", flush=True)
 
 
-def fails(path: Path, package: Path) -> bool:
-    """Return whether a check of a page, or a test or doctest of a file, fails."""
-    if path.suffix == ".md":
-        matplotlib.pyplot.switch_backend("agg")
-        return not all(result.holds for result in verify_chapter(path))
-    options = ["-q", "-x", "-p", "no:cacheprovider", "--assert=plain"]
-    setting = f"--config-file={ROOT / 'pyproject.toml'}", f"--rootdir={package}"
-    return pytest.main([*options, *setting, str(path)]) != 0
-
-
-def part(text: str) -> slice:
-    """Return the slice of a part such as 2/12: the second item, the fourteenth, and so on."""
-    number, _, of = text.partition("/")
-    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise argparse.ArgumentTypeError(f"a part must be written as 1/12; got {text!r}")
-    return slice(int(number) - 1, None, int(of))
-
-
-def main() -> None:
-    """Run all mutants in parallel, and print those that the docs do not kill."""
+def main() -> int:
+    """Run the mutants of all modules, and print those that survive."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("modules", nargs="*", default=MODULES)
-    parser.add_argument("--part", type=part, default=slice(None), metavar="N/OF")
+    parser.add_argument("modules", nargs="*", default=[name for name in MODULES if "." not in name])
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--killed", type=Path)
     options = parser.parse_args()
-    modules = options.modules[options.part]
-    torch.set_num_threads(1)
-    gc.freeze()  # forked processes then share the memory of the libraries
-    every = [mutant for name in modules for mutant in mutants(PACKAGE / path_of(name))]
-    same, names = equivalent(), {mutant.name for mutant in every}
-    for name in same:
-        if name.split(":")[0] in modules and name not in names:
-            print(f"no longer a mutant: {name}")
-    todo = [mutant for mutant in every if mutant.name not in same]
-    killed: dict[str, Counter[str]] = defaultdict(Counter)
-    with multiprocessing.get_context("fork").Pool(options.processes, maxtasksperchild=1) as pool:
-        checks = survey(pool, modules)
-        tasks = ((mutant, checks[mutant.module]) for mutant in todo)
-        for number, (mutant, by) in enumerate(zip(todo, pool.imap(verdict, tasks), strict=True), 1):
-            killed[mutant.module][by] += 1
-            if by != "docs":
-                place = f"{path_of(mutant.module)}:{mutant.line}"
-                print(f"{place}: killed by {by}: {mutant.change}", flush=True)
-            print(f"{number}/{len(todo)}", end="\r", file=sys.stderr)
-    for name in modules:
-        print(f"{name}: {rates(killed[name])}")
-    print(f"all: {rates(sum(killed.values(), Counter()))}")
-
-
-def equivalent() -> set[str]:
-    """Return the mutants that are equivalent to the package; the file gives the reasons."""
-    lines = (ROOT / "tests" / "equivalent.txt").read_text("utf-8").split("\n# ", 1)[1].splitlines()
-    return {line for line in lines[1:] if line and not line.startswith("# ")}
-
-
-def rates(killed: Counter[str]) -> str:
-    """Return the number of mutants, and the rates at which they are killed."""
-    count = killed.total()
-    text = f"{count} mutants: {killed['docs'] / count:.1%} killed by the docs alone"
-    return f"{text}, {1 - killed['none'] / count:.1%} by docs and tests"
+    left_out = [ROOT / "tests" / "equivalent.txt", options.killed]
+    texts = [file.read_text("utf-8") for file in left_out if file and file.exists()]
+    options.known = {line for text in texts for line in text.splitlines()}
+    if unknown := {*options.modules} - {*MODULES} - {name.partition(".")[0] for name in MODULES}:
+        parser.error(f"a module must be one of {', '.join(MODULES)}; got {', '.join(unknown)}")
+    asked = {*options.modules}
+    options.modules = [name for name in MODULES if {name, name.partition(".")[0]} & asked]
+    files = dict.fromkeys(str(file) for name in options.modules for file in files_of(name))
+    return pytest.main([*OPTIONS, *files], plugins=[Mutation(options)])
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

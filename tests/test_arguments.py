@@ -88,6 +88,7 @@ WRONG_TYPES = [
     (check.check_boolean, (ones(2),), BOOLEAN + "dtype torch.float32"),
     (check.check_boolean, (ones(2).to(torch.uint8),), BOOLEAN + ".*uint8"),
     (check.check_boolean, ([1], "padding_mask"), "padding_mask must .* list"),
+    (check.check_pair, ("x", boolean(2), "y", ones(2)), FLOATING + "dtype torch.bool"),
     (check.check_pair, ("key", ones(2), "value", ones(2).half()), PAIR + ".*float32 and .*float16"),
     (check.check_mask, (ones(2, 3), (2, 3), CPU), BOOLEAN + ".*float32"),
     (check.look_up, ("source", TABLE, [[1]]), TOKENS + "list"),
@@ -102,7 +103,7 @@ WRONG_VALUES = [
     (check.check_finite, (torch.tensor([0.5, torch.nan]), "in epoch 3"), LOSSES),
     (check.check_query_and_key, (ones(2, 3), ones(5, 4)), WIDTH + r"\(2, 3\) and \(5, 4\)"),
     (check.check_query_and_key, (ones(3), ones(5, 3)), WIDTH + r"\(3,\) and \(5, 3\)"),
-    (check.check_query_and_key, (ones(2, 0), ones(5, 0)), BOTH + r"\(2, 0\) and \(5, 0\)"),
+    (check.check_query_and_key, (ones(7, 2, 0), ones(5, 0)), BOTH + r"\(7, 2, 0\) and .*"),
     (check.check_value, (ones(5, 4), ones(3, 4)), LENGTH + r"\(5, 4\) and \(3, 4\)"),
     (check.check_value, (ones(5, 4), ones(5)), LENGTH + r"\(5, 4\) and \(5,\)"),
     (

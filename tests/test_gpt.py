@@ -1,5 +1,6 @@
 """The single-file GPT: as long as its page says, independent of the package, and equal to GPT-2."""
 
+import copy
 import shutil
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.nn.functional as F
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from selfattn_book import gpt
@@ -44,3 +46,33 @@ def test_gpt2_weights_give_the_logits_of_transformers(
     with torch.no_grad():
         expected = theirs.eval()(tokens).logits
         torch.testing.assert_close(gpt.load_gpt2(tmp_path)(tokens), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_initial_weights_are_smaller_where_they_add_to_the_residual_stream():
+    for name, p in gpt.GPT(256, 64, 64, num_layers=8, num_heads=2).named_parameters():
+        if p.dim() == 2:
+            assert p.std().item() == pytest.approx(0.005 if "c_proj" in name else 0.02, rel=0.1)
+        elif ".ln_" in f".{name}" and "weight" in name:
+            assert p.eq(1).all()
+
+
+def test_it_trains_as_the_definition_says_and_continues_what_it_learned(capsys):
+    model, data = gpt.GPT(4, 5, 16, num_layers=1, num_heads=2).double(), torch.arange(24) % 4
+    other = copy.deepcopy(model)
+    optimizer = torch.optim.AdamW(other.parameters(), lr=0.001)
+    torch.manual_seed(0)
+    for _ in range(201):
+        windows = [data[start : start + 6] for start in torch.randint(24 - 6, (32, 1))]
+        inputs, targets = torch.stack(windows)[:, :5], torch.stack(windows)[:, 1:]
+        optimizer.zero_grad()
+        F.cross_entropy(other(inputs).flatten(0, 1), targets.flatten()).backward()
+        optimizer.step()
+    torch.manual_seed(0)
+    gpt.train(model, data, steps=201)
+    torch.testing.assert_close(model(inputs), other(inputs))
+    written = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in written] == ["step 0", "step 100", "step 200"]
+    for parameter in model.ln_f.parameters():
+        parameter.data *= 30  # nothing is left to chance
+    continued = model.generate(torch.tensor([[2, 3], [1, 2]]), 9)
+    assert continued.equal(torch.stack([torch.arange(2, 13), torch.arange(1, 12)]) % 4)

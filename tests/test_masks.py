@@ -103,7 +103,7 @@ def test_padding_mask_stays_with_the_lengths():
         (([3, None],), TypeError, r"lengths must be a sequence .* got \[3, None\]"),
         (([[1], [1, 2]],), TypeError, r"lengths .* got \[\[1\], \[1, 2\]\]"),
         (({3},), TypeError, r"lengths must be a sequence .* got \{3\}"),
-        (([3, -1],), ValueError, "lengths must be at least 0; got -1"),
+        (([-1],), ValueError, "lengths must be at least 0; got -1"),
         (([-5, -1], 2), ValueError, "lengths must be at least 0; got -5"),
         (([3, 1], 2), ValueError, "lengths must be at most max_length = 2; got 3"),
         (([3], -2), ValueError, "max_length must be at least 0; got -2"),

@@ -288,6 +288,7 @@ def test_a_relu_is_a_relu(theirs, kind, activation):
 
 def test_stacks_and_modules_of_a_different_kind_are_refused(ours):
     encoder, decoder = ours("stacks")
+    assert transformer_to_torch(EncoderStack(1, 6, 2), DecoderStack(1, 6, 2)).nhead == 2
     with pytest.raises(ValueError, match="one d_model; got 33 and 6"):
         transformer_to_torch(encoder, DecoderStack(1, 6, 2))
     with pytest.raises(ValueError, match="attention with biases"):

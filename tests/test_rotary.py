@@ -132,8 +132,10 @@ SCALED = [
     (partial(DYNAMIC, length=7), of_base(BASE)),
     (partial(DYNAMIC, length=3 * LENGTH), of_base(BASE * (4 * 3 - 3) ** GROWTH)),
     (YARN, between(FAST, SLOW)),
+    (partial(YARN, truncate=False), between(pair_of(32), pair_of(1))),
     (partial(YARN, **STEEP), between(pair_of(100), pair_of(3))),
     (partial(YARN, beta_fast=5000.0), between(0, SLOW)),  # more turns than any pair makes
+    (partial(YARN, beta_fast=5000.0, beta_slow=660.0), blended(lambda i: i == 0)),
     (partial(YARN, beta_slow=1e-9), between(FAST, WIDTH - 1)),  # fewer than any
     (LLAMA3, blended(lambda i: ramp(turns(i), 1, 4))),
     (partial(LLAMA3, low=2.0, high=50.0), blended(lambda i: ramp(turns(i), 2, 50))),
@@ -152,7 +154,7 @@ def test_scaled_frequencies_are_those_of_the_definition(scaling, expected):
 
 def test_linear_scaling_divides_the_positions(draw, agree):
     x, positions = draw(2, 3, 8), torch.tensor([1, 7, 4000])
-    agree(rotate(x, positions, scaling=SCALED[0][0]), rotate(x, positions / 4))
+    agree(rotate(x, positions, scaling=SCALED[0][0]), rotate(x, positions / 4, 10_000.0))
 
 
 def test_temperature_of_yarn():
@@ -165,6 +167,7 @@ REFUSED = {
     "factor must be above 0, and finite; got nan": (ntk_scaling, {"factor": math.nan}),
     "original_length must be at least 1; got 0": (YARN, {"original_length": 0}),
     "beta_fast must be above beta_slow, 1.0; got 1": (YARN, {"beta_fast": 1}),
+    "beta_fast must be above 0, .*": (YARN, {"beta_fast": math.nan}),
     "beta_slow must be above 0, .*": (YARN, {"beta_slow": -1.0}),
     "high must be above low, 4.0; got 4": (LLAMA3, {"low": 4.0, "high": 4}),
 }
@@ -177,3 +180,13 @@ def test_options_of_a_scaling_are_refused(message):
         scaling(torch.ones(4), **options)
     with pytest.raises(ValueError, match=r"YaRN needs at least two frequencies; got 1"):
         YARN(torch.ones(1))
+    assert YARN(torch.tensor([1.0, 0.1])).shape == (2,)
+
+
+@pytest.mark.parametrize("scaling", [YARN, LLAMA3, partial(DYNAMIC, length=7)])
+def test_factor_and_length_of_every_scaling_are_checked(scaling):
+    for wrong, least in (("factor", "above 0"), ("original_length", "at least 1")):
+        with pytest.raises(ValueError, match=f"{wrong} must be {least}.*; got 0"):
+            scaling(torch.ones(4), **{wrong: 0})
+    with pytest.raises(ValueError, match="factor must be above 0"):
+        yarn_temperature(0)

@@ -112,6 +112,8 @@ def test_the_order_of_sets_does_not_matter(seed):
         (lambda: train_bpe("abab", -1), ValueError, "at least 0; got -1"),
         (lambda: train_bpe("abab", 1.0), TypeError, "must be an integer"),
         (lambda: train_bpe("abc", 1), ValueError, "at most 0, since.*; got 1"),
+        (lambda: train_bpe("abab", 2), ValueError, "at most 1, since.*; got 2"),
+        (lambda: CharacterTokenizer(""), ValueError, "text must not be empty; got ''"),
     ],
 )
 def test_other_texts_and_tokens_are_refused(call, error, message):
