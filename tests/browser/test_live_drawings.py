@@ -29,14 +29,13 @@ DRAW = """([figure, svgs, state]) => {
 }"""
 
 
+def below(limit, chance):
+    return int(torch.randint(limit, (), generator=chance))
+
+
 def a_row(chance):
-    x = 2 * torch.rand(4, 2, generator=chance, dtype=torch.float64) - 1
-    return one_row(
-        (100 * x).round() / 100,
-        WORDS,
-        row=int(torch.randint(4, (), generator=chance)),
-        temperature=float(1 + torch.randint(4, (), generator=chance)) / 2,
-    )
+    x = (200 * torch.rand(4, 2, generator=chance) - 100).round().double() / 100
+    return one_row(x, WORDS, row=below(4, chance), temperature=(1 + below(4, chance)) / 2)
 
 
 def a_mask(chance):
@@ -56,63 +55,18 @@ def a_division(chance):
 def a_layer(chance):
     matrices = torch.randn(3, 3, 1, generator=chance, dtype=torch.float64)
     x = torch.randint(-1, 2, (3, 3), generator=chance).double()
-    row = int(torch.randint(3, (), generator=chance))
-    return projections(x, list(matrices), ["never", "fails", "here"], row)
+    return projections(x, list(matrices), ["never", "fails", "here"], below(3, chance))
 
 
 def two_hands(chance):
     query, key = (200 * torch.rand(2, 2, generator=chance) - 100).round().double() / 100
     p, s, shift, pair = torch.randint(8, (4,), generator=chance).tolist()
-    base = 10.0 ** int(torch.randint(2, 5, (), generator=chance))
-    return rotation(query, key, (p, s), shift, pair=pair, base=base)
-
-
-DRAWINGS = {
-    "one-row": a_row,
-    "projections": a_layer,
-    "rope": two_hands,
-    "masks": a_mask,
-    "why-divide": a_division,
-}
-
-
-@pytest.fixture(scope="module")
-def bundle(chromium):
-    page = chromium.new_page()
-    page.add_script_tag(path=BUNDLE)
-    yield page
-    page.close()
-
-
-def both(ax):
-    """Return the SVG of a drawing, its live marks and its label, on a page and on a phone."""
-    parts = ax.figure.to_svg().split("\n")[1:-2]
-    marks = [re.findall(r"<path .*?/>|<text .*?</text>", part.split("<g>")[1]) for part in parts]
-    labels = [unescape(re.search(r'aria-label="(.*?)"', part)[1]) for part in parts]
-    return parts, [[drawn, label] for drawn, label in zip(marks, labels, strict=True)]
-
-
-@pytest.mark.parametrize("name", DRAWINGS)
-def test_a_live_figure_draws_the_marks_of_python(name, bundle):
-    chance = torch.Generator().manual_seed(0)
-    for _ in range(STATES):
-        desk = DRAWINGS[name](chance)
-        calls = [desk.live["calls"], desk.figure.phone.axes[0].live["calls"]]
-        parts, expected = both(desk)
-        svgs = list(zip(parts, calls, strict=True))
-        assert bundle.evaluate(DRAW, [desk.live["figure"], svgs, desk.live["state"]]) == expected
-
-
-def test_every_kind_of_figure_is_compared(bundle):
-    assert set(bundle.evaluate("Object.keys(liveFigures.kinds)")) == set(DRAWINGS)
+    return rotation(query, key, (p, s), shift, pair=pair, base=10.0 ** (2 + below(3, chance)))
 
 
 def rows_of_attention(chance):
-    x, row = (
-        torch.randn(4, 2, generator=chance).double(),
-        int(torch.randint(4, (), generator=chance)),
-    )
-    temperature = float(0.1 + torch.rand((), generator=chance))
+    x, row = torch.randn(4, 2, generator=chance).double(), below(4, chance)
+    temperature = 0.1 + below(10, chance) / 10
     context, weights = scaled_dot_product_attention(x / temperature, x, x)
     state = {"names": WORDS, "x": x.tolist(), "row": row, "temperature": temperature}
     return state, {"scores": x @ x[row], "weights": weights[row], "context": context[row]}
@@ -127,7 +81,7 @@ def masked_rows(chance):
 
 def divided_rows(chance):
     products = 9 * torch.randn(7, 8, generator=chance).double()
-    step, power, scale = int(torch.randint(7, (), generator=chance)), 0.4, 0.7
+    step, power, scale = below(7, chance), 0.4, 0.7
     scores = products[step] * scale**2 / 2 ** (step * power)
     weights = scores.softmax(0)
     slope, shared = softmax_jacobian(weights).abs().max(), entropy(weights).exp()
@@ -156,13 +110,44 @@ def rotated_pairs(chance):
     return state, {"clock2": {"arc": arc, "lengths": hands.norm(dim=1)}}
 
 
-COMPUTED = {
-    "one-row": rows_of_attention,
-    "masks": masked_rows,
-    "why-divide": divided_rows,
-    "projections": layers,
-    "rope": rotated_pairs,
+KINDS = {  # a drawing of random numbers, and what is computed from others
+    "one-row": (a_row, rows_of_attention),
+    "projections": (a_layer, layers),
+    "rope": (two_hands, rotated_pairs),
+    "masks": (a_mask, masked_rows),
+    "why-divide": (a_division, divided_rows),
 }
+
+
+@pytest.fixture(scope="module")
+def bundle(chromium):
+    page = chromium.new_page()
+    page.add_script_tag(path=BUNDLE)
+    yield page
+    page.close()
+
+
+def both(ax):
+    """Return the SVG of a drawing, its live marks and its label, on a page and on a phone."""
+    parts = ax.figure.to_svg().split("\n")[1:-2]
+    marks = [re.findall(r"<path .*?/>|<text .*?</text>", part.split("<g>")[1]) for part in parts]
+    labels = [unescape(re.search(r'aria-label="(.*?)"', part)[1]) for part in parts]
+    return parts, [[drawn, label] for drawn, label in zip(marks, labels, strict=True)]
+
+
+@pytest.mark.parametrize(("name", "draw"), [(name, kind[0]) for name, kind in KINDS.items()])
+def test_a_live_figure_draws_the_marks_of_python(name, draw, bundle):
+    chance = torch.Generator().manual_seed(0)
+    for _ in range(STATES):
+        desk = draw(chance)
+        calls = [desk.live["calls"], desk.figure.phone.axes[0].live["calls"]]
+        parts, expected = both(desk)
+        svgs = list(zip(parts, calls, strict=True))
+        assert bundle.evaluate(DRAW, [desk.live["figure"], svgs, desk.live["state"]]) == expected
+
+
+def test_every_kind_of_figure_is_compared(bundle):
+    assert set(bundle.evaluate("Object.keys(liveFigures.kinds)")) == set(KINDS)
 
 
 def compare(found, expected):
@@ -175,10 +160,10 @@ def compare(found, expected):
         torch.testing.assert_close(numbers, torch.as_tensor(expected).double(), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", DRAWINGS)
-def test_a_live_figure_computes_what_the_package_does(name, bundle):
+@pytest.mark.parametrize(("name", "compute"), [(name, kind[1]) for name, kind in KINDS.items()])
+def test_a_live_figure_computes_what_the_package_does(name, compute, bundle):
     chance = torch.Generator().manual_seed(1)
-    cases = [COMPUTED[name](chance) for _ in range(200)]
+    cases = [compute(chance) for _ in range(200)]
     values = "([name, states]) => states.map(state => liveFigures.kinds[name].values(state))"
     found = bundle.evaluate(values, [name, [{"names": WORDS[:3]} | state for state, _ in cases]])
     for computed, (_, expected) in zip(found, cases, strict=True):
