@@ -88,6 +88,7 @@ WRONG_TYPES = [
     (check.check_boolean, (ones(2),), BOOLEAN + "dtype torch.float32"),
     (check.check_boolean, (ones(2).to(torch.uint8),), BOOLEAN + ".*uint8"),
     (check.check_boolean, ([1], "padding_mask"), "padding_mask must .* list"),
+    (check.check_query_and_key, (ones(2, 3), ones(2, 3).int()), "key must be .*int32"),
     (check.check_pair, ("x", boolean(2), "y", ones(2)), FLOATING + "dtype torch.bool"),
     (check.check_pair, ("key", ones(2), "value", ones(2).half()), PAIR + ".*float32 and .*float16"),
     (check.check_mask, (ones(2, 3), (2, 3), CPU), BOOLEAN + ".*float32"),

@@ -16,7 +16,9 @@ from selfattn_book.blocks import (
     ResidualConnection,
 )
 from selfattn_book.cache import DecoderCache
+from selfattn_book.feed_forward import FeedForward
 from selfattn_book.masks import causal_mask, padding_mask
+from selfattn_book.multi_head import MultiHeadAttention
 
 BATCH, LENGTH, SOURCE, HEADS, HEAD_WIDTH, INNER, LAYERS = 2, 5, 7, 3, 11, 13, 3
 WIDTH = HEADS * HEAD_WIDTH
@@ -233,6 +235,7 @@ def test_options_are_handed_to_every_part(make, x, memory, kind):
     attentions = 2 if kind in (DecoderBlock, DecoderStack) else 1
     assert rates == [0.25] * (attentions + 2) * blocks
     assert [part.dropout for part in parts] == [0.25] * attentions * blocks
+    assert not any(getattr(part, "norm_first", False) for part in module.modules())
     assert module(*inputs(kind, x, memory))[0].shape == x.shape
 
 
@@ -241,6 +244,12 @@ def test_where_every_sublayer_is_dropped_the_input_is_left(make, x, memory, kind
     block, given = make(kind, norm_first=True, dropout=1.0), inputs(kind, x, memory)
     assert block(*given)[0].equal(x)
     assert not block.eval()(*given)[0].allclose(x)
+
+
+def test_a_pre_norm_block_drops_and_masks_nothing_by_default():
+    block = PreNormBlock(MultiHeadAttention(4, 2), FeedForward(4, 8), [nn.LayerNorm(4)] * 2)
+    assert block.dropout.p == 0
+    assert (block(torch.ones(1, 3, 4))[1] > 0).all()
 
 
 @pytest.mark.parametrize("dropout", [-0.1, 2.0, math.nan])

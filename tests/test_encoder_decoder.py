@@ -61,6 +61,7 @@ def test_a_padded_source_equals_itself_alone(model, draw):
 
 def test_without_positions_the_encoder_sees_no_order(draw):
     encoder, source = Encoder(**SIZES).double(), draw(B, S, 6)
+    assert Decoder(**SIZES).positions(source) is source
     torch.testing.assert_close(encoder(source.flip(1))[0], encoder(source)[0].flip(1))
     encoder = Encoder(**SIZES, positions=True).double()
     assert not torch.allclose(encoder(source.flip(1))[0], encoder(source)[0].flip(1))
@@ -85,8 +86,11 @@ def test_neither_training_nor_prediction_computes_weights(model, draw, monkeypat
     monkeypatch.setattr("selfattn_book.multi_head.attention_weights", never)
     source = draw(B, S, 6)
     model(source, draw(B, T, 6)).sum().backward()
-    for cached in (False, True):
-        model.predict(source, 3, cached=cached)
+    model.predict(source, 3)
+    model.decoder.step = None  # what a prediction with a cache calls, and only that
+    model.predict(source, 3, cached=False)
+    with pytest.raises(TypeError, match="'NoneType' object is not callable"):
+        model.predict(source, 3)
 
 
 @pytest.mark.parametrize("size", SIZES)

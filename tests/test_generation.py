@@ -141,6 +141,17 @@ def test_without_a_limit_the_caches_go_on(model):
     assert torch.equal(*ways)
 
 
+@pytest.mark.parametrize("limit", [None, CONTEXT])
+def test_caches_are_used_while_the_tokens_fit(model, limit):
+    if limit is None:
+        model = LanguageModel(model.embedding, model.blocks[:1], model.norm)
+    seen = []
+    with model.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].size(1))):
+        for options in ({}, {"cached": False}):
+            generate(model, prompt(2, 4), 7, **options)
+    assert seen == [4, 1, 1, 1, 1, 1, 1 if limit is None else 9, *range(4, 10), limit or 10]
+
+
 @pytest.mark.parametrize("eos_tokens", [[0], [1, 7], [5, 2], [12]])
 def test_it_stops_when_each_row_has_added_an_end(model, eos_tokens):
     def sampled(**options):
@@ -160,7 +171,7 @@ def test_it_stops_when_each_row_has_added_an_end(model, eos_tokens):
 def test_rows_padded_on_the_left_are_rows_alone(model, cached, length):
     tokens = prompt(3, 6)
     real = torch.ones(3, 6, dtype=torch.bool)
-    real[1, :4] = real[2, :1] = False
+    real[1, :5] = real[2, :1] = False
     together = generate(model, tokens, length, padding_mask=real, cached=cached)
     again = generate(model, tokens, length, padding_mask=real[:, None, None], cached=cached)
     assert torch.equal(again, together)
@@ -175,11 +186,12 @@ def test_rows_padded_on_the_left_are_rows_alone(model, cached, length):
     ("tokens", "length", "options", "error", "message"),
     [
         (prompt(2, 0), 3, {}, ValueError, r"at least one token; got \(2, 0\)"),
-        (prompt(2, 3) + V, 3, {}, ValueError, "tokens must hold tokens from 0 to 12"),
-        (prompt(2, 3).double(), 3, {}, TypeError, "tokens must be an integer tensor"),
+        (prompt(2, 3) + V, 0, {}, ValueError, "tokens must hold tokens from 0 to 12"),
+        (prompt(2, 3).double(), 0, {}, TypeError, "tokens must be an integer tensor"),
         (prompt(2, 3), -1, {}, ValueError, "max_new_tokens must be at least 0; got -1"),
         (prompt(1, 3), 3, {"padding_mask": REAL[:, 1:]}, ValueError, "last .*; got False in row 0"),
-        (prompt(1, 3), 3, {"padding_mask": REAL[:, :2]}, ValueError, "must cover the tokens"),
+        (prompt(1, 3), 3, {"padding_mask": REAL[:, :2]}, ValueError, r"got shape \(1, 2\)"),
+        (prompt(1, 4), 3, {"padding_mask": REAL.int()}, TypeError, "padding_mask must be a bool"),
     ],
 )
 def test_prompts_are_refused(model, tokens, length, options, error, message):

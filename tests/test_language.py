@@ -170,7 +170,8 @@ def test_a_block_that_refuses_leaves_the_caches_before_it(model, monkeypatch):
 def test_sizes_are_checked(wrong):
     with pytest.raises(ValueError, match="must be"):
         decoder_only(**{"vocab_size": V} | SIZES | wrong)
-    least = decoder_only(1, **SIZES | {"context_length": 1}, d_ff=3)
+    least = decoder_only(1, **SIZES | {"context_length": 1, "num_layers": 1}, d_ff=3)
+    assert least(torch.zeros(1, 1).long(), caches=[KeyValueCache()]).shape == (1, 1, 1)
     assert least.blocks[0].feed_forward.expand.out_features == 3
     with pytest.raises(ValueError, match="there must be at least one block; got none"):
         LanguageModel(least.embedding, [], least.norm)
