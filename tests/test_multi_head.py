@@ -28,7 +28,7 @@ ROTATED = WIDE | {"d_head": 10, "num_kv_heads": 1, "rotary_base": 500.0}
 KINDS = {"narrow": NARROW, "wide": WIDE, "free": FREE, "rotated": ROTATED}
 # Options of later models, all at once.
 LONG = {"factor": 3.0, "original_length": 4}
-LATER = ROTATED | {"rotary_scaling": partial(llama3_scaling, **LONG), "temperature": 0.7}
+LATER = ROTATED | {"rotary_scaling": partial(llama3_scaling, **LONG), "temperature": 2.0}
 LATER |= {"qk_norm": partial(nn.RMSNorm, eps=0.01), "window": 3}
 WINDOWS = {"window": LATER, "wide window": LATER | {"window": 99}}
 DYNAMIC = {"rotary_scaling": partial(dynamic_ntk_scaling, **LONG), "dynamic_scaling": True}
@@ -252,7 +252,7 @@ def test_repr_shows_the_settings(make):
     later = make(LATER)
     for module in (later, copy.deepcopy(later), pickle.loads(pickle.dumps(later))):
         assert "partial(<function llama3_scaling" in repr(module)
-        assert "temperature=0.7, window=3\n" in repr(module)
+        assert "temperature=2.0, window=3\n" in repr(module)
 
 
 @pytest.mark.parametrize("options", [*KINDS.values(), LATER], ids=[*KINDS, "later"])
@@ -301,10 +301,12 @@ def test_construction_refuses(message, options):
         MultiHeadAttention(**{"d_model": 6, "num_heads": 6} | options)
 
 
-def test_a_window_needs_the_causal_mask():
-    x = torch.ones(1, 3, 6)
+def test_a_window_needs_the_causal_mask(draw, agree):
+    x, attention = draw(1, 6, 6), MultiHeadAttention(6, 6, num_kv_heads=2, window=2).double()
     with pytest.raises(ValueError, match="a window needs is_causal=True; got False"):
-        MultiHeadAttention(6, 2, window=2)(x, x, x)
+        attention(x, x, x)
+    given = x[:, 4:], x, x  # as many queries as key-value heads, as many keys as heads
+    agree(*(attention(*given, is_causal=True, need_weights=need)[0] for need in (True, False)))
 
 
 X = torch.ones(2, 3, 5)
@@ -319,6 +321,7 @@ REFUSED_INPUTS = [
     ((X, X[None], X), r"key must have shape .*; got \(1, 2, 3, 5\)"),
     ((X, X, X[..., :4]), r"value must have shape .*; got \(2, 3, 4\)"),
     ((X[:1], X, X), r"query, key, value must share .*; got \(1, 2, 2\)"),
+    ((X, X[:1], X), r"query, key, value must share .*; got \(2, 1, 2\)"),
     ((X, X, X[:1]), r"query, key, value must share .*; got \(2, 2, 1\)"),
     ((X, X, X[:, :2]), r"key .* one length S; got \(2, 3, 5\) and \(2, 2, 5\)"),
     ((X, X, X, torch.ones(3, 3)), "mask must be a boolean .*; got dtype torch.float32"),
@@ -334,8 +337,9 @@ REFUSED_INPUTS = [
 def test_inputs_are_refused(given, message, groups, need_weights):
     error = TypeError if "dtype" in message or "list" in message else ValueError
     attention = MultiHeadAttention(5, 7, d_head=2, num_kv_heads=groups)
-    with pytest.raises(error, match=f"^{message}$"):
-        attention(*given, need_weights=need_weights)
+    for is_causal in (False, True):
+        with pytest.raises(error, match=f"^{message}$"):
+            attention(*given, need_weights=need_weights, is_causal=is_causal)
 
 
 # A refused call leaves a cache unchanged: of the same module, or of another one.

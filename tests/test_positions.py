@@ -77,6 +77,7 @@ def test_table_is_made_where_asked():
 def test_repr_shows_the_sizes():
     expected = "PositionalEncoding(d_model=7, max_len=1000, scale=0.5)"
     assert repr(PositionalEncoding(np.int64(WIDTH), scale=0.5)) == expected
+    assert repr(PositionalEncoding(WIDTH)).endswith("scale=1.0)")
 
 
 @pytest.mark.parametrize(("max_len", "excess", "start"), [(1, 1, 0), (5, 8, 0), (5, 1, 2)])

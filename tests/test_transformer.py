@@ -86,7 +86,8 @@ def test_the_sizes_of_its_parts():
     for positions in (model.source_positions, model.target_positions):
         assert positions.table.shape == (9, WIDTH)
     assert model.unembedding.bias is None
-    assert Transformer(4, 5, **SIZES).dropout.p == 0
+    model = Transformer(4, 5, **SIZES)
+    assert (model.dropout.p, len(model.source_positions.table)) == (0, 1000)
 
 
 def test_embedded_tokens_are_dropped_in_training(make, source, target):
@@ -150,6 +151,16 @@ def test_each_token_is_the_most_likely_one(make, source, norm_first, cached, see
     assert model(source, shifted, seen).argmax(-1).equal(tokens)
 
 
+def test_no_weights_are_computed_and_caches_are_used(make, source, target, monkeypatch):
+    monkeypatch.setattr("selfattn_book.multi_head.attention_weights", None)
+    model, seen = make(), []
+    model(source, target)
+    model.target_embedding.register_forward_pre_hook(lambda _, given: seen.append(len(given[0][0])))
+    for options in ({}, {"cached": False}):
+        model.generate(source, 4, bos_token=1, **options)
+    assert seen == [1, 1, 1, 1, 1, 2, 3, 4]
+
+
 @pytest.mark.parametrize(
     ("rows", "options", "expected"),
     [
@@ -169,7 +180,7 @@ def test_steps_are_made_until_every_row_has_ended(make, source, rows, options, e
         assert not logits.requires_grad
         return torch.tensor(rows)[:, len(steps) - 1]
 
-    tokens = make().generate(source, bos_token=0, select=select, **options)
+    tokens = make().generate(source, bos_token=TARGETS - 1, select=select, **options)
     assert tokens.tolist() == expected
     assert steps == [(B, TARGETS)] * len(expected[0])
 
