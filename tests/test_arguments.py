@@ -31,6 +31,17 @@ def test_integers_pass(number):
     assert type(found) is int
 
 
+class Counted(torch.nn.Module):
+    def forward(self, x):
+        return x.new_ones(check.check_integer("length", x.size(0), least=0))
+
+
+def test_a_length_stays_free_while_a_module_is_exported():
+    sizes = ({0: torch.export.Dim("length")},)
+    exported = torch.export.export(Counted(), (ones(5),), dynamic_shapes=sizes)
+    assert exported.module()(ones(7)).shape == (7,)
+
+
 def test_other_right_values_pass():
     for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
         check.check_floating("x", ones(2, dtype=dtype))
