@@ -15,7 +15,7 @@ FOCUSED = """() => {
 # Every text of the article and its frame, with what decides on its look.
 LOOKS = """() => {
     const seen = '.bd-article *, .bd-sidebar-primary *, .bd-footer-content *';
-    const scripted = '.pst-js-only, noscript, .copybtn, .commit';
+    const scripted = '.pst-js-only, noscript, .copybtn, .live-bar, .commit';
     const of = ['color', 'backgroundColor', 'borderLeftColor', 'fontFamily', 'fontSize'];
     return [...document.querySelectorAll(seen)]
         .filter(e => e.checkVisibility() && !e.closest(scripted))
