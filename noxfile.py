@@ -113,7 +113,14 @@ def tests(session: nox.Session) -> None:
         which = "weekly"
     # One more than cores: some tests wait for processes that they have started.
     processes = f"--numprocesses={(os.cpu_count() or 1) + 1}"
-    arguments = ["--ignore=tests/browser", "-m", which, *PARALLEL, processes]
+    arguments = [
+        "--ignore=tests/browser",
+        "--ignore=tests/formats",
+        "-m",
+        which,
+        *PARALLEL,
+        processes,
+    ]
     run(session, "pytest", *arguments, *words)
 
 
@@ -237,6 +244,18 @@ def handouts(session: nox.Session) -> None:
 def figures(session: nox.Session) -> None:
     """Pack the figures of the built site for slides, or those of the pages named, as in `-- masks`."""
     run(session, "python", "-m", "_config.course.figures", *session.posargs)
+
+
+@nox.session
+def formats(session: nox.Session) -> None:
+    """Build the site with links to its files, make them (PDF, EPUB), and open each as its reader does.
+
+    With names, as in `-- masks`, only the PDF of these pages is made.
+    """
+    run(session, "sphinx-build", "--quiet", "--tag=files", *sphinx_arguments(SITE))
+    run(session, "python", "-m", "_config.formats", *session.posargs)
+    if not session.posargs:
+        run(session, "pytest", "tests/formats")
 
 
 @nox.session
