@@ -252,10 +252,15 @@ def formats(session: nox.Session) -> None:
 
     With names, as in `-- masks`, only the PDF of these pages is made.
     """
-    run(session, "sphinx-build", "--quiet", "--tag=files", *sphinx_arguments(SITE))
-    run(session, "python", "-m", "_config.formats", *session.posargs)
+    make_formats(session, *session.posargs)
     if not session.posargs:
         run(session, "pytest", "tests/formats")
+
+
+def make_formats(session: nox.Session, *pages: str) -> None:
+    """Build the site with links to its files, and make all of them or those of some pages."""
+    run(session, "sphinx-build", "--quiet", "--tag=files", *sphinx_arguments(SITE))
+    run(session, "python", "-m", "_config.formats", *pages)
 
 
 @nox.session
@@ -268,7 +273,7 @@ def release(session: nox.Session) -> None:
         session.error(f"A release takes --dry-run or nothing; got {wrong[0]!r}")
     steps = "_config/release.py"
     run(session, "python", steps, "check")
-    run(session, "sphinx-build", "--quiet", *sphinx_arguments(SITE))
+    make_formats(session)
     run(session, "python", steps, "make")
     if session.posargs:
         print("\nA dry run ends here. Without --dry-run, the edition is tagged and pushed.")
