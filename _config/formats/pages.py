@@ -124,6 +124,17 @@ def open_fold(fold: HtmlElement) -> None:
         summary.text = f"Answer {number}"
 
 
+def give_words(article: HtmlElement) -> None:
+    """Let a formula be a picture whose words are its source, and a figure a group of its pictures."""
+    for formula in article.find_class("katex"):
+        source = formula.xpath("string(.//annotation)")
+        formula.find_class("katex-mathml")[0].drop_tree()
+        formula.attrib.update({"role": "img", "aria-label": source})
+        del formula.find_class("katex-html")[0].attrib["aria-hidden"]
+    for figure in article.iter("figure"):
+        figure.set("role", "group")
+
+
 def ids(pages: list[Page]) -> dict[str, set[str]]:
     """Return the places of each page that a link may lead to."""
     return {page.name: set(page.article.xpath(".//@id")) for page in pages}
@@ -137,6 +148,7 @@ def joined(pages: list[Page]) -> str:
             element.set("id", f"{page.slug}--{element.get('id')}")
         lead(page, places, lambda slug, part: f"#{slug}--{part}" if part else f"#{slug}")
         page.article.set("id", page.slug)
+        give_words(page.article)
     return "".join(
         html.tostring(page.article, encoding="unicode", with_tail=False) for page in pages
     )

@@ -95,7 +95,7 @@ def numbers_of_pages(made: pikepdf.Pdf) -> dict[str, int]:
 def finish(file: Path, book: Book, title: str) -> None:
     """Say in a PDF what it is, whose, and in which language."""
     with pikepdf.open(file, allow_overwriting_input=True) as made:
-        with made.open_metadata() as facts:
+        with made.open_metadata(set_pikepdf_as_editor=False) as facts:
             facts["dc:title"] = title
             facts["dc:creator"] = [book.authors]
             facts["dc:language"] = {book.facts["inLanguage"]}
