@@ -90,6 +90,8 @@ bookproof_book = {
     "datePublished": str(cited["date-released"]),
     "image": "_static/cover.png",
 }
+if "doi" in cited:  # which an archive gives to an edition
+    bookproof_book["identifier"] = f"https://doi.org/{cited['doi']}"
 
 # -- References are checked ----------------------------------------------------
 
