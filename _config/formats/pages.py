@@ -42,6 +42,12 @@ class Page:
         """Its id in a document of many pages, and its file in a folder of them."""
         return self.name.rpartition("/")[2]
 
+    @property
+    def headings(self) -> list[str]:
+        """Return the text of all its headings."""
+        found = self.article.xpath(".//h1 | .//h2 | .//h3")
+        return [" ".join(heading.text_content().split()) for heading in found]
+
 
 @dataclass
 class Book:

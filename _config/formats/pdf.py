@@ -29,13 +29,13 @@ def print_book(book: Book, tab: Tab, file: Path) -> None:
         show(tab, book, book.pages, front(book, numbers) + body, file)
         with pikepdf.open(file) as made:
             numbers = numbers_of_pages(made)
-    finish(file, book, book.title)
+    finish(file, book, book.pages)
 
 
 def print_page(book: Book, page: Page, tab: Tab, file: Path) -> None:
     """Print one page."""
     show(tab, book, [page], joined([page]), file)
-    finish(file, book, page.title)
+    finish(file, book, [page])
 
 
 def show(tab: Tab, book: Book, shown: list[Page], body: str, file: Path) -> None:
@@ -92,11 +92,13 @@ def numbers_of_pages(made: pikepdf.Pdf) -> dict[str, int]:
     return {name.removeprefix("/"): order[place[0].objgen] for name, place in places.items()}
 
 
-def finish(file: Path, book: Book, title: str) -> None:
-    """Say in a PDF what it is, whose, and in which language."""
+def finish(file: Path, book: Book, shown: list[Page]) -> None:
+    """Say in a PDF what it is, whose, and in which language, and mend the names of its bookmarks."""
     with pikepdf.open(file, allow_overwriting_input=True) as made:
+        with made.open_outline() as outline:
+            mend(list(outline.root), shown)
         with made.open_metadata(set_pikepdf_as_editor=False) as facts:
-            facts["dc:title"] = title
+            facts["dc:title"] = shown[0].title
             facts["dc:creator"] = [book.authors]
             facts["dc:language"] = {book.facts["inLanguage"]}
             facts["dc:rights"] = book.facts["license"]
@@ -105,3 +107,12 @@ def finish(file: Path, book: Book, title: str) -> None:
                 del made.docinfo[when]
         packed = pikepdf.ObjectStreamMode.generate
         made.save(file, deterministic_id=True, object_stream_mode=packed, recompress_flate=True)
+
+
+def mend(marks: list[pikepdf.OutlineItem], shown: list[Page]) -> None:
+    """Name bookmarks as the headings are: where one breaks its line, the browser drops a space."""
+    headings = (text for page in shown for text in page.headings)
+    names = {"".join(heading.split()): heading for heading in headings}
+    for mark in marks:
+        mark.title = names.get("".join(mark.title.split()), mark.title)
+        mend(list(mark.children), shown)
