@@ -23,6 +23,7 @@ export function plane<S extends State>(live: Live<S>, { name, size: [wide, high]
   };
   const knobs = names.map((_, i) => {
     const knob = el("circle", { r: 15, class: "live-knob", role: "slider", tabindex: 0, "aria-valuemin": -1, "aria-valuemax": 1,
+      touchstart: (e: TouchEvent) => e.preventDefault(), // a page scrolls although a mark in an SVG has `touch-action: none`
       pointerdown: (e: PointerEvent) => { // where points are over each other, the nearest is taken, not the uppermost
         const nearest = knobs.reduce((a, b) => (away(b, e) < away(a, e) ? b : a));
         e.preventDefault();
