@@ -65,7 +65,7 @@ def one_row(x: Tensor, names: Sequence[str], row: int = 0, *, temperature: float
         start = 78 if narrow else 398
         live(ax, bars, "weights", weights, zero=start, ys=zs, unit=WEIGHT, role="weights")
         steps: Any = {"steps": x * table[row, :, None], "weights": weights, "names": names}
-        corner = (152, low + 150) if narrow else (478, 92)
+        corner = (152, low + 156) if narrow else (478, 92)
         live(ax, _tip_to_tail, "sum", steps, corner=corner, plane=PLANE)
         end = (196, low + 274) if narrow else (528, ys[-1])
         at, align = ((end[0] - 8, end[1]), "right") if narrow else ((576, end[1] - 30), "center")
