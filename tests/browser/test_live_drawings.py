@@ -16,6 +16,7 @@ from selfattn_book.figures.projections import projections
 from selfattn_book.figures.rotation import rotation
 from selfattn_book.measure.softmax import entropy, softmax_jacobian
 from selfattn_book.rotary import rotate
+from tests.browser.live_clocks import a_shift, encoded_positions
 
 BUNDLE = Path(__file__).parents[2] / "_config" / "static" / "live-figures.js"
 WORDS = ["trees", "flowers", "university", "classroom"]
@@ -111,6 +112,7 @@ def rotated_pairs(chance):
 
 
 KINDS = {  # a drawing of random numbers, and what is computed from others
+    "clocks": (a_shift, encoded_positions),
     "one-row": (a_row, rows_of_attention),
     "projections": (a_layer, layers),
     "rope": (two_hands, rotated_pairs),
