@@ -16,6 +16,7 @@ from selfattn_book.figures.projections import projections
 from selfattn_book.figures.rotation import rotation
 from selfattn_book.measure.softmax import entropy, softmax_jacobian
 from selfattn_book.rotary import rotate
+from tests.browser.live_decoding import a_step, counted_work
 
 BUNDLE = Path(__file__).parents[2] / "_config" / "static" / "live-figures.js"
 WORDS = ["trees", "flowers", "university", "classroom"]
@@ -116,6 +117,7 @@ KINDS = {  # a drawing of random numbers, and what is computed from others
     "rope": (two_hands, rotated_pairs),
     "masks": (a_mask, masked_rows),
     "why-divide": (a_division, divided_rows),
+    "decoding": (a_step, counted_work),
 }
 
 
