@@ -140,7 +140,7 @@ def _legend(ax: Canvas, at: Point, narrow: bool) -> None:
         if i == 2:
             ax.masked((x + 9, y), (18, 14))
         else:
-            ax.box((x + 9, y), (18, 14), "ink", filled=i == 0, width=1)
+            ax.box((x + 9, y), (18, 14), "key", filled=i == 0, width=1)
         ax.note((x + 26, y), name, align="left")
 
 
