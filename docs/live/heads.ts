@@ -7,7 +7,7 @@ interface Heads extends State { names: string[]; entry: [number, number]; scramb
 type Cell = [text: string, look: string];
 interface Grid { k: number; corner: Point; side: string; size: Point }
 const SIZE = 2, COLUMNS = 4, BETWEEN = 8, BELOW = 24, PARTS = [1, 4], HEADS = [2, 3], LAST = 5;
-const STEPS = ["values", "1 reshape", "2 transpose", "3 attention", "4 transpose back", "5 reshape"];
+const STEPS = ["values", "1 reshape", "2 transpose or not", "3 attention", "4 transpose back", "5 reshape"];
 
 /** Returns the head, row and column of an entry after the split. */
 export function place([word, c]: readonly [number, number], count: number, scrambled: boolean): [number, number, number] {
@@ -75,14 +75,15 @@ export const heads: Kind<Heads> = {
 /** Says what the last step that is shown does. */
 function about(s: Heads): string {
   const { names, scrambled, step, entry } = s, [head, row] = place(entry, names.length, scrambled), me = called(s), name = names[entry[0]]!;
+  const leaks = tables(s)[LAST]!.flat().some(([, look]) => look.startsWith("wrong"));
   return [
     `${me} is column ${entry[1] + 1} of the value of ${name}.`,
     "Each value is cut into two pieces, one for each head.",
     scrambled ? `The pieces are dealt out in the order of memory, so each word fills two rows of one head. ${me} is in head ${head + 1}, row ${row + 1}, where attention expects a piece of ${names[row]}.`
       : `The axes of words and heads are exchanged: each head has one piece of every word. ${me} is in head ${head + 1}, row ${row + 1}, the row of ${name}.`,
-    `Each row attends equally to all rows up to its own: row 2 gets half of rows 1 and 2, row 3 a third of each, and so on. So rows ${row + 1} to ${names.length} get a share of ${me}, if they are not the same row.`,
+    `Each row attends equally to all rows up to its own: row 2 gets half of row 1 and half of row 2, row 3 a third of each of three, and so on. So ${row + 1 < names.length ? `rows ${row + 1} to ${names.length} of this head get` : `only row ${names.length} of this head gets`} a share of ${me}.`,
     "The rows of both heads are put side by side again: row 1 of each head is taken for the first word, and so on.",
-    `The two pieces become one row. ${isWrong(s) ? "Red entries are wrong: at a word before the one followed, or in a different column." : "It ends where it should."}`,
+    `The two pieces become one row. ${isWrong(s) ? `${leaks ? `Outputs with a red dashed edge must not contain ${me}` : `An output that should contain ${me} does not`}: compare the two lines below the tables.` : `${me} ends where it should.`}`,
   ][step]!;
 }
 
