@@ -17,6 +17,8 @@ from selfattn_book.figures.rotation import rotation
 from selfattn_book.measure.softmax import entropy, softmax_jacobian
 from selfattn_book.rotary import rotate
 from tests.browser.live_clocks import a_shift, encoded_positions
+from tests.browser.live_decoding import a_step, counted_work
+from tests.browser.live_heads import an_entry, reached
 
 BUNDLE = Path(__file__).parents[2] / "_config" / "static" / "live-figures.js"
 WORDS = ["trees", "flowers", "university", "classroom"]
@@ -118,6 +120,8 @@ KINDS = {  # a drawing of random numbers, and what is computed from others
     "rope": (two_hands, rotated_pairs),
     "masks": (a_mask, masked_rows),
     "why-divide": (a_division, divided_rows),
+    "decoding": (a_step, counted_work),
+    "heads": (an_entry, reached),
 }
 
 
