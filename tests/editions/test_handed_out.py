@@ -1,6 +1,7 @@
 """What an edition hands out is whole, has its digests, and keeps to itself what is for teachers."""
 
 import hashlib
+import json
 import tarfile
 from pathlib import Path
 from zipfile import ZipFile
@@ -29,10 +30,8 @@ def root(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text, "utf-8")
 
     def build(command, **_):
-        last = Path(command[-1])
-        made = ("tiny-1.0-py3-none-any.whl", "tiny-1.0.tar.gz")
-        for file in [last / name for name in made] if last.is_dir() else [last]:
-            file.write_text(file.name, "utf-8")
+        for name in ("tiny-1.0-py3-none-any.whl", "tiny-1.0.tar.gz"):
+            Path(command[-1], name).write_text(name, "utf-8")
 
     monkeypatch.setattr(handed_out.subprocess, "run", build)
     return tmp_path
@@ -55,6 +54,8 @@ def test_everybody_gets_site_wheel_source_notebooks_and_digests(root):
         "tiny-1.0.tar.gz",
     }
     assert any("public/site-1.0.tar.gz" in line for line in handed_out.sizes(public.parent))
+    bill = json.loads((public / "sbom-1.0.cdx.json").read_text("utf-8"))
+    assert "torch" in {component["name"] for component in bill["components"]}
     lines = (public / "SHA256SUMS").read_text("utf-8").splitlines()
     assert len(lines) == 7
     for line in lines:
