@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from importlib.metadata import distributions
 from io import BytesIO
 from pathlib import Path
+from urllib.parse import quote
 
 from bookproof.html.addresses import addresses
 from packaging.utils import canonicalize_name
@@ -64,7 +65,12 @@ def materials() -> dict[str, object]:
     """Return the packages of this environment as a bill of materials in CycloneDX's format."""
     versions = {canonicalize_name(one.name): one.version for one in distributions()}
     components = [
-        {"type": "library", "name": name, "version": number, "purl": f"pkg:pypi/{name}@{number}"}
+        {
+            "type": "library",
+            "name": name,
+            "version": number,
+            "purl": f"pkg:pypi/{name}@{quote(number)}",
+        }
         for name, number in sorted(versions.items())
     ]
     return {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": components}
