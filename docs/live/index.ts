@@ -2,13 +2,15 @@
 import { Canvas, learn } from "./canvas.js";
 import { read, write } from "./link.js";
 import { type Kind, Live, dataOf, paintAll } from "./live.js";
+import { knockout } from "./knockout.js";
 import { masks } from "./masks.js";
 import { oneRow } from "./one_row.js";
 import { projections } from "./projections.js";
+import { reversal } from "./reversal.js";
 import { rope } from "./rope.js";
 import { whyDivide } from "./why_divide.js";
 
-const kinds: Record<string, Kind<any>> = { masks, "one-row": oneRow, projections, rope, "why-divide": whyDivide };
+const kinds: Record<string, Kind<any>> = { knockout, masks, "one-row": oneRow, projections, reversal, rope, "why-divide": whyDivide };
 
 /** Wakes the figure that holds a bar, in the state of a link. */
 function wake(bar: HTMLElement, linked: string): void {

@@ -16,6 +16,8 @@ from selfattn_book.figures.projections import projections
 from selfattn_book.figures.rotation import rotation
 from selfattn_book.measure.softmax import entropy, softmax_jacobian
 from selfattn_book.rotary import rotate
+from tests.browser.live_knockout import a_knockout, knocked_out
+from tests.browser.live_reversal import a_reversal, reversed_words
 
 BUNDLE = Path(__file__).parents[2] / "_config" / "static" / "live-figures.js"
 WORDS = ["trees", "flowers", "university", "classroom"]
@@ -116,6 +118,8 @@ KINDS = {  # a drawing of random numbers, and what is computed from others
     "rope": (two_hands, rotated_pairs),
     "masks": (a_mask, masked_rows),
     "why-divide": (a_division, divided_rows),
+    "knockout": (a_knockout, knocked_out),
+    "reversal": (a_reversal, reversed_words),
 }
 
 

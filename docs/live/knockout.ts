@@ -1,0 +1,138 @@
+/** Remove cells of the last rows, or whole heads, or replace a letter: does the answer change? Drawn by `selfattn_book/figures/knockout.py`. */
+import { type Canvas, type Point, listed, number, sentences } from "./canvas.js";
+import { type State } from "./link.js";
+import { type Call, type Hot, type Kind, type Live } from "./live.js";
+import { type Mat, type Vec, mix, softmax } from "./nn.js";
+import { type Packed, type Weights, attend, layerNorm, linear, once, plus, unpack } from "./weights.js";
+
+interface Knockout extends State { names: string[]; letters: string; text: number[]; replaced: number; cut: boolean[][][]; off: boolean[][] }
+interface Strip { weights: number[]; cut: boolean[]; effects: number[] }
+interface Shown { off: boolean[]; strips: Strip[]; next: { now: number[]; before: number[] } }
+interface Row { at: Point; pitch: number; high: Point }
+const SEEN = 0.095;
+const packed = (s: Knockout): Packed[] => s.models as unknown as Packed[];
+const spare = (s: Knockout): number => [...s.letters].findIndex((_, i) => !s.text.includes(i));
+const replaced = (s: Knockout): number[] => s.text.map((i, j) => (i === s.replaced && j < s.text.length - 1 ? spare(s) : i));
+/** Returns the positions some steps after earlier copies of the last letter. */
+const after = ({ text }: Knockout, steps: number): boolean[] => text.map((_, j) => text[j - steps] === text.at(-1));
+const best = (p: Vec): number => p.indexOf(Math.max(...p));
+
+/** Removes cells from a row, and divides it by the sum of the rest; a row without a rest is zero. */
+function remove(row: Vec, cut: readonly boolean[]): number[] {
+  const left = row.map((w, j) => (cut[j] ? 0 : w)), sum = left.reduce((a, b) => a + b, 0);
+  return left.map((w) => w / (sum || 1));
+}
+interface Second { last: number[]; weights: Mat[]; values: Mat[] }
+/** Returns the last letter's state after layer 1, and layer 2's weights for it and values. */
+function second(w: Weights, text: readonly number[], off: readonly boolean[]): Second {
+  const x = text.map((letter, i) => plus(w["embedding.weight"]![letter]!, w["positions.weight"]![i]!)), y = layerNorm(w, "blocks.0.attention_norm", x);
+  const { weights, values } = attend(w, "blocks.0.attention", y, y, off.length, true);
+  const context = (i: number, h: number): number[] => (off[h] ? values[h]![0]!.map(() => 0) : mix(weights[h]![i]!, values[h]!));
+  const states = linear(w, "blocks.0.attention.project_output", x.map((_, i) => off.flatMap((_, h) => context(i, h)))).map((row, i) => plus(row, x[i]!));
+  const z = layerNorm(w, "blocks.1.attention_norm", states), two = attend(w, "blocks.1.attention", z.slice(-1), z, off.length, true);
+  return { last: states.at(-1)!, weights: two.weights, values: two.values };
+}
+function run(w: Weights, { last, weights, values }: Second, cut: boolean[][]): { strips: Strip[]; chances: number[] } {
+  const context = (h: number, hidden: readonly boolean[]): number[] => mix(remove(weights[h]![0]!, hidden), values[h]!), contexts = cut.map((row, h) => context(h, row));
+  const say = (each: Mat): number[] => {
+    const state = plus(last, linear(w, "blocks.1.attention.project_output", [each.flat()])[0]!);
+    return softmax(linear(w, "unembedding", layerNorm(w, "norm", [state]))[0]!);
+  };
+  const chances = say(contexts), most = best(chances);
+  const strips = cut.map((row, h) => ({ cut: row, weights: remove(weights[h]![0]!, row),
+    effects: row.map((isCut, j) => (isCut ? 0 : chances[most]! - say(contexts.map((c, g) => (g === h ? context(h, row.map((v, k) => v || k === j)) : c)))[most]!)) }));
+  return { strips, chances };
+}
+
+const seconds = once<Second>(), befores = once<number[]>(), alls = once<Shown[]>(1);
+function shown(s: Knockout): Shown[] {
+  return alls(String([s.text, s.replaced, s.cut, s.off, packed(s).map(({ text }) => text)]), () => s.names.map((_, m) => {
+    const { text } = packed(s)[m]!, w = unpack(packed(s)[m]!), now = replaced(s), off = s.off[m]!, none = off.map(() => false);
+    const after = (letters: number[], heads: boolean[]): Second => seconds(String([text, letters, heads]), () => second(w, letters, heads));
+    const { strips, chances } = run(w, after(now, off), s.cut[m]!);
+    const before = befores(String([text, s.text]), () => run(w, after(s.text, none), s.cut[m]!.map((row) => row.map(() => false))).chances);
+    return { off, strips, next: { now: chances, before } };
+  }));
+}
+const predicted = (s: Knockout, { next: { now } }: Shown): string => `predicts ${s.letters[best(now)]} with probability ${number(Math.max(...now))}`;
+
+export const knockout: Kind<Knockout> = {
+  vary: ["replaced", "cut", "off"],
+  clamp: (s) => ({ ...s, replaced: s.text.includes(s.replaced) ? s.replaced : -1 }),
+  values(s) {
+    const now = replaced(s), answer = after(s, 1), right = answer.indexOf(true), letters = s.letters;
+    const words = { text: now.map((i) => letters[i]).join(""), changed: now.map((i, j) => i !== s.text[j]), answer };
+    return { words, ...Object.fromEntries(shown(s).flatMap(({ off, strips, next }, m) => [
+      [`next${m}`, { ...next, letters, right: right < 0 ? -1 : s.text[right]! }],
+      ...strips.flatMap((strip, h) => [[`strip${m}${h}`, strip], [`off${m}${h}`, [off[h], `head ${h + 1}`]], [`row${m}${h}`, [strip.cut.every(Boolean), `layer 2, head ${h + 1}`]]]),
+    ])) };
+  },
+  label(s) {
+    const text = `The text ${s.text.map((i) => s.letters[i]).join(" ")}`;
+    return sentences(s.replaced < 0 ? text : `${text}, with ${s.letters[spare(s)]} for ${s.letters[s.replaced]}`, ...shown(s).flatMap((one, m) => [
+      `${s.names[m]} ${predicted(s, one)}`, ...one.off.flatMap((off, h) => (off ? [`Layer 1, head ${h + 1}: removed`] : [])),
+      ...one.strips.map(({ weights, cut, effects }, h) => {
+        const gone = cut.flatMap((isCut, j) => (isCut ? [j] : []));
+        return `Layer 2, head ${h + 1}, weights ${listed(weights)}${gone.length ? `, removed at ${gone.join(", ")}` : ""}, effects ${listed(effects.map((e) => Math.max(0, e)))}`;
+      })]));
+  },
+  said: (s) => shown(s).map((one, m) => `${s.names[m]} ${predicted(s, one)}.`).join(" "),
+  painters: { head, letters, strip, next },
+  panel,
+  hot,
+};
+
+function panel(live: Live<Knockout>): void {
+  const { text, letters } = live.first, different = [...new Set(text)];
+  const none = (s: Knockout): boolean[][][] => s.cut.map((model) => model.map((row) => row.map(() => false)));
+  const sets = [none, ...[1, 2, 3].map((steps) => (s: Knockout) => s.cut.map((model) => model.map(() => after(s, steps))))];
+  live.choices("Cells removed from layer 2", ["none", "the answer's", "one position later", "two positions later"], (s) => sets.findIndex((of) => String(of(s)) === String(s.cut)), (s, i) => { s.cut = sets[i]!(s); });
+  live.choices(`Letter replaced by ${letters[spare(live.first)]}, except at the end`, ["none", ...different.map((i) => letters[i]!)], (s) => different.indexOf(s.replaced) + 1, (s, i) => { s.replaced = i ? different[i - 1]! : -1; });
+  live.paragraph(() => "Press a cell or a head to remove it; what is left of the row is divided by its sum. First remove none, and compare the bars up with the bars down: which large weights have no effect? Remove one of two equal ones, and look at the other again. Then replace the letter under Model B's largest weight, and after that remove its cells: the cells matter, the letter does not.");
+}
+
+function hot(live: Live<Knockout>, calls: Call[]): Hot[] {
+  const out: Hot[] = [], s = live.state, find = (name: string): any => calls.find(([, called]) => called === name)![2], all = shown(s);
+  s.names.forEach((name, m) => s.cut[m]!.forEach((cut, h) => {
+    const [first, row, { at: [x, y], pitch, high: [up, down] }] = [find(`off${m}${h}`), find(`row${m}${h}`), find(`strip${m}${h}`) as Row], isOff = cut.every(Boolean);
+    out.push({ at: first.at, size: [first.wide, 24], name: `${name}: remove head ${h + 1} of layer 1`, pressed: s.off[m]![h]!, act: () => live.change(({ off }) => { off[m]![h] = !off[m]![h]; }) });
+    out.push({ at: row.at, size: [row.wide, 24], name: `${name}: remove head ${h + 1} of layer 2`, pressed: isOff, act: () => live.change((now) => { now.cut[m]![h] = cut.map(() => !isOff); }) });
+    cut.forEach((isCut, j) => out.push({ at: [x + (j + 0.5) * pitch, y + (down - up) / 2], size: [pitch - 1, up + down], pressed: isCut,
+      name: `${name}, layer 2, head ${h + 1}, position ${j}, weight ${number(all[m]!.strips[h]!.weights[j]!)}: remove`, act: () => live.change((now) => { now.cut[m]![h]![j] = !isCut; }) }));
+  }));
+  return out;
+}
+
+function head(c: Canvas, [isOff, text]: [boolean, string], { at, wide }: { at: Point; wide: number }): void {
+  if (!isOff) return c.box(at, [wide, 24], "weights", text, { width: 1, size: 13 });
+  c.masked(at, [wide, 24]);
+  c.box(at, [wide - 12, 18], "mask", text, { width: 0, order: 5.5, size: 13 });
+}
+function letters(c: Canvas, { text, changed, answer }: { text: string; changed: boolean[]; answer: boolean[] }, { at: [x, y], pitch }: Row): void {
+  [...text].forEach((letter, i) => {
+    const role = i === text.length - 1 ? "query" : answer[i] ? "context" : changed[i] ? "ink" : "muted", bold = answer[i]! || changed[i]!;
+    c.box([x + (i + 0.5) * pitch, y], [pitch - 3, 26], role, letter, { width: bold ? 2.4 : 1, filled: role !== "muted", dashed: changed[i], bold });
+  });
+}
+function strip(c: Canvas, { weights, cut, effects }: Strip, { at: [x, y], pitch, high: [up, down] }: Row): void {
+  weights.forEach((weight, j) => {
+    const middle = x + (j + 0.5) * pitch, effect = effects[j]!, low = down * Math.max(0, effect);
+    if (cut[j]) return c.masked([middle, y - up / 2], [pitch - 3, up]);
+    c.vbar([middle, y], up * weight, "weights", pitch - 9);
+    c.vbar([middle, y], -low, "context", pitch - 9);
+    if (weight >= SEEN) c.note([middle, y - up * weight - 9], number(100 * weight, 0), "weights");
+    if (effect >= SEEN) c.note([middle, y + low + 9], number(100 * effect, 0), "context");
+  });
+  c.line([[x, y], [x + pitch * weights.length, y]]);
+}
+function next(c: Canvas, values: { now: number[]; before: number[]; letters: string; right: number }, { at: [x, y], wide, high, said }: { at: Point; wide: number; high: number; said: Point }): void {
+  const { now } = values, pitch = wide / now.length, most = best(now);
+  now.forEach((p, i) => {
+    const middle = x + (i + 0.5) * pitch, old = y - high * values.before[i]!, isRight = i === values.right;
+    c.vbar([middle, y], high * p, "context", pitch - 14);
+    c.line([[middle - pitch / 2 + 3, old], [middle + pitch / 2 - 3, old]], "ink", { dashed: true });
+    if (p >= SEEN) c.note([middle, Math.min(old, y - high * p) - 9], number(100 * p, 0), "context");
+    c.box([middle, y + 17], [pitch - 10, 24], isRight ? "context" : "muted", values.letters[i]!, { width: isRight ? 2.4 : 1, filled: isRight, bold: i === most });
+  });
+  c.say(said, `predicts ${values.letters[most]}`, "ink", { align: "right", bold: true });
+}
