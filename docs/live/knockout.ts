@@ -2,14 +2,14 @@
 import { type Canvas, type Point, listed, number, sentences } from "./canvas.js";
 import { type State } from "./link.js";
 import { type Call, type Hot, type Kind, type Live } from "./live.js";
-import { type Mat, type Vec, mix, softmax } from "./nn.js";
+import { type Mat, type Vec, dot, mix, softmax } from "./nn.js";
 import { type Packed, type Weights, attend, layerNorm, linear, once, plus, unpack } from "./weights.js";
 
 interface Knockout extends State { names: string[]; letters: string; text: number[]; replaced: number; cut: boolean[][][]; off: boolean[][] }
 interface Strip { weights: number[]; cut: boolean[]; effects: number[] }
 interface Shown { off: boolean[]; strips: Strip[]; next: { now: number[]; before: number[] } }
 interface Row { at: Point; pitch: number; high: Point }
-const SEEN = 0.095;
+const DRAWN = 0.005, SEEN = 0.095;
 const packed = (s: Knockout): Packed[] => s.models as unknown as Packed[];
 const spare = (s: Knockout): number => [...s.letters].findIndex((_, i) => !s.text.includes(i));
 const replaced = (s: Knockout): number[] => s.text.map((i, j) => (i === s.replaced && j < s.text.length - 1 ? spare(s) : i));
@@ -22,26 +22,24 @@ function remove(row: Vec, cut: readonly boolean[]): number[] {
   const left = row.map((w, j) => (cut[j] ? 0 : w)), sum = left.reduce((a, b) => a + b, 0);
   return left.map((w) => w / (sum || 1));
 }
-interface Second { last: number[]; weights: Mat[]; values: Mat[] }
-/** Returns the last letter's state after layer 1, and layer 2's weights for it and values. */
+interface Second { last: number[]; weights: Mat; adds: Mat[] }
+/** Returns the last letter's state after layer 1, and for each head of layer 2 its weights and what each key adds to the state. */
 function second(w: Weights, text: readonly number[], off: readonly boolean[]): Second {
   const x = text.map((letter, i) => plus(w["embedding.weight"]![letter]!, w["positions.weight"]![i]!)), y = layerNorm(w, "blocks.0.attention_norm", x);
   const { weights, values } = attend(w, "blocks.0.attention", y, y, off.length, true);
   const context = (i: number, h: number): number[] => (off[h] ? values[h]![0]!.map(() => 0) : mix(weights[h]![i]!, values[h]!));
   const states = linear(w, "blocks.0.attention.project_output", x.map((_, i) => off.flatMap((_, h) => context(i, h)))).map((row, i) => plus(row, x[i]!));
   const z = layerNorm(w, "blocks.1.attention_norm", states), two = attend(w, "blocks.1.attention", z.slice(-1), z, off.length, true);
-  return { last: states.at(-1)!, weights: two.weights, values: two.values };
+  const output = "blocks.1.attention.project_output", size = two.values[0]![0]!.length;
+  const adds = two.values.map((value, h) => value.map((v) => w[`${output}.weight`]!.map((to) => dot(v, to.slice(h * size, (h + 1) * size)))));
+  return { last: plus(states.at(-1)!, w[`${output}.bias`]![0]!), weights: two.weights.map((rows) => rows[0]!), adds };
 }
-function run(w: Weights, { last, weights, values }: Second, cut: boolean[][]): { strips: Strip[]; chances: number[] } {
-  const context = (h: number, hidden: readonly boolean[]): number[] => mix(remove(weights[h]![0]!, hidden), values[h]!), contexts = cut.map((row, h) => context(h, row));
-  const say = (each: Mat): number[] => {
-    const state = plus(last, linear(w, "blocks.1.attention.project_output", [each.flat()])[0]!);
-    return softmax(linear(w, "unembedding", layerNorm(w, "norm", [state]))[0]!);
-  };
-  const chances = say(contexts), most = best(chances);
-  const strips = cut.map((row, h) => ({ cut: row, weights: remove(weights[h]![0]!, row),
-    effects: row.map((isCut, j) => (isCut ? 0 : chances[most]! - say(contexts.map((c, g) => (g === h ? context(h, row.map((v, k) => v || k === j)) : c)))[most]!)) }));
-  return { strips, chances };
+/** Returns the probabilities of the next letter without some cells, and the effect of each other cell. */
+function run(w: Weights, { last, weights, adds }: Second, cut: boolean[][]): { strips: Strip[]; chances: number[] } {
+  const rows = cut.map((hidden, h) => remove(weights[h]!, hidden)), parts = rows.map((row, h) => mix(row, adds[h]!));
+  const say = (each: Mat): number[] => softmax(linear(w, "unembedding", layerNorm(w, "norm", [each.reduce(plus, last)]))[0]!), chances = say(parts), most = best(chances);
+  const without = (h: number, j: number): number => say(parts.with(h, mix(remove(weights[h]!, cut[h]!.with(j, true)), adds[h]!)))[most]!;
+  return { strips: cut.map((hidden, h) => ({ cut: hidden, weights: rows[h]!, effects: hidden.map((isCut, j) => (isCut ? 0 : chances[most]! - without(h, j))) })), chances };
 }
 
 const seconds = once<Second>(), befores = once<number[]>(), alls = once<Shown[]>(1);
@@ -84,15 +82,14 @@ export const knockout: Kind<Knockout> = {
 
 function panel(live: Live<Knockout>): void {
   const { text, letters } = live.first, different = [...new Set(text)];
-  const none = (s: Knockout): boolean[][][] => s.cut.map((model) => model.map((row) => row.map(() => false)));
-  const sets = [none, ...[1, 2, 3].map((steps) => (s: Knockout) => s.cut.map((model) => model.map(() => after(s, steps))))];
-  live.choices("Cells removed from layer 2", ["none", "the answer's", "one position later", "two positions later"], (s) => sets.findIndex((of) => String(of(s)) === String(s.cut)), (s, i) => { s.cut = sets[i]!(s); });
+  const none = text.map(() => false), sets = [none, ...[1, 2, 3].map((steps) => after(live.first, steps))].map((row) => live.first.cut.map((model) => model.map(() => [...row]))), names = sets.map(String);
+  live.choices("Cells removed from layer 2", ["none", "the answer’s", "one position later", "two positions later"], (s) => names.indexOf(String(s.cut)), (s, i) => { s.cut = structuredClone(sets[i]!); });
   live.choices(`Letter replaced by ${letters[spare(live.first)]}, except at the end`, ["none", ...different.map((i) => letters[i]!)], (s) => different.indexOf(s.replaced) + 1, (s, i) => { s.replaced = i ? different[i - 1]! : -1; });
-  live.paragraph(() => "Press a cell or a head to remove it; what is left of the row is divided by its sum. First remove none, and compare the bars up with the bars down: which large weights have no effect? Remove one of two equal ones, and look at the other again. Then replace the letter under Model B's largest weight, and after that remove its cells: the cells matter, the letter does not.");
+  live.paragraph(() => "Press a cell, or the name of a head, to remove it; the rest of a row is divided by its sum. Bars up are weights. Bars down are effects: how much less probable the predicted letter becomes if this cell is removed as well. Choose none, and look for large weights without an effect. Remove one of them, and see where its row attends now, and what has an effect now. Then replace a letter: the one under Model B’s largest weight, or the answer. Which of the two decides?");
 }
 
 function hot(live: Live<Knockout>, calls: Call[]): Hot[] {
-  const out: Hot[] = [], s = live.state, find = (name: string): any => calls.find(([, called]) => called === name)![2], all = shown(s);
+  const out: Hot[] = [], s = live.state, places = new Map(calls.map(([, name, place]) => [name, place])), find = (name: string): any => places.get(name), all = shown(s);
   s.names.forEach((name, m) => s.cut[m]!.forEach((cut, h) => {
     const [first, row, { at: [x, y], pitch, high: [up, down] }] = [find(`off${m}${h}`), find(`row${m}${h}`), find(`strip${m}${h}`) as Row], isOff = cut.every(Boolean);
     out.push({ at: first.at, size: [first.wide, 24], name: `${name}: remove head ${h + 1} of layer 1`, pressed: s.off[m]![h]!, act: () => live.change(({ off }) => { off[m]![h] = !off[m]![h]; }) });
@@ -116,10 +113,10 @@ function letters(c: Canvas, { text, changed, answer }: { text: string; changed: 
 }
 function strip(c: Canvas, { weights, cut, effects }: Strip, { at: [x, y], pitch, high: [up, down] }: Row): void {
   weights.forEach((weight, j) => {
-    const middle = x + (j + 0.5) * pitch, effect = effects[j]!, low = down * Math.max(0, effect);
+    const middle = x + (j + 0.5) * pitch, effect = effects[j]!, low = down * effect;
     if (cut[j]) return c.masked([middle, y - up / 2], [pitch - 3, up]);
-    c.vbar([middle, y], up * weight, "weights", pitch - 9);
-    c.vbar([middle, y], -low, "context", pitch - 9);
+    if (weight >= DRAWN) c.vbar([middle, y], up * weight, "weights", pitch - 9);
+    if (effect >= DRAWN) c.vbar([middle, y], -low, "context", pitch - 9);
     if (weight >= SEEN) c.note([middle, y - up * weight - 9], number(100 * weight, 0), "weights");
     if (effect >= SEEN) c.note([middle, y + low + 9], number(100 * effect, 0), "context");
   });
@@ -129,7 +126,7 @@ function next(c: Canvas, values: { now: number[]; before: number[]; letters: str
   const { now } = values, pitch = wide / now.length, most = best(now);
   now.forEach((p, i) => {
     const middle = x + (i + 0.5) * pitch, old = y - high * values.before[i]!, isRight = i === values.right;
-    c.vbar([middle, y], high * p, "context", pitch - 14);
+    if (p >= DRAWN) c.vbar([middle, y], high * p, "context", pitch - 14);
     c.line([[middle - pitch / 2 + 3, old], [middle + pitch / 2 - 3, old]], "ink", { dashed: true });
     if (p >= SEEN) c.note([middle, Math.min(old, y - high * p) - 9], number(100 * p, 0), "context");
     c.box([middle, y + 17], [pitch - 10, 24], isRight ? "context" : "muted", values.letters[i]!, { width: isRight ? 2.4 : 1, filled: isRight, bold: i === most });

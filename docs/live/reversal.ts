@@ -73,7 +73,7 @@ export const reversal: Kind<Reversal> = {
     live.slider("Letter written", [0, LONG - 1, 1], (s) => s.row, (s, v) => { s.row = v; }, (v) => `${v + 1} of ${LONG}`);
     live.choices("The decoder reads", live.first.inputs, (s) => s.given, (s, i) => { s.given = i; });
     live.paragraph(followed);
-    live.paragraph(() => "Press a letter of the source to change it, or write a word with repeated letters. Notice which map stays the same: the cross-attention follows positions, not letters. Then let the decoder read only start symbols: does it still know which letter is next?");
+    live.paragraph(() => "Write a word of your own, or press a letter of the source. The encoder’s map changes with the letters; the cross-attention keeps its diagonal, because what to copy depends on the position. Write one letter six times: the diagonal blurs, and the answer is still right. Why? Then let the decoder read letters that it did not write: how much of its answer depends on them?");
   },
   hot(live, calls): Hot[] {
     const { at: [x, y], pitch } = calls.find(([, name]) => name === "word")![2] as { at: Point; pitch: number };

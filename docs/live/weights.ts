@@ -5,7 +5,7 @@ export interface Packed { tables: [name: string, rows: number, columns: number, 
 export type Weights = Record<string, Mat>;
 export interface Heads { weights: Mat[]; values: Mat[] } // of each head, a row for each query or key
 
-const SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+", LEVELS = 15;
+const SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcde", LEVELS = 15;
 
 /** Returns a function that makes what belongs to a key, and keeps the last few that it made. */
 export function once<T>(most = 64): (key: string, make: () => T) => T {

@@ -16,7 +16,7 @@ from selfattn_book.measure.induction import induction_mask
 
 WIDE, HIGH = 300, 440  # pixels of the panel of one model
 UP, DOWN = 34, 20  # pixels of a weight of 1, and of an effect of 1
-SEEN = 0.095  # the smallest weight that is written
+DRAWN, SEEN = 0.005, 0.095  # the smallest bar, and the smallest with a number
 
 
 def knockout(
@@ -177,12 +177,14 @@ def _strip(ax: Canvas, strip: Mapping[str, Any], at: Point, pitch: float, high: 
     (x, y), (up, down) = at, high
     each = zip(strip["weights"], strip["cut"], strip["effects"], strict=True)
     for j, (weight, cut, effect) in enumerate(each):
-        middle, low = x + (j + 0.5) * pitch, down * max(0, effect)
+        middle, low = x + (j + 0.5) * pitch, down * effect
         if cut:
             ax.masked((middle, y - up / 2), (pitch - 3, up))
             continue
-        ax.vbar((middle, y), up * weight, "weights", thick=pitch - 9)
-        ax.vbar((middle, y), -low, "context", thick=pitch - 9)
+        if weight >= DRAWN:
+            ax.vbar((middle, y), up * weight, "weights", thick=pitch - 9)
+        if effect >= DRAWN:
+            ax.vbar((middle, y), -low, "context", thick=pitch - 9)
         if weight >= SEEN:
             ax.note((middle, y - up * weight - 9), number(100 * weight, 0), "weights")
         if effect >= SEEN:
@@ -200,7 +202,8 @@ def _next(
         zip(values["letters"], now, values["before"], strict=True)
     ):
         middle, right = x + (i + 0.5) * pitch, i == values["right"]
-        ax.vbar((middle, y), high * p, "context", thick=pitch - 14)
+        if p >= DRAWN:
+            ax.vbar((middle, y), high * p, "context", thick=pitch - 14)
         old = y - high * before
         ax.line([(middle - pitch / 2 + 3, old), (middle + pitch / 2 - 3, old)], "ink", dashed=True)
         if p >= SEEN:

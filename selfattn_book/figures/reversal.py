@@ -16,7 +16,7 @@ MAPS = "encoder self-attention", "decoder self-attention", "cross-attention"
 INPUTS = "its own letters", "the true letters", "an a each time", "only start symbols"
 
 
-def reversal(model: nn.Module, source: Tensor, row: int = 0, *, given: int = 0) -> Canvas:
+def reversal_maps(model: nn.Module, source: Tensor, row: int = 0, *, given: int = 0) -> Canvas:
     """Draw how an encoder-decoder, with rounded weights, reverses a word ``(T,)``, letter by letter.
 
     ``row`` is the letter of the output that is followed. The decoder's input, by ``given``: 0 is what

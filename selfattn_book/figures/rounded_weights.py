@@ -7,23 +7,23 @@ import torch
 from torch import Tensor, nn
 
 LEVELS = 15  # on each side of 0
-SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+"  # one for each level
+SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcde"  # one for each level
 
 
 def rounded(model: nn.Module) -> tuple[Any, dict[str, Any]]:
     """Return a copy of a model with rounded weights, in float64, and these weights as text.
 
-    Each table of weights is rounded to whole multiples of a 31st of its largest weight, from -31
-    to 31; one character stands for each. The text has all tables, one after the other, and ``tables``
-    the name, the number of columns, and the step of each.
+    Each table of weights is rounded to whole multiples of a 15th of its largest weight, so there are
+    31 levels, with a character for each. ``text`` has all tables, one after the other, and ``tables``
+    the name, the rows, the columns and the step of each.
 
     Example:
         >>> layer = nn.Linear(2, 1)
-        >>> layer.weight.data, layer.bias.data = torch.tensor([[31.0, -2.2]]), torch.tensor([0.0])
+        >>> layer.weight.data, layer.bias.data = torch.tensor([[15.0, -2.2]]), torch.tensor([0.0])
         >>> model, packed = rounded(layer)
         >>> model.weight.data, packed
-        (tensor([[31., -2.]], dtype=torch.float64),
-        {'tables': [['weight', 1, 2, 1.0], ['bias', 1, 1, 0.0]], 'text': '+df'})
+        (tensor([[15., -2.]], dtype=torch.float64),
+        {'tables': [['weight', 1, 2, 1.0], ['bias', 1, 1, 0.0]], 'text': 'eNP'})
     """
     model = deepcopy(model).double().eval().requires_grad_(False)
     tables, text = [], ""

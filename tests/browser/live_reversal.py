@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from selfattn_book.feed_forward import FeedForward
-from selfattn_book.figures.reversal import INPUTS, LETTERS, reversal
+from selfattn_book.figures.reversal import INPUTS, LETTERS, reversal_maps
 from selfattn_book.figures.rounded_weights import rounded
 from selfattn_book.masks import causal_mask
 from selfattn_book.multi_head import MultiHeadAttention
@@ -32,7 +32,7 @@ def models():
 
 def a_reversal(chance):
     source, (row, given) = torch.randint(1, 11, (6,), generator=chance), choices(chance)
-    return reversal(models()[0], source, row, given=given)
+    return reversal_maps(models()[0], source, row, given=given)
 
 
 def choices(chance):
