@@ -85,7 +85,7 @@ function panel(live: Live<Knockout>): void {
   const none = text.map(() => false), sets = [none, ...[1, 2, 3].map((steps) => after(live.first, steps))].map((row) => live.first.cut.map((model) => model.map(() => [...row]))), names = sets.map(String);
   live.choices("Cells removed from layer 2", ["none", "the answer’s", "one position later", "two positions later"], (s) => names.indexOf(String(s.cut)), (s, i) => { s.cut = structuredClone(sets[i]!); });
   live.choices(`Letter replaced by ${letters[spare(live.first)]}, except at the end`, ["none", ...different.map((i) => letters[i]!)], (s) => different.indexOf(s.replaced) + 1, (s, i) => { s.replaced = i ? different[i - 1]! : -1; });
-  live.paragraph(() => "Press a cell, or the name of a head, to remove it; the rest of a row is divided by its sum. Bars up are weights. Bars down are effects: how much less probable the predicted letter becomes if this cell is removed as well. Choose none, and look for large weights without an effect. Remove one of them, and see where its row attends now, and what has an effect now. Then replace a letter: the one under Model B’s largest weight, or the answer. Which of the two decides?");
+  live.paragraph(() => "Press a cell, or the name of a head, to remove it (by keyboard, arrow keys go along a row); the rest of a row is divided by its sum. Bars up are weights. Bars down are effects: how much less probable the predicted letter becomes if this cell is removed as well. Choose none, and look for large weights without an effect. Remove one of them, and see where its row attends now, and what has an effect now. Then replace a letter: the one under Model B’s largest weight, or the answer. Which of the two decides?");
 }
 
 function hot(live: Live<Knockout>, calls: Call[]): Hot[] {
@@ -94,7 +94,7 @@ function hot(live: Live<Knockout>, calls: Call[]): Hot[] {
     const [first, row, { at: [x, y], pitch, high: [up, down] }] = [find(`off${m}${h}`), find(`row${m}${h}`), find(`strip${m}${h}`) as Row], isOff = cut.every(Boolean);
     out.push({ at: first.at, size: [first.wide, 24], name: `${name}: remove head ${h + 1} of layer 1`, pressed: s.off[m]![h]!, act: () => live.change(({ off }) => { off[m]![h] = !off[m]![h]; }) });
     out.push({ at: row.at, size: [row.wide, 24], name: `${name}: remove head ${h + 1} of layer 2`, pressed: isOff, act: () => live.change((now) => { now.cut[m]![h] = cut.map(() => !isOff); }) });
-    cut.forEach((isCut, j) => out.push({ at: [x + (j + 0.5) * pitch, y + (down - up) / 2], size: [pitch - 1, up + down], pressed: isCut,
+    cut.forEach((isCut, j) => out.push({ at: [x + (j + 0.5) * pitch, y + (down - up) / 2], size: [pitch - 1, up + down], pressed: isCut, tab: j ? -1 : 0,
       name: `${name}, layer 2, head ${h + 1}, position ${j}, weight ${number(all[m]!.strips[h]!.weights[j]!)}: remove`, act: () => live.change((now) => { now.cut[m]![h]![j] = !isCut; }) }));
   }));
   return out;

@@ -67,7 +67,8 @@ export const reversal: Kind<Reversal> = {
   painters: { word, map, answers },
   panel(live) {
     const input = el<HTMLInputElement>("input", { type: "text", maxlength: LONG, autocomplete: "off", autocapitalize: "off", spellcheck: "false",
-      input: () => { const given = known(input.value); if (given.length === LONG) live.change((s) => { s.word = given; }); } });
+      input: () => { const given = known(input.value); if (given.length === LONG) live.change((s) => { s.word = given; }); },
+      blur: () => { input.value = live.state.word; } });
     live.show(() => { if (document.activeElement !== input) input.value = live.state.word; });
     live.panel.append(el("label", { class: "live-slider" }, el("span", {}, "Word"), input, el("span", {}, "six of a to j")));
     live.slider("Letter written", [0, LONG - 1, 1], (s) => s.row, (s, v) => { s.row = v; }, (v) => `${v + 1} of ${LONG}`);
