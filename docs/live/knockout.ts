@@ -42,13 +42,13 @@ function run(w: Weights, { last, weights, adds }: Second, cut: boolean[][]): { s
   return { strips: cut.map((hidden, h) => ({ cut: hidden, weights: rows[h]!, effects: hidden.map((isCut, j) => (isCut ? 0 : chances[most]! - without(h, j))) })), chances };
 }
 
-const seconds = once<Second>(), befores = once<number[]>(), alls = once<Shown[]>(1);
+const seconds = once<Second>(), unchanged = once<number[]>(), latest = once<Shown[]>(1);
 function shown(s: Knockout): Shown[] {
-  return alls(String([s.text, s.replaced, s.cut, s.off, packed(s).map(({ text }) => text)]), () => s.names.map((_, m) => {
+  return latest(String([s.text, s.replaced, s.cut, s.off, packed(s).map(({ text }) => text)]), () => s.names.map((_, m) => {
     const { text } = packed(s)[m]!, w = unpack(packed(s)[m]!), now = replaced(s), off = s.off[m]!, none = off.map(() => false);
     const after = (letters: number[], heads: boolean[]): Second => seconds(String([text, letters, heads]), () => second(w, letters, heads));
     const { strips, chances } = run(w, after(now, off), s.cut[m]!);
-    const before = befores(String([text, s.text]), () => run(w, after(s.text, none), s.cut[m]!.map((row) => row.map(() => false))).chances);
+    const before = unchanged(String([text, s.text]), () => run(w, after(s.text, none), s.cut[m]!.map((row) => row.map(() => false))).chances);
     return { off, strips, next: { now: chances, before } };
   }));
 }
@@ -128,7 +128,7 @@ function next(c: Canvas, values: { now: number[]; before: number[]; letters: str
     const middle = x + (i + 0.5) * pitch, old = y - high * values.before[i]!, isRight = i === values.right;
     if (p >= DRAWN) c.vbar([middle, y], high * p, "context", pitch - 14);
     c.line([[middle - pitch / 2 + 3, old], [middle + pitch / 2 - 3, old]], "ink", { dashed: true });
-    if (p >= SEEN) c.note([middle, Math.min(old, y - high * p) - 9], number(100 * p, 0), "context");
+    if (p >= SEEN) c.note([middle, (y - high * p - old > 18 ? y - high * p : Math.min(old, y - high * p)) - 9], number(100 * p, 0), "context");
     c.box([middle, y + 17], [pitch - 10, 24], isRight ? "context" : "muted", values.letters[i]!, { width: isRight ? 2.4 : 1, filled: isRight, bold: i === most });
   });
   c.say(said, `predicts ${values.letters[most]}`, "ink", { align: "right", bold: true });

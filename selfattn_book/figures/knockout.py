@@ -207,7 +207,7 @@ def _next(
         old = y - high * before
         ax.line([(middle - pitch / 2 + 3, old), (middle + pitch / 2 - 3, old)], "ink", dashed=True)
         if p >= SEEN:
-            top = min(old, y - high * p)
+            top = y - high * p if y - high * p - old > 18 else min(old, y - high * p)
             ax.note((middle, top - 9), number(100 * p, 0), "context")
         look = {"filled": right, "bold": i == best}
         role, edge = "context" if right else "muted", BOLD_LINE if right else 1
