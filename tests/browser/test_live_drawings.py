@@ -19,6 +19,8 @@ from selfattn_book.rotary import rotate
 from tests.browser.live_clocks import a_shift, encoded_positions
 from tests.browser.live_decoding import a_step, counted_work
 from tests.browser.live_heads import an_entry, reached
+from tests.browser.live_knockout import a_knockout, knocked_out
+from tests.browser.live_reversal import a_reversal, reversed_words
 
 BUNDLE = Path(__file__).parents[2] / "_config" / "static" / "live-figures.js"
 WORDS = ["trees", "flowers", "university", "classroom"]
@@ -122,6 +124,8 @@ KINDS = {  # a drawing of random numbers, and what is computed from others
     "why-divide": (a_division, divided_rows),
     "decoding": (a_step, counted_work),
     "heads": (an_entry, reached),
+    "knockout": (a_knockout, knocked_out),
+    "reversal": (a_reversal, reversed_words),
 }
 
 
