@@ -12,8 +12,8 @@ export interface Writer extends State { text: string; written: number; seed: num
 type Bar = [name: string, probability: number];
 interface Words { pieces: string[]; weights: number[]; first: number; at: number; written: number }
 interface Place { corner: Point; wide: number; rows: number }
-export const LONGEST = 11, SHOWN = 8, NAMED = 3, LETTERS = 160, MOST = 100; // letters of a beginning, and tokens that are added
-const ROW = 44, HIGH = 18, BOX = 20, BAR = 24, NARROW = " !'(),-.:;Ifijlrt·", WIDE = "mwMW";
+export const LETTERS = 160, MOST = 100, SEEDS = 9999; // letters of a beginning; tokens that are added; seeds
+const LONGEST = 11, SHOWN = 8, NAMED = 3, ROW = 44, HIGH = 18, BOX = 20, BAR = 24, NARROW = " !'(),-.:;Ifijlrt·", WIDE = "mwMW";
 
 let packed: Packed, model: LanguageModel | undefined, reading: Reading;
 /** Takes the script of weights, which is loaded when a figure is woken. */
@@ -41,10 +41,9 @@ export function lastLogits(tokens: readonly number[]): Float64Array {
   return reading.follow(window).next(window.length - 1);
 }
 
-export const visible = (token: string): string => token.replace(/ /g, "·").replace(/\n/g, "⏎");
-export const shorten = (token: string): string => { const shown = visible(token); return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown; };
+export const shorten = (token: string): string => { const shown = token.replace(/ /g, "·").replace(/\n/g, "⏎").replace(/[\x00-\x1f\x7f]/g, "�"); return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown; };
 
-export interface Seen { words: Words; title: string; largest: string; next: { bars: Bar[]; rest: number; actual: string }; after: string; text: string }
+export interface Seen { words: Words; title: string; largest: string; next: { bars: Bar[]; rest: number; actual: string }; after: string; text: string; sample: { u: number; name: string } }
 const kept: { of?: string; seen?: Seen } = {};
 /** Returns what the picture shows. */
 export function see(s: Writer): Seen {
@@ -54,13 +53,15 @@ export function see(s: Writer): Seen {
 }
 function look(s: Writer): Seen {
   const { tokenizer, contextLength } = writerModel(), tokens = tokensOf(s), first = Math.max(0, tokens.length - contextLength), at = tokens.length - 1 - s.back;
+  const u = uniform(s.seed, at + 1 - tokens.length + s.written); // of the token after it, if the model chooses it
   reading.follow(tokens.slice(first));
   const logits = reading.next(at - first), probabilities = distribution(logits, s.temperature, s.k, s.p);
-  const weights = [...Array<number>(first).fill(0), ...reading.attention(s.block, s.head, at - first)], pieces = tokens.map((token) => shorten(tokenizer.decode([token])));
-  const bars = descending(logits).slice(0, SHOWN).map((i): Bar => [shorten(tokenizer.decode([i])), probabilities[i]!]);
+  const weights = [...Array<number>(first).fill(0), ...reading.attention(s.block, s.head, at - first)], name = (token: number): string => shorten(tokenizer.decode([token])), pieces = tokens.map(name);
+  const bars = descending(logits).slice(0, SHOWN).map((i): Bar => [name(i), probabilities[i]!]);
   const largest = descending(weights.slice(first)).slice(0, NAMED).map((i) => `${pieces[first + i]} ${number(weights[first + i]!)}`).join(", ");
   return { words: { pieces, weights, first, at, written: tokens.length - s.written }, title: `block ${s.block + 1}, head ${s.head + 1}: ${pieces[at]} attends to`, largest,
-    next: { bars, rest: 1 - bars.reduce((sum, [, p]) => sum + p, 0), actual: pieces[at + 1] ?? "" }, after: `after ${pieces[at]}`, text: tokenizer.decode(tokens) };
+    next: { bars, rest: 1 - bars.reduce((sum, [, p]) => sum + p, 0), actual: pieces[at + 1] ?? "" }, after: `after ${pieces[at]}`, text: tokenizer.decode(tokens),
+    sample: { u, name: name(draw(probabilities, u)) } };
 }
 
 const whole = (v: number, low: number, high: number): number => Math.max(low, Math.min(high, Math.round(v)));
@@ -72,7 +73,7 @@ export const writer: Kind<Writer> = {
   clamp(s) {
     const { blocks, heads, contextLength, tokenizer } = writerModel();
     const text = s.text.slice(0, LETTERS).replace(/[^\P{C}\n]|\p{Cs}/gu, ""), written = whole(s.written, 0, MOST), length = tokenizer.encode(text || "\n").length + written;
-    return { ...s, text, written, seed: whole(s.seed, 1, 9999), temperature: Math.max(0.1, Math.min(2, s.temperature)), k: whole(s.k, 0, 40), p: Math.max(0, Math.min(0.95, s.p)),
+    return { ...s, text, written, seed: whole(s.seed, 1, SEEDS), temperature: Math.max(0.1, Math.min(2, s.temperature)), k: whole(s.k, 0, 40), p: Math.max(0, Math.min(0.95, s.p)),
       block: whole(s.block, 0, blocks.length - 1), head: whole(s.head, 0, heads - 1), back: whole(s.back, 0, Math.min(contextLength, length) - 1) };
   },
   values: (s) => ({ ...see(s) }),

@@ -1,46 +1,35 @@
 /** The controls of the model that writes. */
 import { number } from "./canvas.js";
-import { type Live, el, set } from "./live.js";
-import { uniform } from "./sampling.js";
-import { LETTERS, MOST, type Writer, digest, see, tokensOf, visible, writerModel } from "./writer.js";
+import { type Live, el } from "./live.js";
+import { LETTERS, MOST, SEEDS, type Writer, digest, see, tokensOf, writerModel } from "./writer.js";
 
-const PAUSE = 40, BUDGET = 8; // milliseconds from one token that is written to the next, and of work at a time
+const PAUSE = 40, BUDGET = 8; // milliseconds between two tokens, and of work at a time
+const ALL = 41; // where the slider of top-k ends
 const settled = ({ text, written, seed, temperature, k, p }: Writer): string => JSON.stringify([text, written, seed, temperature, k, p]);
-const percent = (v: number): string => `${Math.round(100 * v)} percent`;
 
 export function panel(live: Live<Writer>): void {
-  const { blocks, heads, characters, contextLength, tokenizer } = writerModel();
+  const { blocks, heads, contextLength } = writerModel(), pen = penOf(live);
+  const count = (n: number): string[] => Array.from({ length: n }, (_, i) => String(i + 1));
+  const anew = (put: (s: Writer, v: number) => void) => (s: Writer, v: number): void => { put(s, v); pen.again(s); };
   beginning(live);
-  const write = pen(live), again = (by: (s: Writer) => void): void => {
-    const goal = Math.max(write.goal(), live.state.written);
-    live.change((s) => { by(s); s.written = s.back = 0; });
-    write.to(goal, 0);
-  };
-  const row = el("div", { class: "live-row" });
-  for (const [text, act] of [
-    ["Write one token", () => write.to(live.state.written + 1)],
-    ["Write 20", () => write.to(live.state.written + 20)],
-    ["Another sample", () => again((s) => { s.seed = (s.seed % 9999) + 1; })],
-    ["Erase what it wrote", () => { write.stop(); live.change((s) => { s.written = s.back = 0; }); }],
-  ] as const) row.append(live.button(text, act, false));
-  live.panel.append(row);
+  live.panel.append(el("div", { class: "live-row" },
+    live.button("Write one token", () => pen.write(live.state.written + 1), false),
+    live.button("Write 20", () => pen.write(live.state.written + 20), false),
+    live.button("Another sample", () => live.change((s) => anew(() => { s.seed = (s.seed % SEEDS) + 1; })(s, 0)), false),
+    live.button("Erase what it wrote", () => live.change((s) => { s.written = s.back = 0; }), false)));
   story(live);
-  live.paragraph((s) => {
-    const strange = [...new Set(s.text)].filter((c) => !characters.includes(c)), gone = Math.max(0, tokensOf(s).length - contextLength);
-    return [strange.length ? `Never in the training text: ${strange.join(" ")}; the model has learned nothing about ${strange.length > 1 ? "them" : "it"}.` : "",
-      gone ? `The context window holds ${contextLength} tokens: the first ${gone}, dashed, are not read any more.` : ""].join(" ");
-  });
-  live.panel.append(el("div", { class: "live-columns" },
-    el("div", {}, 
-      live.slider("Temperature", [0.1, 2, 0.1], (s) => s.temperature, (s, v) => { s.temperature = v; }, (v) => number(v, 1)),
-      live.slider("Top-k", [1, 41, 1], (s) => s.k || 41, (s, v) => { s.k = v > 40 ? 0 : v; }, (v) => (v > 40 ? "all tokens" : `${v} tokens`)),
-      live.slider("Top-p", [0.05, 1, 0.05], (s) => s.p || 1, (s, v) => { s.p = v > 0.97 ? 0 : v; }, (v) => (v > 0.97 ? "all tokens" : number(v)))),
+  live.paragraph(chance);
+  live.panel.append(el("div", { class: "live-halves" },
     el("div", {},
-      live.choices("Block", blocks.map((_, i) => String(i + 1)), (s) => s.block, (s, i) => { s.block = i; }),
-      live.choices("Head", Array.from({ length: heads }, (_, i) => String(i + 1)), (s) => s.head, (s, i) => { s.head = i; }),
+      live.slider("Temperature", [0.1, 2, 0.1], (s) => s.temperature, anew((s, v) => { s.temperature = v; }), (v) => number(v, 1)),
+      live.slider("Top-k", [1, ALL, 1], (s) => s.k || ALL, anew((s, v) => { s.k = v < ALL ? v : 0; }), (v) => (v < ALL ? String(v) : "all")),
+      live.slider("Top-p", [0.05, 1, 0.05], (s) => s.p || 1, anew((s, v) => { s.p = v < 1 ? v : 0; }), (v) => (v < 1 ? number(v) : "all"))),
+    el("div", {},
+      live.choices("Block", count(blocks.length), (s) => s.block, (s, i) => { s.block = i; }),
+      live.choices("Head", count(heads), (s) => s.head, (s, i) => { s.head = i; }),
       live.slider("Tokens back", [0, contextLength - 1, 1], (s) => s.back, (s, v) => { s.back = v; }, (v) => (v ? String(v) : "the last")))));
-  live.paragraph(() => "");
-  void [visible, see, tokenizer, percent, uniform, digest, MOST, set];
+  live.paragraph(() => "Write 20 tokens and move the temperature: the same random numbers choose again. Press a token, or move it with “Tokens back”: the picture shows what it attends to, and what the model expected after it; what does follow is bold. Notice that a weight is large in few heads and for few tokens.");
+  live.paragraph(() => `These are the weights of the package, in 8 bits (SHA-256 ${digest().slice(0, 16)}…), and this page computes with them in 64 bits. What you type stays in this page.`);
 }
 
 /** Makes the field for the beginning of the text. */
@@ -52,36 +41,64 @@ function beginning(live: Live<Writer>): void {
 
 /** Shows the whole text, which the picture may not hold. */
 function story(live: Live<Writer>): void {
-  const added = el("strong"), made = el("p", { class: "live-text" }, el("span"), added);
-  live.panel.append(made);
+  const start = el("span"), added = el("strong");
+  live.panel.append(el("p", { class: "live-text" }, start, added));
   live.show(() => {
-    const tokens = tokensOf(live.state), start = tokens.length - live.state.written, { tokenizer } = writerModel();
-    made.firstChild!.textContent = tokenizer.decode(tokens.slice(0, start));
-    added.textContent = tokenizer.decode(tokens.slice(start));
+    const tokens = tokensOf(live.state), split = tokens.length - live.state.written, { tokenizer } = writerModel();
+    start.textContent = tokenizer.decode(tokens.slice(0, split));
+    added.textContent = tokenizer.decode(tokens.slice(split));
   });
 }
 
-/** Writes one token after the other; another change of what is written ends it. */
-function pen(live: Live<Writer>): { to(goal: number, pause?: number): void; goal(): number; stop(): void } {
+/** Says with which random number a token is chosen, and what the model does not know. */
+function chance(s: Writer): string {
+  const { words: { pieces, at, first, written }, sample } = see(s), { characters, contextLength } = writerModel();
+  const after = pieces[at + 1], strange = [...new Set(s.text)].filter((c) => !characters.includes(c));
+  return [
+    after === undefined ? `The next random number is ${number(sample.u)}: from the most likely token on, the sum of the probabilities passes it at ${sample.name}.`
+      : at + 1 < written ? `The token after it, ${after}, belongs to the beginning.`
+      : `The token after it, ${after}, was chosen by the random number ${number(sample.u)}.`,
+    first ? `The context window has ${contextLength} tokens: the first ${first}, dashed, are no longer read.` : "",
+    strange.length ? `Never in the training text: ${strange.join(" ")}` : "",
+  ].filter(Boolean).join(" ");
+}
+
+interface Pen { write(goal: number, pause?: number): void; again(s: Writer): void }
+/** Writes one token after the other, until something else changes what is written. */
+function penOf(live: Live<Writer>): Pen {
   let goal = 0, expected = "", timer: ReturnType<typeof setTimeout> | undefined;
+  /** Computes tokens up to a number, for a few milliseconds, and returns how many there are. */
+  const ahead = (s: Writer, from: number, to: number): number => {
+    const begun = performance.now();
+    let written = from;
+    while (written < to && performance.now() - begun < BUDGET) tokensOf({ ...s, written: ++written });
+    return written;
+  };
+  const later = (pause: number): void => { timer = setTimeout(step, pause, pause); };
   const step = (pause: number): void => {
     if (settled(live.state) !== expected) { goal = 0; return; }
-    const begun = performance.now(), state = { ...live.state };
-    do tokensOf({ ...state, written: ++state.written }); while (!pause && state.written < goal && performance.now() - begun < BUDGET);
-    live.change((s) => { s.written = state.written; s.back = 0; });
+    const { written } = live.state, next = pause ? written + 1 : ahead(live.state, written, goal);
+    live.change((s) => { s.written = next; s.back = 0; });
     expected = settled(live.state);
-    if (state.written < goal) timer = setTimeout(step, pause, pause);
+    if (next < goal) later(pause);
     else goal = 0;
   };
   return {
-    goal: () => goal,
-    stop: () => { clearTimeout(timer); goal = 0; },
-    to(wanted, pause = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : PAUSE) {
+    write(wanted, pause = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : PAUSE) {
       clearTimeout(timer);
       goal = Math.min(MOST, wanted);
-      if (goal <= live.state.written) return;
       expected = settled(live.state);
-      step(pause);
+      if (live.state.written < goal) step(pause);
+    },
+    again(s) {
+      clearTimeout(timer);
+      goal = Math.max(goal, s.written);
+      if (!goal) return;
+      s.written = ahead(s, 0, goal);
+      s.back = 0;
+      expected = settled(s);
+      if (s.written < goal) later(0);
+      else goal = 0;
     },
   };
 }

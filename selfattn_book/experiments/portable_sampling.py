@@ -3,6 +3,9 @@
 PyTorch's random numbers differ between versions and devices; `docs/live/sampling.ts` has these too.
 """
 
+from copy import deepcopy
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -18,7 +21,7 @@ def uniform(seed: int, step: int) -> float:
 
     Example:
         >>> [round(uniform(1, step), 3) for step in range(4)]
-        [0.123, 0.123, 0.123, 0.123]
+        [0.546, 0.46, 0.247, 0.519]
     """
     a = (seed * 0x9E3779B1 + (step + 1) * 0x6D2B79F5) % WORD
     t = (a ^ a >> 15) * (1 | a) % WORD
@@ -45,25 +48,24 @@ def continue_text(
     count: int,
     *,
     seed: int = 1,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
+    **settings: Any,
 ) -> list[int]:
-    """Return the tokens that a model in float64 adds to a text; an empty text begins with a new line.
+    """Return the tokens that a model adds to a text, computed in float64.
+
+    An empty text begins with the end of a line. Settings are the options of
+    :func:`.next_token_distribution`.
 
     Example:
         >>> from selfattn_book.experiments.model_file import load_bundled_model
         >>> model, tokenizer, _ = load_bundled_model()
-        >>> tokenizer.decode(continue_text(model.double(), tokenizer, "And God said", 8, top_k=1))
-        ''
+        >>> tokenizer.decode(continue_text(model, tokenizer, "And God said", 8, top_k=1))
+        ' unto him, I will not do this'
     """
-    start = tokenizer.encode(text or "\n")
-    steps = iter(range(count))
+    start, steps = tokenizer.encode(text or "\n"), iter(range(count))
 
     def select(logits: Tensor) -> Tensor:
-        shape: dict[str, float | int | None] = {"temperature": temperature}
-        options = {"top_k": top_k, "top_p": top_p}
-        probabilities = next_token_distribution(logits[0], temperature=temperature, **options)
+        probabilities = next_token_distribution(logits[0], **settings)
         return torch.tensor([draw(probabilities, uniform(seed, next(steps)))])
 
-    return generate(model, start[None], count, select=select)[0, len(start) :].tolist()
+    exact = deepcopy(model).double()
+    return generate(exact, start[None], count, select=select)[0, len(start) :].tolist()
