@@ -1,4 +1,4 @@
-/** The language model writes: its text, what one head attends to, and the next token. Drawn by `selfattn_book/figures/writing.py`. */
+/** The language model writes: its text, what one head attends to, and the next token. Drawn by `selfattn_book/figures/generated_text.py`. */
 import { type Canvas, type Look, type Point, number, sentences } from "./canvas.js";
 import { LanguageModel } from "./language.js";
 import { type State } from "./link.js";

@@ -26,7 +26,7 @@ ROW, HIGH, BOX, BAR = 44, 18, 20, 24
 NARROW_LETTERS, WIDE_LETTERS = " !'(),-.:;Ifijlrt·", "mwMW"
 
 
-def writing(
+def generated_text(
     model: LanguageModel,
     tokenizer: BPETokenizer,
     text: str,
@@ -49,7 +49,7 @@ def writing(
     Example:
         >>> from selfattn_book.experiments.model_file import load_bundled_model
         >>> model, tokenizer, _ = load_bundled_model()
-        >>> ax = writing(model, tokenizer, "And God said", settings={"top_k": 2})
+        >>> ax = generated_text(model, tokenizer, "And God said", settings={"top_k": 2})
         >>> print(ax.get_label())
         The text: “And God said”. In block 1, head 1: ·said attends to ·said 0.94, And 0.04, ·God 0.02.
         The most likely tokens after ·said: ·unto 0.60, , 0.40, ·to 0.00.
