@@ -5,9 +5,11 @@ import { type Kind, Live, dataOf, paintAll } from "./live.js";
 import { masks } from "./masks.js";
 import { oneRow } from "./one_row.js";
 import { projections } from "./projections.js";
+import { Reading } from "./reading.js";
 import { rope } from "./rope.js";
+import { distribution, draw, uniform } from "./sampling.js";
 import { whyDivide } from "./why_divide.js";
-import { take, writer } from "./writer.js";
+import { take, tokensOf, writer, writerModel as model } from "./writer.js";
 
 const kinds: Record<string, Kind<any>> = { masks, "one-row": oneRow, projections, rope, "why-divide": whyDivide, writer };
 
@@ -17,4 +19,5 @@ async function wake(bar: HTMLElement, linked: string, load: (file: string) => Pr
   if (kind.script) await load(kind.script);
   Object.assign(bar, { live: new Live(bar, kind, linked) });
 }
-Object.assign(globalThis, { liveFigures: { wake, kinds, take, Canvas, learn, read, write, paintAll } });
+const language = { model, Reading, tokensOf, distribution, draw, uniform };
+Object.assign(globalThis, { liveFigures: { wake, kinds, take, language, Canvas, learn, read, write, paintAll } });

@@ -13,7 +13,7 @@ type Bar = [name: string, probability: number];
 interface Words { pieces: string[]; weights: number[]; first: number; at: number; written: number }
 interface Place { corner: Point; wide: number; rows: number }
 export const LETTERS = 160, MOST = 100, SEEDS = 9999; // letters of a beginning; tokens that are added; seeds
-const LONGEST = 11, SHOWN = 8, NAMED = 3, ROW = 44, HIGH = 18, BOX = 20, BAR = 24, NARROW = " !'(),-.:;Ifijlrt·", WIDE = "mwMW";
+const LONGEST = 11, SHOWN = 8, NAMED = 3, NOTHING = 1e-9, ROW = 44, HIGH = 18, BOX = 20, BAR = 24, NARROW = " !'(),-.:;Ifijlrt·", WIDE = "mwMW";
 
 let packed: Packed, model: LanguageModel | undefined, reading: Reading;
 /** Takes the script of weights, which is loaded when a figure is woken. */
@@ -58,9 +58,9 @@ function look(s: Writer): Seen {
   const logits = reading.next(at - first), probabilities = distribution(logits, s.temperature, s.k, s.p);
   const weights = [...Array<number>(first).fill(0), ...reading.attention(s.block, s.head, at - first)], name = (token: number): string => shorten(tokenizer.decode([token])), pieces = tokens.map(name);
   const bars = descending(logits).slice(0, SHOWN).map((i): Bar => [name(i), probabilities[i]!]);
-  const largest = descending(weights.slice(first)).slice(0, NAMED).map((i) => `${pieces[first + i]} ${number(weights[first + i]!)}`).join(", ");
+  const rest = 1 - bars.reduce((sum, [, p]) => sum + p, 0), largest = descending(weights.slice(first)).slice(0, NAMED).map((i) => `${pieces[first + i]} ${number(weights[first + i]!)}`).join(", ");
   return { words: { pieces, weights, first, at, written: tokens.length - s.written }, title: `block ${s.block + 1}, head ${s.head + 1}: ${pieces[at]} attends to`, largest,
-    next: { bars, rest: 1 - bars.reduce((sum, [, p]) => sum + p, 0), actual: pieces[at + 1] ?? "" }, after: `after ${pieces[at]}`, text: tokenizer.decode(tokens),
+    next: { bars, rest: rest > NOTHING ? rest : 0, actual: pieces[at + 1] ?? "" }, after: `after ${pieces[at]}`, text: tokenizer.decode(tokens),
     sample: { u, name: name(draw(probabilities, u)) } };
 }
 

@@ -20,6 +20,7 @@ from selfattn_book.tokens import BPETokenizer
 
 LONGEST = 11  # letters of a token that are drawn
 SHOWN = 8  # next tokens
+NOTHING = 1e-9  # of a probability, but rounding
 NAMED = 3  # of the largest weights, and of the most probable tokens
 # Pixels: of a row of tokens, of a weight of 1, of the box of a token, and of a next token.
 ROW, HIGH, BOX, BAR = 44, 18, 20, 24
@@ -92,12 +93,13 @@ def _values(
     best = weights[first:].sort(descending=True, stable=True).indices[:NAMED] + first
     likely = logits.sort(descending=True, stable=True).indices[:SHOWN]
     bars = [(names[i], float(probabilities[i])) for i in likely.tolist()]
+    rest = 1 - sum(p for _, p in bars)
     actual = pieces[at + 1] if at + 1 < len(pieces) else ""
     return {
         "words": {"pieces": pieces, "weights": weights.tolist(), "first": first, "at": at},
         "title": f"block {head[0] + 1}, head {head[1] + 1}: {pieces[at]} attends to",
         "largest": ", ".join(f"{pieces[i]} {number(float(weights[i]))}" for i in best.tolist()),
-        "next": {"bars": bars, "rest": 1 - sum(p for _, p in bars), "actual": actual},
+        "next": {"bars": bars, "rest": rest if rest > NOTHING else 0.0, "actual": actual},
         "after": f"after {pieces[at]}",
     }
 

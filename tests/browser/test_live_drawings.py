@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from _config.weights import WRITER, script
 from selfattn_book.attention import masked_softmax, scaled_dot_product_attention
 from selfattn_book.figures.divided_scores import divided_scores
 from selfattn_book.figures.masking import masked_weights
@@ -16,6 +17,7 @@ from selfattn_book.figures.projections import projections
 from selfattn_book.figures.rotation import rotation
 from selfattn_book.measure.softmax import entropy, softmax_jacobian
 from selfattn_book.rotary import rotate
+from tests.browser.live_writer import a_text_that_is_written, written_texts
 
 BUNDLE = Path(__file__).parents[2] / "_config" / "static" / "live-figures.js"
 WORDS = ["trees", "flowers", "university", "classroom"]
@@ -116,6 +118,7 @@ KINDS = {  # a drawing of random numbers, and what is computed from others
     "rope": (two_hands, rotated_pairs),
     "masks": (a_mask, masked_rows),
     "why-divide": (a_division, divided_rows),
+    "writer": (a_text_that_is_written, written_texts),
 }
 
 
@@ -123,6 +126,7 @@ KINDS = {  # a drawing of random numbers, and what is computed from others
 def bundle(chromium):
     page = chromium.new_page()
     page.add_script_tag(path=BUNDLE)
+    page.add_script_tag(content=script(WRITER))
     yield page
     page.close()
 
