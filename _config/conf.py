@@ -35,6 +35,7 @@ extensions = [
     # the engine, beside this file
     "bookproof",
     "_config.course.credit",  # a column for its table of weeks
+    "_config.weights",  # for the live figure of the language model
 ]
 
 exclude_patterns = [
