@@ -11,6 +11,7 @@ export interface Hot { at: Point; size: Point; name: string; pressed: boolean; t
 
 /** What one kind of figure computes; `vary` are the parts of its state that a reader changes. */
 export interface Kind<S extends State> {
+  script?: string; // loaded before a figure of this kind is woken
   vary: readonly (keyof S & string)[];
   clamp(state: S): S;
   values(state: S): Record<string, unknown>;
@@ -190,6 +191,7 @@ export class Live<S extends State> {
 
 /** Lays places to press over a picture; they stay the same elements, so that none loses the focus. */
 function place(group: Element, hots: Hot[]): void {
+  while (group.children.length > hots.length) group.lastChild!.remove();
   hots.forEach(({ at: [x, y], size: [w, h], name, pressed, act, tab = 0 }, i) => {
     let rect = group.children[i] as (SVGRectElement & { act?: () => void }) | undefined;
     if (!rect) {
