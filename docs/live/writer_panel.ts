@@ -29,7 +29,7 @@ export function panel(live: Live<Writer>): void {
       live.choices("Block", count(blocks.length), (s) => s.block, (s, i) => { s.block = i; }),
       live.choices("Head", count(heads), (s) => s.head, (s, i) => { s.head = i; }),
       live.slider("Tokens back", [0, contextLength - 1, 1], (s) => s.back, (s, v) => { s.back = v; }, (v) => (v ? String(v) : "the last")))));
-  live.paragraph(() => "Write 20 tokens and move the temperature: the same random numbers choose again. Press a token, or move it with “Tokens back”: the picture shows what it attends to, and what the model expected after it; what does follow is bold. Notice that a weight is large in few heads and for few tokens.");
+  live.paragraph(() => "Write 20 tokens and move the temperature: the same random numbers choose again. Press a token, or move it with “Tokens back”: the picture shows what it attends to, and what the model expected after it; what does follow is bold. Notice that the heads of block 1 attend mostly to near tokens, and those of block 2 farther back.");
   live.paragraph(() => `These are the weights of the package, in 8 bits (SHA-256 ${digest().slice(0, 16)}…), and this page computes with them in 64 bits. What you type stays in this page.`);
 }
 
@@ -58,7 +58,7 @@ function chance(s: Writer): string {
   return [
     after === undefined ? `The next random number is ${number(sample.u)}: from the most likely token on, the sum of the probabilities passes it at ${sample.name}.`
       : at + 1 < written ? `The token after it, ${after}, belongs to the beginning.`
-      : `The token after it, ${after}, was chosen by the random number ${number(sample.u)}.`,
+      : `The token after it, ${after}, was chosen by the random number ${number(sample.u)}${first ? ", in the window of that time" : ""}.`,
     first ? `The context window has ${contextLength} tokens: the first ${first} (dashed) are no longer read.` : "",
     strange.length ? `Never in the training text: ${strange.join(" ")}` : "",
   ].filter(Boolean).join(" ");
