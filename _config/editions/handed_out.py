@@ -1,6 +1,7 @@
-"""Make what an edition hands out: site, wheel, source, notebooks, each with its digest.
+"""Make what an edition hands out: site, PDF, EPUB, wheel, source, notebooks, each with its digest.
 
-    public/          for everybody: the site as an archive, wheel, source, notebooks, SHA256SUMS
+    public/          for everybody: the site as an archive, PDF, EPUB, wheel, source, notebooks,
+                     SHA256SUMS, and in `sbom` all packages that the edition was built with
     notebooks/       what Colab and Binder find, as the tag `notebooks-v1.0` of the repository
     instructors/     for who teaches: the archive of the assignments, if it was made; not for the site
 
@@ -39,6 +40,11 @@ def make(root: Path, version: str) -> Path:
     public.mkdir(parents=True)
     build = [sys.executable, "-m", "hatchling", "build", "-d", str(public)]
     subprocess.run(build, cwd=root, check=True, capture_output=True)
+    bill = public / f"sbom-{version}.cdx.json"
+    materials = ["cyclonedx_py", "environment", "--output-reproducible", "--output-file", str(bill)]
+    subprocess.run([sys.executable, "-m", *materials], cwd=root, check=True, capture_output=True)
+    for kind in ("pdf", "epub"):
+        shutil.copy(site / "files" / f"book.{kind}", public / f"book-{version}.{kind}")
     (wheel,) = public.glob("*.whl")
     pack_site(site, wheel, public / f"site-{version}.tar.gz")
     for_binder(site, wheel, half / "notebooks")

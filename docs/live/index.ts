@@ -1,14 +1,17 @@
 /** Wakes figures; each kind has the name that its drawing gives with `begin`. */
 import { Canvas, learn } from "./canvas.js";
+import { decoding } from "./decoding.js";
+import { heads } from "./heads.js";
 import { read, write } from "./link.js";
 import { type Kind, Live, dataOf, paintAll } from "./live.js";
+import { clocks } from "./clocks.js";
 import { masks } from "./masks.js";
 import { oneRow } from "./one_row.js";
 import { projections } from "./projections.js";
 import { rope } from "./rope.js";
 import { whyDivide } from "./why_divide.js";
 
-const kinds: Record<string, Kind<any>> = { masks, "one-row": oneRow, projections, rope, "why-divide": whyDivide };
+const kinds: Record<string, Kind<any>> = { clocks, decoding, heads, masks, "one-row": oneRow, projections, rope, "why-divide": whyDivide };
 
 /** Wakes the figure that holds a bar, in the state of a link. */
 function wake(bar: HTMLElement, linked: string): void {

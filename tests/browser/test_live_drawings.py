@@ -16,6 +16,9 @@ from selfattn_book.figures.projections import projections
 from selfattn_book.figures.rotation import rotation
 from selfattn_book.measure.softmax import entropy, softmax_jacobian
 from selfattn_book.rotary import rotate
+from tests.browser.live_clocks import a_shift, encoded_positions
+from tests.browser.live_decoding import a_step, counted_work
+from tests.browser.live_heads import an_entry, reached
 
 BUNDLE = Path(__file__).parents[2] / "_config" / "static" / "live-figures.js"
 WORDS = ["trees", "flowers", "university", "classroom"]
@@ -111,11 +114,14 @@ def rotated_pairs(chance):
 
 
 KINDS = {  # a drawing of random numbers, and what is computed from others
+    "clocks": (a_shift, encoded_positions),
     "one-row": (a_row, rows_of_attention),
     "projections": (a_layer, layers),
     "rope": (two_hands, rotated_pairs),
     "masks": (a_mask, masked_rows),
     "why-divide": (a_division, divided_rows),
+    "decoding": (a_step, counted_work),
+    "heads": (an_entry, reached),
 }
 
 
