@@ -113,7 +113,14 @@ def tests(session: nox.Session) -> None:
         which = "weekly"
     # One more than cores: some tests wait for processes that they have started.
     processes = f"--numprocesses={(os.cpu_count() or 1) + 1}"
-    arguments = ["--ignore=tests/browser", "-m", which, *PARALLEL, processes]
+    arguments = [
+        "--ignore=tests/browser",
+        "--ignore=tests/formats",
+        "-m",
+        which,
+        *PARALLEL,
+        processes,
+    ]
     run(session, "pytest", *arguments, *words)
 
 
@@ -240,6 +247,23 @@ def figures(session: nox.Session) -> None:
 
 
 @nox.session
+def formats(session: nox.Session) -> None:
+    """Build the site with links to its files, make them (PDF, EPUB), and open each as its reader does.
+
+    With names, as in `-- masks`, only the PDF of these pages is made.
+    """
+    make_formats(session, *session.posargs)
+    if not session.posargs:
+        run(session, "pytest", "tests/formats")
+
+
+def make_formats(session: nox.Session, *pages: str) -> None:
+    """Build the site with links to its files, and make all of them or those of some pages."""
+    run(session, "sphinx-build", "--quiet", "--tag=files", *sphinx_arguments(SITE))
+    run(session, "python", "-m", "_config.formats", *pages)
+
+
+@nox.session
 def release(session: nox.Session) -> None:
     """Build the files of an edition in `_build/release`, then tag it and push the tag.
 
@@ -249,7 +273,7 @@ def release(session: nox.Session) -> None:
         session.error(f"A release takes --dry-run or nothing; got {wrong[0]!r}")
     steps = "_config/release.py"
     run(session, "python", steps, "check")
-    run(session, "sphinx-build", "--quiet", *sphinx_arguments(SITE))
+    make_formats(session)
     run(session, "python", steps, "make")
     if session.posargs:
         print("\nA dry run ends here. Without --dry-run, the edition is tagged and pushed.")

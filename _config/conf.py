@@ -35,6 +35,7 @@ extensions = [
     # the engine, beside this file
     "bookproof",
     "_config.course.credit",  # a column for its table of weeks
+    "_config.weights",  # for the live figure of the language model
 ]
 
 exclude_patterns = [
@@ -75,6 +76,12 @@ bookproof_run = ["python -m selfattn_book verify {page}", "chapters/welcome", "h
 bookproof_pip = "--extra-index-url https://download.pytorch.org/whl/cpu"  # without CUDA
 bookproof_redirects = "redirects.txt"  # old addresses, and where they lead now
 bookproof_addresses = "addresses.list"  # those that last; the session `addresses` notes new ones
+if tags.has("files"):  # noqa: F821, which Sphinx gives; the session `formats` makes them
+    bookproof_files = {
+        "PDF of this page": "files/{page}.pdf",
+        "The whole book as PDF": "files/book.pdf",
+        "The whole book as EPUB": "files/book.epub",
+    }
 cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
 # In the words of schema.org, for search engines.
 bookproof_book = {
@@ -84,6 +91,8 @@ bookproof_book = {
     "datePublished": str(cited["date-released"]),
     "image": "_static/cover.png",
 }
+if "doi" in cited:  # which an archive gives to an edition
+    bookproof_book["identifier"] = f"https://doi.org/{cited['doi']}"
 
 # -- References are checked ----------------------------------------------------
 

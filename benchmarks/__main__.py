@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import attention, blocks, cost, language, long_texts, memory, squares
+from benchmarks import attention, blocks, cost, language, live_figures, long_texts, memory, squares
 from benchmarks.contenders import Contenders
 from benchmarks.provenance import provenance
 from benchmarks.timing import Times, alternate, ratio
@@ -145,13 +145,22 @@ def main(arguments: list[str] | None = None) -> int:
     peaks = {} if options.only else memory.peaks()
     if peaks:
         print(memory.table(peaks))
+    updates = {} if options.only else live_figures.medians()
+    if updates:
+        print(f"an update of a live figure, at most {live_figures.AT_MOST} ms:")
+        print(*(f"  {name:32}{ms:5.1f} ms" for name, ms in updates.items()), sep="\n")
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    content = {**provenance(options.runs), "comparisons": results, "peaks": peaks}
+    content = {
+        **provenance(options.runs),
+        "comparisons": results,
+        "peaks": peaks,
+        "updates": updates,
+    }
     options.json.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
     print(f"All times are in {options.json}.")
     if steps := {int(name[5:]): found for name, found in results.items() if name[:5] == "step-"}:
         print(f"Curves of the steps are in {long_texts.draw(steps, options.json)}.")
-    missed = misses(results, peaks)
+    missed = misses(results, peaks, updates)
     print("\n".join(["MISSED:", *missed] if missed else ["All targets are met."]))
     return int(bool(missed))
 
@@ -193,7 +202,9 @@ def outcome(target: dict[str, Any]) -> str:
     return f"{pair}: {target['ratio']:.3f}, at most {target['at_most']:.2f}"
 
 
-def misses(results: Mapping[str, dict[str, Any]], peaks: memory.Peaks) -> list[str]:
+def misses(
+    results: Mapping[str, dict[str, Any]], peaks: memory.Peaks, updates: Mapping[str, float]
+) -> list[str]:
     """Return a line for each target that was missed."""
     lines = [
         f"  {result['title']}: {outcome(target)}"
@@ -201,7 +212,9 @@ def misses(results: Mapping[str, dict[str, Any]], peaks: memory.Peaks) -> list[s
         for target in result["targets"]
         if not target["met"]
     ]
-    return lines + [f"  memory of {way}, linear in T" for way in memory.nonlinear(peaks)]
+    lines += [f"  memory of {way}, linear in T" for way in memory.nonlinear(peaks)]
+    slow = live_figures.AT_MOST
+    return lines + [f"  update of {name}: {ms:.1f} ms" for name, ms in updates.items() if ms > slow]
 
 
 def _parser() -> argparse.ArgumentParser:

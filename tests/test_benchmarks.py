@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmarks import __main__ as bench
-from benchmarks import cost, memory, writers
+from benchmarks import cost, live_figures, memory, writers
 from benchmarks.provenance import as_json, with_digest
 from benchmarks.timing import Times, alternate, ratio
 from selfattn_book.experiments import model_file
@@ -47,7 +47,7 @@ def test_a_ratio_is_taken_run_by_run():
 def two(monkeypatch):
     """A comparison of known times, with a target; how often a peak is taken is known as well."""
 
-    def _two(at_most: float, *, threads: int = 1, linear: bool = True) -> None:
+    def _two(at_most: float, *, threads: int = 1, linear: bool = True, slow: float = 1.0) -> None:
         times = {"slow": Times([2.0], [5.0]), "fast": Times([1.0], [4.0])}
         targets = {("fast", "slow"): at_most}
         comparison = bench.Comparison("things", dict, targets, threads)
@@ -56,6 +56,7 @@ def two(monkeypatch):
         last = 400.0 if linear else 700.0
         peaks = {"fused": {1: 100.0, 2: 200.0, 4: last}}
         monkeypatch.setattr(memory, "peaks", lambda: peaks)
+        monkeypatch.setattr(live_figures, "medians", lambda: {"fig-slow": slow, "fig-fast": 0.5})
 
     return _two
 
@@ -84,6 +85,12 @@ def test_memory_that_grows_faster_than_the_length_is_said_and_returned(two, tmp_
     assert capsys.readouterr().out.endswith("MISSED:\n  memory of fused, linear in T\n")
 
 
+def test_a_live_figure_above_the_bar_is_said_and_returned(two, tmp_path, capsys):
+    two(0.5, slow=4.1)
+    assert bench.main(["--json", str(tmp_path / "bench.json")]) == 1
+    assert capsys.readouterr().out.endswith("MISSED:\n  update of fig-slow: 4.1 ms\n")
+
+
 def test_what_was_measured_is_kept(two, tmp_path):
     two(0.5)
     file = tmp_path / "bench.json"
@@ -92,6 +99,7 @@ def test_what_was_measured_is_kept(two, tmp_path):
     assert kept["runs"] == 1
     assert kept["versions"]["torch"] == torch.__version__
     assert kept["peaks"]["fused"]["4"] == 400.0
+    assert kept["updates"] == {"fig-slow": 1.0, "fig-fast": 0.5}
     times = {"slow": (1.0, [2.0], [5.0]), "fast": (0.5, [1.0], [4.0])}
     names = "contender", "ratio", "processor", "wall"
     assert kept["comparisons"]["things"] == {

@@ -1,10 +1,11 @@
-"""The commands of the engine: ``python -m bookproof verify | why | lint | reseeded``."""
+"""The commands of the engine: ``python -m bookproof new | verify | why | lint | reseeded``."""
 
 import sys
 from importlib import import_module
 from pathlib import Path
 
 COMMANDS = {
+    "new": "new",
     "verify": "verify.command",
     "why": "why",
     "lint": "lint.__main__",

@@ -1,6 +1,7 @@
-"""Make what an edition hands out: site, wheel, source, notebooks, each with its digest.
+"""Make what an edition hands out: site, PDF, EPUB, wheel, source, notebooks, each with its digest.
 
-    public/          for everybody: the site as an archive, wheel, source, notebooks, SHA256SUMS
+    public/          for everybody: the site as an archive, PDF, EPUB, wheel, source, notebooks,
+                     SHA256SUMS, and in `sbom` all packages that the edition was built with
     notebooks/       what Colab and Binder find, as the tag `notebooks-v1.0` of the repository
     instructors/     for who teaches: the archive of the assignments, if it was made; not for the site
 
@@ -15,10 +16,13 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterable
+from importlib.metadata import distributions
 from io import BytesIO
 from pathlib import Path
+from urllib.parse import quote
 
 from bookproof.html.addresses import addresses
+from packaging.utils import canonicalize_name
 
 EPOCH = 1577836800  # that of hatchling, so that the same source gives the same archives
 TORCH = "https://download.pytorch.org/whl/cpu"  # without libraries for graphics cards
@@ -39,6 +43,9 @@ def make(root: Path, version: str) -> Path:
     public.mkdir(parents=True)
     build = [sys.executable, "-m", "hatchling", "build", "-d", str(public)]
     subprocess.run(build, cwd=root, check=True, capture_output=True)
+    (public / f"sbom-{version}.cdx.json").write_text(json.dumps(materials(), indent=1), "utf-8")
+    for kind in ("pdf", "epub"):
+        shutil.copy(site / "files" / f"book.{kind}", public / f"book-{version}.{kind}")
     (wheel,) = public.glob("*.whl")
     pack_site(site, wheel, public / f"site-{version}.tar.gz")
     for_binder(site, wheel, half / "notebooks")
@@ -52,6 +59,21 @@ def make(root: Path, version: str) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     half.rename(folder)
     return folder
+
+
+def materials() -> dict[str, object]:
+    """Return the packages of this environment as a bill of materials in CycloneDX's format."""
+    versions = {canonicalize_name(one.name): one.version for one in distributions()}
+    components = [
+        {
+            "type": "library",
+            "name": name,
+            "version": number,
+            "purl": f"pkg:pypi/{name}@{quote(number)}",
+        }
+        for name, number in sorted(versions.items())
+    ]
+    return {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": components}
 
 
 def check_record(site: Path, record: Path) -> None:

@@ -5,8 +5,10 @@ export type State = Record<string, Value>;
 
 const flat = (value: Value): (number | boolean | string)[] => (Array.isArray(value) ? value.flatMap(flat) : [value as number]);
 
+const encoded = (value: number | string): string => encodeURIComponent(value).replace(/~/g, "%7E"); // which comes before the state
+
 export function write(state: State, names: readonly string[]): string {
-  return names.map((name) => `${name}=${flat(state[name]!).map((v) => encodeURIComponent(typeof v === "boolean" ? Number(v) : v)).join(",")}`).join("&");
+  return names.map((name) => `${name}=${flat(state[name]!).map((v) => encoded(typeof v === "boolean" ? Number(v) : v)).join(",")}`).join("&");
 }
 
 /** Returns the state of a link; what cannot be read stays as it was, and `whole` is false. */

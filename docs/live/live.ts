@@ -7,10 +7,11 @@ type Attributes = Record<string, unknown>;
 type Places = Record<string, any>; // as the drawing in Python has noted them
 export type Call = [painter: string, name: string, places: Places];
 export type Painter = (canvas: Canvas, value: any, places: any) => void;
-export interface Hot { at: Point; size: Point; name: string; pressed: boolean; act: () => void }
+export interface Hot { at: Point; size: Point; name: string; pressed: boolean; tab?: number; act: () => void }
 
 /** What one kind of figure computes; `vary` are the parts of its state that a reader changes. */
 export interface Kind<S extends State> {
+  script?: string; // loaded before a figure of this kind is woken
   vary: readonly (keyof S & string)[];
   clamp(state: S): S;
   values(state: S): Record<string, unknown>;
@@ -190,18 +191,21 @@ export class Live<S extends State> {
 
 /** Lays places to press over a picture; they stay the same elements, so that none loses the focus. */
 function place(group: Element, hots: Hot[]): void {
-  hots.forEach(({ at: [x, y], size: [w, h], name, pressed, act }, i) => {
+  while (group.children.length > hots.length) group.lastChild!.remove();
+  hots.forEach(({ at: [x, y], size: [w, h], name, pressed, act, tab = 0 }, i) => {
     let rect = group.children[i] as (SVGRectElement & { act?: () => void }) | undefined;
     if (!rect) {
-      const made: SVGRectElement & { act?: () => void } = el<SVGRectElement>("rect", { role: "button", tabindex: 0, class: "live-hot", rx: 3 });
+      const made: SVGRectElement & { act?: () => void } = el<SVGRectElement>("rect", { role: "button", class: "live-hot", rx: 3 });
       set(made, { click: () => made.act!(), keydown: (e: KeyboardEvent) => {
-        if (e.key !== "Enter" && e.key !== " ") return;
+        const beside = { ArrowLeft: made.previousElementSibling, ArrowRight: made.nextElementSibling }[e.key] as SVGElement | null | undefined;
+        if (beside === undefined && e.key !== "Enter" && e.key !== " ") return;
         e.preventDefault();
-        made.act!();
+        if (beside === undefined) made.act!();
+        else beside?.focus();
       } });
       group.append(rect = made);
     }
     rect.act = act;
-    set(rect, { x: x - w / 2, y: y - h / 2, width: w, height: h, "aria-label": name, "aria-pressed": String(pressed) });
+    set(rect, { x: x - w / 2, y: y - h / 2, width: w, height: h, tabindex: tab, "aria-label": name, "aria-pressed": String(pressed) });
   });
 }

@@ -29,13 +29,14 @@ export function reached(s: Masks): Set<number>[] {
   for (let layer = 0; layer < 2; layer++) levels.unshift(new Set(flow(s).flatMap((row, i) => (levels[0]!.has(i) ? row.flatMap((v, j) => (v ? [j] : [])) : []))));
   return levels;
 }
+const quoted = (word: string): string => `“${word}”`;
 const empty = (s: Masks): string => {
-  const rows = s.names.filter((_, i) => !s.mask[i]!.some(Boolean));
+  const rows = s.names.filter((_, i) => !s.mask[i]!.some(Boolean)).map(quoted);
   return rows.length ? `${rows.join(" and ")} may attend to nothing: ${rows.length > 1 ? "fully masked rows, whose weights" : "a fully masked row, whose weights"} the book sets to 0.` : "";
 };
 function through(s: Masks): string {
-  const words = [...reached(s)[0]!].sort().map((i) => s.names[i]!);
-  return `Through two layers, ${s.names[s.output]} depends on ${words.join(", ") || "no word"}.`;
+  const words = [...reached(s)[0]!].sort().map((i) => quoted(s.names[i]!));
+  return `Through two layers of attention alone, ${quoted(s.names[s.output]!)} depends on ${words.join(", ") || "no word"}.`;
 }
 
 export const masks: Kind<Masks> = {
@@ -63,7 +64,7 @@ export const masks: Kind<Masks> = {
   },
   panel(live) {
     live.choices("Mask", PRESETS.map(([name]) => name), which, (s, k) => { s.mask = preset(k, s.mask.length); s.late = isLate(k); });
-    live.paragraph((s) => `${PRESETS[which(s)]?.[2] ?? "A mask of your own."} ${empty(s)}`);
+    live.paragraph((s) => `${PRESETS[which(s)]?.[2] ?? "A mask of your own."} ${empty(s)} Press an entry of the ${s.late ? "weights" : "masked scores"} to change the mask.`);
     live.choices("Which words does this output depend on, through two layers?", live.first.names, (s) => s.output, (s, i) => { s.output = i; });
     layers(live);
     live.paragraph(through);

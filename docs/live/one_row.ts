@@ -8,7 +8,7 @@ import { hull, labels, plane } from "./plane.js";
 
 interface Row extends State { names: string[]; x: Mat; row: number; temperature: number }
 interface Steps { steps: Mat; weights: number[]; names: string[] }
-const PLANE: Point = [312, 236];
+const PLANE: Point = [312, 236], UNIT = 24, MOST = 1.1, LETTER = 5.6, FINEST = 0.0055;
 const within = (v: number): number => Math.max(-1, Math.min(1, Math.round(v * 100) / 100)) + 0;
 
 export function attend({ x, row, temperature }: Row): { scores: number[]; weights: number[]; context: number[] } {
@@ -33,8 +33,10 @@ export const oneRow: Kind<Row> = {
   painters: {
     steps: (c: Canvas, temperature: number, { at, turned }: { at: Point } & Look) => c.say(at, `${turned ? "" : "softmax:  "}÷ √2${temperature === 1 ? "" : `,  ÷ ${number(temperature)}`},  exp,  ÷ sum`, "ink", { turned }),
     word, vector, bars,
-    wires(c: Canvas, scores: number[], { zero, ys, unit, end }: { zero: number; ys: number[]; unit: number; end: number }) {
-      scores.forEach((score, i) => c.wire([[zero + 10 + unit * Math.max(score, 0) + (score > 0 ? 34 : 0), ys[i]!], [end, ys[i]!]]));
+    score_bars(c: Canvas, scores: number[], { zero, ys, end }: { zero: number; ys: number[]; end: number }) {
+      const unit = UNIT * Math.min(1, MOST / Math.max(MOST, ...scores.map(Math.abs)));
+      bars(c, scores, { zero, ys, unit, role: "ink" });
+      if (end) scores.forEach((score, i) => c.wire([[zero + 10 + unit * Math.max(score, 0) + (score >= 0 ? 34 : 0), ys[i]!], [end, ys[i]!]]));
     },
     tip_to_tail: tipToTail,
   },
@@ -55,7 +57,7 @@ export const oneRow: Kind<Row> = {
     live.choices("Query", names, (s) => s.row, (s, i) => { s.row = i; });
     live.slider("Temperature", [0.1, 4, 0.1], (s) => s.temperature, (s, v) => { s.temperature = v; }, (v) => number(v, 1));
     live.button("Replace every word by its new vector", () => live.change((s) => { s.x = s.x.map((_, row) => attend({ ...s, row }).context); }));
-    live.paragraph(() => "Drag a word by its dot, or focus it and use the arrow keys. Notice that the new vector (thick) never leaves the dashed hull of the words, however long you make one of them, and that a low temperature makes it the best match alone.");
+    live.paragraph(() => "Drag a word by its dot, or focus it and use the arrow keys. Notice that the new vector (thick) never leaves the dashed outline of the words, however long you make one of them. Scores are also divided by the temperature: a low one gives nearly all the weight to the highest score.");
   },
 };
 
@@ -63,16 +65,20 @@ function tipToTail(c: Canvas, { steps, weights, names }: Steps, { corner, plane:
   const tips: Mat = [[0, 0]];
   for (const [dx, dy] of steps as [number, number][]) tips.push([tips.at(-1)![0]! + dx, tips.at(-1)![1]! + dy]);
   const low = [0, 1].map((k) => Math.min(...tips.map((t) => t[k]!))), high_ = [0, 1].map((k) => Math.max(...tips.map((t) => t[k]!)));
-  const shrink = Math.max((high_[0]! - low[0]!) / wide, (high_[1]! - low[1]!) / high, 1e-9);
+  const shrink = Math.max((high_[0]! - low[0]!) / wide, (high_[1]! - low[1]!) / high, FINEST);
   const places = tips.map((t): Point => [corner[0] + (t[0]! - low[0]!) / shrink, corner[1] + high - (t[1]! - low[1]!) / shrink]);
-  const flat: string[] = [];
+  const above: string[] = [], taken: number[] = [];
   places.slice(1).forEach((end, i) => {
     const start = places[i]!, text = `${number(weights[i]!)} ${names[i]}`;
     c.wire([start, end], "value", { width: 2 });
-    if (Math.abs(end[1] - start[1]) > 30) c.note([(start[0] + end[0]) / 2 + 7, (start[1] + end[1]) / 2 + 7], text, "value", { align: "left" });
-    else flat.unshift(text);
+    const x = (start[0] + end[0]) / 2 + 7, y = (start[1] + end[1]) / 2 + 7;
+    const isFree = taken.every((other) => Math.abs(y - other) > 15), isInside = x + LETTER * text.length < corner[0] + wide + 18;
+    if (Math.abs(end[1] - start[1]) > 30 && isFree && isInside) {
+      c.note([x, y], text, "value", { align: "left" });
+      taken.push(y);
+    } else above.unshift(text);
   });
-  const middle = corner[0] + (high_[0]! - low[0]!) / shrink / 2, top = Math.min(...places.map((p) => p[1]));
-  flat.forEach((text, i) => c.note([middle, top - 12 - 16 * i], text, "value"));
+  const middle = corner[0] + Math.max(50, (high_[0]! - low[0]!) / shrink / 2), top = Math.min(...places.map((p) => p[1]));
+  above.forEach((text, i) => c.note([middle, top - 11 - 15 * i], text, "value"));
   c.wire([places[0]!, places.at(-1)!], "context", { width: 3.6 });
 }

@@ -23,6 +23,7 @@ export function plane<S extends State>(live: Live<S>, { name, size: [wide, high]
   };
   const knobs = names.map((_, i) => {
     const knob = el("circle", { r: 15, class: "live-knob", role: "slider", tabindex: 0, "aria-valuemin": -1, "aria-valuemax": 1,
+      touchstart: (e: TouchEvent) => e.preventDefault(), // a page scrolls although a mark in an SVG has `touch-action: none`
       pointerdown: (e: PointerEvent) => { // where points are over each other, the nearest is taken, not the uppermost
         const nearest = knobs.reduce((a, b) => (away(b, e) < away(a, e) ? b : a));
         e.preventDefault();
@@ -56,19 +57,19 @@ export function plane<S extends State>(live: Live<S>, { name, size: [wide, high]
   });
 }
 
-/** Places names beside points, each on the first side where it covers no point and no other name. */
+/** Places names beside points, each where it covers no point and no other name, away from the middle if it can. */
 export function labels(points: readonly Point[], names: readonly string[], [wide, high]: Point): Point[] {
   type Box = [number, number, number, number];
   const taken: Box[] = points.map(([x, y]) => [x - 7, y - 7, x + 7, y + 7]);
   return points.map(([x, y], i) => {
-    const half = 3.6 * names[i]!.length;
-    const places: Point[] = [[x + 11 + half, y], [x - 11 - half, y], [x, y - 15], [x, y + 15], [x + 11 + half, y + 13], [x - 11 - half, y - 13]];
+    const half = 3.6 * names[i]!.length, out = (11 + half) * (x < wide / 2 ? -1 : 1), down = y > high / 2 ? 15 : -15;
+    const places: Point[] = [[x + out, y], [x, y + down], [x, y - down], [x - out, y], [x + out, y + down], [x - out, y + down]];
     const box = ([u, v]: Point): Box => [u - half, v - 7, u + half, v + 7];
     const isFree = (p: Point): boolean => {
       const [l, t, r, b] = box(p);
       return l > 0 && r < wide && t > 0 && b < high && !taken.some((o) => l < o[2] && r > o[0] && t < o[3] && b > o[1]);
     };
-    const place = places.find(isFree) ?? places[2]!;
+    const place = places.find(isFree) ?? places[1]!;
     taken.push(box(place));
     return place;
   });

@@ -3,12 +3,14 @@ import { type Canvas, type Point, number, sentences } from "./canvas.js";
 import { type State } from "./link.js";
 import { type Kind } from "./live.js";
 import { dot } from "./nn.js";
-import { plane } from "./plane.js";
+import { labels, plane } from "./plane.js";
 
 interface Rope extends State { query: [number, number]; key: [number, number]; positions: [number, number]; shift: number; pair: number; base: number; dimension: number }
 interface Clock { at: [number, number]; arc: [number, number]; lengths: [number, number]; score: string }
-const FAR = 100, whole = (v: number, most: number): number => Math.max(0, Math.min(most, Math.round(v)));
+const ROLES = ["query", "key"], SIZE: Point = [248, 236], FAR = 100, whole = (v: number, most: number): number => Math.max(0, Math.min(most, Math.round(v)));
 const within = (v: number): number => Math.max(-1, Math.min(1, Math.round(v * 100) / 100)) + 0;
+/** Returns a point of the plane that has a direction. */
+const pointed = (p: readonly number[]): [number, number] => (Math.hypot(...p) < 0.1 ? [0.1, 0] : [within(p[0]!), within(p[1]!)]);
 
 /** Rotates two entries by an angle. */
 export const rotate = ([x, y]: readonly number[], angle: number): [number, number] => [x! * Math.cos(angle) - y! * Math.sin(angle), x! * Math.sin(angle) + y! * Math.cos(angle)];
@@ -24,22 +26,23 @@ export function clocks(s: Rope): Clock[] {
 
 export const rope: Kind<Rope> = {
   vary: ["query", "key", "positions", "shift", "pair", "base"],
-  clamp: (s) => ({ ...s, query: s.query.map(within) as Rope["query"], key: s.key.map(within) as Rope["key"], positions: s.positions.map((v) => whole(v, FAR)) as Rope["positions"],
+  clamp: (s) => ({ ...s, query: pointed(s.query), key: pointed(s.key), positions: s.positions.map((v) => whole(v, FAR)) as Rope["positions"],
     shift: whole(s.shift, FAR), pair: whole(s.pair, s.dimension / 2 - 1), base: Math.max(1, Math.min(6, s.base)) }),
   values: (s) => Object.fromEntries(clocks(s).map((clock, i) => [`clock${i}`, clock])),
   label: (s) => sentences(...clocks(s).map(({ at, arc, score }) => `The query at ${at[0]} and the key at ${at[1]} are ${number(Math.abs(arc[1]))} rad apart, and their score is ${score}`)),
   said: (s) => `The scores are ${clocks(s).map(({ score }) => score.replace("-", "minus ")).join(", ")}.`,
   painters: { clock },
   panel(live) {
-    plane(live, { name: "Query and key before they are rotated", size: [248, 236], unit: 100, names: ["query", "key"], get: (s, i) => (i ? s.key : s.query), put: (s, i, at) => { s[i ? "key" : "query"] = [...at]; },
+    plane(live, { name: "Query and key before they are rotated", size: SIZE, unit: 100, names: ROLES, get: (s, i) => (i ? s.key : s.query), put: (s, i, at) => { s[i ? "key" : "query"] = [...at]; },
       draw(c, s, place) {
         c.line([place([-1.1, 0]), place([1.1, 0])], "residual", { width: 0.8 });
         c.line([place([0, -1.1]), place([0, 1.1])], "residual", { width: 0.8 });
-        for (const [name, at] of [["query", s.query], ["key", s.key]] as const) {
-          if (Math.hypot(...at) > 0.05) c.wire([place([0, 0]), place(at)], name, { width: 2.4, head: false });
-          c.disc(place(at), 6, name);
-          c.note([place(at)[0], place(at)[1] + (at[1] < 0 ? 16 : -16)], name, name, { bold: true });
-        }
+        const points = [s.query, s.key].map(place), texts = labels(points, ROLES, SIZE);
+        ROLES.forEach((name, i) => {
+          c.wire([place([0, 0]), points[i]!], name, { width: 2.4, head: false });
+          c.disc(points[i]!, 6, name);
+          c.note(texts[i]!, name, name, { bold: true });
+        });
       } });
     live.slider("Position of query", [0, FAR, 1], (s) => s.positions[0], (s, v) => { s.positions[0] = v; });
     live.slider("Position of key", [0, FAR, 1], (s) => s.positions[1], (s, v) => { s.positions[1] = v; });

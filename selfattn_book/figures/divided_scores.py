@@ -44,15 +44,13 @@ def divided_scores(
 
     def draw(width: float) -> Canvas:
         narrow = width == NARROW
-        pitch, zero, unit, start, long = (
-            (24, 84, 10, 194, 70) if narrow else (26, 190, 24, 420, 150)
-        )
+        pitch, zero, unit, start, long = (24, 98, 8, 194, 70) if narrow else (26, 190, 24, 420, 150)
         ys = [50 + pitch * i for i in range(count)]
         ax = canvas(width, ys[-1] + (120 if narrow else 76))
         for at, text in (((zero, 14), "scores"), ((start + long / 2, 14), "weights")):
             ax.say(at, text, "muted", bold=True)
         for i, y in enumerate(ys):
-            ax.note((0 if narrow else 24, y), f"{'' if narrow else 'key '}{i + 1}", align="left")
+            ax.note((0, y), f"{'' if narrow else 'key '}{i + 1}", align="left")
         live(
             ax, bars, "scores", scores.tolist(), zero=zero, ys=ys, unit=unit, role="ink", most=MOST
         )

@@ -57,7 +57,9 @@ def masked_weights(
         look: Any = {"rows": names, "axes": ("queries", "keys")}
         scored = matrix("scores", title("scores"), (scores, everything), wide, **look)
         masked = matrix("masked", title(heading, live="heading"), middle, wide)
-        first = row(scored, step(order[0], length=28, live="first"), masked, gap=3)
+        first = row(
+            scored, step(order[0], length=28 if narrow else 64, live="first"), masked, gap=3
+        )
         texts = [f"sum {number(float(w.sum()))}" for w in weights]
         notes = [note(text, "weights", live=f"sum{i}") for i, text in enumerate(texts)]
         look = {"rows": names if narrow else ()}

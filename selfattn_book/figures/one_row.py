@@ -13,10 +13,12 @@ from selfattn_book.draw.live import begin, live
 from selfattn_book.draw.style import as_array
 from selfattn_book.figures.live_marks import bars, vector, word
 
-UNIT = 24  # pixels of a bar for a score of 1
+UNIT, MOST = 24, 1.1  # pixels of a bar for a score of 1, and the score from which all bars shrink
 WEIGHT = 84  # pixels of a bar for a weight of 1
 NEW: dict[str, Any] = {"cell": (48, 28), "bold": True, "width": BOLD_LINE}
 PLANE = 140, 92  # pixels of the weighted sum, across and up
+LETTER = 5.6  # pixels of a letter beside its steps
+FINEST = 0.0055  # a pixel of the weighted sum is not less
 
 
 def one_row(x: Tensor, names: Sequence[str], row: int = 0, *, temperature: float = 1.0) -> Canvas:
@@ -56,14 +58,14 @@ def one_row(x: Tensor, names: Sequence[str], row: int = 0, *, temperature: float
             ax.say(at, text, "muted", bold=True)
         _compare(ax, x, names, row, ys)
         zero = heads[1][0]
-        live(ax, bars, "scores", scores, zero=zero, ys=ys, unit=UNIT, role="ink")
-        _softmax(ax, zero, ys, scores, temperature, low)
+        live(ax, _score_bars, "scores", scores, zero=zero, ys=ys, end=0 if narrow else 340)
+        _softmax(ax, zero, ys, temperature, low)
         for z, text in zip(zs, names if narrow else (), strict=False):
             ax.note((70, z), text, align="right")
         start = 78 if narrow else 398
         live(ax, bars, "weights", weights, zero=start, ys=zs, unit=WEIGHT, role="weights")
         steps: Any = {"steps": x * table[row, :, None], "weights": weights, "names": names}
-        corner = (152, low + 150) if narrow else (478, 92)
+        corner = (152, low + 156) if narrow else (478, 92)
         live(ax, _tip_to_tail, "sum", steps, corner=corner, plane=PLANE)
         end = (196, low + 274) if narrow else (528, ys[-1])
         at, align = ((end[0] - 8, end[1]), "right") if narrow else ((576, end[1] - 30), "center")
@@ -94,7 +96,6 @@ def _softmax(
     ax: Canvas,
     zero: float,
     ys: Sequence[float],
-    scores: Sequence[float],
     temperature: float,
     low: float,
 ) -> None:
@@ -109,7 +110,6 @@ def _softmax(
     middle = (356, (ys[0] + ys[-1]) / 2)
     ax.box(middle, (32, ys[-1] - ys[0] + 44))
     live(ax, _steps, "temperature", temperature, at=middle, turned=True)
-    live(ax, _wires, "scores", scores, zero=zero, ys=ys, unit=UNIT, end=340)
     for y in ys:
         ax.wire([(372, y), (394, y)])
 
@@ -120,29 +120,38 @@ def _steps(ax: Canvas, temperature: float, at: Point, *, turned: bool = False) -
     ax.say(at, f"{'' if turned else 'softmax:  '}{divided},  exp,  ÷ sum", turned=turned)
 
 
-def _wires(
-    ax: Canvas, scores: Sequence[float], zero: float, ys: Sequence[float], unit: float, end: float
+def _score_bars(
+    ax: Canvas, scores: Sequence[float], zero: float, ys: Sequence[float], end: float
 ) -> None:
-    """Lead each score, from the end of its bar, to the softmax."""
-    for y, score in zip(ys, scores, strict=True):
-        ax.wire([(zero + 10 + unit * max(score, 0) + 34 * (score > 0), y), (end, y)])
+    """Draw scores as bars, and lead each, from the end of its number, to the softmax."""
+    unit = UNIT * min(1, MOST / max(MOST, *map(abs, scores)))
+    bars(ax, scores, zero, ys, unit, "ink")
+    for y, score in zip(ys, scores, strict=True) if end else ():
+        ax.wire([(zero + 10 + unit * max(score, 0) + 34 * (score >= 0), y), (end, y)])
 
 
 def _tip_to_tail(ax: Canvas, total: dict[str, Any], corner: Point, plane: Point) -> None:
-    """Draw each weighted vector from the end of the one before it; the sum leads across."""
+    """Draw each weighted vector from the end of the one before it; the sum leads across.
+
+    The text of a steep step is beside it, if it has a place there, and the others are above all steps.
+    """
     texts = [f"{number(w)} {n}" for w, n in zip(total["weights"], total["names"], strict=True)]
     tips = np.vstack([np.zeros(2), as_array(total["steps"]).cumsum(0)])
-    tips = (tips - tips.min(0)) / max((np.ptp(tips, axis=0) / plane).max(), 1e-9)
+    tips = (tips - tips.min(0)) / max((np.ptp(tips, axis=0) / plane).max(), FINEST)
     places = [(corner[0] + across, corner[1] + plane[1] - up) for across, up in tips]
-    flat: list[str] = []
+    above: list[str] = []
+    taken: list[float] = []
     for start, end, text in zip(places, places[1:], texts, strict=False):
         ax.wire([start, end], "value", width=2)
-        if abs(end[1] - start[1]) > 30:
-            at = ((start[0] + end[0]) / 2 + 7, (start[1] + end[1]) / 2 + 7)
-            ax.note(at, text, "value", align="left")
-        else:  # above the drawing
-            flat.insert(0, text)
-    middle, top = corner[0] + tips[:, 0].max() / 2, min(y for _, y in places)
-    for i, text in enumerate(flat):
-        ax.note((middle, top - 12 - 16 * i), text, "value")
+        x, y = (start[0] + end[0]) / 2 + 7, (start[1] + end[1]) / 2 + 7
+        is_free = all(abs(y - other) > 15 for other in taken)
+        is_inside = x + LETTER * len(text) < corner[0] + plane[0] + 18
+        if abs(end[1] - start[1]) > 30 and is_free and is_inside:
+            ax.note((x, y), text, "value", align="left")
+            taken.append(y)
+        else:
+            above.insert(0, text)
+    middle, top = corner[0] + max(50, tips[:, 0].max() / 2), min(y for _, y in places)
+    for i, text in enumerate(above):
+        ax.note((middle, top - 11 - 15 * i), text, "value")
     ax.wire([places[0], places[-1]], "context", width=3.6)

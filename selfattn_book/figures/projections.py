@@ -20,7 +20,7 @@ ROW = 116  # pixels from word to word
 _Places = namedtuple(
     "_Places", "word cell role size trunk softmax half weight unit times context result text words"
 )
-DESK = _Places(14, 28, 212, 96, 280, 366, 13, 394, 90, 494, 586, 100, 14, 0)
+DESK = _Places(14, 28, 212, 96, 280, 366, 13, 394, 58, 494, 586, 100, 14, 0)
 ROLES = ("query", "key", "value")
 PHONE = _Places(4, 16, 106, 70, 152, 176, 10, 190, 22, 224, 284, 56, 13, 0)
 

@@ -21,6 +21,8 @@ SAID = {
     name: (ROOT / name).read_text("utf-8") for name in (".ci/run", "README.md", "CONTRIBUTING.md")
 }
 
+MAY_WRITE = {"weekly.yml:report", *(f"publish.yml:{job}" for job in ("make", "keep", "pages"))}
+
 
 def sessions(text):
     """The sessions of nox that a text runs."""
@@ -32,7 +34,7 @@ def test_there_are_workflows():
     assert TEXTS.keys() == {"book.yml", "publish.yml", "weekly.yml"}
     assert {"release", "archive"} <= set(sessions(TEXTS["publish.yml"]))
     weekly = {"linkcheck", "portability", "reseed", "mutate", "notebooks", "verify", "retrain"}
-    assert weekly <= set(sessions(TEXTS["weekly.yml"]))
+    assert weekly | {"formats"} <= set(sessions(TEXTS["weekly.yml"]))
 
 
 @pytest.mark.parametrize("name", [*TEXTS, *SAID])
@@ -56,7 +58,13 @@ def test_a_job_ends_and_only_reads_unless_it_publishes(job):
     workflow, settings = JOBS[job]
     assert 0 < settings["timeout-minutes"] <= 360
     rights = settings.get("permissions", workflow["permissions"])
-    assert rights == {"contents": "read"} or job in ("publish.yml:keep", "publish.yml:pages")
+    assert rights == {"contents": "read"} or job in MAY_WRITE
+
+
+def test_a_week_that_fails_is_told():
+    jobs = WORKFLOWS["weekly.yml"]["jobs"]
+    assert {"report", *jobs["report"]["needs"]} == jobs.keys()
+    assert jobs["report"]["if"] == "failure()"
 
 
 def test_only_a_tag_publishes():

@@ -43,7 +43,7 @@ class Built:
 
     @property
     def ran(self) -> set[str]:
-        return set(re.findall(r"^  docs/(\w+)\.md  ", self.said, re.MULTILINE))
+        return set(re.findall(r"^  docs/([\w-]+)\.md  ", self.said, re.MULTILINE))
 
 
 @dataclass

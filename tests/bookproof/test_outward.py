@@ -231,7 +231,10 @@ def test_links_and_offers_lead_to_what_is_known(site, known):
 
 def test_the_foot_says_how_to_check_the_page_and_offers_no_colab_that_would_not_find_it(built):
     run = "-Dbookproof_run=python -m tiny verify {page},number,length"
-    assert built.build("-Dbookproof_repository=https://git.example/some/book", run).good
+    files = "-Dbookproof_files.PDF=files/{page}.pdf"
+    assert built.build("-Dbookproof_repository=https://git.example/some/book", run, files).good
+    assert '<a href="files/word.pdf">PDF</a>' in built.html("word")
+    assert "files/" not in built.html("index")
     assert offered(built, "word") == ["notebooks/word.ipynb", "number.html#length"]
     assert "<code>python -m tiny verify word</code>" in built.html("word")
 

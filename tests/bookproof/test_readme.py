@@ -5,51 +5,61 @@ import shutil
 import tomllib
 
 import pytest
+from bookproof import new
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from small_books import ENGINE, SMALL_BOOK, Book
 
 README = (ENGINE / "bookproof" / "README.md").read_text("utf-8")
-CONF, PACKAGE = re.findall(r"(?ms)^```python\n(.*?)^```$", README)
-PAGE, PACKAGE_PAGE = re.findall(r"(?ms)^````markdown\n(.*?)^````$", README)
+(PACKAGE,) = re.findall(r"(?ms)^```python\n(.*?)^```$", README)
+CLAIM, PACKAGE_PAGE = re.findall(r"(?ms)^````markdown\n(.*?)^````$", README)
+PAGES = {"odd-numbers": "The sum of the first ", "index": "The answer is even."}
 
 
 @pytest.fixture
 def example(home):
-    """A folder for a book that has nothing but what the README shows."""
+    """A book as the command writes it."""
     root = home / "example"
     shutil.rmtree(root, ignore_errors=True)
-    for folder in ("config", "docs"):
-        (root / folder).mkdir(parents=True)
+    assert new.main([str(root)]) == 0
     return Book(root)
 
 
-@pytest.mark.parametrize(
-    ("conf", "page", "claim"),
-    [(CONF, PAGE, "The sum of the first "), (CONF + PACKAGE, PACKAGE_PAGE, "The answer is even.")],
-    ids=["without a package", "with one"],
-)
-def test_the_examples_of_the_readme_are_built_strictly(example, conf, page, claim):
-    example.write("config/conf.py", conf)
-    example.write("docs/index.md", page)
-    if PACKAGE in conf:
+@pytest.mark.parametrize("page", PAGES)
+def test_a_new_book_and_the_example_with_a_package_are_built_strictly(example, page):
+    docs = example.root / "docs"
+    if page == "index":
+        (docs / "odd-numbers.md").unlink()
         shutil.copytree(SMALL_BOOK / "tiny", example.root / "tiny")
+        example.write("docs/index.md", PACKAGE_PAGE)
+        conf = (example.root / "config" / "conf.py").read_text("utf-8")
+        example.write("config/conf.py", conf + PACKAGE)
     built = example.build("-Dbookproof_note_addresses=1")
     assert built.good, built.said
-    assert built.ran == {"index"}
-    assert claim in example.page("index")
-    assert 'class="fold check' in example.html("index")
-    assert ("1 check, run with Python" in example.page("index")) == ("{ledger}" in page)
-    assert ("return 42" in example.page("index")) == ("{listing}" in page)
+    assert built.ran == {page}
+    assert PAGES[page] in example.page(page)
+    assert 'class="fold check' in example.html(page)
+    assert not re.search(r"<(script|link)[^>]*https:", example.html(page))
     assert example.made("_static/predict.js").is_file()
     assert [file.name for file in (example.root / "config").glob("*.*")] == ["conf.py"]
 
-    false = re.sub(r"== (.*)$", r"== \1 + 1", page, flags=re.MULTILINE)
-    assert false != page
-    example.write("docs/index.md", false)
+    text = (docs / f"{page}.md").read_text("utf-8")
+    example.write(f"docs/{page}.md", re.sub(r"== (.*)$", r"== \1 + 1", text, flags=re.MULTILINE))
     failed = example.build()
     assert not failed.good
     assert "AssertionError" in failed.said
+
+
+def test_the_claim_that_the_readme_shows_is_that_of_a_new_book():
+    assert CLAIM in (new.TEMPLATE / "docs" / "odd-numbers.md").read_text("utf-8")
+
+
+def test_a_new_book_overwrites_nothing(tmp_path, capsys):
+    (tmp_path / "notes.txt").write_text("mine", "utf-8")
+    with pytest.raises(SystemExit):
+        new.main([str(tmp_path)])
+    assert "a folder that is empty or not there yet; got" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def pins(text, pattern):

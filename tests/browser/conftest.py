@@ -43,15 +43,17 @@ def open_page(chromium: Browser):
     """Return a function that opens an address, and closes everything after the test.
 
     What goes wrong from then on, and every request to another origin than the address's own, is
-    written into ``noticed``. The page follows the theme of the system, which is ``theme``.
+    written into ``noticed``. The page follows the theme of the system, which is ``theme``; ``look``
+    is passed on to the browser's context.
     """
     contexts = []
 
-    def open_page(address, *, width=1280, theme="light", scripts=True, noticed=None):
+    def open_page(address, *, width=1280, theme="light", scripts=True, noticed=None, **look):
         context = chromium.new_context(
             viewport={"width": width, "height": 900},
             color_scheme=theme,
             java_script_enabled=scripts,
+            **look,
         )
         contexts.append(context)
         page = context.new_page()

@@ -63,6 +63,7 @@ def missing(page, text, pattern):
 def test_everything_that_a_page_asks_for_is_there(page):
     text = (SITE / page).read_text("utf-8")
     assert [*missing(page, text, ASKED), *missing(page, text, REFRESH)] == []
+    assert text.count('http-equiv="Content-Security-Policy"') == 1
 
 
 def test_everything_that_a_style_sheet_asks_for_is_there():
@@ -79,6 +80,18 @@ def test_a_browser_gets_everything_below_a_path(open_page, below, page):
     tab = open_page(below + page, noticed=noticed)
     tab.wait_for_load_state("networkidle")
     assert noticed == []
+
+
+def test_a_page_runs_no_script_that_it_was_not_built_with(open_page, below):
+    page = "chapters/masks.html"
+    slipped_in = '<script>document.title = "slipped in"</script></body>'
+    text = (SITE / page).read_text("utf-8").replace("</body>", slipped_in)
+    tab = open_page(below + page)
+    tab.route("**/masks.html", lambda route: route.fulfill(body=text, content_type="text/html"))
+    tab.reload()
+    assert tab.locator("script", has_text="slipped in").count() == 1
+    assert tab.title().startswith("5.")
+    assert tab.evaluate("document.documentElement.dataset.theme") == "light"
 
 
 @pytest.mark.parametrize("scripts", [True, False])

@@ -148,6 +148,18 @@ def test_every_control_says_what_it_is_and_what_it_is_at(name, figure, open_page
 
 
 @every_figure
+def test_arrow_keys_lead_from_one_place_to_press_to_the_next(name, figure, open_page):
+    page = opened(open_page, name)
+    places = wake(page, figure).locator(".live-hot")
+    is_focused = "e => e === document.activeElement"
+    for i in range(min(places.count(), 4) - 1):
+        places.nth(i).focus()
+        for key, j in (("ArrowRight", i + 1), ("ArrowLeft", i)):
+            page.keyboard.press(key)
+            assert places.nth(j).evaluate(is_focused)
+
+
+@every_figure
 def test_a_figure_without_scripts_is_its_picture(name, figure, open_page):
     page = opened(open_page, name, scripts=False)
     assert page.locator(f"#{figure} .picture svg:visible").count() == 1

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from _config.weights import WRITER, script
 from selfattn_book.attention import masked_softmax, scaled_dot_product_attention
 from selfattn_book.figures.divided_scores import divided_scores
 from selfattn_book.figures.masking import masked_weights
@@ -16,6 +17,12 @@ from selfattn_book.figures.projections import projections
 from selfattn_book.figures.rotation import rotation
 from selfattn_book.measure.softmax import entropy, softmax_jacobian
 from selfattn_book.rotary import rotate
+from tests.browser.live_clocks import a_shift, encoded_positions
+from tests.browser.live_decoding import a_step, counted_work
+from tests.browser.live_heads import an_entry, reached
+from tests.browser.live_knockout import a_knockout, knocked_out
+from tests.browser.live_reversal import a_reversal, reversed_words
+from tests.browser.live_writer import a_text_that_is_written, written_texts
 
 BUNDLE = Path(__file__).parents[2] / "_config" / "static" / "live-figures.js"
 WORDS = ["trees", "flowers", "university", "classroom"]
@@ -111,11 +118,17 @@ def rotated_pairs(chance):
 
 
 KINDS = {  # a drawing of random numbers, and what is computed from others
+    "clocks": (a_shift, encoded_positions),
     "one-row": (a_row, rows_of_attention),
     "projections": (a_layer, layers),
     "rope": (two_hands, rotated_pairs),
     "masks": (a_mask, masked_rows),
     "why-divide": (a_division, divided_rows),
+    "decoding": (a_step, counted_work),
+    "heads": (an_entry, reached),
+    "knockout": (a_knockout, knocked_out),
+    "reversal": (a_reversal, reversed_words),
+    "writer": (a_text_that_is_written, written_texts),
 }
 
 
@@ -123,6 +136,7 @@ KINDS = {  # a drawing of random numbers, and what is computed from others
 def bundle(chromium):
     page = chromium.new_page()
     page.add_script_tag(path=BUNDLE)
+    page.add_script_tag(content=script(WRITER))
     yield page
     page.close()
 

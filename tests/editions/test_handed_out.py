@@ -1,7 +1,9 @@
 """What an edition hands out is whole, has its digests, and keeps to itself what is for teachers."""
 
 import hashlib
+import json
 import tarfile
+from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
@@ -18,6 +20,8 @@ def root(tmp_path, monkeypatch):
         "_build/html/_static/a.css": "",
         "_build/html/.pages": '{"one": ""}',
         "_build/html/.buildinfo": "",
+        "_build/html/files/book.pdf": "%PDF",
+        "_build/html/files/book.epub": "PK",
         "_build/html/notebooks/one.ipynb": "{}",
         "_config/addresses.list": "one\none#fig-one\n",
     }
@@ -27,8 +31,7 @@ def root(tmp_path, monkeypatch):
 
     def build(command, **_):
         for name in ("tiny-1.0-py3-none-any.whl", "tiny-1.0.tar.gz"):
-            with open(f"{command[-1]}/{name}", "w") as file:
-                file.write(name)
+            Path(command[-1], name).write_text(name, "utf-8")
 
     monkeypatch.setattr(handed_out.subprocess, "run", build)
     return tmp_path
@@ -42,14 +45,19 @@ def test_everybody_gets_site_wheel_source_notebooks_and_digests(root):
     public = handed_out.make(root, "1.0") / "public"
     assert names(public) == {
         "SHA256SUMS",
+        "book-1.0.epub",
+        "book-1.0.pdf",
         "notebooks-1.0.zip",
+        "sbom-1.0.cdx.json",
         "site-1.0.tar.gz",
         "tiny-1.0-py3-none-any.whl",
         "tiny-1.0.tar.gz",
     }
     assert any("public/site-1.0.tar.gz" in line for line in handed_out.sizes(public.parent))
+    bill = json.loads((public / "sbom-1.0.cdx.json").read_text("utf-8"))
+    assert "torch" in {component["name"] for component in bill["components"]}
     lines = (public / "SHA256SUMS").read_text("utf-8").splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 7
     for line in lines:
         digest, name = line.split("  ")
         assert hashlib.sha256((public / name).read_bytes()).hexdigest() == digest
@@ -65,6 +73,8 @@ def test_the_site_brings_the_wheel_and_nothing_of_its_build(root):
         assert set(tar.getnames()) == {
             ".nojekyll",
             "_static/a.css",
+            "files/book.epub",
+            "files/book.pdf",
             "notebooks/one.ipynb",
             "one.html",
             "tiny-1.0-py3-none-any.whl",

@@ -9,7 +9,7 @@ ASSETS = Path(__file__).parents[1] / "assets"
 PARTS = (
     *("addresses", "boxes", "changes", "citing", "cover", "edition", "elements", "figures"),
     *("folds", "lean", "mathematics", "minutes", "numbers", "outward", "previews"),
-    *("questions", "redirects", "reference", "search", "sidebar"),
+    *("policy", "questions", "redirects", "reference", "search", "sidebar"),
 )
 
 

@@ -42,6 +42,7 @@ class Cited:
     address: str
     title: str = ""
     number: str = ""
+    doi: str = ""
 
 
 def in_words(cited: Cited) -> str:
@@ -59,7 +60,7 @@ def in_bibtex(cited: Cited) -> str:
     r"""Return a citation as an entry of BibTeX.
 
     Example:
-        >>> cited = Cited("small", "A & B", "A book", "1.0", date(2026, 5, 4), "")
+        >>> cited = Cited("small", "A & B", "A book", "1.0", date(2026, 5, 4), "", doi="10.1/small")
         >>> print(in_bibtex(cited))
         @book{small,
           author = {{A \& B}},
@@ -67,6 +68,7 @@ def in_bibtex(cited: Cited) -> str:
           edition = {Version 1.0},
           year = {2026},
           month = may,
+          doi = {10.1/small},
         }
     """
     inside = cited.title != ""
@@ -78,6 +80,7 @@ def in_bibtex(cited: Cited) -> str:
         "edition": f"{{Version {cited.version.translate(LATEX)}}}",
         "year": f"{{{cited.published.year}}}" if cited.published else "",
         "month": MONTHS[cited.published.month - 1] if cited.published else "",
+        "doi": f"{{{cited.doi}}}" if cited.doi else "",
         "url": f"{{{cited.address}}}" if cited.address else "",
     }
     lines = [f"  {name} = {said},\n" for name, said in fields.items() if said]
@@ -101,6 +104,7 @@ def cited(app: Sphinx, pagename: str) -> Cited | None:
         config.release,
         date.fromisoformat(published) if published else None,
         lasting(app, address(app, pagename)),
+        doi=config.bookproof_book.get("identifier", "").removeprefix("https://doi.org/"),
     )
     if pagename == config.root_doc:
         return book

