@@ -21,6 +21,7 @@ from tests.browser.live_writer import (
     random_strings,
     random_tokens,
 )
+from tests.browser.site import wait_until
 from tests.browser.test_live import opened, state, wake
 from tests.browser.test_live_drawings import BUNDLE
 
@@ -157,14 +158,14 @@ def test_the_model_writes_and_writes_again(open_page):
     live.get_by_label("The text begins").fill("And Ruth said")
     live.get_by_role("button", name="Write 20").click()
     done = "([id, n]) => document.querySelector(`#${id} .live-bar`).live.state.written === n"
-    page.wait_for_function(done, arg=[figure, 20])
+    wait_until(page, done, [figure, 20])
     written = tokenizer.decode(continue_text(*model_and_tokenizer(), "And Ruth said", 20))
     assert live.locator(".live-text").text_content() == "And Ruth said" + written
     page.emulate_media(reduced_motion="reduce")
     slider = live.locator("input[type=range]").first
     slider.focus()
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function(done, arg=[figure, 20])
+    wait_until(page, done, [figure, 20])
     settings = {"temperature": state(page, figure)["temperature"]}
     colder = tokenizer.decode(
         continue_text(*model_and_tokenizer(), "And Ruth said", 20, **settings)
