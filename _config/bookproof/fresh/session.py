@@ -15,7 +15,7 @@ from .messages import fail, report
 from .parts import Parts
 
 PATIENCE = 600  # seconds to wait for another build
-TOOLS = {".py", ".bib", ".html", ".txt"}  # with a change in these, every page is read again
+TOOLS = {".py", ".bib", ".html", ".txt", ".po"}  # with a change in these, every page is read again
 LIST = ".pages"  # of the site: the fingerprints of its pages as they were written
 ENGINE = Path(__file__).parents[1]
 
