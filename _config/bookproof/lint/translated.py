@@ -17,9 +17,8 @@ SAID = {"live"}  # options that are words
 HEADING = re.compile(r"(?:^\(([\w-]+)\)=\n)?^(#+) (.+)$", re.MULTILINE)
 # Formulas, roles, code, addresses of links, listings, numbers.
 MARK = re.compile(
-    r"\$[^$\n]+\$|\{[\w:]+\}`[^`\n]+`|(?<!`)`[^`\n]+`(?!`)|\]\([^)\s]*\)|\{listing\} \S+|\d+(?:\.\d+)?"
-)
-    r"\$[^$]+\$|\{[\w:]+\}`[^`]+`|`[^`]+`|\]\([^)\s]*\)|\{listing\} \S+|\d+(?:\.\d+)?"
+    r"\$[^$\n]+\$|\{[\w:]+\}`[^`\n]+`|(?<!`)`[^`\n]+`(?!`)|\]\([^)\s]*\)|\{listing\} \S+"
+    r"|\d+(?:\.\d+)?"
 )
 
 
