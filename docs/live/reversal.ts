@@ -99,7 +99,6 @@ function map(c: Canvas, { rows, columns, weights, row }: Map3, { corner: [x, y],
     c.say([x - 11, middle], letter, "query", { bold: isFollowed });
     weights[i]!.forEach((weight, j) => {
       const at = x + (j + 0.5) * cell, size = (cell - 4) * weight ** 0.5;
-      c.box([at, middle], [cell - 1, cell - 1], "residual", "", { width: 0 });
       if (weight > 0.0005) c.hbar([at - size / 2, middle], size, "weights", size);
     });
     if (isFollowed) c.box([x + (columns.length * cell) / 2, middle], [columns.length * cell, cell], "query", "", { filled: false, width: 2.4, order: 5 });

@@ -13,7 +13,7 @@ type Bar = [name: string, probability: number];
 interface Words { pieces: string[]; weights: number[]; first: number; at: number; written: number }
 interface Place { corner: Point; wide: number; rows: number }
 export const LETTERS = 160, MOST = 100, SEEDS = 9999; // letters of a beginning; tokens that are added; seeds
-const LONGEST = 11, SHOWN = 8, NAMED = 3, NOTHING = 1e-9, ROW = 44, HIGH = 18, BOX = 20, BAR = 24, NARROW = " !'(),-.:;Ifijlrt·", WIDE = "mwMW";
+const LONGEST = 11, SHOWN = 8, NAMED = 3, NOTHING = 1e-9, ROW = 40, HIGH = 16, BOX = 20, BAR = 24, NARROW = " !'(),-.:;Ifijlrt·", WIDE = "mwMW";
 
 let packed: Packed, model: LanguageModel | undefined, reading: Reading;
 /** Takes the script of weights, which is loaded when a figure is woken. */

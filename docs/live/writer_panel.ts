@@ -1,6 +1,6 @@
 /** The controls of the model that writes. */
 import { number } from "./canvas.js";
-import { type Live, el } from "./live.js";
+import { type Live, el, set } from "./live.js";
 import { LETTERS, MOST, SEEDS, type Writer, digest, see, tokensOf, writerModel } from "./writer.js";
 
 const PAUSE = 40, BUDGET = 8; // milliseconds between two tokens, and of work at a time
@@ -15,6 +15,7 @@ export function panel(live: Live<Writer>): void {
   live.panel.append(el("div", { class: "live-row" },
     live.button("Write one token", () => pen.write(live.state.written + 1), false),
     live.button("Write 20", () => pen.write(live.state.written + 20), false),
+    live.button("Write 100", () => pen.write(MOST), false),
     live.button("Another sample", () => live.change((s) => anew(() => { s.seed = (s.seed % SEEDS) + 1; })(s, 0)), false),
     live.button("Erase what it wrote", () => live.change((s) => { s.written = s.back = 0; }), false)));
   story(live);
@@ -28,7 +29,7 @@ export function panel(live: Live<Writer>): void {
       live.choices("Block", count(blocks.length), (s) => s.block, (s, i) => { s.block = i; }),
       live.choices("Head", count(heads), (s) => s.head, (s, i) => { s.head = i; }),
       live.slider("Tokens back", [0, contextLength - 1, 1], (s) => s.back, (s, v) => { s.back = v; }, (v) => (v ? String(v) : "the last")))));
-  live.paragraph(() => "Write 20 tokens and move the temperature: the same random numbers choose again. Press a token, or move it with “Tokens back”: the picture shows what it attends to, and what the model expected after it; what does follow is bold. Notice that a weight is large in few heads and for few tokens.");
+  live.paragraph(() => "Write 20 tokens and move the temperature: the same random numbers choose again. Press a token, or move it with “Tokens back”: the picture shows what it attends to, and what the model expected after it; what does follow is bold. Notice that the heads of block 1 attend mostly to near tokens, and those of block 2 farther back.");
   live.paragraph(() => `These are the weights of the package, in 8 bits (SHA-256 ${digest().slice(0, 16)}…), and this page computes with them in 64 bits. What you type stays in this page.`);
 }
 
@@ -57,8 +58,8 @@ function chance(s: Writer): string {
   return [
     after === undefined ? `The next random number is ${number(sample.u)}: from the most likely token on, the sum of the probabilities passes it at ${sample.name}.`
       : at + 1 < written ? `The token after it, ${after}, belongs to the beginning.`
-      : `The token after it, ${after}, was chosen by the random number ${number(sample.u)}.`,
-    first ? `The context window has ${contextLength} tokens: the first ${first}, dashed, are no longer read.` : "",
+      : `The token after it, ${after}, was chosen by the random number ${number(sample.u)}${first ? ", in the window of that time" : ""}.`,
+    first ? `The context window has ${contextLength} tokens: the first ${first} (dashed) are no longer read.` : "",
     strange.length ? `Never in the training text: ${strange.join(" ")}` : "",
   ].filter(Boolean).join(" ");
 }
@@ -74,14 +75,16 @@ function penOf(live: Live<Writer>): Pen {
     while (written < to && performance.now() - begun < BUDGET) tokensOf({ ...s, written: ++written });
     return written;
   };
-  const later = (pause: number): void => { timer = setTimeout(step, pause, pause); };
+  const busy = (is: boolean): void => set(live.panel, { "aria-busy": is && "true" });
+  const later = (pause: number): void => { busy(true); timer = setTimeout(step, pause, pause); };
+  const rest = (): void => { busy(false); goal = 0; };
   const step = (pause: number): void => {
-    if (settled(live.state) !== expected) { goal = 0; return; }
+    if (settled(live.state) !== expected) return rest();
     const { written } = live.state, next = pause ? written + 1 : ahead(live.state, written, goal);
     live.change((s) => { s.written = next; s.back = 0; });
     expected = settled(live.state);
     if (next < goal) later(pause);
-    else goal = 0;
+    else rest();
   };
   return {
     write(wanted, pause = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : PAUSE) {
@@ -98,7 +101,7 @@ function penOf(live: Live<Writer>): Pen {
       s.back = 0;
       expected = settled(s);
       if (s.written < goal) later(0);
-      else goal = 0;
+      else rest();
     },
   };
 }

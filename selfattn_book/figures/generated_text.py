@@ -23,7 +23,7 @@ SHOWN = 8  # next tokens
 NOTHING = 1e-9  # of a probability, but rounding
 NAMED = 3  # of the largest weights, and of the most probable tokens
 # Pixels: of a row of tokens, of a weight of 1, of the box of a token, and of a next token.
-ROW, HIGH, BOX, BAR = 44, 18, 20, 24
+ROW, HIGH, BOX, BAR = 40, 16, 20, 24
 NARROW_LETTERS, WIDE_LETTERS = " !'(),-.:;Ifijlrt·", "mwMW"
 
 
@@ -107,7 +107,7 @@ def _values(
 def _draw(values: Mapping[str, Any], message: Sequence[str], width: float) -> Canvas:
     """Draw the text on the left, or above on a phone, and the next tokens beside it, or below."""
     is_desk = width == WIDE
-    rows, wide = (6, 404) if is_desk else (7, width)
+    rows, wide = (7, 404) if is_desk else (9, width)
     below = 46 + ROW * rows
     left, top = (436.0, 0.0) if is_desk else (0.0, below + 14.0)
     ax = canvas(width, below if is_desk else top + 36 + BAR * (SHOWN + 1))

@@ -1,6 +1,7 @@
 """A trained encoder-decoder at work: the word that it reads, its attention maps, what it writes."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import torch
@@ -46,6 +47,7 @@ def reversal_maps(model: nn.Module, source: Tensor, row: int = 0, *, given: int 
         live(ax, _word, "word", word, at=(60, 18), pitch=pitch)
         for i, (x, y, title) in enumerate(zip(xs, ys, MAPS, strict=True)):
             ax.note((x - 22, y - 34), title, "muted", align="left", bold=True)
+            _ground(ax, (x, y), cell, count)
             live(ax, _map, f"map{i}", shown[i], corner=(x, y), cell=cell)
         live(ax, _answers, "answers", answers, at=(xs[2] + side, ys[2]), cell=cell)
         return ax.describe(*_told(word, read, output, maps))
@@ -84,6 +86,13 @@ def _told(word: str, read: str, written: str, maps: Sequence[Tensor]) -> list[st
     return message
 
 
+def _ground(ax: Canvas, corner: Point, cell: float, count: int) -> None:
+    """Draw the cells of a map, without their weights."""
+    for i, j in product(range(count), range(count)):
+        at = (corner[0] + (j + 0.5) * cell, corner[1] + (i + 0.5) * cell)
+        ax.box(at, (cell - 1, cell - 1), "residual", width=0)
+
+
 def _word(ax: Canvas, word: str, at: Point, pitch: float) -> None:
     """Draw the letters of the source."""
     for i, letter in enumerate(word):
@@ -100,7 +109,6 @@ def _map(ax: Canvas, shown: Mapping[str, Any], corner: Point, cell: float) -> No
         ax.say((x - 11, middle), letter, "query", bold=followed)
         for j, weight in enumerate(shown["weights"][i]):
             at, size = x + (j + 0.5) * cell, (cell - 4) * weight**0.5
-            ax.box((at, middle), (cell - 1, cell - 1), "residual", width=0)
             if weight > 0.0005:
                 ax.hbar((at - size / 2, middle), size, "weights", thick=size)
         if followed:

@@ -60,6 +60,7 @@ def change(page, live):
     else:
         live.locator("input[type=radio]:checked").first.focus()
         page.keyboard.press("ArrowRight")
+    page.wait_for_function("!document.querySelector('.live-panel[aria-busy]')")
 
 
 def test_figures_are_live():

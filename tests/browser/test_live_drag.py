@@ -5,7 +5,7 @@ import pytest
 from tests.browser.test_live import MARKS, change, every_figure, opened, state, wake
 
 KNOBS = [
-    ("chapters/thirty-minutes.html", "fig-row-in-short"),
+    ("chapters/thirty-minutes.html", "fig-row-to-drag"),
     ("chapters/modern.html", "fig-hands-of-query-and-key"),
 ]
 UNIT = 100  # pixels of the plane, as in `docs/live`

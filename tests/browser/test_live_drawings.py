@@ -26,7 +26,7 @@ from tests.browser.live_writer import a_text_that_is_written, written_texts
 
 BUNDLE = Path(__file__).parents[2] / "_config" / "static" / "live-figures.js"
 WORDS = ["trees", "flowers", "university", "classroom"]
-STATES = 25
+STATES = {False: 8, True: 25}  # each takes a third of a second in Python; all with --every-look
 DRAW = """([figure, svgs, state]) => {
     const { kinds, learn, paintAll } = liveFigures, kind = kinds[figure];
     return svgs.map(([svg, calls]) => {
@@ -150,9 +150,9 @@ def both(ax):
 
 
 @pytest.mark.parametrize(("name", "draw"), [(name, kind[0]) for name, kind in KINDS.items()])
-def test_a_live_figure_draws_the_marks_of_python(name, draw, bundle):
+def test_a_live_figure_draws_the_marks_of_python(name, draw, bundle, every_look):
     chance = torch.Generator().manual_seed(0)
-    for _ in range(STATES):
+    for _ in range(STATES[every_look]):
         desk = draw(chance)
         calls = [desk.live["calls"], desk.figure.phone.axes[0].live["calls"]]
         parts, expected = both(desk)

@@ -133,7 +133,7 @@ def test_the_button_says_how_much_it_loads(name, figure):
     assert b64decode(packed["base64"]) == WRITER.read_bytes()
     assert packed["digest"] == sha256(WRITER.read_bytes()).hexdigest()
     if name.endswith("lab.html"):
-        assert packed["digest"] in text
+        assert packed["digest"][:32] in text
 
 
 @every_page
@@ -141,7 +141,7 @@ def test_the_weights_are_loaded_when_the_button_is_pressed(name, figure, open_pa
     page = opened(open_page, name)
     assert not any(WEIGHTS in address for address in page.evaluate(ASKED))
     live = wake(page, figure)
-    assert page.evaluate(f"document.querySelector('script[src$={WEIGHTS!r}]') !== null")
+    assert page.locator(f"script[src$='{WEIGHTS}']").count() == 1
     assert sha256(WRITER.read_bytes()).hexdigest()[:16] in live.text_content()
 
 
