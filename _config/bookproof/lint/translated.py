@@ -1,4 +1,7 @@
-"""Rules for a translation: what is not words is that of the original, and nothing in it is older."""
+"""Rules for a translation: what is not words is that of the original, as long as this is the same.
+
+One whose original has changed since is told of, and fails nothing: the page says it to its readers.
+"""
 
 import re
 from collections import Counter
@@ -10,7 +13,7 @@ from docutils.nodes import make_id
 from ..translations import is_current, translations
 from .page import Block, Finding, Page
 
-OLDER = "translation-older"  # is told, and fails nothing: the page says it to its readers
+OLDER = "translation-older"
 TITLED = {"admonition", "dropdown", "exercise"}  # whose argument is words
 LEFT_OUT = {"instructors", "toctree"}
 SAID = {"live"}  # options that are words
@@ -28,11 +31,12 @@ def findings(docs: Path) -> Iterator[tuple[Path, int, str, str]]:
         if not source.is_file():
             yield file, 1, "translation", f"a translation has an original; got no {source}"
             continue
+        if not is_current(file, source):
+            yield file, 1, OLDER, f"{source} has changed since; `translations` notes what was read"
+            continue
         here, there = (Page(path, path.read_text("utf-8")) for path in (file, source))
         for rule in (blocks, headings, marks):
             yield from ((file, line, "translation", message) for line, message in rule(here, there))
-        if not is_current(file, source):
-            yield file, 1, OLDER, f"{source} has changed since; `translations` notes what was read"
 
 
 def blocks(here: Page, there: Page) -> Iterator[Finding]:
