@@ -55,11 +55,11 @@ def run(
     )
 
 
-def sphinx_arguments(site: Path) -> list[str | Path]:
+def sphinx_arguments(site: Path, docs: Path = Path("docs")) -> list[str | Path]:
     """Return the arguments of a strict build."""
-    doctrees = site.with_name(f"{site.name}-doctrees")
+    doctrees = ROOT / "_build" / f"{site.name}-doctrees"
     strict = ["--nitpicky", "--fail-on-warning", "--keep-going"]
-    return [*strict, "-c", "_config", "-d", doctrees, "docs", site]
+    return [*strict, "-c", "_config", "-d", doctrees, docs, site]
 
 
 @nox.session
@@ -257,9 +257,34 @@ def formats(session: nox.Session) -> None:
         run(session, "pytest", "tests/formats")
 
 
+@nox.session
+def languages(session: nox.Session) -> None:
+    """Build the translations in `docs/languages`, and the pages that lead to them.
+
+    With `-- --renew FILE ...`, note that these pages say what their originals say now.
+    """
+    if session.posargs[:1] == ["--renew"]:
+        run(session, "python", "_config/bookproof", "translations", *session.posargs[1:])
+        return
+    make_languages(session)
+
+
+def make_languages(session: nox.Session, *options: str) -> None:
+    """Build the site, each translation in a folder of it, and the site again, which leads there."""
+    build = ["sphinx-build", "--quiet", *options]
+    run(session, *build, *sphinx_arguments(SITE))
+    for source in sorted(Path("docs", "languages").iterdir()):
+        code, _, region = source.name.partition("-")
+        tongue = (
+            f"--define=language={code}_{region.upper()}" if region else f"--define=language={code}"
+        )
+        run(session, *build, tongue, *sphinx_arguments(SITE / source.name, source))
+    run(session, *build, *sphinx_arguments(SITE))
+
+
 def make_formats(session: nox.Session, *pages: str) -> None:
     """Build the site with links to its files, and make all of them or those of some pages."""
-    run(session, "sphinx-build", "--quiet", "--tag=files", *sphinx_arguments(SITE))
+    make_languages(session, "--tag=files")
     run(session, "python", "-m", "_config.formats", *pages)
 
 

@@ -1,4 +1,4 @@
-"""The commands of the engine: ``python -m bookproof new | verify | why | lint | reseeded``."""
+"""The commands of the engine: ``python -m bookproof COMMAND``."""
 
 import sys
 from importlib import import_module
@@ -10,6 +10,7 @@ COMMANDS = {
     "why": "why",
     "lint": "lint.__main__",
     "reseeded": "verify.reseeded",
+    "translations": "translations",
 }
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ function followReading() {
 function closeContents() {
   const contents = document.getElementById("pst-primary-sidebar-modal");
   if (!contents) return;
-  contents.ariaLabel = "Contents";
+  contents.ariaLabel = _("Contents");
   contents.addEventListener("click", (event) => event.target.closest("a[href^='#']") && contents.close());
 }
 

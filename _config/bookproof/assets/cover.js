@@ -65,7 +65,8 @@
     for (const [name, { ids, of }] of Object.entries(seen)) {
       const place = cardOf(name)?.querySelector(".seen");
       if (!place) continue;
-      place.textContent = ids.length < of ? `${ids.length} of ${of} sections seen` : "all sections seen";
+      const some = _("{n} of {all} sections seen").replace("{n}", ids.length).replace("{all}", of);
+      place.textContent = ids.length < of ? some : _("all sections seen");
       place.style.setProperty("--share", ids.length / of);
     }
   }
@@ -77,7 +78,7 @@
     const title = card.querySelector(".title a");
     link.href = title.href + last.hash;
     const label = document.createElement("span");
-    label.textContent = "Continue where you were";
+    label.textContent = _("Continue where you were");
     link.replaceChildren(label, ` ${title.textContent}: ${last.section}`);
   }
 
@@ -85,10 +86,10 @@
     const line = document.createElement("p");
     line.className = "kept";
     line.setAttribute("role", "status");
-    line.textContent = "Where you were, and what you have seen, is kept in this browser only. ";
+    line.textContent = `${_("Where you were, and what you have seen, is kept in this browser only.")} `;
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = "Forget it";
+    button.textContent = _("Forget it");
     button.addEventListener("click", () => {
       forget();
       location.reload();

@@ -10,11 +10,11 @@ function keepPrediction(box) {
   const key = box.dataset.prediction;
   const fields = [...box.querySelectorAll(".commit input")];
   const before = kept.get(key);
-  const button = Object.assign(document.createElement("button"), { className: "proof", textContent: "Copy proof" });
+  const button = Object.assign(document.createElement("button"), { className: "proof", textContent: _("Copy proof") });
   const offer = () => { button.hidden = !kept.get(`${key}/time`); };
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(await proof(box));
-    button.textContent = "Copied";
+    button.textContent = _("Copied");
   });
   for (const field of fields) {
     if (field.type === "radio") field.checked = field.value === before;
@@ -47,13 +47,13 @@ function gatherAnswers() {
   if (!folds.length || moved.length) return;
   const end = document.createElement("section");
   end.className = "printed-answers";
-  end.append(Object.assign(document.createElement("h2"), { textContent: "Answers to the predictions" }));
+  end.append(Object.assign(document.createElement("h2"), { textContent: _("Answers to the predictions") }));
   for (const fold of folds) {
     const place = document.createElement("p");
     place.className = "printed-place";
-    place.textContent = `Answer ${moved.length + 1}, at the end`;
+    place.textContent = `${_("Answer")} ${moved.length + 1}, ${_("at the end")}`;
     fold.replaceWith(place);
-    const heading = Object.assign(document.createElement("h3"), { textContent: `Answer ${moved.length + 1}` });
+    const heading = Object.assign(document.createElement("h3"), { textContent: `${_("Answer")} ${moved.length + 1}` });
     end.append(heading, fold);
     moved.push([fold, place, fold.open]);
     fold.open = true;

@@ -33,6 +33,7 @@ const bookPreviews = {};
   async function targetOf(url) {
     const id = decodeURIComponent(url.hash.slice(1));
     if (url.pathname === location.pathname) return document.getElementById(id);
+    if (!url.pathname.startsWith(root.pathname)) return null; // a page of another site
     const page = decodeURI(url.pathname.slice(root.pathname.length)).replace(/\.html$/, "");
     const kept = document.createElement("template");
     kept.innerHTML = (await load(page))[id] ?? "";

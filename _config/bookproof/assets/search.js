@@ -114,7 +114,9 @@
   function show(query) {
     const asked = read(query);
     const { best, complete } = asked.patterns.length ? search(asked) : { best: [] };
-    const number = best.length === 1 ? "One section" : `${best.length} sections`;
+    const number = best.length === 1 ? _("One section") : _("{n} sections").replace("{n}", best.length);
+    const said = complete ? _("with “{query}”") : _("with most of “{query}”");
+    const first = best.length > MOST ? `; ${_("the first {n}:").replace("{n}", MOST)}` : ":";
     const status = document.createElement("p");
     status.setAttribute("role", "status");
     const list = document.createElement("ul");
@@ -122,8 +124,8 @@
     document.getElementById("search-results").replaceChildren(status, list);
     // Said once the place is there, or no screen reader says it.
     status.textContent = !best.length
-      ? `Nothing was found for “${query}”.`
-      : `${number} with ${complete ? "" : "most of "}“${query}”${best.length > MOST ? `; the first ${MOST}:` : ":"}`;
+      ? _("Nothing was found for “{query}”.").replace("{query}", () => query)
+      : `${number} ${said.replace("{query}", () => query)}${first}`;
   }
 
   const query = new URLSearchParams(location.search).get("q");

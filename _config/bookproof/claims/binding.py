@@ -12,24 +12,25 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from ..html.places import containers
+from ..words import N_, _
 
 LOGGER = logging.getLogger(__name__)
 WAYS = {
-    "exact": "exactly, or to rounding",
-    "oracle": "against an independent implementation",
-    "property": "as a property, on random inputs",
-    "seeds": "over many seeds",
-    "run": "in one training run",
+    "exact": N_("exactly, or to rounding"),
+    "oracle": N_("against an independent implementation"),
+    "property": N_("as a property, on random inputs"),
+    "seeds": N_("over many seeds"),
+    "run": N_("in one training run"),
 }
 ID = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*")
 MARK = (
-    '<a class="check-mark" href="#check-{name}" aria-label="How this {kind} is checked"'
-    ' title="How this {kind} is checked"><span aria-hidden="true">✓</span></a>'
+    '<a class="check-mark" href="#check-{name}" aria-label="{title}" title="{title}">'
+    '<span aria-hidden="true">✓</span></a>'
 )
 # The name of a check is the label of its fold; right below its target, the fold is the mark.
 FOLD = (
     '<details class="fold check{beside}"><summary><span class="tick" aria-hidden="true">✓</span>'
-    'Check: {words} <small>{way}</small></summary><div id="check-{name}">'
+    '{label}: {words} <small>{way}</small></summary><div id="check-{name}">'
 )
 
 
@@ -89,14 +90,14 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             add_target(page, name, "equation", equation, nodes.inline())
             box = nodes.container(classes=["checked"])
             equation.parent[equation.parent.index(equation)] = box
-            box += [equation, html(MARK, name=name, kind="equation")]
+            box += [equation, html(MARK, name=name, title=_("How this equation is checked"))]
     metadata = app.env.metadata[app.env.docname]
     page.cells = metadata.get("cells_digest", "")
     page.has_ledger = bool(containers(doctree, "ledger"))
     for node in list(doctree.findall(nodes.container)):
         if name := node.get("claim"):
             add_target(page, name, "claim", node, in_the_ledger(node))
-            node[-1] += html(MARK, name=name, kind="claim")
+            node[-1] += html(MARK, name=name, title=_("How this claim is checked"))
         if "check" in node.get("cell_metadata", {}):
             add_check(page, node, metadata.get("cell_seconds", []))
 
@@ -134,9 +135,10 @@ def add_check(page: Page, cell: nodes.Element, times: list[float]) -> None:
     page.checks.append(Check(name, way, cell.line or 0, seconds))
     place = cell.parent.index(cell)
     beside = " beside" if place and unmark(cell.parent[place - 1], name) else ""
-    words, way = name.replace("-", " "), WAYS.get(way, way)
+    words, way = name.replace("-", " "), _(WAYS.get(way, way))
+    said = {"label": _("Check"), "words": words, "way": way}
     cell.parent.insert(place + 1, html("</div></details>"))
-    cell.parent.insert(place, html(FOLD, name=name, words=words, way=way, beside=beside))
+    cell.parent.insert(place, html(FOLD, name=name, beside=beside, **said))
 
 
 def unmark(node: nodes.Node, name: str) -> bool:

@@ -15,7 +15,7 @@ from .messages import fail, report
 from .parts import Parts
 
 PATIENCE = 600  # seconds to wait for another build
-TOOLS = {".py", ".bib", ".html", ".txt"}  # with a change in these, every page is read again
+TOOLS = {".py", ".bib", ".html", ".txt", ".po"}  # with a change in these, every page is read again
 LIST = ".pages"  # of the site: the fingerprints of its pages as they were written
 ENGINE = Path(__file__).parents[1]
 
@@ -55,9 +55,9 @@ class Session:
                 fail(f"After {PATIENCE} s, another build still holds {self.lock.lock_file}.")
 
     def end(self, app: Sphinx, error: Exception | None) -> None:
-        """Note that the build came to a good end, if it did."""
+        """Note that the build came to a good end, if it did, and what it has written."""
         if error is None:
-            tidy(app)
+            note_pages(app)
         if error is None and not app._warncount:
             self.unfinished.unlink()
         self.lock.release()
@@ -86,11 +86,15 @@ def is_as_written(app: Sphinx, docname: str) -> bool:
     return tree.is_file() and pages_written(app.outdir).get(docname) == fingerprint(page)
 
 
-def tidy(app: Sphinx) -> None:
-    """Remove the pages whose source is gone, and note the fingerprints of the others."""
-    for docname in pages_written(app.outdir).keys() - app.env.found_docs:
+def tidy(app: Sphinx, error: Exception | None) -> None:
+    """Remove the pages whose source is gone."""
+    for docname in pages_written(app.outdir).keys() - app.env.found_docs if error is None else ():
         for file in files(app, docname):
             file.unlink(missing_ok=True)
+
+
+def note_pages(app: Sphinx) -> None:
+    """Note the fingerprints of the pages, once nothing changes them any more."""
     noted = {name: fingerprint(files(app, name)[0]) for name in sorted(app.env.found_docs)}
     (app.outdir / LIST).write_text(json.dumps(noted, indent=0), "utf-8")
 

@@ -8,7 +8,7 @@ from sphinx.config import Config
 ASSETS = Path(__file__).parents[1] / "assets"
 PARTS = (
     *("addresses", "boxes", "changes", "citing", "cover", "edition", "elements", "figures"),
-    *("folds", "lean", "mathematics", "minutes", "numbers", "outward", "previews"),
+    *("folds", "languages", "lean", "mathematics", "minutes", "numbers", "outward", "previews"),
     *("policy", "questions", "redirects", "reference", "search", "sidebar"),
 )
 

@@ -55,8 +55,8 @@ def named(kind: str, asked: str) -> str:
     return nodes.make_id(" ".join([kind, *words[:WORDS]]))
 
 
-def link_to(name: str, what: str) -> Anchor:
-    return Anchor(open=f'a class="headerlink lasting" href="#{name}" title="Link to this {what}"')
+def link_to(name: str, title: str) -> Anchor:
+    return Anchor(open=f'a class="headerlink lasting" href="#{name}" title="{title}"')
 
 
 def name_solutions(app: Sphinx, doctree: nodes.document, docname: str) -> None:

@@ -14,6 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from ..words import _
 from .addresses import link_to, named
 from .elements import Tag, tag
 from .formulas import prose
@@ -82,13 +83,15 @@ def predict(gate: nodes.container, answer: list[nodes.Node], page: str, number: 
     if not answer:
         LOGGER.warning("this prediction has no answer", location=gate)
     shown, hidden = question_and_answer(answer)
-    of_which = nodes.inline("", f" to prediction {number}", classes=["visually-hidden"])
-    summary = tag("summary", nodes.Text("See the answer"), of_which)
+    of_which = nodes.inline(
+        "", _(" to prediction {n}").format(n=number), classes=["visually-hidden"]
+    )
+    summary = tag("summary", nodes.Text(_("See the answer")), of_which)
     # Under another question, or among other choices, an old prediction would make no sense.
     key = f"{page}/{sha256(gate['asked'].encode()).hexdigest()[:12]}"
     name = gate["called"]
-    title = text("Predict", "predict-title")
-    title += link_to(name, "prediction")
+    title = text(_("Predict"), "predict-title")
+    title += link_to(name, _("Link to this prediction"))
     box = tag(
         f'div class="predict" id="{name}" data-prediction="{key}"',
         title,
@@ -120,13 +123,15 @@ def question_and_answer(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list
 def commitment(name: str, choices: list[list[nodes.Node]]) -> Tag:
     """Make a row of choices, or a line to write on."""
     if not choices:
-        field = tag('input autocomplete="off" placeholder="before you look"')
-        return tag('label class="commit"', nodes.Text("Your prediction"), field)
+        hint = _("before you look")
+        field = tag(f'input autocomplete="off" placeholder="{hint}"')
+        return tag('label class="commit"', nodes.Text(_("Your prediction")), field)
     options = [
         tag("label", tag(f'input type="radio" name="{name}" value="{value}"'), *choice)
         for value, choice in enumerate(choices)
     ]
-    return tag('fieldset class="commit"', tag("legend", nodes.Text("Your prediction")), *options)
+    legend = tag("legend", nodes.Text(_("Your prediction")))
+    return tag('fieldset class="commit"', legend, *options)
 
 
 def versus(gate: nodes.container, parts: list[nodes.Node]) -> Tag:
@@ -135,7 +140,7 @@ def versus(gate: nodes.container, parts: list[nodes.Node]) -> Tag:
         LOGGER.warning("%s; got %d", rule, len(parts), location=gate)
     wrong, right = parts[::2], parts[1::2]
     # With its label inside, as wrong code has it, so that both codes begin on one line.
-    code = nodes.container("", text("Right", "right-label"), *right[:1], classes=["right-code"])
+    code = nodes.container("", text(_("Right"), "right-label"), *right[:1], classes=["right-code"])
     return tag(
         'div class="versus"',
         nodes.container("", *wrong, classes=["side-wrong"]),

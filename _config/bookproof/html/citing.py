@@ -8,6 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from ..words import _
 from .edition import lasting
 from .outward import address
 
@@ -23,7 +24,7 @@ LATEX = str.maketrans(
 )
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 BOX = """
-<details class="fold cite no-search"><summary>Cite this {what}</summary>
+<details class="fold cite no-search"><summary>{what}</summary>
 <p>{words}</p>
 <pre class="bibtex">{bibtex}</pre>
 </details>
@@ -47,11 +48,13 @@ class Cited:
 
 def in_words(cited: Cited) -> str:
     year = f" ({cited.published.year})" if cited.published else ""
-    book = f"<em>{escape(cited.book)}</em>, version {escape(cited.version)}."
+    version = _("version") + " " + escape(cited.version)
+    book = f"<em>{escape(cited.book)}</em>, {version}."
     if cited.title:
         title = cited.title + ("" if cited.title[-1] in "?!" else ".")
-        part = "Appendix" if cited.number.isalpha() else "Chapter"
-        book = f"{escape(title)} {part} {cited.number} of {book}"
+        part = _("Appendix") if cited.number.isalpha() else _("Chapter")
+        place = _("{part} {number} of").format(part=part, number=cited.number)
+        book = f"{escape(title)} {place} {book}"
     where = f' <a href="{escape(cited.address)}">{escape(cited.address)}</a>'
     return f"{escape(cited.author)}{year}. {book}{where if cited.address else ''}"
 
@@ -118,7 +121,10 @@ def cited(app: Sphinx, pagename: str) -> Cited | None:
 def add_box(app: Sphinx, pagename: str, template: str, context: Any, doctree: Any) -> None:
     if doctree is None or (found := cited(app, pagename)) is None:
         return
-    what = "book" if not found.title else "page" if found.number.isalpha() else "chapter"
+    if not found.title:
+        what = _("Cite this book")
+    else:
+        what = _("Cite this page") if found.number.isalpha() else _("Cite this chapter")
     bibtex = escape(in_bibtex(found), quote=False)
     context["body"] += BOX.format(what=what, words=in_words(found), bibtex=bibtex)
 

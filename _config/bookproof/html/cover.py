@@ -16,6 +16,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
+from ..translations import original
+from ..words import _
 from .minutes import minutes, parts_of
 from .opening import description, opening
 from .places import containers, link, number, title
@@ -44,7 +46,7 @@ class Cover(SphinxDirective):
 
 def note_shown(app: Sphinx, doctree: nodes.document) -> None:
     """Note what the cover shows of a page that was just read."""
-    said, promise = opening(doctree), description(doctree).removeprefix("You will ")
+    said, promise = opening(doctree), description(doctree).removeprefix(_("You will") + " ")
     takes = said.minutes if said else minutes(parts_of(doctree))
     sentence = re.split(r"(?<=[.!?])\s", promise, maxsplit=1)[0]
     shown = Shown(
@@ -104,13 +106,18 @@ def begin(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
     if first is None:
         return ""
     counted = number(app.env, first)
-    label = f"<span>{f'Begin with chapter {counted}' if counted else 'Begin with'}</span>"
+    words = _("Begin with chapter {n}").format(n=counted) if counted else _("Begin with")
+    label = f"<span>{words}</span>"
     address = app.builder.get_relative_uri(here, first)
     return f'<p class="begin"><a href="{address}">{label} {title(app.env, first)}</a></p>'
 
 
 def chapters(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
-    return f'<div class="chapters">{"".join(part(app, here, tree) for tree in trees)}</div>'
+    parts = "".join(part(app, here, tree) for tree in trees)
+    if original(app.srcdir):
+        words = _("All chapters of the original")
+        parts += f'<p class="original"><a href="../{app.config.root_doc}.html">{words}</a></p>'
+    return f'<div class="chapters">{parts}</div>'
 
 
 def part(app: Sphinx, here: str, tree: addnodes.toctree) -> str:
@@ -125,7 +132,7 @@ def part(app: Sphinx, here: str, tree: addnodes.toctree) -> str:
 
 def chapter(app: Sphinx, here: str, doc: str) -> str:
     shown = shown_of(app.env, doc)
-    takes = f"{shown.minutes} minutes" if shown.minutes else ""
+    takes = f"{shown.minutes} " + _("minutes") if shown.minutes else ""
     return (
         f'<span class="number">{number(app.env, doc)}</span>'
         f'<div><p class="title">{link(app, here, doc)}</p>'

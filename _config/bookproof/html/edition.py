@@ -25,6 +25,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx_exercise.nodes import solution_node
 
+from ..words import _
 from .formulas import prose
 from .outward import address
 from .places import on_a_site
@@ -63,10 +64,11 @@ def published(app: Sphinx) -> str:
 
 def edition(app: Sphinx) -> str:
     """Return the version, and its date where `bookproof_book` has one: never that of the build."""
+    version = _("Version") + f" {app.config.release}"
     if not (day := published(app)):
-        return f"Version {app.config.release}"
+        return version
     words = written(day, app.config.language)
-    return f'Version {app.config.release}, <time datetime="{day}">{words}</time>'
+    return f'{version}, <time datetime="{day}">{words}</time>'
 
 
 # -- The foot of a page -----------------------------------------------------------
@@ -91,9 +93,10 @@ def add_reports(app: Sphinx, pagename: str, body: str, doctree: nodes.document) 
         title = titles.get(link[1])
         if title is None:  # an equation's, or a figure's
             return link[0]
-        name = escape(f"Report an error in the section {title}")
+        name = escape(_("Report an error in the section {title}").format(title=title))
         target = report(app, pagename, link[1], title)
-        return f'{link[0]}<a class="report" href="{target}" aria-label="{name}">report an error</a>'
+        words = _("report an error")
+        return f'{link[0]}<a class="report" href="{target}" aria-label="{name}">{words}</a>'
 
     return LINK_OF_HEADING.sub(behind, body)
 
@@ -109,19 +112,23 @@ def add_foot(app: Sphinx, pagename: str, template: str, context: Any, doctree: A
 def foot(app: Sphinx, pagename: str) -> Iterator[str]:
     yield edition(app)
     if app.config.bookproof_repository:
-        yield f'<a href="{report(app, pagename)}">Report an error on this page</a>'
+        yield link(report(app, pagename), _("Report an error on this page"))
     changes = app.config.bookproof_changes
     if changes in app.env.found_docs and pagename != changes:
         href = app.builder.get_relative_uri(pagename, changes)
-        yield f'<a href="{href}">What changed for readers</a>'
+        yield link(href, _("What changed for readers"))
     generated = (app.config.root_doc, app.config.bookproof_reference or app.config.root_doc)
     for words, file in app.config.bookproof_files.items():
         if "{page}" in file and pagename.startswith(generated):
             continue
         place = "../" * pagename.count("/") + file.format(page=pagename.rpartition("/")[2])
-        yield f'<a href="{place}">{words}</a>'
+        yield link(place, words)
     if site := app.config.html_baseurl:
-        yield f'<a href="{site}{LIST}.html">All editions</a>'
+        yield link(f"{site}{LIST}.html", _("All editions"))
+
+
+def link(address: str, words: str) -> str:
+    return f'<a href="{address}">{words}</a>'
 
 
 def check(app: Sphinx, env: BuildEnvironment) -> None:
@@ -184,7 +191,7 @@ class Instructors(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         self.assert_has_content()
         note = nodes.admonition(classes=["instructors", "no-search"], teaches=True)
-        note += nodes.title("", "For instructors")
+        note += nodes.title("", _("For instructors"))
         note += self.parse_content_to_nodes()
         return [note]
 

@@ -13,9 +13,8 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
 
+from ..words import _
 from .places import around, exercises, is_cell
-
-WHOLE, PARTLY = "Wrong on purpose", "Wrong on purpose: the marked lines"
 
 
 def open_solution(self: HTML5Translator, node: nodes.Element) -> None:
@@ -23,13 +22,17 @@ def open_solution(self: HTML5Translator, node: nodes.Element) -> None:
     printed = self.config.bookproof_edition == "instructors"
     node["classes"] = ["fold", "solution", *(["printed"] if printed else [])]
     titles = [child for child in node if isinstance(child, nodes.title)]
-    whose = "".join(title.astext() for title in titles).removeprefix("Solution")
+    whose = (
+        "".join(title.astext() for title in titles)
+        .removeprefix("Solution")
+        .removeprefix(_("Solution"))
+    )
     node.children = [child for child in node if child not in titles]
-    self.body.append(self.starttag(node, "details") + summary("Solution", whose))
+    self.body.append(self.starttag(node, "details") + summary(_("Solution"), whose))
 
 
 def open_output(self: HTML5Translator, node: nodes.Element) -> None:
-    label = summary(node["prompt_show"], f" of cell {node['cell']}")
+    label = summary(node["prompt_show"], _(" of cell {n}").format(n=node["cell"]))
     classes = " ".join(["fold", "hidden-cell", *node.get("kinds", ())])
     self.body.append(f'<details class="{classes}">{label}')
 
@@ -59,9 +62,9 @@ def label_folds(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if cell is None:
             continue
         if "set-up" in cell["cell_metadata"].get("tags", ()):
-            fold["prompt_show"], fold["kinds"] = "Set-up", ["set-up"]
+            fold["prompt_show"], fold["kinds"] = _("Set-up"), ["set-up"]
         elif "above-input" in fold["classes"] and next(cell.findall(nodes.figure), None):
-            fold["prompt_show"], fold["kinds"] = "Code of this figure", ["of-figure"]
+            fold["prompt_show"], fold["kinds"] = _("Code of this figure"), ["of-figure"]
             cell.remove(fold)
             cell.append(fold)
 
@@ -101,7 +104,8 @@ def mark_wrong_cells(app: Sphinx, doctree: nodes.document) -> None:
             whole = set(written) <= set(lines)
             if not whole:
                 code["highlight_args"] = {**code.get("highlight_args", {}), "hl_lines": lines}
-            label = nodes.paragraph("", WHOLE if whole else PARTLY, classes=["wrong-label"])
+            words = _("Wrong on purpose") if whole else _("Wrong on purpose: the marked lines")
+            label = nodes.paragraph("", words, classes=["wrong-label"])
             cell[0].insert(0, label)
             cell["classes"].append("wholly" if whole else "partly")
 

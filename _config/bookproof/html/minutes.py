@@ -13,14 +13,14 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
+from ..words import _
 from . import places
 from .places import is_cell
 
 LOGGER = logging.getLogger(__name__)
 WORDS = 200  # in a minute
-END = "Summary"
+END = "summary"  # the address of a section
 WORD = re.compile(r"[^\W\d_]{2,}")
-MINUTES = re.compile(r"(\d+) minutes")
 NOT_READ = (nodes.literal_block, nodes.literal, nodes.math, nodes.math_block, nodes.caption)
 FOLDED = ("all", "input")
 BEFORE_FOLDS = 50  # of cells and boxes are made
@@ -48,8 +48,9 @@ def main(doctree: nodes.document) -> int:
 
 def exercises(doctree: nodes.document) -> int:
     """Return the sum of the minutes that exercises say, each as its first."""
+    said = re.compile(r"(\d+) " + _("minutes"))
     texts = (exercise.astext() for exercise in places.exercises(doctree))
-    return sum(int(minutes) for text in texts for minutes in MINUTES.findall(text)[:1])
+    return sum(int(minutes) for text in texts for minutes in said.findall(text)[:1])
 
 
 PARTS = {"main": main, "exercises": exercises}
@@ -60,7 +61,7 @@ def parts_of(doctree: nodes.document) -> list[nodes.Node]:
 
 
 def is_end(part: nodes.Node) -> bool:
-    return isinstance(part, nodes.section) and bool(part) and part[0].astext() == END
+    return isinstance(part, nodes.section) and END in part["ids"]
 
 
 def minutes(parts: list[nodes.Node]) -> int:

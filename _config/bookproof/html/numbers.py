@@ -14,17 +14,29 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.environment.collectors.toctree import TocTreeCollector
 
+from ..translations import numbers, original
+
 count_each_part = TocTreeCollector.assign_section_numbers
 
 
 def chapters(env: BuildEnvironment) -> Iterator[tuple[str, Any]]:
-    """Yield each numbered page in reading order, with its number or its letter."""
+    """Yield each numbered page in reading order, with its number or its letter.
+
+    A page that is translated has the number of its original.
+    """
+    source = original(env.srcdir)
+    known = numbers(source) if source else {}
     counts: Counter[bool] = Counter()
     trees = env.get_doctree(env.config.root_doc).findall(addnodes.toctree)
     for tree in (tree for tree in trees if tree.get("numbered")):
         lettered = tree["caption"] is not None and tree["caption"] == env.config.bookproof_lettered
         for doc in filter(env.tocs.__contains__, tree["includefiles"]):
-            yield doc, ascii_uppercase[counts[lettered]] if lettered else counts[lettered] + 1
+            yield (
+                doc,
+                ascii_uppercase[counts[lettered]]
+                if lettered
+                else known.get(doc, counts[lettered] + 1),
+            )
             counts[lettered] += 1
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 
+from ..words import N_, _
 from .formulas import prose
 
-LABELS = ("You will", "You will be able to", "Prerequisites", "Time")
+LABELS = (N_("You will"), N_("You will be able to"), N_("Prerequisites"), N_("Time"))
 LONGEST = 200  # characters; who shows a link cuts what is longer
 
 
@@ -35,7 +36,7 @@ def opening(doctree: nodes.document) -> Opening | None:
     time = re.search(r"\d+", said.get("Time", ""))
     links = parts.get("Prerequisites", nodes.inline()).findall(pending_xref)
     return Opening(
-        first_sentences(f"You will {said.get('You will', '')}"),
+        first_sentences(_("You will") + " " + said.get("You will", "")),
         said.get("You will be able to", ""),
         int(time[0]) if time else 0,
         tuple(link["reftarget"] for link in links if link["refdomain"] == "doc"),
@@ -45,11 +46,11 @@ def opening(doctree: nodes.document) -> Opening | None:
 def by_label(box: nodes.Element) -> dict[str, nodes.inline]:
     """Return what is said in an opening, by the bold words that begin it."""
     said: dict[str, nodes.inline] = {}
-    label = ""
+    label, labels = "", {_(label): label for label in LABELS}
     for line in box.findall(nodes.paragraph):
         for part in line:
-            if isinstance(part, nodes.strong) and part.astext() in LABELS:
-                label = part.astext()
+            if isinstance(part, nodes.strong) and part.astext() in labels:
+                label = labels[part.astext()]
             else:
                 said.setdefault(label, nodes.inline()).append(part.deepcopy())
     return said

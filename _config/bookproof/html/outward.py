@@ -11,6 +11,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from ..translations import original
 from .opening import Opening, description, opening
 from .places import on_a_site
 
@@ -26,7 +27,8 @@ def address(app: Sphinx, pagename: str) -> str:
     if not site or pagename == NOWHERE:
         return ""
     here = "" if pagename == app.config.root_doc else app.builder.get_target_uri(pagename)
-    return posixpath.join(site, here)
+    folder = app.srcdir.name if original(app.srcdir) else ""
+    return posixpath.join(site, folder, here)
 
 
 def known(facts: Facts) -> Facts:
@@ -103,7 +105,7 @@ def add_head(app: Sphinx, pagename: str, template: str, context: Any, doctree: A
 
 def page_of_nowhere(app: Sphinx) -> list[tuple[str, dict[str, str], str]]:
     """Make the page that a server shows where there is none, if it is known where the site lives."""
-    if not app.config.html_baseurl:
+    if not app.config.html_baseurl or original(app.srcdir):
         return []
     body = (
         "<h1>There is no such page</h1>\n"
@@ -117,7 +119,7 @@ def page_of_nowhere(app: Sphinx) -> list[tuple[str, dict[str, str], str]]:
 @on_a_site
 def finish(app: Sphinx) -> None:
     """Write the sitemap, and make the page of nowhere work at any depth."""
-    if not app.config.html_baseurl:
+    if not app.config.html_baseurl or original(app.srcdir):
         return
     pages = sorted(app.env.found_docs)
     places = "".join(f"<url><loc>{escape(address(app, page))}</loc></url>\n" for page in pages)

@@ -11,6 +11,7 @@ from string import ascii_lowercase
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from ..words import _
 from .addresses import link_to, named
 from .formulas import prose
 from .places import around, exercises
@@ -20,7 +21,7 @@ def head_exercises(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Make the titles of exercises headings of the level below their section's."""
     for exercise in exercises(doctree):
         for title in [child for child in exercise if isinstance(child, nodes.title)]:
-            words = [*title.children, link_to(exercise["ids"][0], "exercise")]
+            words = [*title.children, link_to(exercise["ids"][0], _("Link to this exercise"))]
             exercise.replace(title, heading(exercise, words, "admonition-title"))
 
 
@@ -34,12 +35,14 @@ def head_questions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     quizzes = [found for found in doctree.findall(nodes.definition_list) if is_quiz(found)]
     for number, quiz in enumerate(quizzes, 1):
         if title := answer_after(quiz):
-            title += nodes.inline("", f" to question {number}", classes=["visually-hidden"])
+            title += nodes.inline(
+                "", _(" to question {n}").format(n=number), classes=["visually-hidden"]
+            )
         parts = [part for item in quiz for part in question(item)]
         if quiz["ids"]:  # the name that was given to it
             parts[0]["ids"] = [quiz["ids"][0]]
         for rubric in parts[::2]:
-            rubric += link_to(rubric["ids"][0], "question")
+            rubric += link_to(rubric["ids"][0], _("Link to this question"))
         quiz.parent[quiz.parent.index(quiz) : quiz.parent.index(quiz) + 1] = parts
 
 

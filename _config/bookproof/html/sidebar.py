@@ -13,6 +13,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from ..words import _
 from .cover import shown_of
 from .places import number, title
 
@@ -28,7 +29,7 @@ class Listed(NamedTuple):
 def listed(app: Sphinx, docname: str, label: str | None) -> Listed | None:
     """Return what the sidebar shows of a page, or nothing for one that the book does not have."""
     if docname == "genindex":
-        return Listed(docname, label or "Index")
+        return Listed(docname, label or _("Index"))
     if docname not in app.env.titles:
         return None
     name = ". ".join(filter(None, [number(app.env, docname), title(app.env, docname)]))

@@ -18,6 +18,8 @@ from sphinx.application import Sphinx
 from sphinx_exercise.nodes import solution_node
 
 from ..html.edition import folder
+from ..translations import original
+from ..words import _
 from .cells import cells_of, code, numbered
 
 FOLDER = "notebooks"
@@ -91,7 +93,10 @@ def place(pagename: str) -> str:
 def links(app: Sphinx, pagename: str, context: dict[str, Any]) -> str:
     name = place(pagename)
     here = context["pathto"](name, 1)
-    offered = [f'<a href="{here}" download>Download this page as a notebook</a>']
+    words = _("Download this page as a notebook")
+    offered = [f'<a href="{here}" download>{words}</a>']
+    if original(app.srcdir):  # the tag has the notebooks of the original
+        return f'\n<p class="notebook">{offered[0]}.</p>\n'
     if (repository := app.config.bookproof_repository.rstrip("/")).startswith(GITHUB):
         project, file = repository.removeprefix(GITHUB), Path(name).name
         where = f"{FOLDER}-v{app.config.release}"  # a tag

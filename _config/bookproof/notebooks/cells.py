@@ -11,6 +11,7 @@ from sphinx_exercise.nodes import solution_node
 
 from ..html.elements import Tag
 from ..html.places import is_cell
+from ..words import _
 from .markdown import block, within, written
 
 Cell = dict[str, Any]
@@ -54,9 +55,9 @@ def walked(node: nodes.Node, level: int) -> Iterator[Cell]:
     elif isinstance(node, solution_node):
         yield from solution(node, level)
     elif isinstance(node, nodes.Element) and "sd-dropdown" in node["classes"]:
-        yield text(FOLD.format("Answer", written(node.children[1:])))
+        yield text(FOLD.format(_("Answer"), written(node.children[1:])))
     elif "claim" in getattr(node, "attributes", {}):
-        yield text(f"> **Claim.** {within(node.children[0])}")
+        yield text("> **" + _("Claim") + f".** {within(node.children[0])}")
     elif isinstance(node, (nodes.document, nodes.section)) or any(
         is_cell(part) or isinstance(part, Tag) for part in node.findall()
     ):
@@ -68,10 +69,10 @@ def walked(node: nodes.Node, level: int) -> Iterator[Cell]:
 def solution(node: nodes.Element, level: int) -> Iterator[Cell]:
     """Yield a solution, or a place for the reader's own answer where it is kept back."""
     if not node.get("kept_back"):
-        yield text("**Solution**")
+        yield text("**" + _("Solution") + "**")
         yield from inside(node, level)
         return
-    yield text("**Your answer**")
+    yield text("**" + _("Your answer") + "**")
     if any(is_cell(part) for part in node.findall()):
         yield code("...", {})
 
