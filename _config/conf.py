@@ -76,7 +76,7 @@ bookproof_run = ["python -m selfattn_book verify {page}", "chapters/welcome", "h
 bookproof_pip = "--extra-index-url https://download.pytorch.org/whl/cpu"  # without CUDA
 bookproof_redirects = "redirects.txt"  # old addresses, and where they lead now
 bookproof_addresses = "addresses.list"  # those that last; the session `addresses` notes new ones
-if tags.has("files"):  # noqa: F821, which Sphinx gives; the session `formats` makes them
+if "tags" in globals() and tags.has("files"):  # noqa: F821, from Sphinx, in the session `formats`
     bookproof_files = {
         "PDF of this page": "files/{page}.pdf",
         "The whole book as PDF": "files/book.pdf",

@@ -10,7 +10,9 @@ from collections import Counter
 from pathlib import Path
 
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Page, TimeoutError
+from playwright.sync_api import Page
+
+from tests.browser.site import wait_until
 
 CONTRAST = Path(__file__).with_name("contrast.js").read_text("utf-8")
 OTHER = {"light": "dark", "dark": "light"}
@@ -131,7 +133,7 @@ def in_theme(page: Page, theme: str) -> list[str]:
     """Return what is wrong that depends on the theme, or on how wide the page is."""
     found = []
     try:
-        page.wait_for_function(SHOWS, arg=theme, timeout=5000)
+        wait_until(page, SHOWS, theme, seconds=5)
     except TimeoutError:
         found.append("the page shows another theme")
     page.evaluate(COLOURS_REST)

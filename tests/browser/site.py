@@ -3,13 +3,14 @@
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 # The first ones have no windows, and open a page in little more than half the time.
 NAMES = (
@@ -58,3 +59,12 @@ def served(site: Path) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
+
+
+def wait_until(page: Page, script: str, arg: object = None, seconds: float = 10) -> None:
+    """Ask a page until a script says yes; Playwright's way evaluates text, which the policy refuses."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(script, arg):
+        if time.monotonic() > end:
+            raise TimeoutError(f"never true: {script}")
+        page.wait_for_timeout(50)

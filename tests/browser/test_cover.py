@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.browser.site import wait_until
+
 CHAPTER = "chapters/query-key-value.html"
 BEGIN = ".begin a"
 SEEN = "li[data-page='chapters/query-key-value'] .seen"
@@ -16,7 +18,7 @@ def page(origin, open_page):
 def read(page, origin, section):
     """Read a section of a chapter, and come back to the cover."""
     page.goto(f"{origin}/{CHAPTER}#{section}")
-    page.wait_for_function("localStorage['book.reading']")
+    wait_until(page, "localStorage['book.reading']")
     page.goto(f"{origin}/index.html")
 
 

@@ -8,6 +8,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 
 from tests.book.pages import SITE
 from tests.browser.looks import OPEN_FOLDS
+from tests.browser.site import wait_until
 
 BAR = re.compile(r'<figure class="[^"]*\blive\b[^"]*" id="([^"]+)"')
 FIGURES = [
@@ -60,7 +61,7 @@ def change(page, live):
     else:
         live.locator("input[type=radio]:checked").first.focus()
         page.keyboard.press("ArrowRight")
-    page.wait_for_function("!document.querySelector('.live-panel[aria-busy]')")
+    wait_until(page, "!document.querySelector('.live-panel[aria-busy]')")
 
 
 def test_figures_are_live():
@@ -106,7 +107,7 @@ def test_a_key_changes_a_figure_and_reset_and_print_bring_it_back(name, figure, 
     first, awake = state(page, figure), page.evaluate(MARKS, [figure])
     change(page, live)
     assert state(page, figure) != first
-    page.wait_for_function(f"document.querySelector('#{figure} .live-said').textContent.length > 9")
+    wait_until(page, f"document.querySelector('#{figure} .live-said').textContent.length > 9")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     printed = page.evaluate(MARKS, [figure])
     page.emulate_media(media="print")

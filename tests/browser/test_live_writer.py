@@ -21,6 +21,7 @@ from tests.browser.live_writer import (
     random_strings,
     random_tokens,
 )
+from tests.browser.site import wait_until
 from tests.browser.test_live import opened, state, wake
 from tests.browser.test_live_drawings import BUNDLE
 
@@ -84,7 +85,10 @@ def test_temperature_top_k_and_top_p_are_those_of_the_package(bundle):
             Float64Array.from(logits), temperature, top_k ?? 0, top_p ?? 0)))"""
     logits = 3 * torch.randn(200, 1024, generator=chance, dtype=torch.float64)
     logits[::4] = logits[::4].round()  # with equal ones
+    logits[0] = -1000  # but for two, which have exactly one half each
+    logits[0, 5:7] = 0
     cases = [(row.tolist(), random_settings(chance)) for row in logits]
+    cases[0] = cases[0][0], {"temperature": 1.0, "top_k": None, "top_p": 0.5}
     found = torch.tensor(bundle.evaluate(run, cases), dtype=torch.float64)
     for row, (_, settings), probabilities in zip(logits, cases, found, strict=True):
         expected = next_token_distribution(row, **settings)
@@ -96,7 +100,8 @@ def test_the_same_random_number_draws_the_same_token(bundle):
     rows = (3 * torch.randn(200, 50, generator=chance, dtype=torch.float64)).softmax(-1)
     rows = torch.where(rows < 0.02, 0, rows)  # as top-k leaves it: the sum may be less than 1
     us = torch.rand(200, 20, generator=chance, dtype=torch.float64).tolist()
-    us = [[0.0, 1 - 2**-53, *row] for row in us]
+    rows[0] = torch.tensor([0.5, 0.5] + 48 * [0.0])
+    us = [[0.0, 0.5, 1 - 2**-53, *row] for row in us]
     run = """cases => cases.map(([p, us]) =>
         us.map(u => liveFigures.language.draw(Float64Array.from(p), u)))"""
     found = bundle.evaluate(run, [[row.tolist(), u] for row, u in zip(rows, us, strict=True)])
@@ -153,14 +158,14 @@ def test_the_model_writes_and_writes_again(open_page):
     live.get_by_label("The text begins").fill("And Ruth said")
     live.get_by_role("button", name="Write 20").click()
     done = "([id, n]) => document.querySelector(`#${id} .live-bar`).live.state.written === n"
-    page.wait_for_function(done, arg=[figure, 20])
+    wait_until(page, done, [figure, 20])
     written = tokenizer.decode(continue_text(*model_and_tokenizer(), "And Ruth said", 20))
     assert live.locator(".live-text").text_content() == "And Ruth said" + written
     page.emulate_media(reduced_motion="reduce")
     slider = live.locator("input[type=range]").first
     slider.focus()
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function(done, arg=[figure, 20])
+    wait_until(page, done, [figure, 20])
     settings = {"temperature": state(page, figure)["temperature"]}
     colder = tokenizer.decode(
         continue_text(*model_and_tokenizer(), "And Ruth said", 20, **settings)

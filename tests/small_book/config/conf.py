@@ -56,6 +56,7 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 60
 html_math_renderer = "checked_katex"
 katex_prerender = True
+katex_css_path = "katex.min.css"  # of the book; without one, formulas are MathML alone
 
 # As one likes.
 bibtex_bibfiles = [str(CONFIG / "references.bib")]
