@@ -42,7 +42,6 @@ exclude_patterns = [
     "_build",
     "**/.ipynb_checkpoints",
     "course/**",
-    "languages/**",  # each a book of its own; the session `languages` builds them
     "live/**",
 ]  # course: with solutions
 templates_path = ["templates", "templates/components"]  # as the theme has them

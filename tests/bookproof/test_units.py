@@ -126,7 +126,8 @@ def cell(*, hide_mode=None, has_code=True, **metadata):
 
 
 def section(name, *parts):
-    return nodes.section("", *([nodes.title("", name)] if name else []), *parts)
+    title = [nodes.title("", name)] if name else []
+    return nodes.section("", *title, *parts, ids=[nodes.make_id(name)])
 
 
 def prose(count, word="word", kind=nodes.paragraph):

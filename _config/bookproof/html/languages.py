@@ -19,7 +19,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.locale import _ as of_sphinx
 from sphinx.util import logging
 
-from ..translations import is_current, original, translations
+from ..translations import FOLDER, is_current, original, translations
 from ..words import _, known, speak
 from .elements import Anchor
 from .places import on_a_site, pages_as_written
@@ -43,6 +43,7 @@ def settle(app: Sphinx, config: Config) -> None:
     """Speak the language of the book; leave to the original what only that has."""
     speak(config.language)
     if not original(app.srcdir):
+        config.exclude_patterns = [*config.exclude_patterns, f"{FOLDER}/**"]
         return
     for name in (f"bookproof_{name}" for name in OWN):
         if name in config:
@@ -110,7 +111,8 @@ def translate(app: Sphinx, doctree: nodes.document) -> None:
         return
     page = app.env.docname
     for section in doctree.findall(nodes.section):
-        section["ids"] = section["ids"][1:] + section["ids"][:1]
+        own = nodes.make_id(section[0].astext())  # which comes of the translated title
+        section["ids"].sort(key=lambda name, own=own: nodes.make_id(name) == own)
     for link in list(doctree.findall(pending_xref)):
         if link["reftype"] == "myst" and not link["refdomain"]:
             lead_on(app, link, source)

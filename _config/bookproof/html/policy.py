@@ -53,6 +53,4 @@ def add_policies(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    # Before the build notes what it has written, and again when nothing else writes pages any more.
-    for priority in (450, 990):
-        app.connect("build-finished", add_policies, priority=priority)
+    app.connect("build-finished", add_policies, priority=990)  # when nothing changes pages any more
