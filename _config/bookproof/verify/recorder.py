@@ -1,10 +1,10 @@
 """Record whether a cell executes an assertion that could fail.
 
 Each ``assert`` of a cell reports its operands to a :class:`Recorder`, and so does PyTorch's
-``assert_close``. An assertion is live if its operands are neither constants, empty, NaN
-nor one object, it asks for more than a type, its tolerance is reasonable, and its failure leaves the cell: a forked copy of the process
-raises the error instead, and reports whether the cell failed. An expected error is asserted by
-what it says.
+``assert_close``. An assertion is live if its operands are neither constants, empty, NaN nor one
+object, it asks for more than a type, its tolerance is reasonable, and its failure leaves the cell: a
+forked copy of the process raises the error instead, and reports whether the cell failed. An expected
+error is asserted by what it says.
 Kernels load this module, which therefore imports the standard library only.
 """
 
