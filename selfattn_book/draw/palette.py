@@ -1,4 +1,4 @@
-"""The palette and the fonts of the book's pictures, the only place where they are chosen.
+"""The palette of the book's pictures, and their fonts, which `_config/course/figures.js` repeats.
 
 Each role has one color in every chapter, on light and on dark ground. The lines of the five roles of
 attention differ for red-green-blind readers (CIE76 difference 19 on light ground, 15 on dark).
@@ -53,7 +53,7 @@ def style_sheet() -> str:
     Example:
         >>> print(style_sheet()[:53])
         :root {
-          --fig-paper: light-dark(#fdfcf9, #15181c);
+          --fig-paper: light-dark(#..., #...);
     """
     names = "".join(
         f"  --fig-{name}: light-dark({pale}, {dark});\n" for name, (pale, dark) in COLORS.items()

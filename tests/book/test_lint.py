@@ -113,6 +113,15 @@ TABLE = {
         [2],
         "word " * 1500 + "\n## Summary\n" + "word " * 9,
     ),
+    "checked": (
+        chapter.checked,
+        CLAIM
+        + "\n$$\nx\n$$ (e)\n\n"
+        + CELL % ":check: e\nassert x" * 2
+        + CELL % ":check: f\nassert x",
+        [1, 7, 17],
+        CLAIM + CELL % ":check: c\nassert x",
+    ),
     "predictions": (chapter.predictions, ":::{predict}\n:::\n", [1], ":::{predict}\n:::\n" * 3),
     "quiz: an option": (chapter.quiz, QUIZ % ("(b)", "(c)", "(a)"), [1] * 3, None),
     "quiz": (
@@ -203,6 +212,41 @@ def test_a_chapter_lists_the_page_below_it_and_does_not_need_it():
     book = Book(BOOK.root, BOOK.settings, pages)
     found = [[line for line, _ in chapter.deeper(page, book)] for page in pages]
     assert found == [[1], [], [1], []]
+
+
+def test_each_page_is_in_a_table_of_contents_and_has_labels_of_its_own():
+    labels = "$$\nx\n$$ (e)\n\n:::{caption} f\n:::\n"
+    pages = [
+        Page(Path("docs/index.md"), "```{toctree}\nchapters/one\n```\n"),
+        Page(Path("docs/chapters/one.md"), labels + ":::{caption} e\n:::\n"),
+        Page(Path("docs/chapters/two.md"), labels),
+    ]
+    book = Book(BOOK.root, BOOK.settings, pages)
+    found = list(whole.contents(pages[0], book))
+    assert found == [(1, "each page is in a table of contents; got docs/chapters/two.md")]
+    assert [[n for n, _ in whole.labels(page, book)] for page in pages] == [[], [3, 5], [3, 5]]
+
+
+def test_a_picture_of_prerequisites_that_is_wrong_is_reported_by_its_differences():
+    [page] = (page for page in BOOK.pages if page.name == "abilities")
+    old, new = "14: [5, 8, 10, 11, 13], 15:", "14: [5, 8, 10], 22: [1], 15:"
+    assert old in page.text
+    found = list(whole.prerequisites(Page(page.path, page.text.replace(old, new)), BOOK))
+    messages = ["[14] must be [5, 8, 10, 11, 13]; got [5, 8, 10]", "[22] must be nothing; got [1]"]
+    assert [message for _, message in found] == [f"builds_on{message}" for message in messages]
+    assert list(whole.prerequisites(page, BOOK)) == []
+
+
+def test_a_cell_that_is_no_python_hides_no_other_finding(monkeypatch):
+    pages = [
+        Page(Path("docs/chapters/one.md"), "For nobody.\n" + CELL % "x = ("),
+        Page(Path("docs/chapters/two.md"), CELL % "def double(x): ..."),
+    ]
+    monkeypatch.setattr(command, "EVERY_CHAPTER", {})
+    monkeypatch.setattr(command, "other_files", lambda book: [])
+    found = command.findings(Book(BOOK.root, BOOK.settings, pages))
+    places = [(path.stem, line, rule) for path, line, rule, _ in found]
+    assert places == [("one", 3, "cell-syntax"), ("one", 1, "word"), ("two", 2, "cell-definition")]
 
 
 SEEDED = [

@@ -62,6 +62,7 @@ assert all(v > 0 for v in x)
 assert not any(v > 5 for v in x)
 assert torch.allclose(x, y)
 assert (x == y).all()
+assert len([n]) == len([n])
 assert torch.equal(x, y)
 assert math.isnan(nan)
 assert not torch.isnan(x).any()
@@ -74,7 +75,8 @@ assert (x > 5).sum() == 0
 assert x[5:].numel() == 0
 assert x.sum() == x.sum()
 assert not n == 3
-assert isinstance(box, Box)
+assert isinstance(box, Box) and box.loss == 1.5
+other = box; assert other is box
 assert n in (1, 2)
 assert 0.1 + 0.2 != 0.3
 assert sum([1, 3, 5]) == 9
@@ -179,6 +181,12 @@ assert True if n else 1
 assert n == n == n
 assert not n != n
 assert (x == x).all()
+other = x; assert_close(x, other)
+other = x; assert (x == other).all()
+other = x; assert torch.allclose(x, other)
+other = [n, n]; same = other; assert same == other
+assert isinstance(box, Box)
+assert isinstance(x, torch.Tensor) and isinstance(n, int)
 assert x.sum() > -1e30
 assert -1e9 < x.sum() < 1e9
 assert (x > nan).sum() == 0

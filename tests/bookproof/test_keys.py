@@ -3,6 +3,7 @@
 import nbformat
 import pytest
 from bookproof.fresh import keys
+from bookproof.fresh.parts import cell_parts, changes
 from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 
@@ -143,3 +144,17 @@ def test_where_a_module_reads_docstrings_or_lines_those_of_all_count(tmp_path, r
     assert (one == two) is ("extract_tb" in reader or "tb_lineno" in reader)
     one, two = (meanings(reader, said, "book.b") for said in ("One.", "Two."))
     assert one != two, "another module is trusted"
+
+
+@pytest.mark.parametrize(
+    ("codes", "lines"),
+    [
+        ("abcd", []),
+        ("axbcd", ["cell 2 is new"]),
+        ("acd", ["cell 2 is gone"]),
+        ("abxd", ["cell 3 changed"]),
+        ("xyabd", ["cell 1 is new", "cell 2 is new", "cell 3 is gone"]),
+    ],
+)
+def test_a_new_cell_changes_no_other(codes, lines):
+    assert [*changes(cell_parts("abcd"), cell_parts(codes))] == lines

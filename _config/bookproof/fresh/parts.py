@@ -7,8 +7,10 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from difflib import SequenceMatcher
 from functools import cache
 from importlib.metadata import version
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -117,10 +119,19 @@ def keep(folder: Path, record: dict[str, Any], sources: Sources) -> None:
     (folder / KEPT).write_text(text, "utf-8")
 
 
+def cells_side_by_side(before: Parts, now: Parts) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield each cell's name and its digests before and now, so that a new cell changes no other."""
+    old, new = ([parts[n] for n in parts if n.startswith("cell ")] for parts in (before, now))
+    for _, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        for n, (one, other) in enumerate(zip_longest(old[i:j], new[k:m]), 1):
+            yield f"cell {n + (i if other is None else k)}", one, other
+
+
 def changes(before: Parts, now: Parts) -> Iterator[str]:
     """Yield a line for each part that is new, gone or changed."""
-    for name in [*before, *(name for name in now if name not in before)]:
-        old, new = before.get(name), now.get(name)
+    others = [name for name in {**before, **now} if not name.startswith("cell ")]
+    pairs = ((name, before.get(name), now.get(name)) for name in others)
+    for name, old, new in (*cells_side_by_side(before, now), *pairs):
         if old != new:
             how = "is new" if old is None else "is gone" if new is None else "changed"
             readable = name.startswith(("library", "variable", "Python", "platform"))

@@ -26,6 +26,8 @@ EVERY_PAGE: dict[str, Rule] = {
     "decimal": prose.decimals,
     "word": prose.words,
     "deeper-sections": chapter.deeper_sections,
+    "checked": chapter.checked,
+    "label": whole.labels,
 }
 EVERY_CHAPTER: dict[str, Rule] = {
     "sections": chapter.sections,
@@ -44,22 +46,25 @@ EVERY_CHAPTER: dict[str, Rule] = {
 }
 ONE_PAGE: dict[str, tuple[str, Rule]] = {
     "glossary": ("glossary", whole.glossary),
+    "contents": ("index", whole.contents),
     "reading-time": ("index", whole.reading_time),
     "prerequisites": ("abilities", whole.prerequisites),
 }
+READERS = (cells.__name__, whole.__name__)  # of these, some rules read cells as Python
 
 
 def findings(book: Book) -> Iterator[tuple[Path, int, str, str]]:
     """Apply each rule to its pages; yield file, line, rule and message."""
     unread = [(page.path, *found) for page in book.pages for found in cells.syntax(page, book)]
     yield from ((path, line, "cell-syntax", message) for path, line, message in unread)
-    if unread:
-        return
     tasks = [(page, name, rule) for page in book.pages for name, rule in EVERY_PAGE.items()]
     tasks += [(page, name, rule) for page in book.chapters for name, rule in EVERY_CHAPTER.items()]
     for name, (only, rule) in ONE_PAGE.items():
         tasks += [(page, name, rule) for page in book.pages if page.name == only]
+    broken = {path for path, _, _ in unread}
     for page, name, rule in tasks:
+        if page.path in broken and rule.__module__ in READERS:
+            continue
         yield from ((page.path, max(line, 1), name, message) for line, message in rule(page, book))
     yield from ((file, line, "word", message) for file, (line, message) in other_files(book))
 

@@ -14,7 +14,7 @@ IMPORT = re.compile(r"(import|from) \w")
 
 
 def syntax(page: Page, book: Book) -> Iterator[Finding]:
-    """Report the cells that Python cannot read; the other rules need all of them."""
+    """Report the cells that Python cannot read; the other rules for cells need all of a page."""
     for cell in page.cells:
         try:
             ast.parse(cell.code)

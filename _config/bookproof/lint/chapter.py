@@ -9,6 +9,7 @@ CAPTION = re.compile(r"^:::\{caption\}.*?^:::$", re.DOTALL | re.MULTILINE)
 WORD = r"[A-Za-z]{2,}"
 NO_WORD = re.compile(r"\$[^$]*\$|\{[\w:-]+\}|`[^`]*`|\]\([^)]*\)")
 LABEL = r"^(?::label: |```\{claim\} |:::\{caption\} |\$\$\s*\()([\w-]+)"
+STATEMENT = r"^(?:```\{claim\} |```\{math\}\n:label: |\$\$\s*\()([\w-]+)"
 REFERENCE = r"\{(?:eq|numref|ref|claim|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`"
 TERM = r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`"
 
@@ -81,17 +82,29 @@ def main_path_length(page: Page, book: Book) -> Iterator[Finding]:
     """Keep the main path within one sitting."""
     limits, main = book.settings["limits"], main_path(page)
     end = page.section("Summary").start
-    labels = r"^```\{claim\}|^```\{math\}\n:label:|^\$\$\s*\([\w-]+\)$"
     found = {
         "main_words": count_words(main),
         "main_minutes": minutes(page, book),
-        "main_statements": sum(line < end for line, _ in page.find(labels)),
+        "main_statements": sum(line < end for line, _ in page.find(STATEMENT)),
         "main_cells": sum(cell.is_open for cell in page.cells if cell.line < end),
     }
     for name, count in found.items():
         if count > limits[name]:
             what = name.removeprefix("main_")
             yield end, f"a main path has at most {limits[name]} {what}; got {count:.0f}"
+
+
+def checked(page: Page, book: Book) -> Iterator[Finding]:
+    """Check each claim and each equation with a label once, and nothing else."""
+    stated = {found[1]: line for line, found in page.find(STATEMENT)}
+    checks = [(cell.options["check"], cell.line) for cell in page.cells if cell.is_check]
+    names = [name for name, _ in checks]
+    for name, line in stated.items():
+        if (count := names.count(name)) != 1:
+            yield line, f"a claim or an equation has one check; got {count} of {name}"
+    for name, line in checks:
+        if name not in stated:
+            yield line, f"a check names a claim or an equation of its page; got {name}"
 
 
 def predictions(page: Page, book: Book) -> Iterator[Finding]:

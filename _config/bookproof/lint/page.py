@@ -12,6 +12,7 @@ FENCE = re.compile(
     r"^ {0,3}(?P<marks>`{3,}|~{3,}|:{3,})\s*(?:\{(?P<kind>[\w:-]+)\})?(?P<argument>.*)"
 )
 OPTION = re.compile(r"^:([\w-]+):\s*(.*)$")
+LABELED = r"^(:::\{caption\} |:label: |\$\$\s*\()([\w-]+)"
 NOT_PROSE = re.compile(r"code-cell|math|listing|solution-\w+|toctree")
 DEEPER = "-deeper"  # ends the name of a page that goes deeper than its chapter
 HIDDEN = re.compile(r"remove-cell|remove-input|hide-input|hide-cell")
@@ -116,6 +117,12 @@ class Page:
         for match in re.finditer(pattern, text, re.MULTILINE):
             yield text.count("\n", 0, match.start()) + 1, match
 
+    @cached_property
+    def labels(self) -> list[tuple[int, str]]:
+        """The line and the label of each figure, equation and exercise."""
+        kinds = {":::{caption} ": "figure "}
+        return [(n, kinds.get(m[1], "") + m[2]) for n, m in self.find(LABELED)]
+
     def part(self, heading: str) -> str:
         """Return the prose of a section of the second level."""
         found = self.section(heading)
@@ -150,6 +157,15 @@ class Book:
         """The parts of the table of contents."""
         [index] = (page for page in self.pages if page.name == "index")
         return [block for block in index.blocks if block.kind == "toctree"]
+
+    @cached_property
+    def labeled(self) -> dict[str, list[str]]:
+        """The names of the pages that give each label."""
+        pages: dict[str, list[str]] = {}
+        for page in self.pages:
+            for _, label in page.labels:
+                pages.setdefault(label, []).append(page.name)
+        return pages
 
     @cached_property
     def parts(self) -> dict[str, list[str]]:

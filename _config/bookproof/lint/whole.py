@@ -1,14 +1,31 @@
-"""Rules for the book as a whole: glossary, minutes, the order of chapters."""
+"""Rules for the book as a whole: contents, labels, glossary, minutes, the order of chapters."""
 
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from .chapter import TERM, minutes
 from .page import Book, Finding, Page
 
 ENTRY = r"^(\w.*)\n((?:\w.*\n)*)((?:  .*\n|\n)+)"
+
+
+def contents(page: Page, book: Book) -> Iterator[Finding]:
+    """List each page in a table of contents, of the book or of its chapter."""
+    lists = (block for other in book.pages for block in other.blocks if block.kind == "toctree")
+    listed = {Path(line).name for block in lists for line in block.source}
+    for other in book.pages:
+        if other is not page and other.name not in listed:
+            yield 1, f"each page is in a table of contents; got {other.path}"
+
+
+def labels(page: Page, book: Book) -> Iterator[Finding]:
+    """Give each figure, equation and exercise of the book a label of its own."""
+    for line, label in page.labels:
+        if len(pages := book.labeled[label]) > 1:
+            yield line, f"a label is given once in the book; got {label} in {', '.join(pages)}"
 
 
 def glossary(page: Page, book: Book) -> Iterator[Finding]:
@@ -51,25 +68,22 @@ def prerequisites(page: Page, book: Book) -> Iterator[Finding]:
     needed = {numbers[chapter.name]: _needs(chapter, book) for chapter in book.in_order}
     headings = {c.name: re.search(r"^# (.*)$", c.prose, re.M) for c in book.in_order}
     titles = {numbers[name]: found[1] for name, found in headings.items() if found}
-    wanted = {
+    wanted: dict[str, dict[Any, Any]] = {
         "chapters": titles,
         "parts": {part: numbers[listed[0]] for part, listed in book.parts.items()},
         "builds_on": needed,
     }
     for name, value in wanted.items():
         line, drawn = _literal(page, name)
-        if drawn != value and not (name == "chapters" and _begin(value, drawn)):
-            yield line, f"{name} must be {value}"
+        for key in {**value, **drawn}:
+            new, old = (known.get(key, "nothing") for known in (value, drawn))
+            if new != old and not (name == "chapters" and new.startswith(old)):  # a short title
+                yield line, f"{name}[{key!r}] must be {new}; got {old}"
     for number, others in needed.items():
         if any(other >= number for other in others):
             yield 1, f"a chapter needs only earlier ones; got {titles[number]}"
     if [b.argument for b in page.blocks if b.kind == "objectives"] != list(book.parts):
         yield 1, "the objectives of each part are listed"
-
-
-def _begin(titles: Any, drawn: Any) -> bool:
-    """Return whether short titles begin the titles."""
-    return list(titles) == list(drawn) and all(titles[n].startswith(drawn[n]) for n in titles)
 
 
 def _needs(chapter: Page, book: Book) -> list[int]:
@@ -79,9 +93,10 @@ def _needs(chapter: Page, book: Book) -> list[int]:
     return sorted(book.numbers[other.name] for other in book.in_order if other.name in links)
 
 
-def _literal(page: Page, name: str) -> tuple[int, Any]:
+def _literal(page: Page, name: str) -> tuple[int, dict[Any, Any]]:
+    """Return the dictionary that a cell gives a name, and its line."""
     for cell in page.cells:
         for node in ast.parse(cell.code).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
                 return cell.start + node.lineno - 1, ast.literal_eval(node.value)
-    return 1, None
+    return 1, {}

@@ -4,7 +4,9 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+ONE_OBJECT = "its operands are one object"
 TOLERANCES = {"rtol", "atol", "rel_tol", "abs_tol"}
+VALUES = (bool, int, float, str, bytes, tuple, frozenset)  # Python may keep equal ones once
 HUGE = 1e6  # a bound or tolerance so much larger than the values excludes none of them
 
 
@@ -27,6 +29,8 @@ def fault_of_comparison(sign: str, wanted: bool, left: Any, right: Any, result: 
     """Return why a comparison could not have come out otherwise."""
     if is_empty(result):
         return "its operands are empty"
+    if sign in ("==", "!=") and is_one_object(left, right):
+        return ONE_OBJECT
     if wanted is (sign == "!=") and (has_nan(left) or has_nan(right)):
         return "an operand is NaN"
     if sign[0] in "<>" and (wanted is True):
@@ -43,6 +47,8 @@ def fault_of_closeness(function: Any, sides: Iterable[Any], limits: dict[str, An
     actual, expected, *more = sides
     if type(function).__module__ == "unittest.mock":
         return "its function is a mock"
+    if is_one_object(actual, expected):
+        return ONE_OBJECT
     if any(is_empty(side) or side in ([], (), {}) for side in (actual, expected)):
         return "its operands are empty"
     if fault := fault_of_nan(actual):
@@ -54,6 +60,11 @@ def fault_of_closeness(function: Any, sides: Iterable[Any], limits: dict[str, An
     largest = max((float(limit) for limit in given if limit is not None), default=0.0)
     scale = max(size_of(actual), size_of(expected))
     return "its tolerance excludes nothing" if largest >= 1 and largest > 100 * scale else ""
+
+
+def is_one_object(left: Any, right: Any) -> bool:
+    """Return whether two operands are one object, and not equal values that Python keeps once."""
+    return left is right and left is not None and not isinstance(left, VALUES)
 
 
 def is_empty(value: Any) -> bool:

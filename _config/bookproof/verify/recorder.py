@@ -1,10 +1,10 @@
 """Record whether a cell executes an assertion that could fail.
 
 Each ``assert`` of a cell reports its operands to a :class:`Recorder`, and so does PyTorch's
-``assert_close``. An assertion is live if its operands are neither constants, empty nor
-NaN, its tolerance is reasonable, and its failure leaves the cell: a forked copy of the process
-raises the error instead, and reports whether the cell failed. An expected error is asserted by
-what it says.
+``assert_close``. An assertion is live if its operands are neither constants, empty, NaN nor one
+object, it asks for more than a type, its tolerance is reasonable, and its failure leaves the cell: a
+forked copy of the process raises the error instead, and reports whether the cell failed. An expected
+error is asserted by what it says.
 Kernels load this module, which therefore imports the standard library only.
 """
 
@@ -87,8 +87,9 @@ class Recorder:
             self.passed(fault or (faults[0] if all(faults) else None))
         return value
 
-    def leaf(self, value: Any) -> Any:
-        self.note(fault_of_value(value))
+    def leaf(self, value: Any, fault: str = "") -> Any:
+        """Note a truth value; a fault was seen in its text."""
+        self.note(fault or fault_of_value(value))
         return value
 
     def compare(self, line: int, wanted: bool, how: list[tuple[str, float]], *sides: Any) -> Any:

@@ -139,6 +139,8 @@ def asked(node: ast.expr, line: int, wanted: bool) -> ast.expr:
             node.left = asked(node.left, line, wanted)
             node.right = asked(node.right, line, wanted)
             return node
+        case ast.Call(func=ast.Name(id="isinstance")):
+            return reporting("leaf", [node, typed("it asks for a type alone")])
         case ast.Call():
             return called(node, line, wanted)
     return reporting("leaf", [node])
