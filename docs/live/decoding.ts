@@ -20,7 +20,7 @@ export function work({ given, step }: Decoding): { keys: [number, number]; score
   return { keys: [given + step - 1, sum(lengths)], scores: [given ** 2 + sum(lengths.slice(1)), sum(lengths.map((t) => t * t))] };
 }
 const counted = (count: number, name: string): string => `${count} ${name}${count === 1 ? "" : "s"}`;
-const goIn = (n: number): string => `${counted(n, "point")} ${n === 1 ? "goes" : "go"} in`;
+const entering = (n: number): string => `${counted(n, "point")} ${n === 1 ? "goes" : "go"} in`;
 const computed = (s: Decoding): string => { const { new: n, positions } = layerOf(s); return `${counted(n, "key")}, ${counted(n * positions, "score")}`; };
 const phase = ({ step, cached }: Decoding): string => (cached ? (step === 1 ? "prefill" : "decode") : "whole sequence");
 const soFar = (s: Decoding): string => { const { keys, scores } = work(s); return `Computed up to this step: keys ${keys[0]} cached, ${keys[1]} uncached; scores ${scores[0]} cached, ${scores[1]} uncached`; };
@@ -30,14 +30,14 @@ export const decoding: Kind<Decoding> = {
   clamp: (s) => ({ ...s, step: Math.max(1, Math.min(last(s), Math.round(s.step))) }),
   values(s) {
     const layer = layerOf(s), { keys, scores } = work(s);
-    return { layer, title: [`Step ${s.step}: ${phase(s)}`, goIn(layer.new), `${computed(s)} computed`], keys: [...keys, s.cached], scores: [...scores, s.cached] };
+    return { layer, title: [`Step ${s.step}: ${phase(s)}`, entering(layer.new), `${computed(s)} computed`], keys: [...keys, s.cached], scores: [...scores, s.cached] };
   },
   label(s) {
     const { new: n, positions: t } = layerOf(s), told = (p: Vec): string => `(${listed(p)})`;
-    return sentences(`Step ${s.step} of decoding ${s.cached ? "with" : "without"} a KV cache`, `${goIn(n)}, ${s.points.slice(t - n, t).map(told).join(", ")}`, `Computed: ${computed(s)}`,
+    return sentences(`Step ${s.step} of decoding ${s.cached ? "with" : "without"} a KV cache`, `${entering(n)}, ${s.points.slice(t - n, t).map(told).join(", ")}`, `Computed: ${computed(s)}`,
       n < t ? `Read from the cache: ${counted(t - n, "key")}` : "", `${told(s.points[t]!)} comes out`, soFar(s));
   },
-  said: (s) => sentences(`Step ${s.step}, ${phase(s)}`, goIn(layerOf(s).new), `Computed: ${computed(s)}`, soFar(s)),
+  said: (s) => sentences(`Step ${s.step}, ${phase(s)}`, entering(layerOf(s).new), `Computed: ${computed(s)}`, soFar(s)),
   painters: { layer, lines, bars },
   panel(live) {
     live.slider("Step", [1, last(live.first), 1], (s) => s.step, (s, v) => { s.step = v; }, (v) => `${v} of ${last(live.first)}`);
