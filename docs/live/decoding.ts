@@ -42,7 +42,8 @@ export const decoding: Kind<Decoding> = {
   panel(live) {
     live.slider("Step", [1, last(live.first), 1], (s) => s.step, (s, v) => { s.step = v; }, (v) => `${v} of ${last(live.first)}`);
     live.choices("KV cache", ["on", "off"], (s) => (s.cached ? 0 : 1), (s, i) => { s.cached = i === 0; });
-    live.button("Next step", () => live.change((s) => { s.step = s.step === last(s) ? 1 : s.step + 1; }));
+    const next = live.button("", () => live.change((s) => { s.step = s.step === last(s) ? 1 : s.step + 1; }));
+    live.show(() => { next.textContent = live.state.step === last(live.state) ? "Back to step 1" : "Next step"; });
     live.paragraph(about);
     live.paragraph(() => "Go from step 1 to the last, first with the cache and then without it. Notice that the outputs are the same, that without the cache each step computes a whole square of scores and uses only its last row, and that with it a step computes that row alone.");
   },

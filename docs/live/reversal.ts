@@ -8,7 +8,7 @@ import { type Packed, type Weights, attend, linear, once, plus, unpack } from ".
 interface Reversal extends State { word: string; row: number; given: number; inputs: string[] }
 interface Shown { read: string; written: string; maps: Mat[] }
 interface Map3 { rows: string; columns: string; weights: Mat; row: number }
-const LETTERS = "·abcdefghij", MAPS = ["encoder self-attention", "decoder self-attention", "cross-attention"], LONG = 6;
+const LETTERS = "·abcdefghij", MAPS = ["encoder self-attention", "decoder self-attention", "cross-attention"], LONG = 6, RULE = "six letters from a to j";
 const spelled = (numbers: number[]): string => numbers.map((i) => LETTERS[i]).join("");
 const known = (word: string): string => [...word.toLowerCase()].filter((letter) => LETTERS.indexOf(letter) > 0).join("").slice(0, LONG);
 const reversed = (word: string): string => [...word].reverse().join("");
@@ -67,14 +67,19 @@ export const reversal: Kind<Reversal> = {
   painters: { word, map, answers },
   panel(live) {
     const input = el<HTMLInputElement>("input", { type: "text", maxlength: LONG, autocomplete: "off", autocapitalize: "off", spellcheck: "false",
-      input: () => { const given = known(input.value); if (given.length === LONG) live.change((s) => { s.word = given; }); },
-      blur: () => { input.value = live.state.word; } });
+      input: () => {
+        const given = known(input.value), isWord = given.length === LONG;
+        rule.textContent = isWord ? RULE : `${RULE}; got ${input.value || "none"}`;
+        if (isWord) live.change((s) => { s.word = given; });
+      },
+      blur: () => { input.value = live.state.word; rule.textContent = RULE; } });
+    const rule = el("span", { "aria-live": "polite" }, RULE);
     live.show(() => { if (document.activeElement !== input) input.value = live.state.word; });
-    live.panel.append(el("label", { class: "live-slider" }, el("span", {}, "Word"), input, el("span", {}, "six of a to j")));
+    live.panel.append(el("label", { class: "live-slider" }, el("span", {}, "Word"), input, rule));
     live.slider("Letter written", [0, LONG - 1, 1], (s) => s.row, (s, v) => { s.row = v; }, (v) => `${v + 1} of ${LONG}`);
     live.choices("The decoder reads", live.first.inputs, (s) => s.given, (s, i) => { s.given = i; });
     live.paragraph(followed);
-    live.paragraph(() => "Write a word of your own, or press a letter of the source. The encoder’s map changes with the letters; the cross-attention keeps its diagonal, because what to copy depends on the position. Write one letter six times: the diagonal blurs, and the answer is still right. Why? Then let the decoder read letters that it did not write: how much of its answer depends on them?");
+    live.paragraph(() => "Write a word of your own, or press a letter of the source. The encoder’s map changes with the letters; the cross-attention keeps its diagonal while the decoder reads true letters. Write one letter six times: the diagonal blurs, and the answer is still right. Why? Then let the decoder read only start symbols: where does it think it is?");
   },
   hot(live, calls): Hot[] {
     const { at: [x, y], pitch } = calls.find(([, name]) => name === "word")![2] as { at: Point; pitch: number };

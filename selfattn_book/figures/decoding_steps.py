@@ -21,9 +21,9 @@ def decoding_steps(points: Numbers, weights: Numbers, *, given: int = 1) -> Canv
         >>> points = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
         >>> print(decoding_steps(points, np.eye(3), given=2).get_label())
         Autoregressive decoding; each output is the next input.
-        Step 1: (-1.00, -1.00), (-1.00, 1.00) go in, the cache holds 2 keys with weights 0.00, 1.00,
+        Step 1: (-1.00, -1.00), (-1.00, 1.00) go in, there are 2 keys with weights 0.00, 1.00,
         and (1.00, 1.00) comes out.
-        Step 2: (1.00, 1.00) goes in, the cache holds 3 keys with weights 0.00, 0.00, 1.00,
+        Step 2: (1.00, 1.00) goes in, there are 3 keys with weights 0.00, 0.00, 1.00,
         and (1.00, -1.00) comes out.
     """
     chain, table = as_array(points), as_array(weights)
@@ -33,7 +33,7 @@ def decoding_steps(points: Numbers, weights: Numbers, *, given: int = 1) -> Canv
         new = chain[:given] if step == 1 else chain[t : t + 1]
         message.append(
             f"Step {step}: {', '.join(f'({listed(p)})' for p in new)} "
-            f"{'go' if len(new) > 1 else 'goes'} in, the cache holds {t + 1} keys with weights "
+            f"{'go' if len(new) > 1 else 'goes'} in, there are {t + 1} keys with weights "
             f"{listed(table[t, : t + 1])}, and ({listed(chain[t + 1])}) comes out"
         )
 
@@ -43,7 +43,7 @@ def decoding_steps(points: Numbers, weights: Numbers, *, given: int = 1) -> Canv
         first, end = (54, 256) if narrow else (104, 532)
         wide = (end - first) / len(table)
         ax = canvas(width, TOP + PITCH * len(steps) - 56)
-        heads = ("in", "cache", "out") if narrow else ("input", "KV cache", "output")
+        heads = ("in" if narrow else "input", "keys and values", "out" if narrow else "output")
         middles = left + 2 * narrow, (first + right - half - 10) / 2, right
         for x, text in zip(middles, heads, strict=True):
             ax.say((x, 16), text, "muted", bold=True)
