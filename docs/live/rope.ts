@@ -47,9 +47,9 @@ export const rope: Kind<Rope> = {
     live.slider("Position of query", [0, FAR, 1], (s) => s.positions[0], (s, v) => { s.positions[0] = v; });
     live.slider("Position of key", [0, FAR, 1], (s) => s.positions[1], (s, v) => { s.positions[1] = v; });
     live.slider("Shift", [0, FAR, 1], (s) => s.shift, (s, v) => { s.shift = v; });
-    live.slider("Pair of entries", [0, live.first.dimension / 2 - 1, 1], (s) => s.pair, (s, v) => { s.pair = v; }, (v) => `${v} of ${live.first.dimension / 2}`);
+    live.slider("Pair of entries", [0, live.first.dimension / 2 - 1, 1], (s) => s.pair, (s, v) => { s.pair = v; }, (v) => `${v} (0 to ${live.first.dimension / 2 - 1})`);
     live.slider("Base", [1, 6, 0.5], (s) => s.base, (s, v) => { s.base = v; }, (v) => String(Math.round(10 ** v)));
-    live.paragraph((s) => `This pair rotates by ${Number(frequency(s).toPrecision(3))} rad per position. Move the shift: the first two clocks keep one angle and one score, however far both move; the third changes. Later pairs and larger bases rotate more slowly.`);
+    live.paragraph((s) => `This pair rotates by ${Number(frequency(s).toPrecision(3))} rad per position. Move the shift: the first two clocks keep one angle and one score, however far both move; the third changes, less in slow pairs. Later pairs and larger bases rotate more slowly.`);
   },
 };
 
