@@ -110,9 +110,11 @@ def finish(file: Path, book: Book, shown: list[Page]) -> None:
 
 
 def mend(marks: list[pikepdf.OutlineItem], shown: list[Page]) -> None:
-    """Name bookmarks as the headings are: where one breaks its line, the browser drops a space."""
+    """Name bookmarks as the headings are: the browser drops spaces, and says parts of one twice."""
     headings = (text for page in shown for text in page.headings)
     names = {"".join(heading.split()): heading for heading in headings}
     for mark in marks:
-        mark.title = names.get("".join(mark.title.split()), mark.title)
+        found = "".join(mark.title.split())
+        begins = [name for name in names if found.startswith(name)]
+        mark.title = names[max(begins, key=len)] if begins else mark.title
         mend(list(mark.children), shown)
