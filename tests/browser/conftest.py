@@ -3,11 +3,13 @@
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.book.pages import SITE
+from _config.weights import WRITER, script
+from tests.book.pages import ROOT, SITE
 from tests.browser.site import NO_BROWSER, find_chromium, launched, served
 
 # A chapter with every kind of box, cell, fold and formula.
 EVERY_LOOK = "chapters/masks.html"
+BUNDLE = ROOT / "_config" / "static" / "live-figures.js"
 
 
 def pytest_addoption(parser):
@@ -29,6 +31,16 @@ def chromium():
         pytest.exit(NO_BROWSER, returncode=2)
     with launched() as browser:
         yield browser
+
+
+@pytest.fixture(scope="module")
+def bundle(chromium):
+    """An empty page with the scripts of all live figures, and the weights of the model that writes."""
+    page = chromium.new_page()
+    page.add_script_tag(path=BUNDLE)
+    page.add_script_tag(content=script(WRITER))
+    yield page
+    page.close()
 
 
 @pytest.fixture(scope="session")

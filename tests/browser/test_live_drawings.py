@@ -3,12 +3,10 @@
 import math
 import re
 from html import unescape
-from pathlib import Path
 
 import pytest
 import torch
 
-from _config.weights import WRITER, script
 from selfattn_book.attention import masked_softmax, scaled_dot_product_attention
 from selfattn_book.figures.divided_scores import divided_scores
 from selfattn_book.figures.masking import masked_weights
@@ -24,7 +22,6 @@ from tests.browser.live_knockout import a_knockout, knocked_out
 from tests.browser.live_reversal import a_reversal, reversed_words
 from tests.browser.live_writer import a_text_that_is_written, written_texts
 
-BUNDLE = Path(__file__).parents[2] / "_config" / "static" / "live-figures.js"
 WORDS = ["trees", "flowers", "university", "classroom"]
 STATES = {False: 8, True: 25}  # each takes a third of a second in Python; all with --every-look
 DRAW = """([figure, svgs, state]) => {
@@ -130,15 +127,6 @@ KINDS = {  # a drawing of random numbers, and what is computed from others
     "reversal": (a_reversal, reversed_words),
     "writer": (a_text_that_is_written, written_texts),
 }
-
-
-@pytest.fixture(scope="module")
-def bundle(chromium):
-    page = chromium.new_page()
-    page.add_script_tag(path=BUNDLE)
-    page.add_script_tag(content=script(WRITER))
-    yield page
-    page.close()
 
 
 def both(ax):

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 import torch
 
-from _config.weights import WRITER, script
+from _config.weights import WRITER
 from selfattn_book.experiments.portable_sampling import continue_text, draw, uniform
 from selfattn_book.generation import generate, next_token_distribution
 from tests.book.pages import SITE
@@ -23,7 +23,6 @@ from tests.browser.live_writer import (
 )
 from tests.browser.site import wait_until
 from tests.browser.test_live import opened, state, wake
-from tests.browser.test_live_drawings import BUNDLE
 
 PAGES = {
     "chapters/lab.html": "fig-the-lab",
@@ -32,15 +31,6 @@ PAGES = {
 every_page = pytest.mark.parametrize(("name", "figure"), PAGES.items())
 ASKED = "performance.getEntriesByType('resource').map(e => e.name)"
 WEIGHTS = "writer-weights.js"
-
-
-@pytest.fixture(scope="module")
-def bundle(chromium):
-    page = chromium.new_page()
-    page.add_script_tag(path=BUNDLE)
-    page.add_script_tag(content=script(WRITER))
-    yield page
-    page.close()
 
 
 def test_the_tokenizer_is_that_of_the_package(bundle):

@@ -1,7 +1,7 @@
 """A book in several languages: a switch on each page, links to the original, and its changes.
 
-The site of a translation is a folder in that of its original, by the name of its own. What it does not
-have, its links find on the pages of the original, which are built first.
+The site of a translation is a folder in the site of its original, named for its language. Links to pages
+that are not translated lead to the original, which is built first.
 """
 
 import json

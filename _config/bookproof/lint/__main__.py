@@ -70,7 +70,7 @@ def findings(book: Book) -> Iterator[tuple[Path, int, str, str]]:
 
 
 def lint(book: Book, more: Iterable[tuple[Path, int, str, str]] = ()) -> int:
-    """Print the findings; return 1 if there are any that are not merely told."""
+    """Print the findings; return 1 unless all of them are about older translations."""
     found = [*findings(book), *more]
     for file, line, rule, message in found:
         print(f"{file}:{line}: {rule}: {message}")

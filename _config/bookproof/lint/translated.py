@@ -1,6 +1,6 @@
 """Rules for a translation: what is not words is that of the original, as long as this is the same.
 
-One whose original has changed since is told of, and fails nothing: the page says it to its readers.
+One whose original has changed since is reported, but fails nothing: the page tells its readers.
 """
 
 import re
