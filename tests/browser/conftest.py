@@ -51,8 +51,19 @@ def origin():
 
 
 @pytest.fixture
-def open_page(chromium: Browser):
-    """Return a function that opens an address, and closes everything after the test.
+def open_page(chromium):
+    """Return a function that opens an address, and closes everything after the test."""
+    yield from opener(chromium)
+
+
+@pytest.fixture(scope="session")
+def open_for_all(chromium):
+    """Return such a function for pages that tests share; whoever opens one closes it."""
+    yield from opener(chromium)
+
+
+def opener(chromium: Browser):
+    """Give a function that opens an address, then close everything that it has opened.
 
     What goes wrong from then on, and every request to another origin than the address's own, is
     written into ``noticed``. The page follows the theme of the system, which is ``theme``; ``look``

@@ -1,7 +1,11 @@
-"""Live figures on their pages: asleep, woken, moved, linked, printed, by keyboard, without scripts."""
+"""Live figures on their pages: asleep, woken, moved, linked, printed, by keyboard, without scripts.
+
+A page is opened once for all questions about a figure in a look, which each begin with *Reset*.
+"""
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
@@ -26,10 +30,16 @@ SHIFTS = """() => { window.shifts = []; new PerformanceObserver(list => shifts.p
     ...list.getEntries().filter(e => !e.hadRecentInput).map(e => e.value)))
     .observe({type: 'layout-shift', buffered: true}) }"""
 MOVED = "shifts.reduce((a, b) => a + b, 0)"  # fonts may move a line while the page opens
+MOVING = """id => [...document.querySelectorAll(`#${id}, #${id} *`)].flatMap(e => {
+    const now = getComputedStyle(e), long = [now.transitionDuration, now.animationDuration];
+    return /[1-9]/.test(long) || now.scrollBehavior === 'smooth' ? [e.outerHTML.slice(0, 80)] : [];
+})"""
+ASKED = "performance.getEntriesByType('resource').map(e => e.name)"
 AXE = """async id => (await axe.run('#' + id, {preload: false})).violations.map(v => v.id + ': '
     + v.nodes.map(n => n.html.slice(0, 90)).join(' | '))"""
 
-every_figure = pytest.mark.parametrize(("name", "figure"), FIGURES)
+LOOKS = ((1280, "light"), (320, "dark"))
+EVERY = [(*figure, *look) for figure in FIGURES for look in LOOKS]
 
 
 def opened(open_page, name, **how):
@@ -64,47 +74,69 @@ def change(page, live):
     wait_until(page, "!document.querySelector('.live-panel[aria-busy]')")
 
 
+def reset(live):
+    live.get_by_role("button", name="Reset").click()
+
+
+def seen(page, figure):
+    """Return the marks of a figure, its place, its pixels, and how far the page has moved."""
+    pixels = page.locator(f"#{figure} .picture").screenshot()
+    return (
+        page.evaluate(MARKS, [figure]),
+        page.evaluate(PLACE, [figure]),
+        pixels,
+        page.evaluate(MOVED),
+    )
+
+
+@pytest.fixture(scope="module", params=EVERY, ids=lambda one: "-".join(map(str, one[1:3])))
+def woken(request, open_for_all):
+    """A page with a figure that was woken, and what was seen before and after."""
+    name, figure, width, theme = request.param
+    noticed = []
+    page = opened(open_for_all, name, width=width, theme=theme, noticed=noticed)
+    page.evaluate(SHIFTS)
+    page.locator(f"#{figure} .live-bar").scroll_into_view_if_needed()
+    asked, asleep = page.evaluate(ASKED), seen(page, figure)
+    live = wake(page, figure)
+    page.mouse.move(0, 0)
+    page.evaluate("document.activeElement.blur()")
+    awake = seen(page, figure)
+    about = {"asked": asked, "asleep": asleep, "awake": awake, "noticed": noticed}
+    yield SimpleNamespace(name=name, page=page, figure=figure, live=live, **about)
+    page.context.close()
+
+
+@pytest.fixture
+def visit(woken):
+    reset(woken.live)
+    return woken
+
+
 def test_figures_are_live():
     assert len(FIGURES) > 3
 
 
-@every_figure
-def test_a_figure_asks_for_nothing_before_it_is_woken(name, figure, open_page):
-    page = opened(open_page, name)
-    asked = page.evaluate("performance.getEntriesByType('resource').map(e => e.name)")
-    assert not any("live-figures" in address or "live.css" in address for address in asked)
+def test_a_figure_asks_for_nothing_before_it_is_woken(visit):
+    assert not any("live-figures" in file or "live.css" in file for file in visit.asked)
 
 
-@every_figure
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (320, "dark")])
-def test_waking_moves_no_mark_and_is_clean(name, figure, width, theme, open_page):
-    noticed = []
-    page = opened(open_page, name, width=width, theme=theme, noticed=noticed)
-    page.evaluate(SHIFTS)
-    picture = page.locator(f"#{figure} .picture")
-    page.locator(f"#{figure} .live-bar").scroll_into_view_if_needed()
-    before, place = page.evaluate(MARKS, [figure]), page.evaluate(PLACE, [figure])
-    seen, moved = picture.screenshot(), page.evaluate(MOVED)
-    live = wake(page, figure)
-    page.mouse.move(0, 0)
-    page.evaluate("document.activeElement.blur()")
-    assert page.evaluate(MARKS, [figure]) == before
-    assert page.evaluate(PLACE, [figure]) == place
-    assert picture.screenshot() == seen
-    assert page.evaluate(MOVED) == moved
-    change(page, live)
+def test_waking_moves_no_mark(visit):
+    assert visit.awake == visit.asleep
+
+
+def test_a_changed_figure_is_clean(visit):
+    page = visit.page
+    change(page, visit.live)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert noticed == []
     page.evaluate(AXE_SCRIPT)
-    assert page.evaluate(AXE, figure) == []
+    assert page.evaluate(AXE, visit.figure) == []
+    assert visit.noticed == []
 
 
-@every_figure
-def test_a_key_changes_a_figure_and_reset_and_print_bring_it_back(name, figure, open_page):
-    page = opened(open_page, name)
-    still = page.evaluate(MARKS, [figure])
-    live = wake(page, figure)
-    first, awake = state(page, figure), page.evaluate(MARKS, [figure])
+def test_a_key_changes_a_figure_and_reset_and_print_bring_it_back(visit):
+    page, figure, live = visit.page, visit.figure, visit.live
+    first = state(page, figure)
     change(page, live)
     assert state(page, figure) != first
     wait_until(page, f"document.querySelector('#{figure} .live-said').textContent.length > 9")
@@ -115,33 +147,27 @@ def test_a_key_changes_a_figure_and_reset_and_print_bring_it_back(name, figure, 
     assert not live.locator(".live-panel").is_visible()
     page.emulate_media(media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    live.get_by_role("button", name="Reset").click()
+    assert printed == visit.asleep[0]
+    assert page.evaluate(MARKS, [figure]) != printed
+    reset(live)
     assert state(page, figure) == first
-    assert printed == still
-    assert page.evaluate(MARKS, [figure]) == awake
+    assert page.evaluate(MARKS, [figure]) == visit.awake[0]
 
 
-@every_figure
-def test_a_link_restores_the_state(name, figure, open_page):
-    page = opened(open_page, name)
-    live = wake(page, figure)
-    change(page, live)
-    address, wanted = live.locator(".live-bar a").get_attribute("href"), state(page, figure)
-    for text, expected in ((address, wanted), (f"#{figure}~{BAD}", None)):
-        page = open_page((SITE / name).as_uri() + text)
-        page.wait_for_selector(f"#{figure} .live-bar[data-awake=yes]")
-        note = page.locator(f"#{figure} .live-note")
-        if expected:
-            assert (state(page, figure), note.text_content()) == (expected, "")
-        else:
-            assert "brought within range" in note.text_content()
+def test_a_link_restores_the_state(visit, open_page):
+    page, figure = visit.page, visit.figure
+    change(page, visit.live)
+    address, wanted = visit.live.locator(".live-bar a").get_attribute("href"), state(page, figure)
+    page = open_page((SITE / visit.name).as_uri() + address)
+    page.wait_for_selector(f"#{figure} .live-bar[data-awake=yes]")
+    note = page.locator(f"#{figure} .live-note")
+    assert (state(page, figure), note.text_content()) == (wanted, "")
+    page.evaluate("hash => { location.hash = hash }", f"{figure}~{BAD}")
+    note.get_by_text("brought within range").wait_for()
 
 
-@every_figure
-def test_every_control_says_what_it_is_and_what_it_is_at(name, figure, open_page):
-    page = opened(open_page, name)
-    live = wake(page, figure)
-    for control in live.locator("[role=slider], input[type=range]").all():
+def test_every_control_says_what_it_is_and_what_it_is_at(visit):
+    for control in visit.live.locator("[role=slider], input[type=range]").all():
         text = control.get_attribute("aria-valuetext")
         assert text
         assert not re.search(r"[-−]\d", text)
@@ -149,20 +175,30 @@ def test_every_control_says_what_it_is_and_what_it_is_at(name, figure, open_page
         assert touch in ("auto", "none", "manipulation", "pan-y")
 
 
-@every_figure
-def test_arrow_keys_lead_from_one_place_to_press_to_the_next(name, figure, open_page):
-    page = opened(open_page, name)
-    places = wake(page, figure).locator(".live-hot")
+def test_arrow_keys_lead_from_one_place_to_press_to_the_next(visit):
+    places = visit.live.locator(".live-hot")
     is_focused = "e => e === document.activeElement"
     for i in range(min(places.count(), 4) - 1):
         places.nth(i).focus()
         for key, j in (("ArrowRight", i + 1), ("ArrowLeft", i)):
-            page.keyboard.press(key)
+            visit.page.keyboard.press(key)
             assert places.nth(j).evaluate(is_focused)
 
 
-@every_figure
-def test_a_figure_without_scripts_is_its_picture(name, figure, open_page):
+def test_nothing_in_a_figure_moves_by_itself_if_motion_is_reduced(visit):
+    page = visit.page
+    page.emulate_media(reduced_motion="reduce")
+    change(page, visit.live)
+    marks = page.evaluate(MARKS, [visit.figure])
+    page.wait_for_timeout(100)
+    assert page.evaluate(MARKS, [visit.figure]) == marks
+    assert page.evaluate(MOVING, visit.figure) == []
+    page.emulate_media(reduced_motion="no-preference")
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in FIGURES}))
+def test_a_figure_without_scripts_is_its_picture(name, open_page):
     page = opened(open_page, name, scripts=False)
-    assert page.locator(f"#{figure} .picture svg:visible").count() == 1
-    assert not page.locator(f"#{figure} .live-bar").is_visible()
+    for figure in (own for at, own in FIGURES if at == name):
+        assert page.locator(f"#{figure} .picture svg:visible").count() == 1
+        assert not page.locator(f"#{figure} .live-bar").is_visible()

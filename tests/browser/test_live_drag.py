@@ -1,8 +1,8 @@
-"""Knobs follow a mouse and a finger, the page scrolls beside them, and no figure moves by itself."""
+"""Knobs follow a mouse and a finger, and the page scrolls beside them."""
 
 import pytest
 
-from tests.browser.test_live import MARKS, change, every_figure, opened, state, wake
+from tests.browser.test_live import opened, state, wake
 
 KNOBS = [
     ("chapters/thirty-minutes.html", "fig-row-to-drag"),
@@ -11,10 +11,6 @@ KNOBS = [
 UNIT = 100  # pixels of the plane, as in `docs/live`
 BOX = "e => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.width, b.height] }"
 VIEW = "e => [e.viewBox.baseVal.width, e.viewBox.baseVal.height]"
-MOVING = """id => [...document.querySelectorAll(`#${id}, #${id} *`)].flatMap(e => {
-    const now = getComputedStyle(e), long = [now.transitionDuration, now.animationDuration];
-    return /[1-9]/.test(long) || now.scrollBehavior === 'smooth' ? [e.outerHTML.slice(0, 80)] : [];
-})"""
 every_plane = pytest.mark.parametrize(("name", "figure"), KNOBS)
 
 
@@ -100,13 +96,3 @@ def test_a_swipe_beside_the_knobs_scrolls_the_page(name, figure, width, open_pag
     swipe(page, (x, y), (x, y - 200))
     assert page.evaluate("scrollY") > scrolled + 100
     assert state(page, figure) == before
-
-
-@every_figure
-def test_nothing_in_a_figure_moves_by_itself_if_motion_is_reduced(name, figure, open_page):
-    page = opened(open_page, name, reduced_motion="reduce")
-    change(page, wake(page, figure))
-    marks = page.evaluate(MARKS, [figure])
-    page.wait_for_timeout(100)
-    assert page.evaluate(MARKS, [figure]) == marks
-    assert page.evaluate(MOVING, figure) == []
