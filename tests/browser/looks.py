@@ -85,24 +85,6 @@ FOLDS = """() => [...document.querySelectorAll('article details > summary')]
 TITLES = "document.querySelectorAll('main h1').length"
 
 
-def wrong(
-    page: Page, noticed: list[str], theme: str, *, every_look: bool, with_axe: bool = True
-) -> list[str]:
-    """Return what is wrong with a page that was opened in a theme.
-
-    With ``every_look``, the other theme is asked too, and axe, if it is asked, by all its rules.
-    """
-    page.evaluate(OPEN_FOLDS)
-    page.wait_for_load_state("load")
-    found = [*text_and_pictures(page), *names(page), *in_theme(page, theme)]
-    if with_axe:
-        found += axe(page, every_rule=every_look)
-    if every_look:
-        page.emulate_media(color_scheme=OTHER[theme])
-        found += in_theme(page, OTHER[theme])
-    return [*found, *noticed]
-
-
 def text_and_pictures(page: Page) -> list[str]:
     """Return what was not rendered, and the pictures that do not speak."""
     text = page.evaluate(READ_PROSE)

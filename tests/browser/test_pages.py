@@ -9,19 +9,18 @@ import pytest
 
 from tests.book.pages import CHAPTERS, DOCS, SITE, built_pages
 from tests.browser import looks
-from tests.browser.looks import drawn, wrong
+from tests.browser.conftest import EVERY_LOOK
+from tests.browser.looks import OTHER, axe, drawn, in_theme, names, text_and_pictures
 
 MOVED = {f"{page}.html" for page in json.loads((SITE / ".redirects").read_text("utf-8"))}
 # Sheets are paper, which has one color; a page that moved only redirects.
 PAGES = [name for name in built_pages() if not name.startswith("sheets/") and name not in MOVED]
-# One directive makes all pages of the reference: on a desk, where there is room, one stands for all.
-ON_A_DESK = [
-    name for name in PAGES if "/reference/" not in name or name.endswith("/multi_head.html")
-]
-# In the hand, the first page of each room does; every fourth, or all, are asked for their width.
+# One directive makes all pages of the reference: the first of each folder stands for all, and every
+# fourth, or all, are asked for their width.
 REFERENCE = [name for name in PAGES if "/reference/" in name]
 FIRST = {name.rpartition("/")[0]: name for name in reversed(REFERENCE)}
-IN_THE_HAND = [name for name in PAGES if name not in REFERENCE] + sorted(FIRST.values())
+SEEN = [name for name in PAGES if name not in REFERENCE] + sorted(FIRST.values())
+LOOKS = ((1280, "light", looks.ON_A_DESK), (320, "dark", looks.IN_THE_HAND))
 
 MOST = 350  # kB that a chapter may take, compressed as a good server would
 TEXT = (".html", ".css", ".js", ".svg")
@@ -36,29 +35,39 @@ def weight(page):
     return sum(len(gzip.compress(c, 6) if is_text else c) for is_text, c in contents) / 1000
 
 
-@pytest.mark.parametrize("name", ON_A_DESK)
-def test_a_page_is_clean_on_a_desk(name, origin, open_page, every_look):
+@pytest.mark.parametrize("name", SEEN)
+def test_a_page_is_clean_on_a_desk_and_in_the_hand(name, origin, open_page, every_look):
     noticed = []
-    page = open_page(f"{origin}/{name}", width=1280, theme="light", noticed=noticed)
+    page = open_page(f"{origin}/{name}", noticed=noticed)
     first_visit = weight(page)
-    found = wrong(page, noticed, "light", every_look=every_look)
-    found += drawn(page, looks.ON_A_DESK)
+    page.evaluate(looks.OPEN_FOLDS)
+    page.wait_for_load_state("load")
+    found = [*text_and_pictures(page), *names(page)]
+    for width, theme, faults in LOOKS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=theme)
+        found += [*in_theme(page, theme), *drawn(page, faults)]
+        # Of a narrow page axe says what it said of the wide one; the looks tell what depends on width.
+        if every_look or theme == "light":
+            found += axe(page, every_rule=every_look)
+        if every_look:
+            page.emulate_media(color_scheme=OTHER[theme])
+            found += in_theme(page, OTHER[theme])
+    page.set_viewport_size({"width": 400, "height": 800})
+    found += [*drawn(page, looks.IN_THE_HAND), *noticed]
     assert not found, "\n".join(found)
     assert first_visit <= MOST or not name.startswith("chapters/")
 
 
-@pytest.mark.parametrize("name", IN_THE_HAND)
-def test_a_page_is_clean_from_a_folder_in_the_hand(name, open_page, every_look):
+# Pages with live figures are opened from a folder in `test_live`, and these stand for the others.
+@pytest.mark.parametrize("name", ["index.html", EVERY_LOOK, "search.html", REFERENCE[0]])
+def test_a_page_opens_from_a_folder(name, open_page):
     noticed = []
-    address = (SITE / name).as_uri()
-    page = open_page(address, width=320, theme="dark", noticed=noticed)
-    # On a desk axe has read the same page: what depends on its width, the looks tell sooner.
-    options = {"every_look": every_look, "with_axe": every_look}
-    found = wrong(page, noticed, "dark", **options)
-    found += drawn(page, looks.IN_THE_HAND)
-    page.set_viewport_size({"width": 400, "height": 800})
-    found += drawn(page, looks.IN_THE_HAND)
-    assert not found, "\n".join(found)
+    page = open_page((SITE / name).as_uri(), width=320, theme="dark", noticed=noticed)
+    page.wait_for_load_state("load")
+    content, window = page.evaluate(looks.WIDTHS)
+    assert content <= window
+    assert noticed == []
 
 
 def test_no_page_of_the_reference_is_wider_than_a_phone(open_page, pytestconfig):
