@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmarks import __main__ as bench
-from benchmarks import cost, live_figures, memory, writers
+from benchmarks import cost, live_figures, long_texts, memory, writers
 from benchmarks.provenance import as_json, with_digest
 from benchmarks.timing import Times, alternate, ratio
 from selfattn_book.experiments import model_file
@@ -113,7 +113,16 @@ def test_what_was_measured_is_kept(two, tmp_path):
     }
 
 
-@pytest.mark.parametrize("name", bench.COMPARISONS)
+LONGER = [f"step-{keys}" for keys in long_texts.KEYS[1:]]  # the same code, with more keys
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.weekly] if name in LONGER else [])
+        for name in bench.COMPARISONS
+    ],
+)
 def test_every_target_is_of_two_contenders(name):
     comparison = bench.COMPARISONS[name]
     contenders = comparison.contenders()  # which assert that they agree

@@ -46,6 +46,7 @@ def test_two_processes_end_where_one_does(tmp_path, capsys):
         torch.testing.assert_close(two["model"][name], value, rtol=0, atol=1e-8)
 
 
+@pytest.mark.weekly  # each day, the script that trains the text model is asked the same
 def test_when_a_rank_dies_all_end_and_one_resumes_the_checkpoint(tmp_path, capsys):
     file = f"--checkpoint={tmp_path}/kept.pt"
     assert_as_recorded(launch(TRAIN, file, "--leave-at=40", ranks=2), "a rank dies")
