@@ -67,46 +67,6 @@ def normalize(x, norm):
     return centered / (variance + 1e-5) ** 0.5 * norm.weight + norm.bias
 
 
-def network(part, x):
-    hidden = x @ part.expand.weight.T + part.expand.bias
-    hidden = hidden * (hidden > 0)
-    return hidden @ part.contract.weight.T + part.contract.bias
-
-
-def by_hand(block, x, memory, masks):
-    """Return states and weights, one sublayer after the other."""
-    attentions = {"attention": None}
-    if isinstance(block, DecoderBlock):
-        attentions = {"self_attention": None, "cross_attention": memory}
-    weights = []
-
-    def attend(attention, memory, mask, y):
-        keys = y if memory is None else memory
-        context, own = attention(y, keys, keys, mask)
-        weights.append(own)
-        return context
-
-    sublayers = {
-        name: partial(attend, getattr(block, name), other, mask)
-        for (name, other), mask in zip(attentions.items(), masks, strict=False)
-    }
-    sublayers["feed_forward"] = partial(network, block.feed_forward)
-    for name, sublayer in sublayers.items():
-        path = getattr(block, f"{name}_residual")
-        change = sublayer(normalize(x, path.norm) if path.norm_first else x)
-        x = x + change if path.norm_first else normalize(x + change, path.norm)
-    return [x, *weights]
-
-
-@both_norms
-@pytest.mark.parametrize("kind", BLOCKS)
-def test_a_block_is_its_equations(make, x, memory, masks, kind, norm_first):
-    block = make(kind, norm_first=norm_first)
-    found = block(*inputs(kind, x, memory, masks))
-    for ours, expected in zip(found, by_hand(block, x, memory, masks), strict=True):
-        close(ours, expected)
-
-
 @both_norms
 @pytest.mark.parametrize("kind", STACKS)
 def test_a_stack_is_its_blocks_in_order(make, x, memory, masks, kind, norm_first):
