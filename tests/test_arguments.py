@@ -47,6 +47,7 @@ def test_other_right_values_pass():
         check.check_floating("x", ones(2, dtype=dtype))
     check.check_boolean(torch.tensor([True, False]))
     check.check_number("scale", 2)
+    check.check_positive("scale", 1e-300)
     assert [check.check_dropout(p) for p in (0, 0.5, 1)] == [0, 0.5, 1]
     check.check_query_and_key(ones(7, 2, 1), ones(1, 5, 1))
     check.check_value(ones(5, 4), ones(5, 1))
@@ -79,6 +80,7 @@ BOTH = "query and key must have a dimension of at least 1; got "
 AXES = "the leading axes of key and value must broadcast; got "
 PAIR = "key and value must have one dtype; got "
 LOSSES = r"losses must be finite; got \[0.5, nan\] in epoch 3"
+NOT_ABOVE = (0, -1, math.inf, math.nan)
 WRONG_TYPES = [
     (size, (2.0,), INTEGER + "2.0"),
     (size, ("2",), INTEGER + "'2'"),
@@ -88,6 +90,7 @@ WRONG_TYPES = [
     (size, (torch.tensor(2),), INTEGER + r"tensor\(2\)"),
     (check.check_number, ("scale", "2"), "scale must be a number; got '2'"),
     (check.check_number, ("scale", True), "scale must be a number; got True"),
+    (check.check_positive, ("scale", "2"), "scale must be a number; got '2'"),
     (check.check_dropout, (True,), "dropout must be a number; got True"),
     (check.check_floating, ("x", [1.0]), FLOATING + "list"),
     (check.check_floating, ("x", np.ones(2)), FLOATING + "ndarray"),
@@ -105,10 +108,15 @@ WRONG_TYPES = [
     (check.check_mask, (ones(2, 3), (2, 3), CPU), BOOLEAN + ".*float32"),
     (check.look_up, ("source", TABLE, [[1]]), TOKENS + "list"),
     (check.look_up, ("source", TABLE, torch.tensor([[0.0]])), TOKENS + "dtype torch.float32"),
+    (check.look_up, ("source", TABLE, torch.zeros(1, 1).char()), TOKENS + "dtype torch.int8"),
 ]
 WRONG_VALUES = [
     (size, (-1,), "size must be at least 0; got -1"),
     (size, (np.int64(4), 5), "size must be at least 5; got 4"),
+    *(
+        (check.check_positive, ("x", x), f"x must be above 0, and finite; got {x}")
+        for x in NOT_ABOVE
+    ),
     (check.check_dropout, (1.5,), "dropout must be between 0 and 1; got 1.5"),
     (check.check_dropout, (-0.5,), "dropout must be between 0 and 1; got -0.5"),
     (check.check_dropout, (math.nan,), "dropout must be between 0 and 1; got nan"),

@@ -1,14 +1,14 @@
 """Properties of attention for all inputs, by hypothesis."""
 
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from selfattn_book.attention import masked_softmax, scaled_dot_product_attention
 from selfattn_book.blockwise import blockwise_attention
 
-sizes, small = st.integers(1, 6), st.integers(1, 3)
+sizes = st.integers(1, 6)
 numbers, large = st.floats(-4, 4, width=32), st.floats(-1e4, 1e4, width=32)
 
 
@@ -21,7 +21,7 @@ def masks(*shape):
 
 
 @st.composite
-def problems(draw, sizes=sizes, elements=numbers):
+def problems(draw, elements=numbers):
     """Draw a query ``(T, D)``, a key ``(S, D)``, a value ``(S, E)`` and a mask ``(T, S)``."""
     queries, keys, width, value_width = (draw(sizes) for _ in range(4))
     shapes = (queries, width), (keys, width), (keys, value_width)
@@ -31,16 +31,6 @@ def problems(draw, sizes=sizes, elements=numbers):
 
 def close(actual, expected):
     torch.testing.assert_close(actual, expected, rtol=0, atol=1e-14)
-
-
-@given(problems())
-def test_rows_sum_to_one_or_to_zero_where_fully_masked(problem):
-    context, weights = scaled_dot_product_attention(*problem)
-    mask = problem[-1]
-    close(weights.sum(-1), mask.any(-1).double())
-    assert (weights >= 0).all()
-    assert not weights[~mask].any()
-    assert not context[~mask.any(-1)].any()
 
 
 @given(st.data(), sizes, sizes)
@@ -65,14 +55,6 @@ def test_a_masked_key_equals_a_deleted_key(problem, data):
     expected_context, expected_weights = scaled_dot_product_attention(*shorter)
     close(context, expected_context)
     close(weights[:, kept], expected_weights)
-
-
-@settings(max_examples=20)
-@given(problems(small))
-def test_gradients_are_those_of_the_function(problem):
-    *inputs, mask = problem
-    inputs = [x.requires_grad_() for x in inputs]
-    assert torch.autograd.gradcheck(scaled_dot_product_attention, (*inputs, mask))
 
 
 @given(problems(elements=large), st.integers(1, 8))

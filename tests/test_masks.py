@@ -29,10 +29,6 @@ def test_sliding_window_mask_entry_by_entry(length, key_length, window):
     assert mask.tolist() == [[i - window < j <= i for j in range(key_length)] for i in rows]
 
 
-def test_causal_mask_is_square_without_a_key_length():
-    assert torch.equal(causal_mask(5), causal_mask(5, 5))
-
-
 def test_causal_mask_is_made_where_asked():
     assert causal_mask(3, device="meta").device.type == "meta"
     with torch.device("meta"):

@@ -53,14 +53,6 @@ def test_module_scales_and_adds(draw, agree, d_model, scale, start):
     agree(y, scale * x.double() + formula(start + LENGTH, d_model)[start:])
 
 
-@each_dtype
-def test_output_follows_the_dtype_of_the_input(draw, dtype):
-    x = draw(BATCH, LENGTH, WIDTH, dtype=dtype)
-    y = PositionalEncoding(WIDTH, MAX_LEN, scale=0.5)(x)
-    assert y.dtype == dtype
-    assert torch.equal(y, 0.5 * x + sinusoidal_encoding(LENGTH, WIDTH, dtype=dtype))
-
-
 def test_table_is_neither_trained_nor_saved():
     positions = PositionalEncoding(WIDTH, MAX_LEN)
     assert list(positions.state_dict()) == list(positions.parameters()) == []

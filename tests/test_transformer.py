@@ -189,6 +189,8 @@ def test_what_is_no_token_is_refused(make, source, target):
     """All checks of tokens are in tests/test_arguments.py."""
     with pytest.raises(ValueError, match="source must hold tokens from 0 to 12; got"):
         make()(source + SOURCES, target)
+    with pytest.raises(ValueError, match="target must hold tokens from 0 to 10; got"):
+        make()(source, target + TARGETS)
 
 
 @pytest.mark.parametrize(
@@ -211,21 +213,3 @@ def test_arguments_of_a_prediction_are_checked(make, source, change, message):
 def test_sizes_are_checked(sizes, side):
     with pytest.raises(ValueError, match=f"{side}_vocab_size must be at least 1; got 0"):
         Transformer(*sizes, **SIZES)
-
-
-def test_a_refused_step_leaves_every_cache_as_it_was(make, source, target):
-    model = make()
-    memory, begun = model.encode(source), [DecoderCache() for _ in range(LAYERS)]
-    model.decode(target[:, :2], memory, caches=begun)
-    newest = target[:, 2:3]
-    for wrong, caches, message in (
-        ((newest + TARGETS, memory), begun, "target must hold tokens"),
-        ((newest, memory[:, 1:]), begun, "memory must be that of the steps before"),
-        ((newest, memory, torch.ones(S)), begun, "boolean"),
-        ((newest, memory, None, torch.ones(B, 1, 1, 2).bool()), begun, "size of tensor"),
-        ((newest, memory), begun[:1], "one cache for each of the 2 blocks; got 1"),
-    ):
-        with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
-            model.decode(*wrong, caches=caches)
-        assert [len(cache.target) for cache in begun] == [2] * LAYERS
-    close(model.decode(newest, memory, caches=begun), model(source, target[:, :3])[:, 2:])

@@ -15,7 +15,7 @@ from sphinx.util.parallel import ParallelTasks
 
 from .execution import CORES
 from .freshness import Freshness, check_executed
-from .session import Session, tidy
+from .session import Session
 
 MANY = 20  # pages, for which it pays to start processes
 
@@ -69,5 +69,4 @@ def setup(app: Sphinx) -> None:
     app.connect("env-get-updated", freshness.also_written)
     app.connect("env-check-consistency", write_side_by_side)
     app.connect("build-finished", freshness.end, priority=100)
-    app.connect("build-finished", tidy)
     app.connect("build-finished", session.end, priority=999)

@@ -32,7 +32,7 @@ from .keys import (
 from .messages import fail, report
 from .parts import Needs, Parts, Sources, cell_parts, keep, key_of
 from .results import Results
-from .session import ENGINE, Session, is_as_written
+from .session import ENGINE, Session
 
 # Modules of the engine that ask tracebacks for lines of cells, and nothing else.
 LINE_READERS = ("bookproof.verify.chapter", "bookproof.verify.recorder")
@@ -77,7 +77,13 @@ class Freshness:
     def outdated(
         self, app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]
     ) -> set[str]:
-        """Return the pages that were made from something else than what is there now."""
+        """Return the pages that were made from something else than what is there now.
+
+        Those whose source is gone leave the site.
+        """
+
+        def tree(docname: str) -> Path:
+            return app.doctreedir / f"{docname}.doctree"
 
         def is_as_made(docname: str) -> bool:
             made: MadeFrom | None = env.metadata[docname].get("made_from")
@@ -85,8 +91,11 @@ class Freshness:
                 return False
             text = Path(env.doc2path(docname)).read_text("utf-8")
             now = self.made_from(env, docname, text, made.needs)
-            return made == now and is_as_written(app, docname)
+            return made == now and tree(docname).is_file()
 
+        for docname in removed:
+            for file in (tree(docname), app.outdir / f"{docname}.html"):
+                file.unlink(missing_ok=True)
         known = env.found_docs & env.all_docs.keys()
         stale = {docname for docname in known if not is_as_made(docname)}
         # What Sphinx takes for changed, by its time, and is not.

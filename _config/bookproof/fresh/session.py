@@ -1,6 +1,5 @@
 """One build from its first event to its last: alone, on an empty site if asked, and remembered."""
 
-import json
 import os
 import shutil
 from importlib.metadata import distributions
@@ -16,7 +15,6 @@ from .parts import Parts
 
 PATIENCE = 600  # seconds to wait for another build
 TOOLS = {".py", ".bib", ".html", ".txt", ".po"}  # with a change in these, every page is read again
-LIST = ".pages"  # of the site: the fingerprints of its pages as they were written
 ENGINE = Path(__file__).parents[1]
 
 
@@ -55,9 +53,7 @@ class Session:
                 fail(f"After {PATIENCE} s, another build still holds {self.lock.lock_file}.")
 
     def end(self, app: Sphinx, error: Exception | None) -> None:
-        """Note that the build came to a good end, if it did, and what it has written."""
-        if error is None:
-            note_pages(app)
+        """Note that the build came to a good end, if it did."""
         if error is None and not app._warncount:
             self.unfinished.unlink()
         self.lock.release()
@@ -78,33 +74,3 @@ def tool_parts(config: Path) -> Parts:
     named = {f"tool {os.path.relpath(file)}": file for file in files if file.suffix in TOOLS}
     digests = {name: fingerprint(file) for name, file in sorted(named.items())}
     return {"the installed packages": digest(installed), **digests}
-
-
-def is_as_written(app: Sphinx, docname: str) -> bool:
-    """Return whether a page and its tree are what the last build has written."""
-    page, tree = files(app, docname)
-    return tree.is_file() and pages_written(app.outdir).get(docname) == fingerprint(page)
-
-
-def tidy(app: Sphinx, error: Exception | None) -> None:
-    """Remove the pages whose source is gone."""
-    for docname in pages_written(app.outdir).keys() - app.env.found_docs if error is None else ():
-        for file in files(app, docname):
-            file.unlink(missing_ok=True)
-
-
-def note_pages(app: Sphinx) -> None:
-    """Note the fingerprints of the pages, once nothing changes them any more."""
-    noted = {name: fingerprint(files(app, name)[0]) for name in sorted(app.env.found_docs)}
-    (app.outdir / LIST).write_text(json.dumps(noted, indent=0), "utf-8")
-
-
-def pages_written(site: Path) -> dict[str, str]:
-    try:
-        return dict(json.loads((site / LIST).read_text("utf-8")))
-    except (OSError, ValueError):
-        return {}
-
-
-def files(app: Sphinx, docname: str) -> tuple[Path, Path]:
-    return app.outdir / f"{docname}.html", app.doctreedir / f"{docname}.doctree"
