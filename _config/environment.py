@@ -1,7 +1,8 @@
 """The book's one environment, `.nox/book`: made once, and again only when the pins change.
 
-Every file that is fetched has one of the pinned digests, or pip refuses it. What then builds the book's
-own package is among them, and fetches nothing. A bare Python runs this. It prints one line a step; what pip has to say goes to `.nox/install.log`.
+Every file that is fetched has one of the pinned digests, or pip refuses it. The book's own package is
+built by what is pinned, and that fetches nothing. A bare Python runs this. It prints one line a step;
+what pip has to say goes to `.nox/install.log`.
 """
 
 import hashlib
