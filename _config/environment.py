@@ -31,7 +31,8 @@ CONSTRAINTS = ROOT / "_config" / "constraints.txt"
 PINNED = ["--require-hashes", "--no-deps", "--only-binary=:all:"]
 # PyTorch's own builds without the libraries for graphics cards, which the book never uses: the only
 # ones that are pinned for Linux. Only PyTorch is looked for there; other systems find it on PyPI.
-SMALL_BUILD = "--extra-index-url=https://download.pytorch.org/whl/cpu"
+CPU = "--extra-index-url=https://download.pytorch.org/whl/cpu"
+SMALL_BUILD = [CPU] if sys.platform == "linux" else []
 # Built with what is installed; what `pyproject.toml` asks for and the pins lack is refused.
 BOOK = ["--no-index", "--no-build-isolation", "--editable", ".[book,dev]"]
 AGAIN = "Run the same command again; it goes on from here."
@@ -81,7 +82,7 @@ def _begin() -> None:
 
 def _install() -> None:
     _step("1 of 4: pip", *PINNED, "--requirement", _pins_of("pip"))
-    _step("2 of 4: PyTorch (200 MB)", *PINNED, SMALL_BUILD, "--requirement", _pins_of("torch"))
+    _step("2 of 4: PyTorch (200 MB)", *PINNED, *SMALL_BUILD, "--requirement", _pins_of("torch"))
     _step("3 of 4: everything else (up to 200 MB)", *PINNED, "--requirement", str(CONSTRAINTS))
     _step("4 of 4: the book's own package", *BOOK)
 
