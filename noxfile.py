@@ -175,7 +175,7 @@ def browser(session: nox.Session) -> None:
 
 @nox.session
 def live(session: nox.Session) -> None:
-    """Check the types of the live figures, and bundle them; only this session needs Node, from PyPI.
+    """Check the types of the live figures, and bundle them with the tools of their lock file.
 
     With `-- --check`, the bundle that is kept must be the one that their sources give.
     """

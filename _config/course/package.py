@@ -109,8 +109,8 @@ def pages(wheel: str) -> dict[str, str]:
 
 def pinned(name: str) -> str:
     """Return the version of a distribution that the book is built with, as `name==1.0`."""
-    (line,) = re.findall(rf"^{re.escape(name)}==.*$", CONSTRAINTS.read_text("utf-8"), re.MULTILINE)
-    return line
+    # Without what names a build, as `+cpu` does: of that, each system has its own.
+    return re.findall(rf"(?m)^{re.escape(name)}==[\w.]+", CONSTRAINTS.read_text("utf-8"))[0]
 
 
 if __name__ == "__main__":
