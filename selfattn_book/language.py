@@ -33,6 +33,7 @@ class LanguageModel(nn.Module):
         :cite:t:`radford2019language`, section 2.3; tied, :cite:t:`press2017using`.
 
     Example:
+        >>> import torch
         >>> model = decoder_only(11, d_model=4, num_layers=3, num_heads=2, context_length=7)
         >>> model(torch.zeros(5, 7, dtype=torch.int64)).shape   # (B, T, V)
         torch.Size([5, 7, 11])
