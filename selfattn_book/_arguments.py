@@ -137,6 +137,11 @@ def look_up(name: str, table: nn.Embedding, tokens: Tensor) -> Tensor:
         raise
 
 
+def drop(dropout: nn.Dropout, x: Tensor) -> Tensor:
+    """Apply dropout while training; in evaluation not even the module is called, for speed."""
+    return dropout(x) if dropout.training else x
+
+
 def is_autocast(x: Tensor) -> bool:
     """Return whether autocast is enabled on the device of a tensor."""
     return not x.is_meta and torch.is_autocast_enabled(x.device.type)

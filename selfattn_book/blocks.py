@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from selfattn_book._arguments import check_dropout, check_integer
+from selfattn_book._arguments import check_dropout, check_integer, drop
 from selfattn_book.cache import (
     DecoderCache,
     KeyValueCache,
@@ -56,7 +56,7 @@ class ResidualConnection(nn.Module):
 
     def after(self, x: Tensor, change: Tensor) -> Tensor:
         """Return the input plus the sublayer's output."""
-        y = x + self.dropout(change)
+        y = x + drop(self.dropout, change)
         return y if self.norm_first else self.norm(y)
 
 
@@ -256,10 +256,10 @@ class PreNormBlock(nn.Module):
         context, weights = self.attention(
             y, y, y, mask, is_causal=is_causal, need_weights=need_weights, cache=cache
         )
-        x = x + self.dropout(context)
+        x = x + drop(self.dropout, context)
 
         change = self.feed_forward(self.feed_forward_norm(x))
-        return x + self.dropout(change), weights
+        return x + drop(self.dropout, change), weights
 
 
 class EncoderStack(nn.Module):

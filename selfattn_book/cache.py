@@ -71,13 +71,13 @@ class KeyValueCache:
             # Clones: after a smaller length, new states would be written into the caller's tensors.
             self.buffers, self.module = (keys.clone(), values.clone()), module
             return keys, values
-        _check_continues("keys", keys, self.keys)
-        _check_continues("values", values, self.values)
+        old_keys, old_values = self.buffers
+        _check_continues("keys", keys, old_keys)
+        _check_continues("values", values, old_values)
         if module is not self.module:
             raise ValueError(
                 "each attention module must have a cache of its own; got another module's"
             )
-        old_keys, old_values = self.buffers
         self.buffers = _extended(old_keys, start, keys), _extended(old_values, start, values)
         return self.buffers[0][:, :, :end], self.buffers[1][:, :, :end]
 

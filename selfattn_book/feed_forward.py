@@ -6,7 +6,7 @@ from functools import partial
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from selfattn_book._arguments import check_dropout, check_integer
+from selfattn_book._arguments import check_dropout, check_integer, drop
 
 # "gelu_tanh" is the approximation of GPT-2, z/2 (1 + tanh(sqrt(2/pi) (z + 0.044715 z^3))).
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -80,7 +80,7 @@ class FeedForward(nn.Module):
             hidden = activate(self.expand(x))  # (..., d_ff)
         else:
             hidden = activate(self.gate(x)) * self.expand(x)  # (..., d_ff)
-        return self.contract(self.dropout(hidden))
+        return self.contract(drop(self.dropout, hidden))
 
     def extra_repr(self) -> str:
         """Show the activation in the printed module."""

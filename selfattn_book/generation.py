@@ -152,8 +152,10 @@ def generate(
             if model.context_length is not None and tokens.size(1) > model.context_length:
                 caches = None  # every token changes its position from now on
             logits = _last_logits(model, tokens, padding_mask, caches)
-            newest = torch.where(has_ended, tokens[:, -1:], select(logits)[:, None])  # (B, 1)
-            has_ended = torch.isin(newest, ends)
+            newest = select(logits)[:, None]  # (B, 1)
+            if eos_tokens:
+                newest = torch.where(has_ended, tokens[:, -1:], newest)
+                has_ended = torch.isin(newest, ends)
             tokens = torch.cat([tokens, newest], dim=1)
             if padding_mask is not None:
                 padding_mask = torch.cat([padding_mask, torch.ones_like(newest).bool()], dim=1)

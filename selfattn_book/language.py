@@ -7,7 +7,6 @@ tokens in the vocabulary.
 from collections.abc import Iterable, Sequence
 from itertools import repeat
 
-import torch
 from torch import Tensor, nn
 
 from selfattn_book._arguments import check_boolean, check_integer, check_tokens, look_up
@@ -34,6 +33,7 @@ class LanguageModel(nn.Module):
         :cite:t:`radford2019language`, section 2.3; tied, :cite:t:`press2017using`.
 
     Example:
+        >>> import torch
         >>> model = decoder_only(11, d_model=4, num_layers=3, num_heads=2, context_length=7)
         >>> model(torch.zeros(5, 7, dtype=torch.int64)).shape   # (B, T, V)
         torch.Size([5, 7, 11])
@@ -110,9 +110,9 @@ class LanguageModel(nn.Module):
             return x
         length = tokens.size(1)
         if padding_mask is None:
-            position = torch.arange(past, past + length, device=tokens.device)
-        else:  # the first token that is not padding has position 0
-            position = (padding_mask.cumsum(1) - 1).clamp(min=0)[:, -length:]
+            return x + self.positions.weight[past : past + length]
+        # The first token that is not padding has position 0.
+        position = (padding_mask.cumsum(1) - 1).clamp(min=0)[:, -length:]
         return x + self.positions(position)
 
     def _check_inputs(
@@ -124,8 +124,9 @@ class LanguageModel(nn.Module):
             rule = "tokens must have shape (B, T), with at least one token"
             raise ValueError(f"{rule}; got {tuple(tokens.shape)}")
         batch, total = tokens.size(0), past + tokens.size(1)
-        if self.context_length is not None and total > self.context_length:
-            rule = f"tokens must be at most context_length = {self.context_length}"
+        context_length = self.context_length
+        if context_length is not None and total > context_length:
+            rule = f"tokens must be at most context_length = {context_length}"
             raise ValueError(f"{rule}, cached ones included; got {total}")
         if padding_mask is None:
             return None

@@ -191,21 +191,29 @@ class MultiHeadAttention(nn.Module):
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
         """Raise unless query, key and value fit the module and each other."""
-        d_input, dtype = self.project_query.in_features, self.project_query.weight.dtype
-        for name, x in (("query", query), ("key", key), ("value", value)):
-            check_floating(name, x)
-            if x.dtype != dtype and not is_autocast(x):
-                rule = f"{name} must have the dtype of the parameters, {dtype}"
-                raise TypeError(f"{rule}; got {x.dtype}")
-            if x.ndim != 3 or x.size(-1) != d_input:
-                rule = f"{name} must have shape (batch, length, {d_input})"
-                raise ValueError(f"{rule}; got {tuple(x.shape)}")
+        self._check_input("query", query)
+        if query is key is value:  # self-attention
+            return
+        self._check_input("key", key)
+        self._check_input("value", value)
         sizes = query.size(0), key.size(0), value.size(0)
         if not sizes[0] == sizes[1] == sizes[2]:
             raise ValueError(f"query, key, value must share a batch size; got {sizes}")
         if key.size(1) != value.size(1):
             rule = "key (B, S, d_input) and value (B, S, d_input) must have one length S"
             raise ValueError(f"{rule}; got {tuple(key.shape)} and {tuple(value.shape)}")
+
+    def _check_input(self, name: str, x: Tensor) -> None:
+        """Raise unless an input fits the module."""
+        projection = self.project_query
+        d_input, dtype = projection.in_features, projection.weight.dtype
+        check_floating(name, x)
+        if x.dtype != dtype and not is_autocast(x):
+            rule = f"{name} must have the dtype of the parameters, {dtype}"
+            raise TypeError(f"{rule}; got {x.dtype}")
+        if x.ndim != 3 or x.size(-1) != d_input:
+            rule = f"{name} must have shape (batch, length, {d_input})"
+            raise ValueError(f"{rule}; got {tuple(x.shape)}")
 
     def extra_repr(self) -> str:
         """Show the settings that the printed submodules do not show."""

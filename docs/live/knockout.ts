@@ -42,15 +42,17 @@ function run(w: Weights, { last, weights, adds }: Second, cut: boolean[][]): { s
   return { strips: cut.map((hidden, h) => ({ cut: hidden, weights: rows[h]!, effects: hidden.map((isCut, j) => (isCut ? 0 : chances[most]! - without(h, j))) })), chances };
 }
 
-const seconds = once<Second>(), unchanged = once<number[]>(), latest = once<Shown[]>(1);
-function shown(s: Knockout): Shown[] {
-  return latest(String([s.text, s.replaced, s.cut, s.off, packed(s).map(({ text }) => text)]), () => s.names.map((_, m) => {
-    const { text } = packed(s)[m]!, w = unpack(packed(s)[m]!), now = replaced(s), off = s.off[m]!, none = off.map(() => false);
+const seconds = once<Second>(), unchanged = once<number[]>(), latest = once<Shown>();
+const shown = (s: Knockout): Shown[] => s.names.map((_, m) => one(s, m));
+function one(s: Knockout, m: number): Shown {
+  const { text } = packed(s)[m]!, off = s.off[m]!, cut = s.cut[m]!;
+  return latest(String([text, s.text, s.replaced, cut, off]), () => {
+    const w = unpack(packed(s)[m]!), none = off.map(() => false);
     const after = (letters: number[], heads: boolean[]): Second => seconds(String([text, letters, heads]), () => second(w, letters, heads));
-    const { strips, chances } = run(w, after(now, off), s.cut[m]!);
-    const before = unchanged(String([text, s.text]), () => run(w, after(s.text, none), s.cut[m]!.map((row) => row.map(() => false))).chances);
+    const { strips, chances } = run(w, after(replaced(s), off), cut);
+    const before = unchanged(String([text, s.text]), () => run(w, after(s.text, none), cut.map((row) => row.map(() => false))).chances);
     return { off, strips, next: { now: chances, before } };
-  }));
+  });
 }
 const predicted = (s: Knockout, { next: { now } }: Shown): string => `predicts ${s.letters[best(now)]} with probability ${number(Math.max(...now))}`;
 

@@ -40,33 +40,55 @@ export class LanguageModel {
 }
 
 export function softmax(scores: Vector): Vector {
-  const most = scores.reduce((a, b) => Math.max(a, b)), e = scores.map((s) => Math.exp(s - most)), sum = e.reduce((a, b) => a + b);
-  return e.map((v) => v / sum);
+  const weights = new Float64Array(scores.length);
+  let most = -Infinity, sum = 0;
+  for (let i = 0; i < scores.length; i++) most = Math.max(most, scores[i]!);
+  for (let i = 0; i < scores.length; i++) sum += weights[i] = Math.exp(scores[i]! - most);
+  for (let i = 0; i < scores.length; i++) weights[i]! /= sum;
+  return weights;
 }
-export const plus = (x: Vector, y: Vector): Vector => x.map((v, k) => v + y[k]!);
-/** Applies a linear layer, with an even number of rows, to several vectors: two rows to two vectors at a time. */
+export function plus(x: Vector, y: Vector): Vector {
+  const sum = new Float64Array(x.length);
+  for (let k = 0; k < sum.length; k++) sum[k] = x[k]! + y[k]!;
+  return sum;
+}
+/** Sets what is below zero to zero. */
+export function rectify(x: Vector): Vector {
+  for (let k = 0; k < x.length; k++) if (x[k]! < 0) x[k] = 0;
+  return x;
+}
+/** Applies a linear layer, whose number of rows four divides, to several vectors: four rows to two vectors at a time. */
 export function apply({ rows, columns, weight, bias }: Linear, xs: readonly Vector[]): Vector[] {
-  const ys = xs.map(() => new Float64Array(rows));
+  const ys = xs.map(() => new Float64Array(rows)), start = bias ?? new Float32Array(rows), used = new Int32Array(columns);
   for (let t = 0; t < xs.length; t += 2) {
     const u = Math.min(t + 1, xs.length - 1), x = xs[t]!, x2 = xs[u]!, y = ys[t]!, y2 = ys[u]!;
-    for (let r = 0; r < rows; r += 2) {
-      let a = bias ? bias[r]! : 0, b = bias ? bias[r + 1]! : 0, a2 = a, b2 = b;
-      for (let k = 0, at = r * columns; k < columns; k++, at++) {
-        const w = weight[at]!, w2 = weight[at + columns]!, v = x[k]!, v2 = x2[k]!;
-        a += w * v;
-        b += w2 * v;
-        a2 += w * v2;
-        b2 += w2 * v2;
+    let count = 0;
+    for (let k = 0; k < columns; k++) if (x[k] || x2[k]) used[count++] = k; // after a ReLU, few
+    for (let r = 0; r < rows; r += 4) {
+      let a = start[r]!, b = start[r + 1]!, c = start[r + 2]!, d = start[r + 3]!, a2 = a, b2 = b, c2 = c, d2 = d;
+      for (let i = 0; i < count; i++) {
+        const k = used[i]!, at = r * columns + k, wa = weight[at]!, wb = weight[at + columns]!, wc = weight[at + 2 * columns]!, wd = weight[at + 3 * columns]!, v = x[k]!, v2 = x2[k]!;
+        a += wa * v;
+        b += wb * v;
+        c += wc * v;
+        d += wd * v;
+        a2 += wa * v2;
+        b2 += wb * v2;
+        c2 += wc * v2;
+        d2 += wd * v2;
       }
-      y[r] = a;
-      y[r + 1] = b;
-      y2[r] = a2;
-      y2[r + 1] = b2;
+      y.set([a, b, c, d], r);
+      y2.set([a2, b2, c2, d2], r);
     }
   }
   return ys;
 }
 export function normalize({ weight, bias }: Norm, x: Vector): Vector {
-  const mean = x.reduce((a, b) => a + b) / x.length, variance = x.reduce((a, b) => a + (b - mean) ** 2, 0) / x.length;
-  return x.map((v, k) => ((v - mean) / Math.sqrt(variance + 1e-5)) * weight[k]! + bias[k]!);
+  const normal = new Float64Array(x.length);
+  let mean = 0, variance = 0;
+  for (let k = 0; k < x.length; k++) mean += x[k]! / x.length;
+  for (let k = 0; k < x.length; k++) variance += (x[k]! - mean) ** 2 / x.length;
+  const deviation = Math.sqrt(variance + 1e-5);
+  for (let k = 0; k < x.length; k++) normal[k] = ((x[k]! - mean) / deviation) * weight[k]! + bias[k]!;
+  return normal;
 }

@@ -45,10 +45,22 @@ export function set(node: Element, attributes: Attributes): void {
 const drawn = new WeakMap<Element, string[]>();
 /** Draws marks into a group; what has not changed since the last time is left alone. */
 export function draw(group: Element, canvas: Canvas): void {
-  const now = canvas.written(), before = drawn.get(group);
+  const now = canvas.written(), before = drawn.get(group) ?? [];
   drawn.set(group, now);
-  if (now.length !== group.children.length) group.innerHTML = now.join("");
-  else now.forEach((mark, i) => { if (mark !== before?.[i]) change(group.children[i]!, mark); });
+  if (now.length === group.children.length) now.forEach((mark, i) => { if (mark !== before[i]) change(group.children[i]!, mark); });
+  else exchange(group, before, now);
+}
+/** Removes the marks that are drawn no more, and puts new ones between those that stay. */
+function exchange(group: Element, before: string[], now: string[]): void {
+  const nodes = [...group.children], old = new Map(before.map((mark, i) => [mark, nodes[i]!])), made = el("g");
+  const stay = now.map((mark) => { const node = old.get(mark); old.delete(mark); return node; }), staying = new Set(stay);
+  for (const node of nodes) if (!staying.has(node)) node.remove();
+  made.innerHTML = now.filter((_, i) => !stay[i]).join("");
+  let next = group.firstElementChild;
+  for (const node of stay) {
+    if (node && node === next) next = next.nextElementSibling;
+    else group.insertBefore(node ?? made.firstElementChild!, next);
+  }
 }
 function change(node: Element, mark: string): void {
   const [, tag, look, text] = /^<(\w+)(.*?)(?:\/>|>(.*)<\/text>)$/s.exec(mark)!;

@@ -1,5 +1,5 @@
 /** What the language model computes of a text that grows: as `LanguageModel.hidden_states`, with the KV cache of `selfattn_book/cache.py`. */
-import { type LanguageModel, type Vector, apply, normalize, plus, softmax } from "./language.js";
+import { type LanguageModel, type Vector, apply, normalize, plus, rectify, softmax } from "./language.js";
 
 /** What the model computes of a text; each number once, and only if it is asked for. */
 export class Reading {
@@ -42,12 +42,13 @@ export class Reading {
     const { norm1, norm2, key, value, query, output, expand, contract } = this.model.blocks[level - 1]!, keys = this.keys[level - 1]!, values = this.values[level - 1]!;
     const all = Array.from({ length: Math.max(...missing) + 1 }, (_, t) => t), unread = all.filter((t) => !keys[t]), inputs = this.states[level - 1]!;
     this.compute(level - 1, all);
-    const normalized = unread.map((t) => normalize(norm1, inputs[t]!));
-    apply(key, normalized).forEach((k, i) => { keys[unread[i]!] = k; });
-    apply(value, normalized).forEach((v, i) => { values[unread[i]!] = v; });
-    const queries = apply(query, missing.map((t) => normalize(norm1, inputs[t]!)));
+    const normalized: Vector[] = [];
+    for (const t of [...unread, ...missing]) normalized[t] ??= normalize(norm1, inputs[t]!);
+    apply(key, unread.map((t) => normalized[t]!)).forEach((k, i) => { keys[unread[i]!] = k; });
+    apply(value, unread.map((t) => normalized[t]!)).forEach((v, i) => { values[unread[i]!] = v; });
+    const queries = apply(query, missing.map((t) => normalized[t]!));
     const contexts = apply(output, missing.map((t, i) => this.attend(level - 1, t, queries[i]!))), attended = missing.map((t, i) => plus(inputs[t]!, contexts[i]!));
-    const hidden = apply(expand, attended.map((x) => normalize(norm2, x))).map((x) => x.map((v) => Math.max(0, v)));
+    const hidden = apply(expand, attended.map((x) => normalize(norm2, x))).map(rectify);
     apply(contract, hidden).forEach((x, i) => { states[missing[i]!] = plus(attended[i]!, x); });
   }
   private attend(block: number, t: number, query: Vector): Vector {

@@ -4,6 +4,7 @@ A page is opened once for all questions about a figure in a look, which each beg
 """
 
 import json
+import random
 import re
 from types import SimpleNamespace
 
@@ -34,6 +35,12 @@ MOVING = """id => [...document.querySelectorAll(`#${id}, #${id} *`)].flatMap(e =
     const now = getComputedStyle(e), long = [now.transitionDuration, now.animationDuration];
     return /[1-9]/.test(long) || now.scrollBehavior === 'smooth' ? [e.outerHTML.slice(0, 80)] : [];
 })"""
+PRESSES = """([id, chances]) => { for (const chance of chances) {
+    const all = document.querySelectorAll(`#${id} [type=radio], #${id} .live-hot`);
+    const e = all[Math.floor(chance * all.length)];
+    if (e?.type) e.click();
+    else e?.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}));
+} }"""
 ASKED = "performance.getEntriesByType('resource').map(e => e.name)"
 AXE = """async id => (await axe.run('#' + id, {preload: false})).violations.map(v => v.id + ': '
     + v.nodes.map(n => n.html.slice(0, 90)).join(' | '))"""
@@ -152,6 +159,16 @@ def test_a_key_changes_a_figure_and_reset_and_print_bring_it_back(visit):
     reset(live)
     assert state(page, figure) == first
     assert page.evaluate(MARKS, [figure]) == visit.awake[0]
+
+
+def test_marks_that_stay_are_among_the_others_as_in_a_new_drawing(visit):
+    page, figure, chance = visit.page, visit.figure, random.Random(0)
+    for _ in range(8):
+        page.evaluate(PRESSES, [figure, [chance.random() for _ in range(3)]])
+        changed = page.evaluate(MARKS, [figure])
+        for event in ("beforeprint", "afterprint"):  # which draws all marks again
+            page.evaluate(f"dispatchEvent(new Event('{event}'))")
+        assert page.evaluate(MARKS, [figure]) == changed
 
 
 def test_a_link_restores_the_state(visit, open_page):
