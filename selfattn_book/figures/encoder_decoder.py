@@ -83,7 +83,7 @@ def _whole(
     first, last = part(**network, **size), part(**network, **size)
     memory = part("memory", "residual", bold=True, **size)
     result = label(f"next points {shapes[-1]}", bold=True, width=size["width"])
-    drawn = [attention_map(*given, side=26) for given in maps] or [space(0)] * 3
+    drawn = [attention_map(w, i, j, side=26) for w, i, j in maps] or [space(0)] * 3
     empty, none = space(size["width"]), space(0)
     lines = [
         (none, title("encoder"), title("decoder"), none),
