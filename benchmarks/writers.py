@@ -3,7 +3,8 @@
 ``python -m benchmarks.writers SEED-1.safetensors SEED-2.safetensors`` writes
 ``selfattn_book/data/recorded_writers.json``. The files are two more large models, each trained in about
 ten minutes by ``python -m selfattn_book train text --seed 1 --model SEED-1.safetensors``; the model that
-ships with the book has seed 0. The small ones are trained here, in about half a minute.
+ships with the book has seed 0. The small ones are trained here, in about half a minute. Without files,
+only these are measured, and the record of the large ones is kept.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from torch import Tensor
 from benchmarks.provenance import as_json, provenance, with_digest
 from selfattn_book.experiments import model_file
 from selfattn_book.experiments.fit_text import fit_text
-from selfattn_book.experiments.recorded_writers import FILE
+from selfattn_book.experiments.recorded_writers import FILE, RECORDED
 from selfattn_book.experiments.seeding import manual_seed
 from selfattn_book.experiments.text import load_text, longest_copy, split_text, surprisal
 from selfattn_book.generation import generate, make_sampler
@@ -31,7 +32,7 @@ from selfattn_book.tokens import BPETokenizer, CharacterTokenizer
 
 Tokenizer = BPETokenizer | CharacterTokenizer
 SMALL = {"d_model": 64, "num_layers": 2, "num_heads": 4, "context_length": 32, "d_ff": 128}
-STEPS = {"characters": 400, "BPE tokens": 1000}
+STEPS = {"characters": 1000, "BPE tokens": 1000}
 NAMES = [" David", " Saul", " Jonathan", " Samuel", " LORD", " Philistines", " Israel"]
 WORD = re.compile(r"[A-Za-z]+")
 STORIES, JONAH = load_text("stories"), load_text("jonah")
@@ -128,16 +129,18 @@ def names(file: Path) -> list[list[list[float]]]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure all models, and write the record."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.writers", description=__doc__)
-    parser.add_argument("models", type=Path, nargs="+", help="files of more large models")
+    parser.add_argument("models", type=Path, nargs="*", help="files of more large models")
     parser.add_argument("--file", type=Path, default=FILE)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     _, bpe, _ = model_file.load_bundled_model()
     kinds: dict[str, Tokenizer] = {"characters": CharacterTokenizer(STORIES), "BPE tokens": bpe}
-    recorded = provenance(1 + len(options.models))
+    recorded = provenance(1 + len(options.models) if options.models else RECORDED["runs"])
     for name, tokens in kinds.items():
         recorded[name] = [small(name, tokens, seed) for seed in range(recorded["runs"])]
-    recorded["large"] = [large(file) for file in (model_file.WRITER, *options.models)]
+    recorded["large"] = RECORDED["large"]
+    if options.models:
+        recorded["large"] = [large(file) for file in (model_file.WRITER, *options.models)]
     options.file.write_text(as_json(with_digest(recorded)), "utf-8")
     print(f"Recorded in {options.file}.")
     return 0

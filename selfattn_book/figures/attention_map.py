@@ -9,22 +9,24 @@ from selfattn_book.draw.canvas import Canvas, Point, number
 from selfattn_book.draw.scene import Node, table
 from selfattn_book.draw.sheet import SMALL
 
-ENTRY = (20, 20)  # pixels of an attention weight
+ENTRY = 20  # pixels of an attention weight
 
 
-def attention_map(weights: Tensor, rows: Sequence[str] = (), columns: Sequence[str] = ()) -> Node:
+def attention_map(
+    weights: Tensor, rows: Sequence[str] = (), columns: Sequence[str] = (), side: int = ENTRY
+) -> Node:
     """Draw weights as discs with their areas; a weight of exactly zero is masked."""
 
     def entry(ax: Canvas, at: Point, i: int, j: int) -> None:
-        ax.box(at, ENTRY, "residual", filled=False, width=0.8)
+        ax.box(at, (side, side), "residual", filled=False, width=0.8)
         weight = float(weights[i, j])
         if weight == 0:
-            ax.hatch(at, (18, 18))
-        ax.disc(at, 9 * weight**0.5, "weights")
+            ax.hatch(at, (side - 2, side - 2))
+        ax.disc(at, (side / 2 - 1) * weight**0.5, "weights")
 
     size = (weights.size(0), weights.size(1))
     ink: Any = {"roles": ("ink", "ink"), "size": SMALL}
-    return table(size, ENTRY, entry, rows=rows, columns=columns, **ink)
+    return table(size, (side, side), entry, rows=rows, columns=columns, **ink)
 
 
 def attended(weights: Tensor, rows: Sequence[str], columns: Sequence[str]) -> str:

@@ -83,7 +83,7 @@ def _whole(
     first, last = part(**network, **size), part(**network, **size)
     memory = part("memory", "residual", bold=True, **size)
     result = label(f"next points {shapes[-1]}", bold=True, width=size["width"])
-    drawn = [attention_map(*given) for given in maps] or [space(0)] * 3
+    drawn = [attention_map(w, i, j, side=26) for w, i, j in maps] or [space(0)] * 3
     empty, none = space(size["width"]), space(0)
     lines = [
         (none, title("encoder"), title("decoder"), none),
@@ -116,5 +116,5 @@ def _line(left: Node, encoder: Node, decoder: Node, right: Node, *, narrow: bool
         pairs = ((encoder, left), (decoder, right))
         sides = [column(node, below, space(132), gap=2) for node, below in pairs]
         return row(*sides, gap=40, align=0)
-    nodes = slot(left, 88), slot(encoder, 168), space(64), slot(decoder, 168), slot(right, 88)
+    nodes = slot(left, 104), slot(encoder, 168), space(64), slot(decoder, 168), slot(right, 104)
     return row(*nodes, gap=4)
