@@ -42,7 +42,7 @@ export const clocks: Kind<Clocks> = {
     live.slider("Base", [1, 6, 0.5], (s) => s.base, (s, v) => { s.base = v; }, (v) => number(10 ** v, 0));
     live.slider("Dimension", [2, WIDE, 2], (s) => s.dimension, (s, v) => { s.dimension = v; });
     live.paragraph((s) => `The encoding of position ${s.position} is (${encoding(rotations(s), s.position).map(minus).join(", ")}): sine and cosine of each clock.`);
-    live.paragraph(() => "Move the position: its hands point elsewhere, and yet each rotates by the same angle as from position 0. Then change the base and the dimension: clock 0 always rotates by one radian a step; a small base makes the others nearly as fast, and a larger dimension puts more clocks between the fastest and the slowest.");
+    live.paragraph(() => "Move the position: its hands point elsewhere, and yet each rotates by the same angle as from position 0. Then change the base and the dimension: clock 0 always rotates by one radian a step; a small base makes the others nearly as fast, and a larger dimension adds clocks, closer together, of which the slowest is slower.");
   },
 };
 

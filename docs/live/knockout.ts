@@ -86,9 +86,9 @@ function panel(live: Live<Knockout>): void {
   const { text, letters } = live.first, different = [...new Set(text)];
   const none = text.map(() => false), sets = [none, ...[1, 2, 3].map((steps) => after(live.first, steps))].map((row) => live.first.cut.map((model) => model.map(() => [...row]))), names = sets.map(String);
   live.choices("Cells removed from layer 2", ["none", "the answer’s", "one position later", "two positions later"], (s) => names.indexOf(String(s.cut)), (s, i) => { s.cut = structuredClone(sets[i]!); });
-  live.choices(`Letter replaced by ${letters[spare(live.first)]}, except at the end`, ["none", ...different.map((i) => letters[i]!)], (s) => different.indexOf(s.replaced) + 1, (s, i) => { s.replaced = i ? different[i - 1]! : -1; });
+  live.choices(`Replace a letter by ${letters[spare(live.first)]} (the last one stays)`, ["none", ...different.map((i) => letters[i]!)], (s) => different.indexOf(s.replaced) + 1, (s, i) => { s.replaced = i ? different[i - 1]! : -1; });
   const [first, second] = [1, 2].map((steps) => letters[text[after(live.first, steps).indexOf(true)]!]);
-  live.paragraph(() => `Press a cell, or the name of a head, to remove it (by keyboard, arrow keys go along a row); the rest of a row is divided by its sum. Bars up are weights. Bars down are effects: how much less probable the predicted letter becomes if this cell is removed as well. Choose none: hardly a bar goes down. In head 2 of each model, the largest weight has a twin, the same letter in the other round, which takes over. Remove both (the answer’s for Model A, one position later for Model B). Choose none again, and replace ${first}, and then ${second}: which decides?`);
+  live.paragraph(() => `Press a cell of layer 2, or the name of a head of either layer, to remove it (by keyboard, arrow keys go along a row); the rest of a row is divided by its sum. Bars up are weights. Bars down are effects: how much less probable the predicted letter becomes if this cell is removed as well. Choose none: hardly a bar goes down. In head 2 of each model, the largest weight has a twin, the same letter in the other round, which takes over. Remove both (the answer’s for Model A, one position later for Model B). Choose none again, and replace ${first}, and then ${second}: which decides?`);
 }
 
 function hot(live: Live<Knockout>, calls: Call[]): Hot[] {

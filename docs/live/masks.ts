@@ -32,7 +32,7 @@ export function reached(s: Masks): Set<number>[] {
 const quoted = (word: string): string => `“${word}”`;
 const empty = (s: Masks): string => {
   const rows = s.names.filter((_, i) => !s.mask[i]!.some(Boolean)).map(quoted);
-  return rows.length ? `${rows.join(" and ")} may attend to nothing: ${rows.length > 1 ? "fully masked rows, whose weights" : "a fully masked row, whose weights"} the book sets to 0.` : "";
+  return rows.length ? `${rows.join(" and ")} may attend to nothing: ${rows.length > 1 ? "fully masked rows, whose weights" : "a fully masked row, whose weights"} the book sets to 0 (a softmax would give NaN).` : "";
 };
 function through(s: Masks): string {
   const words = [...reached(s)[0]!].sort().map((i) => quoted(s.names[i]!));

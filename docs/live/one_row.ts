@@ -9,6 +9,7 @@ import { hull, labels, plane } from "./plane.js";
 interface Row extends State { names: string[]; x: Mat; row: number; temperature: number }
 interface Steps { steps: Mat; weights: number[]; names: string[] }
 const PLANE: Point = [312, 236], UNIT = 24, MOST = 1.1, LETTER = 5.6, FINEST = 0.0055;
+const rounded = (log: number): number => Number((10 ** log).toPrecision(2));
 const within = (v: number): number => Math.max(-1, Math.min(1, Math.round(v * 100) / 100)) + 0;
 
 export function attend({ x, row, temperature }: Row): { scores: number[]; weights: number[]; context: number[] } {
@@ -18,7 +19,7 @@ export function attend({ x, row, temperature }: Row): { scores: number[]; weight
 
 export const oneRow: Kind<Row> = {
   vary: ["x", "row", "temperature"],
-  clamp: (s) => ({ ...s, x: s.x.map((p) => p.map(within)), row: s.names[s.row] ? s.row : 0, temperature: Math.max(0.1, Math.min(4, s.temperature)) }),
+  clamp: (s) => ({ ...s, x: s.x.map((p) => p.map(within)), row: s.names[s.row] ? s.row : 0, temperature: Math.max(0.01, Math.min(10, s.temperature)) }),
   values(s) {
     const { scores, weights, context } = attend(s), name = s.names[s.row]!;
     const sum: Steps = { steps: s.x.map((p, i) => p.map((v) => v * weights[i]!)), weights, names: s.names };
@@ -55,9 +56,9 @@ export const oneRow: Kind<Row> = {
         labels(x.map(place), names, size).forEach((at, i) => c.note(at, names[i]!, i === row ? "query" : "ink", { bold: i === row }));
       } });
     live.choices("Query", names, (s) => s.row, (s, i) => { s.row = i; });
-    live.slider("Temperature", [0.1, 4, 0.1], (s) => s.temperature, (s, v) => { s.temperature = v; }, (v) => number(v, 1));
+    live.slider("Temperature", [-2, 1, 0.1], (s) => Math.log10(s.temperature), (s, v) => { s.temperature = rounded(v); }, (v) => String(rounded(v)));
     live.button("Replace every word by its new vector", () => live.change((s) => { s.x = s.x.map((_, row) => attend({ ...s, row }).context); }));
-    live.paragraph(() => "Drag a word by its dot, or focus it and use the arrow keys. Notice that the new vector (thick) never leaves the dashed outline of the words, however long you make one of them. Scores are also divided by the temperature: a low one gives nearly all the weight to the highest score.");
+    live.paragraph(() => "Drag a word by its dot, or focus it and use the arrow keys. Notice that the new vector (thick) never leaves the dashed outline of the words, wherever you put them. Scores are also divided by the temperature: the lower it is, the more of the weight goes to the highest score. Replace every word ten times at temperature 1, and then, after a reset, at 0.1: do they end at one point?");
   },
 };
 

@@ -33,7 +33,7 @@ export const projections: Kind<Projections> = {
     live.choices("Query of", names, (s) => s.row, (s, i) => { s.row = i; });
     if (given.length) live.choices("Projections", given.map(([name]) => name), (s) => given.findIndex(([, w]) => String(w) === String(s.entries)), (s, i) => { s.entries = structuredClone(given[i]![1]); });
     live.panel.append(el("div", { class: "live-columns" }, ...ROLES.map((role, r) => column(live, role, r))));
-    live.paragraph(() => "Choose projections, and then the query of each word. Move one entry of the query to the other side of 0: the word now attends to the words that it avoided. Notice that a query of 0 attends to all words alike, and that a context is a mixture of the values: query and keys decide only how much of each.");
+    live.paragraph(() => "Choose projections, and then the query of each word. In the projection of the query, move “negates” to the other side of 0: “never” now avoids the words that it attended to. (An entry matters only to words that have its feature.) Notice that a query of 0 attends to all words alike, and that a context is a mixture of the values: query and keys decide only how much of each.");
   },
 };
 

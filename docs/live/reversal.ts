@@ -91,7 +91,7 @@ export const reversal: Kind<Reversal> = {
 function followed(s: Reversal): string {
   const { read, written, maps } = shown(s), [, own, across] = maps.map((map) => map[s.row]!), j = largest(across!), k = largest(own!), percent = (row: number[]): string => `${Math.round(100 * Math.max(...row))} percent`;
   const letter = (name: string): string => (name === "·" ? "the start symbol" : name);
-  return `Letter ${s.row + 1}: the decoder has read ${letter(read[s.row]!)} here. Its self-attention gives most, ${percent(own!)}, to ${letter(read[k]!)} at position ${k + 1}; its cross-attention gives ${percent(across!)} to ${s.word[j]} at position ${j + 1} of the source. It writes ${letter(written[s.row]!)}.`;
+  return `Letter ${s.row + 1}: the decoder reads ${letter(read[s.row]!)}. Its self-attention gives most, ${percent(own!)}, to ${letter(read[k]!)} at position ${k + 1}; its cross-attention gives ${percent(across!)} to ${s.word[j]} at position ${j + 1} of the source. It writes ${letter(written[s.row]!)}.`;
 }
 
 function word(c: Canvas, text: string, { at: [x, y], pitch }: { at: Point; pitch: number }): void {

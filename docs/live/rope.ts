@@ -49,7 +49,7 @@ export const rope: Kind<Rope> = {
     live.slider("Shift", [0, FAR, 1], (s) => s.shift, (s, v) => { s.shift = v; });
     live.slider("Pair of entries", [0, live.first.dimension / 2 - 1, 1], (s) => s.pair, (s, v) => { s.pair = v; }, (v) => `${v} (0 to ${live.first.dimension / 2 - 1})`);
     live.slider("Base", [1, 6, 0.5], (s) => s.base, (s, v) => { s.base = v; }, (v) => String(Math.round(10 ** v)));
-    live.paragraph((s) => `This pair rotates by ${Number(frequency(s).toPrecision(3))} rad per position. Move the shift: the first two clocks keep one angle and one score, however far both move; the third changes, less in slow pairs. Later pairs and larger bases rotate more slowly.`);
+    live.paragraph((s) => `This pair rotates by ${Number(frequency(s).toPrecision(3))} rad per position. Move the shift: the first two clocks keep one angle and one score, however far both move; the third changes, less in slow pairs. Later pairs rotate more slowly, and so do larger bases, except that pair 0 always rotates by 1 rad. Drag the query or the key: their own angle counts, too. Then move the query alone: does the score fall with the distance?`);
   },
 };
 

@@ -29,7 +29,7 @@ export function panel(live: Live<Writer>): void {
       live.choices("Block", count(blocks.length), (s) => s.block, (s, i) => { s.block = i; }),
       live.choices("Head", count(heads), (s) => s.head, (s, i) => { s.head = i; }),
       live.slider("Tokens back", [0, contextLength - 1, 1], (s) => s.back, (s, v) => { s.back = v; }, (v) => (v ? String(v) : "the last")))));
-  live.paragraph(() => "Write 20 tokens and move the temperature: the same random numbers choose again. Press a token, or move it with “Tokens back”: the picture shows what it attends to, and what the model expected after it; what does follow is bold. Notice that the heads of block 1 attend mostly to near tokens, and those of block 2 farther back.");
+  live.paragraph(() => "Write 20 tokens and move the temperature: the same random numbers choose again. Press a token, or move it with “Tokens back”: the picture shows what it attends to, and what the model expected after it; what does follow is bold. Compare the heads: which attends to the token just before, and which to an earlier copy of a word? (Where a head attends is not yet the reason for a prediction.)");
   live.paragraph(() => `These are the weights of the package, in 8 bits (SHA-256 ${digest().slice(0, 16)}…), and this page computes with them in 64 bits. What you type stays in this page.`);
 }
 
