@@ -82,6 +82,7 @@ if "tags" in globals() and tags.has("files"):  # noqa: F821, from Sphinx, in the
         "The whole book as PDF": "files/book.pdf",
         "The whole book as EPUB": "files/book.epub",
     }
+    bookproof_cards = "_static/cards/{page}.png"
 cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
 # In the words of schema.org, for search engines.
 bookproof_book = {

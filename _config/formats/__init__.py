@@ -1,1 +1,1 @@
-"""The book as files to keep: PDF of the whole and of each page, and EPUB, made of the built site."""
+"""The book as files: PDF of the whole and of each page, EPUB, and cards, all made of the built site."""

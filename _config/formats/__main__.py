@@ -1,5 +1,6 @@
 """Make `book.pdf`, `book.epub` and a PDF of each page, in the folder `files` of the built site.
 
+Each page also gets its card, a picture in `_static/cards`, for those who share a link to it.
 Run as: python -m _config.formats [PAGE ...]; with names of pages, only their PDF is made.
 """
 
@@ -8,6 +9,7 @@ from pathlib import Path
 
 from tests.browser.site import launched
 
+from .cards import make_cards
 from .epub import write_epub
 from .pages import read_book
 from .pdf import print_book, print_page
@@ -29,6 +31,7 @@ def main(names: list[str]) -> None:
         if not names:
             write_epub(book, folder / "book.epub")
             print_book(book, tab, folder / "book.pdf")
+            make_cards(book, browser.new_page())
         for page in book.pages[1:]:
             if not names or page.slug in names:
                 print_page(book, page, tab, folder / f"{page.slug}.pdf")

@@ -78,12 +78,16 @@ class Book:
 
 def read_book(site: Path) -> Book:
     """Return a built site as a book: all pages in the order of its tables of contents."""
-    with (site.with_name(f"{site.name}-doctrees") / "environment.pickle").open("rb") as kept:
-        env = pickle.load(kept)
     cover = html.fromstring((site / "index.html").read_text("utf-8"))
     (facts,) = cover.xpath("//script[@type='application/ld+json']/text()")
-    pages = [read(site, *place) for place in in_order(env)]
+    pages = [read(site, *place) for place in in_order(environment(site))]
     return Book(site, json.loads(facts), pages)
+
+
+def environment(site: Path) -> BuildEnvironment:
+    """Return what the build of a site has kept of its pages."""
+    with (site.with_name(f"{site.name}-doctrees") / "environment.pickle").open("rb") as kept:
+        return pickle.load(kept)
 
 
 def in_order(

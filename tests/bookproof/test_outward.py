@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
+from bookproof.html.outward import WORDS
 from bookproof.notebooks import installing
 from pybtex.database import parse_string
 from small_books import HOST, SITE
@@ -94,6 +95,28 @@ def test_facts_and_previews_have_addresses_once_they_are_known(known):
     assert chapter["isPartOf"]["url"] == f"{SITE}/"
     message = meta(known.html("promise"))
     assert (message["og:image"], message["twitter:card"]) == (card, "summary_large_image")
+
+
+def test_each_page_has_its_own_card_where_cards_are_made(built):
+    cards = "-Dbookproof_cards=_static/cards/{page}.png"
+    assert built.build(cards).good
+    assert not [name for name in meta(built.html("word")) if name.startswith("og:image")]
+    assert built.build(f"-Dhtml_baseurl={SITE}", cards).good
+    word, promise, cover = (meta(built.html(page)) for page in ("word", "promise", "index"))
+    assert word["og:image"] == f"{SITE}/_static/cards/word.png"
+    labels = re.findall(r'<svg[^>]*aria-label="(.*?)"', built.html("word"))
+    assert word["og:image:alt"] == labels[0]
+    assert promise["og:image"] == f"{SITE}/_static/cards/promise.png"
+    assert promise["og:image:alt"] == f"A promise. {PROMISE}"
+    assert cover["og:image"] == f"{SITE}/_static/cover.png"
+    assert "og:image:alt" not in cover
+
+
+def test_a_card_says_what_a_wide_page_shows():
+    panels = ["wide", "narrow"], ["wide"]
+    for classes in panels:
+        drawn = "".join(f'<svg class="{c}" aria-label="A {c} &lt; B"></svg>' for c in classes)
+        assert WORDS.findall(drawn) == ["A wide &lt; B"]
 
 
 def test_the_page_of_nowhere_works_at_any_depth(known):

@@ -11,8 +11,9 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import pytest
 from playwright.sync_api import expect
+from sphinx.util.inventory import InventoryFile
 
-from tests.book.pages import SITE, built_pages
+from tests.book.pages import ROOT, SITE, built_pages
 from tests.browser.site import served
 
 BELOW = "some/where"
@@ -116,3 +117,15 @@ def test_bibtex_is_copied_by_a_button(open_page, below):
     expect(button).to_have_count(1)
     target = button.get_attribute("data-clipboard-target")
     assert tab.locator(target).inner_text().startswith("@incollection{")
+
+
+def test_the_names_that_other_projects_link_to_by_intersphinx_lead_to_their_places():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    named = dict(re.findall(r"\{(doc|ref|py:func)\}`attention:([^`]+)`", readme))
+    kinds = {"doc": "std:doc", "ref": "std:label", "py:func": "py:function"}
+    assert named.keys() == kinds.keys()
+    listed = InventoryFile.loads((SITE / "objects.inv").read_bytes(), uri="").data
+    for role, name in named.items():
+        file, place = urldefrag(listed[kinds[role]][name].uri.removeprefix("/"))
+        page = (SITE / file).read_text("utf-8")
+        assert not place or f'id="{place}"' in page, name

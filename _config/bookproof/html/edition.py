@@ -28,7 +28,7 @@ from sphinx_exercise.nodes import solution_node
 from ..words import _
 from .formulas import prose
 from .outward import address
-from .places import on_a_site
+from .places import is_written, on_a_site
 
 LOGGER = logging.getLogger(__name__)
 LINK_OF_HEADING = re.compile(r'<a class="headerlink" href="#([^"]+)"[^>]*>.*?</a>')
@@ -117,9 +117,8 @@ def foot(app: Sphinx, pagename: str) -> Iterator[str]:
     if changes in app.env.found_docs and pagename != changes:
         href = app.builder.get_relative_uri(pagename, changes)
         yield link(href, _("What changed for readers"))
-    generated = (app.config.root_doc, app.config.bookproof_reference or app.config.root_doc)
     for words, file in app.config.bookproof_files.items():
-        if "{page}" in file and pagename.startswith(generated):
+        if "{page}" in file and not is_written(app.config, pagename):
             continue
         place = "../" * pagename.count("/") + file.format(page=pagename.rpartition("/")[2])
         yield link(place, words)

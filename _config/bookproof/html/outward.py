@@ -3,7 +3,7 @@
 import json
 import posixpath
 import re
-from html import escape
+from html import escape, unescape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,12 +12,15 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from ..translations import original
+from .figures import picture
 from .opening import Opening, description, opening
-from .places import on_a_site
+from .places import is_written, on_a_site
 
 NOWHERE = "404"
 UNLISTED = {NOWHERE, "editions", "search"}  # no pages of the book
 RELATIVE = re.compile(r'\b(href|src|action|data-content_root)( ?= ?)"(?!#|/|\w+:)(?:\./)?')
+# Of panels as a wide page shows them.
+WORDS = re.compile(r'<svg\b(?![^>]*class="narrow")[^>]*\baria-label="([^"]*)"')
 Facts = dict[str, Any]
 
 
@@ -66,10 +69,26 @@ def chapter_facts(app: Sphinx, pagename: str, begun: Opening) -> Facts:
     return known(facts | {name: book.get(name) for name in shared})
 
 
+def card(app: Sphinx, pagename: str, doctree: nodes.document) -> Facts:
+    """Return the picture that is shown where others link to a page: its own, or the book's."""
+    config, title = app.config, app.env.titles[pagename].astext()
+    # Cards are made of the pages of the original.
+    has_own = config.bookproof_cards and is_written(config, pagename) and not original(app.srcdir)
+    if not (config.html_baseurl and has_own):
+        return {"og:image": book_facts(app).get("image", "")}
+    place = config.bookproof_cards.format(page=pagename.rpartition("/")[2])
+    drawn = next((node["markup"] for node in doctree.findall(picture)), "")
+    words = unescape(" ".join(WORDS.findall(drawn)))
+    return {
+        "og:image": posixpath.join(config.html_baseurl, place),
+        "og:image:alt": words or f"{title}. {description(doctree)}".strip(),
+    }
+
+
 def head(app: Sphinx, pagename: str, doctree: nodes.document) -> str:
     """Return the lines of a page's head for machines: Open Graph, and schema.org for a chapter."""
     is_cover, said = pagename == app.config.root_doc, description(doctree)
-    image = book_facts(app).get("image", "")
+    shown = card(app, pagename, doctree)
     meta = {
         "description": said,
         "og:title": app.env.titles[pagename].astext(),
@@ -77,8 +96,8 @@ def head(app: Sphinx, pagename: str, doctree: nodes.document) -> str:
         "og:type": "book" if is_cover else "article",
         "og:site_name": app.config.project,
         "og:url": address(app, pagename),
-        "og:image": image,
-        "twitter:card": "summary_large_image" if image else "",
+        **shown,
+        "twitter:card": "summary_large_image" if shown["og:image"] else "",
     }
     lines = []
     for name, value in known(meta).items():
@@ -138,6 +157,7 @@ def with_slash(app: Sphinx, config: Config) -> None:
 
 def setup(app: Sphinx) -> None:
     app.add_config_value("bookproof_book", {}, "html")
+    app.add_config_value("bookproof_cards", "", "html")
     app.connect("config-inited", with_slash)
     app.connect("html-page-context", add_head)
     app.connect("html-collect-pages", page_of_nowhere)

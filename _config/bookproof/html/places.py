@@ -7,6 +7,7 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 
@@ -24,6 +25,11 @@ def title(env: BuildEnvironment, doc: str) -> str:
 def link(app: Sphinx, here: str, doc: str) -> str:
     """Return the title of a page as a link to it, as HTML."""
     return f'<a href="{app.builder.get_relative_uri(here, doc)}">{title(app.env, doc)}</a>'
+
+
+def is_written(config: Config, page: str) -> bool:
+    """Return whether a page is neither the cover nor one that the build makes of the package."""
+    return not page.startswith((config.root_doc, config.bookproof_reference or config.root_doc))
 
 
 def reading_order(env: BuildEnvironment) -> list[str]:

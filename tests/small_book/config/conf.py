@@ -42,6 +42,7 @@ html_baseurl = ""
 bookproof_repository = ""
 bookproof_pip = ""
 bookproof_files = {}  # a test sets it
+bookproof_cards = ""  # a test sets it
 bookproof_run = []  # a test sets it
 bookproof_book = {
     "license": "https://licence.example/free",
