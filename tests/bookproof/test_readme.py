@@ -1,4 +1,4 @@
-"""The README of the engine is true: its examples can be built, its versions are those of the pins."""
+"""The README and the documentation of the engine are true: both can be built, pins are those named."""
 
 import re
 import shutil
@@ -11,8 +11,11 @@ from packaging.utils import canonicalize_name
 from small_books import ENGINE, SMALL_BOOK, Book
 
 README = (ENGINE / "bookproof" / "README.md").read_text("utf-8")
-(PACKAGE,) = re.findall(r"(?ms)^```python\n(.*?)^```$", README)
-CLAIM, PACKAGE_PAGE = re.findall(r"(?ms)^````markdown\n(.*?)^````$", README)
+DOCS = ENGINE / "bookproof" / "docs"
+PAGES_OF_DOCS = {page.stem: page.read_text("utf-8") for page in DOCS.glob("*.md")}
+(PACKAGE,) = re.findall(r"(?ms)^```python\n(.*?)^```$", PAGES_OF_DOCS["settings"])
+MARKDOWN = re.compile(r"(?ms)^````markdown\n(.*?)^````$")
+[CLAIM], [PACKAGE_PAGE] = map(MARKDOWN.findall, (README, PAGES_OF_DOCS["settings"]))
 PAGES = {"odd-numbers": "The sum of the first ", "index": "The answer is even."}
 
 
@@ -54,6 +57,19 @@ def test_the_claim_that_the_readme_shows_is_that_of_a_new_book():
     assert CLAIM in (new.TEMPLATE / "docs" / "odd-numbers.md").read_text("utf-8")
 
 
+def test_the_documentation_is_built_strictly_by_the_engine_and_checks_itself(home):
+    documentation = Book(home / "documentation")
+    shutil.copytree(DOCS, documentation.root / "docs")
+    built = documentation.build("-cdocs")
+    assert built.good, built.said
+    assert built.ran == PAGES_OF_DOCS.keys() - {"index"}
+    assert "no-assertion" in documentation.page("index"), "the ledger"
+    documentation.edit("docs/settings.md", "| `bookproof_preload` |", "| `bookproof_none` |")
+    failed = documentation.build("-cdocs")
+    assert not failed.good
+    assert re.search(r"docs/settings\.md:\d+: cell \d of \d failed", failed.said)
+
+
 def test_a_new_book_overwrites_nothing(tmp_path, capsys):
     (tmp_path / "notes.txt").write_text("mine", "utf-8")
     with pytest.raises(SystemExit):
@@ -66,9 +82,9 @@ def pins(text, pattern):
     return dict(re.findall(pattern, text, re.MULTILINE))
 
 
-def test_versions_of_others_are_pinned_and_bounded_as_the_readme_names_them():
+def test_versions_of_others_are_pinned_and_bounded_as_the_documentation_names_them():
     """With another version, what it says of their insides has to be looked at again."""
-    named = pins(README, r"\| ([\w-]+) (\d[\d.]+) \|$")
+    named = pins(PAGES_OF_DOCS["keys"], r"\| ([\w-]+) (\d[\d.]+) \|$")
     pinned = pins((ENGINE / "constraints.txt").read_text(), r"^([\w-]+)==([\w.]+)")
     lower = {canonicalize_name(name): number for name, number in pinned.items()}
     assert len(named) > 8
@@ -83,7 +99,7 @@ def test_versions_of_others_are_pinned_and_bounded_as_the_readme_names_them():
         assert any(part.operator == "<" for part in bound), name
 
 
-def test_every_setting_and_directive_is_named_and_the_small_book_uses_it():
+def test_the_small_book_uses_every_setting_and_directive():
     code = "".join(file.read_text("utf-8") for file in (ENGINE / "bookproof").rglob("*.py"))
     settings = (SMALL_BOOK / "config" / "conf.py").read_text("utf-8")
     pages = "".join(page.read_text("utf-8") for page in SMALL_BOOK.rglob("*.md"))
@@ -92,14 +108,12 @@ def test_every_setting_and_directive_is_named_and_the_small_book_uses_it():
     assert len(names) == len(set(names)) > 12
     for kind, name in added:
         is_setting = kind == "config_value"
-        shown = f"`{name}`" if is_setting else f"{{{name}}}"
-        assert shown in README
-        assert f"\n{name} = " in settings if is_setting else shown in pages
+        assert f"\n{name} = " in settings if is_setting else f"{{{name}}}" in pages
 
 
 def test_the_files_that_it_names_are_there():
-    files = re.findall(
-        r"`((?:[\w/]+\.py|assets/\w+\.\w+))`", README.partition("## What is kept")[2]
-    )
-    files += re.findall(r"`(assets/\S+?)`", README)
+    insides = PAGES_OF_DOCS["keys"].partition("## Where it leans")[2]
+    files = re.findall(r"`([\w/]+\.py)`", insides)
+    files += re.findall(r"`(assets/\S+?)`", PAGES_OF_DOCS["settings"])
+    assert len(files) > 20
     assert [file for file in files if not (ENGINE / "bookproof" / file).exists()] == []
