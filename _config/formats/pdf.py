@@ -4,6 +4,7 @@ import re
 from html import escape
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pikepdf
 from playwright.sync_api import Page as Tab
@@ -19,6 +20,10 @@ DOCUMENT = """\
 """
 STYLES = re.compile(r'<link[^>]*rel="stylesheet"[^>]*href="([^"?]+)')
 OWN_STYLE = Path(__file__).with_name("print.css")
+PATHS, PAINTS = {"m", "re"}, {"f", "F", "f*", "B", "B*", "b", "b*", "S", "s"}
+SHOWS = {"Tj", "TJ", "'", '"', "Do", "sh"}
+ARTIFACT = ([pikepdf.Name.Artifact], pikepdf.Operator("BMC"))
+END = ([], pikepdf.Operator("EMC"))
 
 
 def print_book(book: Book, tab: Tab, file: Path) -> None:
@@ -97,6 +102,10 @@ def finish(file: Path, book: Book, shown: list[Page]) -> None:
     with pikepdf.open(file, allow_overwriting_input=True) as made:
         with made.open_outline() as outline:
             mend(list(outline.root), shown)
+        for page in made.pages:
+            mark_artifacts(page, made)
+            for link in page.get("/Annots", []):
+                link.Contents = str(link.A.URI) if "/A" in link else "A place in this document"
         with made.open_metadata(set_pikepdf_as_editor=False) as facts:
             facts["dc:title"] = shown[0].title
             facts["dc:creator"] = [book.authors]
@@ -107,6 +116,24 @@ def finish(file: Path, book: Book, shown: list[Page]) -> None:
                 del made.docinfo[when]
         packed = pikepdf.ObjectStreamMode.generate
         made.save(file, deterministic_id=True, object_stream_mode=packed, recompress_flate=True)
+
+
+def mark_artifacts(page: pikepdf.Page, made: pikepdf.Pdf) -> None:
+    """Mark what is in no element of the structure, as the browser leaves the heads of pages."""
+    marked: list[Any] = []
+    depth, begin = 0, None  # of marked content; where the path began that is not painted yet
+    for one in pikepdf.parse_content_stream(page):
+        name = str(one.operator)
+        depth += (name in ("BDC", "BMC")) - (name == "EMC")
+        if name in PATHS and begin is None:
+            begin = len(marked)
+        marked.append(one)
+        if depth == 0 and name in SHOWS | PAINTS:
+            marked.insert(begin if name in PAINTS else -1, ARTIFACT)
+            marked.append(END)
+        if name in PAINTS | {"n"}:
+            begin = None
+    page.Contents = made.make_stream(pikepdf.unparse_content_stream(marked))
 
 
 def mend(marks: list[pikepdf.OutlineItem], shown: list[Page]) -> None:

