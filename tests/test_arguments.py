@@ -105,6 +105,7 @@ WRONG_TYPES = [
     (check.check_query_and_key, (ones(2, 3), ones(2, 3).int()), "key must be .*int32"),
     (check.check_pair, ("x", boolean(2), "y", ones(2)), FLOATING + "dtype torch.bool"),
     (check.check_pair, ("key", ones(2), "value", ones(2).half()), PAIR + ".*float32 and .*float16"),
+    (check.check_value, (ones(5, 4), ones(5, 4).half()), PAIR + ".*float32 and .*float16"),
     (check.check_mask, (ones(2, 3), (2, 3), CPU), BOOLEAN + ".*float32"),
     (check.look_up, ("source", TABLE, [[1]]), TOKENS + "list"),
     (check.look_up, ("source", TABLE, torch.tensor([[0.0]])), TOKENS + "dtype torch.float32"),

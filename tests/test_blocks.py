@@ -175,6 +175,7 @@ def test_there_is_a_cache_for_each_block(make, x, memory):
 def test_sizes_that_are_left_out(kind):
     block = kind(6, 3)
     assert block.feed_forward.expand.out_features == 24
+    assert kind(6, 3, d_ff=5).feed_forward.expand.out_features == 5
     for part in block.modules():
         if hasattr(part, "d_head"):
             assert part.d_head == 2

@@ -23,10 +23,11 @@ from urllib.parse import quote
 
 from bookproof.html.addresses import addresses
 from packaging.utils import canonicalize_name
+from sphinx.util.inventory import InventoryFile
 
 EPOCH = 1577836800  # that of hatchling, so that the same source gives the same archives
 TORCH = "https://download.pytorch.org/whl/cpu"  # without libraries for graphics cards
-UNPUBLISHED = (".buildinfo", ".pages", ".redirects", "objects.inv.tmp")
+UNPUBLISHED = (".buildinfo", ".redirects", "objects.inv.tmp")
 
 
 def make(root: Path, version: str) -> Path:
@@ -78,7 +79,8 @@ def materials() -> dict[str, object]:
 
 def check_record(site: Path, record: Path) -> None:
     """Refuse a site with an address that the record of lasting ones does not have."""
-    pages = json.loads((site / ".pages").read_text("utf-8"))
+    listed = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="")
+    pages = listed.data["std:doc"]
     files = {page: (site / f"{page}.html").read_text("utf-8") for page in pages}
     there = {place for page, html in files.items() for place in addresses(page, html)}
     if new := sorted(there - set(record.read_text("utf-8").split())):

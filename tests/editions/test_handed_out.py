@@ -3,6 +3,7 @@
 import hashlib
 import json
 import tarfile
+import zlib
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -10,6 +11,12 @@ import pytest
 from editions import handed_out
 
 PAGE = '<figure id="fig-one"></figure>'
+INVENTORY = """\
+# Sphinx inventory version 2
+# Project: Tiny
+# Version: 1.0
+# The remainder of this file is compressed using zlib.
+"""
 
 
 @pytest.fixture
@@ -18,7 +25,6 @@ def root(tmp_path, monkeypatch):
     files = {
         "_build/html/one.html": PAGE,
         "_build/html/_static/a.css": "",
-        "_build/html/.pages": '{"one": ""}',
         "_build/html/.buildinfo": "",
         "_build/html/files/book.pdf": "%PDF",
         "_build/html/files/book.epub": "PK",
@@ -28,6 +34,8 @@ def root(tmp_path, monkeypatch):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, "utf-8")
+    listed = zlib.compress(b"one std:doc -1 one.html One\n")
+    (tmp_path / "_build/html/objects.inv").write_bytes(INVENTORY.encode() + listed)
 
     def build(command, **_):
         for name in ("tiny-1.0-py3-none-any.whl", "tiny-1.0.tar.gz"):
@@ -76,6 +84,7 @@ def test_the_site_brings_the_wheel_and_nothing_of_its_build(root):
             "files/book.epub",
             "files/book.pdf",
             "notebooks/one.ipynb",
+            "objects.inv",
             "one.html",
             "tiny-1.0-py3-none-any.whl",
         }
