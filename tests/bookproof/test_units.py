@@ -12,7 +12,7 @@ from bookproof.html.folds import label_folds, wrong_lines
 from bookproof.html.formulas import names, plain
 from bookproof.html.lean import lean, words_of
 from bookproof.html.minutes import exercises, main, minutes
-from bookproof.html.opening import first_sentences
+from bookproof.html.opening import description, first_sentences
 from bookproof.layers import read_layers
 from bookproof.listing import caption_of, source_without_docstring
 from bookproof.notebooks.markdown import block, line
@@ -21,6 +21,7 @@ from docutils import nodes
 from docutils.utils import new_document
 from myst_nb.sphinx_ import HideCodeCellNode
 from pybtex.database import parse_string
+from sphinx.addnodes import pending_xref
 from sphinx.errors import SphinxParallelError
 from sphinx.util.parallel import ParallelTasks
 from sphinx_exercise.nodes import exercise_node
@@ -48,6 +49,12 @@ def test_a_long_paragraph_describes_with_whole_sentences():
     long = "A" * 150 + ". " + "B" * 60 + ". C."
     assert first_sentences(long) == "A" * 150 + "."
     assert first_sentences("Ends at 2.5 of it. So.") == "Ends at 2.5 of it. So."
+
+
+def test_a_description_leaves_out_a_link_whose_text_is_not_known_yet():
+    said = nodes.paragraph("", "", nodes.Text("It collapses ("), pending_xref())
+    said += nodes.Text("). How fast?")
+    assert description(nodes.section("", said)) == "It collapses. How fast?"
 
 
 @pytest.mark.parametrize(
