@@ -80,7 +80,7 @@ def changes(program, source, mask, *, other):
 
 
 HERE = "squares.html#exercises"
-PLATEAU = "squares.html#what-the-height-of-a-plateau-says"
+TIES = "squares.html#removing-the-residual-connections"
 BEST = "squares.html#the-best-achievable-loss"
 QUESTIONS = [
     Question(
@@ -93,7 +93,7 @@ QUESTIONS = [
         HERE,
         via=partial(changes, other=lambda x, mask: (x.masked_fill(~mask.view(-1, 3, 1), 9), mask)),
     ),
-    checked("after one corner it returns the best estimate on average", PLATEAU, 1, case(1)),
+    checked("after one corner it returns the best estimate on average", TIES, 1, case(1)),
     Question("after two corners it returns the next", BEST, 1, signs, [case(2)]),
     Question("after three corners it returns the next", BEST, 1, signs, [case(3)]),
     checked("the corners have no noise of the source", BEST, 1, case(2, 3)),
