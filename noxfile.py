@@ -30,7 +30,8 @@ except ModuleNotFoundError:
     command: list[str | Path] = [PYTHON, __file__, *sys.argv[1:]]
     sys.exit(subprocess.run(command, cwd=ROOT).returncode)
 
-PARALLEL = ["--numprocesses=logical", "--maxprocesses=4", "--dist=worksteal"]
+# One more than cores: some tests wait for what they have started, a process or a browser.
+PARALLEL = [f"--numprocesses={(os.cpu_count() or 1) + 1}", "--maxprocesses=5", "--dist=worksteal"]
 
 nox.options.sessions = ["book", "tests"]
 nox.options.default_venv_backend = "none"
@@ -111,15 +112,12 @@ def tests(session: nox.Session) -> None:
     if "--weekly" in words:
         words.remove("--weekly")
         which = "weekly"
-    # One more than cores: some tests wait for processes that they have started.
-    processes = f"--numprocesses={(os.cpu_count() or 1) + 1}"
     arguments = [
         "--ignore=tests/browser",
         "--ignore=tests/formats",
         "-m",
         which,
         *PARALLEL,
-        processes,
     ]
     run(session, "pytest", *arguments, *words)
 

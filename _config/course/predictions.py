@@ -1,4 +1,4 @@
-"""Count the predictions that students committed to: a file for each, with lines of *Copy proof*.
+"""Count the predictions that students committed to: a file for each, with lines of *Copy my prediction*.
 
 The script of the page, `predict.js`, writes a line as `page, prediction, choice, time, digest`. The
 digest shows that nobody edited the line by hand. A student who reads the script can compute one, so

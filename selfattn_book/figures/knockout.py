@@ -138,8 +138,8 @@ def _panel(
         top = y + 118 + 108 * h
         row = [all(strip["cut"]), f"layer 2, head {h + 1}"]
         live(ax, _head, f"row{m}{h}", row, at=(x + 54, top), wide=108)
-        ax.note((x + WIDE - 98, top), "up: weight,", "weights", align="right")
-        ax.note((x + WIDE, top), "down: effect, points", "context", align="right")
+        ax.note((x + WIDE - 84, top), "up: weight,", "weights", align="right")
+        ax.note((x + WIDE, top), "down: effect", "context", align="right")
         live(ax, _strip, f"strip{m}{h}", strip, at=(x, top + 66), pitch=pitch, high=(UP, DOWN))
     ax.note((x, y + 332), "next letter, %", "muted", align="left", bold=True)
     ax.note((x + WIDE, y + 332), "dashed: unchanged model", "muted", align="right")

@@ -2,9 +2,12 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
+from bookproof.html import cover
 from bookproof.html.addresses import addresses, named
+from docutils import nodes
 from lxml import html as lxml
 
 TAGS = re.compile(r"<[^>]+>")
@@ -229,8 +232,8 @@ def test_the_ledger_has_a_table_a_page_in_the_order_of_what_is_checked(site):
 
 def chapters(book):
     """Return what the cover shows of each page: its name, and its words."""
-    cover = book.html("index").partition('class="chapters"')[2]
-    items = re.findall(r'(?s)<li data-page="(\w+)">(.*?)</li>', cover)
+    shown = book.html("index").partition('class="chapters"')[2]
+    items = re.findall(r'(?s)<li data-page="(\w+)">(.*?)</li>', shown)
     return {name: words(item) for name, item in items}
 
 
@@ -247,7 +250,8 @@ def test_the_cover_shows_chapters_in_order_with_what_they_promise(site):
     assert shown["number"] == "1 A number Double 42, with 2.0 exactly, and halve it. 5 minutes"
     assert shown["word"] == "2 A word Draw a line. 7 minutes"
     assert shown["promise"] == "C A promise Find σ &lt; 2 &amp; more of it. 1 minutes"
-    # A page beside chapters says its first sentence.
+    # A page beside chapters says what its front matter promises, or its first sentence.
+    assert shown["changes"] == "D What changed Read what is new. 1 minutes"
     assert re.fullmatch(r"A Data It .*\. \d+ minutes", shown["data"])
     assert "<h3>Behind the book</h3>" in html
     pictures = re.findall(r'(?s)class="thumbnail" aria-hidden="true">(.*?)</span>', html)
@@ -256,6 +260,23 @@ def test_the_cover_shows_chapters_in_order_with_what_they_promise(site):
     begin = re.search(r'(?s)<p class="begin">.*?</p>', html)[0]
     assert 'href="number.html"' in begin
     assert "Begin with chapter 1" in begin
+    assert 'class="or"' not in begin
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_a_first_page_that_is_no_chapter_is_where_to_begin_and_the_chapter_comes_second(numbered):
+    env = SimpleNamespace(
+        titles={name: nodes.title("", name.title()) for name in ("tour", "words", "tables")},
+        toc_secnumbers={"tables": {"": (1,)}} if numbered else {},
+        metadata={"tour": {}, "words": {}, "tables": {"cover": cover.Shown(is_chapter=True)}},
+    )
+    builder = SimpleNamespace(get_relative_uri=lambda here, name: f"{name}.html")
+    trees = [{"includefiles": ["tour", "words"]}, {"includefiles": ["absent", "tables"]}]
+    begin = cover.begin(SimpleNamespace(env=env, builder=builder), "index", trees)
+    assert begin.startswith('<p class="begin"><a href="tour.html"><span>Begin with</span> Tour</a>')
+    way = "or with chapter 1:" if numbered else "or with"
+    assert f'<span class="or">{way} <a href="tables.html">Tables</a></span>' in begin
+    assert cover.begin(SimpleNamespace(env=env, builder=builder), "index", trees[:1]) == ""
 
 
 def test_what_other_pages_lead_to_is_kept_for_them(site):

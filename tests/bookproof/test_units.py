@@ -2,22 +2,26 @@
 
 import re
 from datetime import date
+from types import SimpleNamespace
 
 import pytest
 from bookproof.fresh import end_tasks_loudly
 from bookproof.html.citing import Cited, in_bibtex, in_words
+from bookproof.html.elements import shorten_titles
 from bookproof.html.folds import label_folds, wrong_lines
 from bookproof.html.formulas import names, plain
 from bookproof.html.lean import lean, words_of
 from bookproof.html.minutes import exercises, main, minutes
-from bookproof.html.opening import first_sentences
+from bookproof.html.opening import description, first_sentences
 from bookproof.layers import read_layers
 from bookproof.listing import caption_of, source_without_docstring
 from bookproof.notebooks.markdown import block, line
 from bookproof.notebooks.quiz import right_and_reasons
 from docutils import nodes
+from docutils.utils import new_document
 from myst_nb.sphinx_ import HideCodeCellNode
 from pybtex.database import parse_string
+from sphinx.addnodes import pending_xref
 from sphinx.errors import SphinxParallelError
 from sphinx.util.parallel import ParallelTasks
 from sphinx_exercise.nodes import exercise_node
@@ -45,6 +49,12 @@ def test_a_long_paragraph_describes_with_whole_sentences():
     long = "A" * 150 + ". " + "B" * 60 + ". C."
     assert first_sentences(long) == "A" * 150 + "."
     assert first_sentences("Ends at 2.5 of it. So.") == "Ends at 2.5 of it. So."
+
+
+def test_a_description_leaves_out_a_link_whose_text_is_not_known_yet():
+    said = nodes.paragraph("", "", nodes.Text("It collapses ("), pending_xref())
+    said += nodes.Text("). How fast?")
+    assert description(nodes.section("", said)) == "It collapses. How fast?"
 
 
 @pytest.mark.parametrize(
@@ -319,3 +329,18 @@ def test_the_caption_is_the_name_in_the_package_and_links_to_the_reference():
     assert caption_of("tiny.numbers.answer") == "{py:obj}`numbers.answer <tiny.numbers.answer>`"
     assert caption_of("tiny") == "{py:obj}`tiny <tiny>`"
     assert caption_of("tiny.words.Line._make") == "`words.Line._make`"  # not in the reference
+
+
+def linked(*names):
+    """Return what links to pages read as, each of which a title is, in a book of these titles."""
+    env = SimpleNamespace(titles={name: nodes.title("", name) for name in names})
+    links = [nodes.reference("", "", nodes.inline("", name), internal=True) for name in names]
+    page = new_document("page")
+    page += nodes.paragraph("", "", *links)
+    shorten_titles(SimpleNamespace(env=env), page, "page")
+    return [link.astext() for link in links]
+
+
+def test_a_link_to_a_page_ends_before_the_colon_of_its_title_unless_others_begin_so():
+    titles = ["Masks", "The block: its parts", "Deeper: masks", "Deeper: the block"]
+    assert linked(*titles) == ["Masks", "The block", "Deeper: masks", "Deeper: the block"]

@@ -1,8 +1,9 @@
 """What is wrong with an open page: its looks in both themes, its pictures and mathematics, axe.
 
-axe spends nine tenths of its time on contrast, and half of the rest on links in a text. So
-`contrast.js`, which needs a thirtieth of that, asks every text, and a look here every link and
-button; axe asks those of the pages that are asked in every look.
+axe spends nine tenths of its time on contrast, half of the rest on links in a text, and half of what
+then remains on landmarks. So `contrast.js`, which needs a thirtieth of that, asks every text, and a
+look here every link and button; axe asks those, and for landmarks, which are the same on all pages,
+of the pages that are asked in every look.
 """
 
 import re
@@ -61,8 +62,9 @@ SHOWS = "theme => document.documentElement.dataset.theme === theme"
 # What is hidden, axe only says that somebody should look at; it never fails a page. And of what
 # passes, it would write down every place, which takes it longer than to look.
 RUN_AXE = """async ([runOnly, enabled]) => {
-    const seen = ['color-contrast', 'link-in-text-block', 'target-size'].map(id => [id, {enabled}]);
-    const rules = {...Object.fromEntries(seen), 'hidden-content': {enabled: false}};
+    const slow = ['color-contrast', 'link-in-text-block', 'target-size', 'region'];
+    const asked = Object.fromEntries(slow.map(id => [id, {enabled}]));
+    const rules = {...asked, 'hidden-content': {enabled: false}};
     const options = {runOnly, rules, preload: false, resultTypes: ['violations']};
     const found = await axe.run(document, options);
     return found.violations.flatMap(v => v.nodes.map(n => v.id + ': ' + n.html.slice(0, 200)));

@@ -5,7 +5,7 @@ import pytest
 from tests.browser.site import wait_until
 
 CHAPTER = "chapters/query-key-value.html"
-BEGIN = ".begin a"
+BEGIN = ".begin > a"
 SEEN = "li[data-page='chapters/query-key-value'] .seen"
 KEPT = ".chapters .kept"
 
@@ -36,7 +36,12 @@ def test_every_chapter_has_number_sentence_minutes_and_link(page):
 
 
 def test_who_is_here_for_the_first_time_begins(page):
-    assert page.locator(BEGIN).inner_text().startswith("Begin with chapter 1")
+    begin = page.locator(BEGIN)
+    assert begin.inner_text().split("\n") == ["Begin with", "Attention in thirty minutes"]
+    assert begin.get_attribute("href") == "chapters/thirty-minutes.html"
+    chapter = page.locator(".begin > .or")
+    assert chapter.inner_text().startswith("or with chapter 1: ")
+    assert chapter.locator("a").get_attribute("href") == "chapters/what-a-mean-forgets.html"
     assert page.locator(KEPT).count() == 0
     assert page.evaluate("localStorage['book.reading']") is None
 

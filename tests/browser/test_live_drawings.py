@@ -23,7 +23,8 @@ from tests.browser.live_reversal import a_reversal, reversed_words
 from tests.browser.live_writer import a_text_that_is_written, written_texts
 
 WORDS = ["trees", "flowers", "university", "classroom"]
-STATES = {False: 8, True: 25}  # each takes a third of a second in Python; all with --every-look
+# How many are drawn, each in a third of a second in Python, and computed; all with --every-look.
+STATES, CASES = {False: 6, True: 25}, {False: 60, True: 200}
 DRAW = """([figure, svgs, state]) => {
     const { kinds, learn, paintAll } = liveFigures, kind = kinds[figure];
     return svgs.map(([svg, calls]) => {
@@ -163,9 +164,9 @@ def compare(found, expected):
 
 
 @pytest.mark.parametrize(("name", "compute"), [(name, kind[1]) for name, kind in KINDS.items()])
-def test_a_live_figure_computes_what_the_package_does(name, compute, bundle):
+def test_a_live_figure_computes_what_the_package_does(name, compute, bundle, every_look):
     chance = torch.Generator().manual_seed(1)
-    cases = [compute(chance) for _ in range(200)]
+    cases = [compute(chance) for _ in range(CASES[every_look])]
     values = "([name, states]) => states.map(state => liveFigures.kinds[name].values(state))"
     found = bundle.evaluate(values, [name, [{"names": WORDS[:3]} | state for state, _ in cases]])
     for computed, (_, expected) in zip(found, cases, strict=True):

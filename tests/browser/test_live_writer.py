@@ -46,8 +46,8 @@ def test_the_tokenizer_is_that_of_the_package(bundle):
 def test_logits_and_all_maps_are_those_of_the_package(bundle):
     model, tokenizer = model_and_tokenizer()
     window = model.context_length
-    texts = [tokenizer.encode(text).tolist()[:window] for text in random_strings(150)]
-    texts += random_tokens(50, len(tokenizer), window)
+    texts = [tokenizer.encode(text).tolist()[:window] for text in random_strings(60)]
+    texts += random_tokens(30, len(tokenizer), window)
     run = """tokens => {
         const { model, Reading } = liveFigures.language, reading = new Reading(model());
         const positions = tokens.map((_, t) => t), heads = [0, 1, 2, 3];

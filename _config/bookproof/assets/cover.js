@@ -72,7 +72,7 @@
   }
 
   function showContinue({ last }) {
-    const link = document.querySelector(".begin a");
+    const link = document.querySelector(".begin > a");
     const card = last && cardOf(last.page);
     if (!link || !card) return;
     const title = card.querySelector(".title a");

@@ -10,7 +10,7 @@ function keepPrediction(box) {
   const key = box.dataset.prediction;
   const fields = [...box.querySelectorAll(".commit input")];
   const before = kept.get(key);
-  const button = Object.assign(document.createElement("button"), { className: "proof", textContent: _("Copy proof") });
+  const button = Object.assign(document.createElement("button"), { className: "proof", textContent: _("Copy my prediction") });
   const offer = () => { button.hidden = !kept.get(`${key}/time`); };
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(await proof(box));

@@ -1,8 +1,8 @@
-"""The cover: ``{begin}`` leads to the first chapter, ``{chapters}`` shows them all.
+"""The cover: ``{begin}`` leads to the first page and chapter, ``{chapters}`` shows all chapters.
 
 Order, parts and numbers are those of the tables of contents of the page. A chapter shows the promise
 and the minutes of its opening, and its first picture, made small. Another page in a part with chapters
-shows its first sentence and its minutes.
+shows the promise in its front matter, or else its first sentence, and its minutes.
 """
 
 import re
@@ -46,13 +46,14 @@ class Cover(SphinxDirective):
 
 def note_shown(app: Sphinx, doctree: nodes.document) -> None:
     """Note what the cover shows of a page that was just read."""
-    said, promise = opening(doctree), description(doctree).removeprefix(_("You will") + " ")
+    noted, said = app.env.metadata[app.env.docname], opening(doctree)
+    promise = noted.get("promise") or description(doctree).removeprefix(_("You will") + " ")
     takes = said.minutes if said else minutes(parts_of(doctree))
     sentence = re.split(r"(?<=[.!?])\s", promise, maxsplit=1)[0]
     shown = Shown(
         sentence[:1].upper() + sentence[1:], takes, key_picture(doctree), said is not None
     )
-    app.env.metadata[app.env.docname]["cover"] = shown
+    noted["cover"] = shown
 
 
 # -- Small pictures ----------------------------------------------------------------
@@ -100,16 +101,22 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def begin(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:
-    """Return the link to the first chapter."""
-    docs = (doc for tree in trees for doc in tree["includefiles"])
-    first = next((doc for doc in docs if shown_of(app.env, doc).is_chapter), None)
-    if first is None:
+    """Return a link to the first page and, if that is no chapter, a second one to the first chapter."""
+    docs = [doc for tree in trees for doc in tree["includefiles"] if doc in app.env.titles]
+    chapters = [doc for doc in docs if shown_of(app.env, doc).is_chapter]
+    if not chapters:
         return ""
-    counted = number(app.env, first)
-    words = _("Begin with chapter {n}").format(n=counted) if counted else _("Begin with")
-    label = f"<span>{words}</span>"
+    first, chapter = docs[0], chapters[0]
+    counted = number(app.env, chapter)
+    words = _("Begin with")
+    if first == chapter and counted:
+        words = _("Begin with chapter {n}").format(n=counted)
     address = app.builder.get_relative_uri(here, first)
-    return f'<p class="begin"><a href="{address}">{label} {title(app.env, first)}</a></p>'
+    ways = f'<a href="{address}"><span>{words}</span> {title(app.env, first)}</a>'
+    if first != chapter:
+        words = _("or with chapter {n}:").format(n=counted) if counted else _("or with")
+        ways += f'<span class="or">{words} {link(app, here, chapter)}</span>'
+    return f'<p class="begin">{ways}</p>'
 
 
 def chapters(app: Sphinx, here: str, trees: list[addnodes.toctree]) -> str:

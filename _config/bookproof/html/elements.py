@@ -1,5 +1,7 @@
 """Write some elements otherwise than Sphinx does, and elements that docutils has no node for."""
 
+from collections import Counter
+
 from docutils import nodes
 from pybtex.plugin import find_plugin, register_plugin
 from sphinx.application import Sphinx
@@ -78,6 +80,21 @@ def glue_punctuation(app: Sphinx, doctree: nodes.document, docname: str) -> None
             parent[place : place + 2] = [span, nodes.Text(text[len(mark) :])]
 
 
+def shorten_titles(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Let a link that reads as the whole title of a page end before the colon of that title.
+
+    Where several titles begin alike, a link to one of them reads as all of it.
+    """
+    titles = {title.astext() for title in app.env.titles.values()}
+    count = Counter(title.partition(": ")[0] for title in titles)
+    for link in doctree.findall(nodes.reference):
+        whole = link.astext()
+        start = whole.partition(": ")[0]
+        if link.get("internal") and whole in titles and count[start] == 1:
+            text = next(link.findall(nodes.Text))
+            text.parent.replace(text, nodes.Text(start))
+
+
 def setup(app: Sphinx) -> None:
     for group, names in PLUGINS.items():
         for name in names:
@@ -87,3 +104,4 @@ def setup(app: Sphinx) -> None:
     app.add_node(nodes.entry, override=True, html=(open_cell, None))
     app.add_node(nodes.citation, override=True, html=(open_citation, close_citation))
     app.connect("doctree-resolved", glue_punctuation)
+    app.connect("doctree-resolved", shorten_titles)

@@ -62,7 +62,8 @@ def description(doctree: nodes.document) -> str:
     if begun:
         return begun.promise
     first = doctree.next_node(nodes.paragraph)
-    return first_sentences(prose(first)) if first else ""
+    # The title of another page, which is the text of a link without one, is not known yet.
+    return first_sentences(prose(first).replace(" ()", "")) if first else ""
 
 
 def first_sentences(text: str) -> str:

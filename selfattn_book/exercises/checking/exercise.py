@@ -1,8 +1,9 @@
 """An exercise in code as data: a reference program, wrong programs with a sentence each, cases."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import starmap
 from textwrap import fill
 from typing import Any, TypeVar
@@ -20,10 +21,12 @@ from selfattn_book.exercises.checking.results import (
     form_of,
     results_of,
 )
+from selfattn_book.experiments.seeding import shifted_seed
 from selfattn_book.properties.answer import YES, Answer, Likely, RefusedError
 
 WIDTH = 78  # letters in a line, as a page and a terminal show them
 Cases = list[Any] | Callable[[], list[Any]]
+Found = dict[int, dict[int, Results | Answer]]  # by the identities of a program and a case
 T = TypeVar("T")
 
 
@@ -48,7 +51,7 @@ class Question:
     via: Callable[[Any], Program] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exercise:
     """What an answer must define, the reference program, and the misconceptions.
 
@@ -105,7 +108,7 @@ class Exercise:
             rule = f"{self.name} must be callable"
             no = Answer("missing", f"{rule}; got {type(answer).__name__}.")
             return Report(self.name, [(asked, no) for asked in self.questions], self.gate)
-        check = _Check(self, answer)
+        check = _Check(_known(self, torch.get_default_dtype(), shifted_seed(0)), answer)
         with torch.random.fork_rng(devices=[]):
             found = [(asked, _guarded(partial(check, asked))) for asked in self.questions]
         return Report(self.name, found, self.gate)
@@ -209,37 +212,61 @@ def programs_of(wrong: Program | tuple[Program, ...]) -> tuple[Program, ...]:
     return wrong if isinstance(wrong, tuple) else (wrong,)
 
 
-class _Check:
-    """Compare one answer with the programs of an exercise; each program runs once a case."""
+class _Known:
+    """The cases of an exercise, its programs, and their results, which are the same for all answers."""
 
-    def __init__(self, exercise: Exercise, answer: Program):
-        self.exercise, self.answer, self.program = exercise, answer, exercise.via(answer)
-        every = (
-            [exercise.cases] if exercise.cases else [q.cases for q in exercise.questions if q.cases]
-        )
-        self.cases = [case for cases in every for case in cases_of(cases)]
-        self.found: dict[tuple[int, int], tuple[Program, Case, Results | Answer]] = {}
+    def __init__(self, exercise: Exercise):
+        self.exercise = exercise
+        asked = exercise.questions
+        self.own = {id(q): cases_of(q.cases) for q in asked if q.cases is not None}
+        self.cases = cases_of(exercise.cases) or [case for own in self.own.values() for case in own]
         self.right = exercise.via(exercise.right)
+        self.via = {id(q): q.via(exercise.right) for q in asked if q.via}
         self.wrong = {
             sentence: [(program, exercise.via(program)) for program in programs_of(programs)]
             for sentence, programs in exercise.wrong.items()
         }
+        made = [program for pairs in self.wrong.values() for _, program in pairs]
+        self.found: Found = {id(p): {} for p in (self.right, *self.via.values(), *made)}
+
+
+@lru_cache(maxsize=32)
+def _known(exercise: Exercise, dtype: torch.dtype, seed: int) -> _Known:
+    """Return what is known of an exercise, in a dtype and from a first seed."""
+    return _Known(exercise)
+
+
+class _Check:
+    """Compare one answer with the programs of an exercise; each program runs once a case."""
+
+    def __init__(self, known: _Known, answer: Program):
+        self.known, self.exercise, self.answer = known, known.exercise, answer
+        self.cases, self.right, self.wrong = known.cases, known.right, known.wrong
+        self.program = self.exercise.via(answer)
+        self.found: Found = defaultdict(dict)
+        self.made: list[Program] = []
 
     def __call__(self, asked: Question) -> Answer:
-        cases = self.cases if asked.cases is None else cases_of(asked.cases)
+        cases = self.known.own.get(id(asked), self.cases)
         via, answer, right = asked.via, self.program, self.right
         if via:
-            answer, right = via(self.answer), via(self.exercise.right)
+            answer, right = self._keep(via(self.answer)), self.known.via[id(asked)]
         nos = (no for case in cases if not (no := self._compared(asked, answer, right, case)))
 
         def all_alike(program: Program, wrong: Program) -> bool:
-            alike = self._all_alike(wrong)
-            return alike and (not via or all(self._alike(answer, via(program), c) for c in cases))
+            if not self._all_alike(wrong):
+                return False
+            return not via or all(self._alike(answer, self._keep(via(program)), c) for c in cases)
 
         likely = self._likely(all_alike)
         if not via:
             likely += self._likely(lambda program, wrong: self._explains(wrong, cases))
         return next(nos, YES).because(*likely)
+
+    def _keep(self, program: Program) -> Program:
+        """Keep a program that was made, and so its identity, as long as its results are kept."""
+        self.made.append(program)
+        return program
 
     def _compared(self, asked: Question, answer: Program, right: Program, case: Case) -> Answer:
         """Compare the answer with the reference program in one case."""
@@ -290,11 +317,10 @@ class _Check:
 
     def _results(self, program: Program, case: Case) -> Results | Answer:
         """Return the results of a program, or the answer with the reason why there are none."""
-        key = id(program), id(case)
-        if key not in self.found:
-            found = _guarded(partial(results_of, program, case, self.exercise.returns))
-            self.found[key] = program, case, found  # both are kept, and so are their ids
-        return self.found[key][-1]
+        kept = self.known.found.get(id(program), self.found[id(program)])
+        if id(case) not in kept:
+            kept[id(case)] = _guarded(partial(results_of, program, case, self.exercise.returns))
+        return kept[id(case)]
 
 
 def _guarded(run: Callable[[], T]) -> T | Answer:
