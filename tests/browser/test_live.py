@@ -47,15 +47,19 @@ AXE = """async id => (await axe.run('#' + id, {preload: false})).violations.map(
 
 LOOKS = ((1280, "light"), (320, "dark"))
 EVERY = [(*figure, *look) for figure in FIGURES for look in LOOKS]
-# What looks alike on a desk and in the hand is asked of one of the two, in turn.
+# What is asked of one of the two, in turn, unless every look is asked.
 IN_TURN = [EVERY[2 * place + place % 2] for place in range(len(FIGURES))]
 
 
-def about(one):
-    return "-".join(map(str, one[1:3]))
-
-
-in_turn = pytest.mark.parametrize("woken", IN_TURN, ids=about, indirect=True)
+def pytest_generate_tests(metafunc):
+    """Wake each figure on a desk and in the hand, or for a question that is asked in turn, once."""
+    if "woken" in metafunc.fixturenames:
+        asked_once = any(metafunc.definition.iter_markers("in_turn"))
+        every = metafunc.config.getoption("every_look") or not asked_once
+        names = ["-".join(map(str, one[1:3])) for one in (EVERY if every else IN_TURN)]
+        metafunc.parametrize(
+            "woken", EVERY if every else IN_TURN, ids=names, indirect=True, scope="module"
+        )
 
 
 def opened(open_page, name, **how):
@@ -105,7 +109,7 @@ def seen(page, figure):
     )
 
 
-@pytest.fixture(scope="module", params=EVERY, ids=about)
+@pytest.fixture(scope="module")
 def woken(request, open_for_all):
     """A page with a figure that was woken, and what was seen before and after."""
     name, figure, width, theme = request.param
@@ -170,7 +174,7 @@ def test_a_key_changes_a_figure_and_reset_and_print_bring_it_back(visit):
     assert page.evaluate(MARKS, [figure]) == visit.awake[0]
 
 
-@in_turn
+@pytest.mark.in_turn
 def test_marks_that_stay_are_among_the_others_as_in_a_new_drawing(visit):
     page, figure, chance = visit.page, visit.figure, random.Random(0)
     for _ in range(8):
@@ -181,7 +185,7 @@ def test_marks_that_stay_are_among_the_others_as_in_a_new_drawing(visit):
         assert page.evaluate(MARKS, [figure]) == changed
 
 
-@in_turn
+@pytest.mark.in_turn
 def test_a_link_restores_the_state(visit, open_page):
     page, figure = visit.page, visit.figure
     change(page, visit.live)
@@ -194,7 +198,7 @@ def test_a_link_restores_the_state(visit, open_page):
     note.get_by_text("brought within range").wait_for()
 
 
-@in_turn
+@pytest.mark.in_turn
 def test_every_control_says_what_it_is_and_what_it_is_at(visit):
     for control in visit.live.locator("[role=slider], input[type=range]").all():
         text = control.get_attribute("aria-valuetext")
@@ -204,7 +208,7 @@ def test_every_control_says_what_it_is_and_what_it_is_at(visit):
         assert touch in ("auto", "none", "manipulation", "pan-y")
 
 
-@in_turn
+@pytest.mark.in_turn
 def test_arrow_keys_lead_from_one_place_to_press_to_the_next(visit):
     places = visit.live.locator(".live-hot")
     is_focused = "e => e === document.activeElement"
@@ -215,7 +219,7 @@ def test_arrow_keys_lead_from_one_place_to_press_to_the_next(visit):
             assert places.nth(j).evaluate(is_focused)
 
 
-@in_turn
+@pytest.mark.in_turn
 def test_nothing_in_a_figure_moves_by_itself_if_motion_is_reduced(visit):
     page = visit.page
     page.emulate_media(reduced_motion="reduce")

@@ -256,7 +256,10 @@ class _Check:
         def all_alike(program: Program, wrong: Program) -> bool:
             if not self._all_alike(wrong):
                 return False
-            return not via or all(self._alike(answer, self._keep(via(program)), c) for c in cases)
+            if not via:
+                return True
+            other = self._keep(via(program))
+            return all(self._alike(answer, other, case) for case in cases)
 
         likely = self._likely(all_alike)
         if not via:
