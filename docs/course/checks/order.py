@@ -92,7 +92,7 @@ def exercises(numbers):
 
     equivariance = "order.html#equivariance-the-theorem-and-its-proof"
     testing = "order.html#testing-equivariance"
-    breaking = "order.html#breaking-the-symmetry-positions-and-causal-masks"
+    breaking = "order.html#breaking-the-symmetry-with-positions"
     blind = "order-deeper.html#which-bugs-the-test-finds"
 
     def judged(message, section, points, *names):
