@@ -47,19 +47,16 @@ AXE = """async id => (await axe.run('#' + id, {preload: false})).violations.map(
 
 LOOKS = ((1280, "light"), (320, "dark"))
 EVERY = [(*figure, *look) for figure in FIGURES for look in LOOKS]
-# What is asked of one of the two, in turn, unless every look is asked.
+# Each figure is asked in one of the two, in turn, unless every look is asked.
 IN_TURN = [EVERY[2 * place + place % 2] for place in range(len(FIGURES))]
 
 
 def pytest_generate_tests(metafunc):
-    """Wake each figure on a desk and in the hand, or for a question that is asked in turn, once."""
+    """Wake each figure on a desk or in the hand, or with --every-look on both."""
     if "woken" in metafunc.fixturenames:
-        asked_once = any(metafunc.definition.iter_markers("in_turn"))
-        every = metafunc.config.getoption("every_look") or not asked_once
-        names = ["-".join(map(str, one[1:3])) for one in (EVERY if every else IN_TURN)]
-        metafunc.parametrize(
-            "woken", EVERY if every else IN_TURN, ids=names, indirect=True, scope="module"
-        )
+        looks = EVERY if metafunc.config.getoption("every_look") else IN_TURN
+        names = ["-".join(map(str, one[1:3])) for one in looks]
+        metafunc.parametrize("woken", looks, ids=names, indirect=True, scope="module")
 
 
 def opened(open_page, name, **how):
@@ -145,18 +142,13 @@ def test_waking_moves_no_mark(visit):
     assert visit.awake == visit.asleep
 
 
-def test_a_changed_figure_is_as_wide_as_its_page(visit):
-    change(visit.page, visit.live)
-    assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert visit.noticed == []
-
-
-@pytest.mark.in_turn
 def test_a_changed_figure_is_clean(visit):
     page = visit.page
     change(page, visit.live)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.evaluate(AXE_SCRIPT)
     assert page.evaluate(AXE, visit.figure) == []
+    assert visit.noticed == []
 
 
 def test_a_key_changes_a_figure_and_reset_and_print_bring_it_back(visit):
@@ -179,7 +171,6 @@ def test_a_key_changes_a_figure_and_reset_and_print_bring_it_back(visit):
     assert page.evaluate(MARKS, [figure]) == visit.awake[0]
 
 
-@pytest.mark.in_turn
 def test_marks_that_stay_are_among_the_others_as_in_a_new_drawing(visit):
     page, figure, chance = visit.page, visit.figure, random.Random(0)
     for _ in range(8):
@@ -190,7 +181,6 @@ def test_marks_that_stay_are_among_the_others_as_in_a_new_drawing(visit):
         assert page.evaluate(MARKS, [figure]) == changed
 
 
-@pytest.mark.in_turn
 def test_a_link_restores_the_state(visit, open_page):
     page, figure = visit.page, visit.figure
     change(page, visit.live)
@@ -203,7 +193,6 @@ def test_a_link_restores_the_state(visit, open_page):
     note.get_by_text("brought within range").wait_for()
 
 
-@pytest.mark.in_turn
 def test_every_control_says_what_it_is_and_what_it_is_at(visit):
     for control in visit.live.locator("[role=slider], input[type=range]").all():
         text = control.get_attribute("aria-valuetext")
@@ -213,7 +202,6 @@ def test_every_control_says_what_it_is_and_what_it_is_at(visit):
         assert touch in ("auto", "none", "manipulation", "pan-y")
 
 
-@pytest.mark.in_turn
 def test_arrow_keys_lead_from_one_place_to_press_to_the_next(visit):
     places = visit.live.locator(".live-hot")
     is_focused = "e => e === document.activeElement"
@@ -224,7 +212,6 @@ def test_arrow_keys_lead_from_one_place_to_press_to_the_next(visit):
             assert places.nth(j).evaluate(is_focused)
 
 
-@pytest.mark.in_turn
 def test_nothing_in_a_figure_moves_by_itself_if_motion_is_reduced(visit):
     page = visit.page
     page.emulate_media(reduced_motion="reduce")
