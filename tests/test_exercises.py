@@ -23,7 +23,7 @@ CODE, STUDENTS = "a code", ("ada", "grace-42", "Émilie du Châtelet")
 week_of = cache(week_of)
 
 
-@pytest.fixture(params=[torch.float32, torch.float64], ids=["32 bits", "64 bits"])
+@pytest.fixture
 def dtype(request):
     before = torch.get_default_dtype()
     torch.set_default_dtype(request.param)
@@ -103,16 +103,18 @@ FORMS = {
 }
 
 
-@pytest.mark.usefixtures("dtype")
-@pytest.mark.parametrize("form", FORMS)
+CASES = [(torch.float32, "as it is"), *((torch.float64, form) for form in FORMS)]
+
+
+@pytest.mark.parametrize(("dtype", "form"), CASES, indirect=["dtype"])
 @pytest.mark.parametrize("exercise", ALL)
-def test_the_reference_program_passes_in_every_form(exercise, form):
+def test_the_reference_program_passes_in_every_form(exercise, dtype, form):
     assert said(exercise(FORMS[form](exercise.right))) == ""
 
 
-@pytest.mark.usefixtures("dtype")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], indirect=True)
 @pytest.mark.parametrize(("exercise", "name"), programs("unusual"))
-def test_other_right_programs_pass(exercise, name):
+def test_other_right_programs_pass(exercise, name, dtype):
     assert said(exercise(exercise.unusual[name])) == ""
 
 
