@@ -38,7 +38,7 @@ def heads(**options):
 # Each letter is an input: x and y sequences of vectors, s and t of tokens, p positions, m a mask.
 AXES = {"x": "bt", "y": "bs", "t": "bt", "s": "bs", "p": "t", "m": "ts"}
 ROTATED = {"num_kv_heads": 1, "rotary_base": 500.0}
-SIZES = {"d_model": D, "num_layers": 2, "num_heads": 2}
+SIZES = {"d_model": D, "num_layers": 1, "num_heads": 2}
 MODULES = {
     "attention": (lambda: Call(scaled_dot_product_attention), "xyym"),
     "heads": (heads, "xyym"),
