@@ -146,10 +146,11 @@ def anchors(page):
 
 
 @pytest.mark.parametrize("exercise", ALL)
-def test_every_section_exists(exercise):
+def test_every_section_exists_and_a_gate_is_one_of_the_questions(exercise):
     for asked in exercise.questions:
         page, anchor = asked.section.split("#")
         assert anchor in anchors(DOCS / "chapters" / page.replace(".html", ".md"))
+    assert exercise.gate is None or 0 <= exercise.gate < len(exercise.questions)
 
 
 @pytest.mark.parametrize("chapter", chapters())
@@ -200,11 +201,6 @@ def test_without_what_an_exercise_is_about_the_rest_counts_half(chapter, begin, 
     gate = exercise.questions[exercise.gate].message
     assert f"half the points, because of: {gate}" in " ".join(repr(report).split())
     assert report.earned[exercise.gate] == 0
-
-
-@pytest.mark.parametrize("exercise", ALL)
-def test_a_gate_is_one_of_the_questions(exercise):
-    assert exercise.gate is None or 0 <= exercise.gate < len(exercise.questions)
 
 
 TABLE = [[0.5, 1.0], [2.0, 4.0]]
