@@ -11,8 +11,9 @@ from hypothesis import settings
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-# One is built and not tested, the other is for the process that builds are forked from.
-collect_ignore = ["small_book", "bookproof/installed_once.py"]
+# No tests: a book to build, what the process that builds are forked from loads, and a script, for
+# which each process that collects tests would load all of `transformers`.
+collect_ignore = ["small_book", "bookproof/installed_once.py", "pretrained/make_tiny_models.py"]
 settings.register_profile("book", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("book")
 torch.set_num_threads(1)  # a process a core: more would only wait for each other

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from selfattn_book import __version__
-from selfattn_book.exercises.checking.command import main
+from selfattn_book.exercises.checking.command import check_file, main
 
 RIGHT = """
 import torch
@@ -18,21 +18,27 @@ def window_mask(length, width):
 """
 
 
-def check(tmp_path, text, *options):
-    """Run the command on an answer, and return its exit code and output."""
-    file = tmp_path / "answer.py"
-    file.write_text(text, "utf-8")
-    command = [sys.executable, "-m", "selfattn_book", "check", "masks", str(file), *options]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    return run.returncode, run.stdout
+@pytest.fixture
+def answer(tmp_path, monkeypatch):
+    """Return a function that writes an answer file; the path is put back after the test."""
+    monkeypatch.setattr(sys, "path", sys.path[:])
+
+    def write(text):
+        file = tmp_path / "answer.py"
+        file.write_text(text, "utf-8")
+        return str(file)
+
+    return write
 
 
-def test_a_right_answer_earns_all_points(tmp_path):
+def test_a_right_answer_earns_all_points(answer, tmp_path):
     (tmp_path / "mine.py").write_text(RIGHT, "utf-8")  # may import files beside it
-    code, printed = check(tmp_path, "from mine import window_mask")
-    assert code == 0
-    assert printed.startswith("window_mask: 6 of 6 points\n  yes  ")
-    assert "not an examination" in printed
+    file = answer("from mine import window_mask")
+    command = [sys.executable, "-m", "selfattn_book", "check", "masks", file, "--seconds", "300"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0
+    assert run.stdout.startswith("window_mask: 6 of 6 points\n  yes  ")
+    assert "not an examination" in run.stdout
 
 
 @pytest.mark.parametrize(
@@ -42,21 +48,30 @@ def test_a_right_answer_earns_all_points(tmp_path):
         ("\nx = 1 / 0", "No points: line 2 raised ZeroDivisionError: division by zero"),
         ("def window_mask(length, width)\n    pass", "No points: line 1 raised SyntaxError"),
         ("raise KeyboardInterrupt", "No points: line 1 raised KeyboardInterrupt"),
-        ("import os; os._exit(3)", "No points: the answer ended the program (exit code 3)"),
-        ("input()", "No points: line 1 raised EOFError"),
         ("def mask(): ...", "window_mask: 0 points; nothing with this name is defined"),
     ],
 )
-def test_other_answers_are_explained(tmp_path, text, message):
-    code, printed = check(tmp_path, text)
-    assert code == 1
-    assert message in " ".join(printed.split()) or message in printed
+def test_other_answers_are_explained(answer, capsys, text, message):
+    assert check_file("masks", answer(text)) == 1
+    assert message in " ".join(capsys.readouterr().out.split())
 
 
-def test_an_endless_loop_is_stopped(tmp_path):
-    code, printed = check(tmp_path, "while True: pass", "--seconds", "4")
-    assert code == 1
-    assert "did not finish within 4 seconds" in printed
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (
+            "import os\ntry:\n    input()\nexcept EOFError:\n    os._exit(3)",
+            ["--seconds", "300"],
+            "No points: the answer ended the program (exit code 3)",
+        ),
+        ("while True: pass", ["--seconds", "1"], "did not finish within 1 seconds"),
+    ],
+)
+def test_an_answer_can_neither_ask_nor_end_the_command_nor_outlast_it(
+    answer, capsys, text, options, message
+):
+    assert main(["masks", answer(text), *options]) == 1
+    assert message in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ CODE, STUDENTS = "a code", ("ada", "grace-42", "Émilie du Châtelet")
 week_of = cache(week_of)
 
 
-@pytest.fixture(params=[torch.float32, torch.float64], ids=["32 bits", "64 bits"])
+@pytest.fixture
 def dtype(request):
     before = torch.get_default_dtype()
     torch.set_default_dtype(request.param)
@@ -103,16 +103,18 @@ FORMS = {
 }
 
 
-@pytest.mark.usefixtures("dtype")
-@pytest.mark.parametrize("form", FORMS)
+CASES = [(torch.float32, "as it is"), *((torch.float64, form) for form in FORMS)]
+
+
+@pytest.mark.parametrize(("dtype", "form"), CASES, indirect=["dtype"])
 @pytest.mark.parametrize("exercise", ALL)
-def test_the_reference_program_passes_in_every_form(exercise, form):
+def test_the_reference_program_passes_in_every_form(exercise, dtype, form):
     assert said(exercise(FORMS[form](exercise.right))) == ""
 
 
-@pytest.mark.usefixtures("dtype")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], indirect=True)
 @pytest.mark.parametrize(("exercise", "name"), programs("unusual"))
-def test_other_right_programs_pass(exercise, name):
+def test_other_right_programs_pass(exercise, name, dtype):
     assert said(exercise(exercise.unusual[name])) == ""
 
 
@@ -144,10 +146,11 @@ def anchors(page):
 
 
 @pytest.mark.parametrize("exercise", ALL)
-def test_every_section_exists(exercise):
+def test_every_section_exists_and_a_gate_is_one_of_the_questions(exercise):
     for asked in exercise.questions:
         page, anchor = asked.section.split("#")
         assert anchor in anchors(DOCS / "chapters" / page.replace(".html", ".md"))
+    assert exercise.gate is None or 0 <= exercise.gate < len(exercise.questions)
 
 
 @pytest.mark.parametrize("chapter", chapters())
@@ -198,11 +201,6 @@ def test_without_what_an_exercise_is_about_the_rest_counts_half(chapter, begin, 
     gate = exercise.questions[exercise.gate].message
     assert f"half the points, because of: {gate}" in " ".join(repr(report).split())
     assert report.earned[exercise.gate] == 0
-
-
-@pytest.mark.parametrize("exercise", ALL)
-def test_a_gate_is_one_of_the_questions(exercise):
-    assert exercise.gate is None or 0 <= exercise.gate < len(exercise.questions)
 
 
 TABLE = [[0.5, 1.0], [2.0, 4.0]]

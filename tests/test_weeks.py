@@ -18,7 +18,7 @@ from course.weeks import TEACHING, calendar, chapters, exercise, week_of
 from selfattn_book.exercises.checking.variants import draw, week_code
 from tests.book.pages import ROOT
 
-CODE, STUDENTS = "a code", ("ada", "grace-42", "Émilie du Châtelet")
+CODE, STUDENTS = "a code", ("ada", "Émilie du Châtelet")
 IDS = [f"student-{number}" for number in range(400)]
 week_of = cache(week_of)
 WEEKS = [week_of(name) for name in chapters()]
@@ -182,7 +182,7 @@ def test_an_odd_id_is_refused(student):
 
 # -- One week from its source to otter's verdict --------------------------------------------
 
-WEEK = "week-05-masks"
+WEEK, KINDS = "week-05-masks", ("solution", "student")
 # A mask that forgets the padding and deserves 6 points of 8.
 PARTLY = "past & (same | prompt)"
 OFFLINE = """
@@ -204,9 +204,15 @@ socket.socket.connect = local
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Make one week in a folder of its own."""
-    folder = tmp_path_factory.mktemp("assignments")
+    folder, run = tmp_path_factory.mktemp("assignments"), subprocess.run
+
+    def without_trial(command, **options):
+        """Run a command; otter does not try its archive on the solution, as the tests below do."""
+        return run([*command, *(["--no-run-tests"] if "assign" in command else [])], **options)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assignments, "MADE", folder)
+        patch.setattr(subprocess, "run", without_trial)
         assert assignments.main(["masks", "--key", "a key"]) == 0
     return folder
 
@@ -253,13 +259,48 @@ def test_otter_gives_a_right_answer_all_points_and_a_stub_none(made, graded):
         assert [results[name]["score"] for name in ("packed_mask", "masked_row")] == scores
 
 
-def test_otter_gives_part_of_the_points_and_names_the_misconception(made, graded):
+def test_one_week_has_its_files_and_otter_names_a_misconception(made, graded, monkeypatch):
+    """All that is asked of the week that is made, which takes long, in one test: it is made once."""
+    texts = [(made / WEEK / kind / "masks.ipynb").read_text("utf-8") for kind in KINDS]
+    assert [bool(assignments.leaks(week_of("masks"), text)) for text in texts] == [True, False]
+    assert_students_need_no_otter(made, monkeypatch)
+    with ZipFile(made / "instructors.zip") as archive:
+        names = set(archive.namelist())
+        notes = archive.read(f"{WEEK}/instructor-notes.md").decode()
+    wanted = {"autograder.zip", *(f"{kind}/masks.ipynb" for kind in KINDS)}
+    assert {f"{WEEK}/{name}" for name in wanted} <= names
+    assert {"sources/projects.md", "sources/checks/masks.py"} <= names
+    assert "### Solution" in notes
+    assert "| padding attends to nothing and is not attended to | 2 |" in notes
+
+    with ZipFile(made / WEEK / "autograder.zip") as archive:
+        names = archive.namelist()
+        settings = json.loads(archive.read("otter_config.json"))
+        environment = archive.read("environment.yml").decode()
+    for package in ("selfattn_book", "selfattn_book_grader"):
+        assert any(name.startswith(f"files/{package}-") for name in names)
+    assert not settings.get("pdf")
+    assert "- --extra-index-url https://download.pytorch.org/whl/cpu\n      - torch" in environment
+
     results = graded(solution(made, PARTLY))
     message = results["packed_mask"]["output"]
     assert results["packed_mask"]["score"] == 6
     assert results["masked_row"]["score"] == 6
     assert "Padding was forgotten." in message
     assert "the-padding-mask again" in message
+
+
+def assert_students_need_no_otter(made, monkeypatch):
+    first = next(cell for cell in notebook(made, "student").cells if cell.cell_type == "code")
+    for otter in (None, SimpleNamespace(Notebook=lambda name: name)):
+        monkeypatch.setitem(sys.modules, "otter", otter)
+        names = {}
+        exec(first.source.replace("%pip", "raise AssertionError  # "), names)
+        if otter:
+            assert names["grader"] == "masks.ipynb"
+        else:
+            assert "after you hand it in" in names["grader"].check("packed_mask")
+    assert f"%pip install --quiet {for_otter.CPU} selfattn_book-" in first.source
 
 
 # What gave all points while the tests ran in the kernel of the answers.
@@ -280,48 +321,10 @@ def test_an_attack_on_the_kernel_of_otter_has_no_points(made, graded):
     assert results["packed_mask"]["max_score"] == 8
 
 
-def test_students_get_no_solution(made):
-    week = week_of("masks")
-    files = [made / WEEK / kind / "masks.ipynb" for kind in ("solution", "student")]
-    assert [bool(assignments.leaks(week, x.read_text("utf-8"))) for x in files] == [True, False]
+def test_solutions_are_not_in_the_package_and_not_in_the_book():
     included = (ROOT / "pyproject.toml").read_text("utf-8").split("wheel.force-include]")[1]
     assert "docs/course" not in included.split("[")[0]
     assert '"course/**"' in (ROOT / "_config" / "conf.py").read_text("utf-8")
-
-
-@pytest.mark.parametrize("otter", [None, SimpleNamespace(Notebook=lambda name: name)])
-def test_the_first_cell_of_students_needs_no_otter(made, monkeypatch, otter):
-    monkeypatch.setitem(sys.modules, "otter", otter)
-    first = next(cell for cell in notebook(made, "student").cells if cell.cell_type == "code")
-    names = {}
-    exec(first.source.replace("%pip", "raise AssertionError  # "), names)
-    if otter:
-        assert names["grader"] == "masks.ipynb"
-    else:
-        assert "after you hand it in" in names["grader"].check("packed_mask")
-    assert f"%pip install --quiet {for_otter.CPU} selfattn_book-" in first.source
-
-
-def test_instructors_get_everything_in_one_file(made):
-    with ZipFile(made / "instructors.zip") as archive:
-        names = set(archive.namelist())
-        notes = archive.read(f"{WEEK}/instructor-notes.md").decode()
-    wanted = {"autograder.zip", "solution/masks.ipynb", "student/masks.ipynb"}
-    assert {f"{WEEK}/{name}" for name in wanted} <= names
-    assert {"sources/projects.md", "sources/checks/masks.py"} <= names
-    assert "### Solution" in notes
-    assert "| padding attends to nothing and is not attended to | 2 |" in notes
-
-
-def test_the_archive_brings_the_package_and_asks_for_no_pdf(made):
-    with ZipFile(made / WEEK / "autograder.zip") as archive:
-        names = archive.namelist()
-        settings = json.loads(archive.read("otter_config.json"))
-        environment = archive.read("environment.yml").decode()
-    for package in ("selfattn_book", "selfattn_book_grader"):
-        assert any(name.startswith(f"files/{package}-") for name in names)
-    assert not settings.get("pdf")
-    assert "- --extra-index-url https://download.pytorch.org/whl/cpu\n      - torch" in environment
 
 
 @pytest.mark.parametrize(

@@ -103,23 +103,19 @@ def setup(app):
 """
 
 
-def test_a_table_of_weeks_has_a_column_for_what_it_knows_of_credit(built):
-    with (built.root / "config" / "conf.py").open("a") as file:
-        file.write(CREDIT)
-    assert built.build().good
-    (table,) = html.fromstring(built.html("index")).find_class("syllabus")
-    last = [" ".join(" ".join(row[-1].itertext()).split()) for row in table.xpath(".//tr")]
-    assert last == ["For credit", "", "9 minutes 2 points", ""]
-
-
 ANSWER = "```{dropdown} Answer\n**(b).** It does.\nFor it must.\n(a) is $d$.\n(c) does not.\n```\n"
 
 
-def test_questions_are_written_beside_the_site(built):
+def test_weeks_have_a_column_for_credit_and_questions_are_written_beside_the_site(built):
+    with (built.root / "config" / "conf.py").open("a") as file:
+        file.write(CREDIT)
     options = ": (a) A *word*, not (c). (b) `word` (c) Nothing."
     built.edit("config/conf.py", '"sphinx_exercise",', '"sphinx_exercise", "sphinx_design",')
     built.edit("docs/word.md", options, f"{options}\n\n{ANSWER}")
     assert built.build().good
+    (table,) = html.fromstring(built.html("index")).find_class("syllabus")
+    last = [" ".join(" ".join(row[-1].itertext()).split()) for row in table.xpath(".//tr")]
+    assert last == ["For credit", "", "9 minutes 2 points", ""]
     page = json.loads(built.made("questions/word.json").read_text("utf-8"))
     assert page["title"] == "A word"
     assert page["questions"] == [

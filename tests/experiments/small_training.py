@@ -2,7 +2,7 @@
 
 `text OPTION ...` is `train text`. A rank of `torchrun`, in float64: `train OPTION ...` trains;
 `killed OPTION ...` too, until the last rank is killed while the third checkpoint is written;
-`gradients FILE` writes the gradients of one step.
+`gradients FILE OPTION ...` too, after it has written the gradients of one step.
 """
 
 import os
@@ -72,6 +72,18 @@ def kill_in_checkpoint(number):
     train_distributed.state_of = killed
 
 
+def write_gradients_before_training(file):
+    train = train_distributed.train
+
+    def after_gradients(options):
+        found = gradients()
+        if dist.get_rank() == 0:
+            torch.save(found, file)
+        train(options)
+
+    train_distributed.train = after_gradients
+
+
 def main(what, *options):
     for module, name, value in SMALLER:
         setattr(module, name, value)
@@ -80,11 +92,8 @@ def main(what, *options):
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
     if what == "gradients":
-        dist.init_process_group("gloo")
-        found = gradients()
-        if dist.get_rank() == 0:
-            torch.save(found, options[0])
-        return dist.destroy_process_group()
+        file, *options = options
+        write_gradients_before_training(file)
     if what == "killed" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
         kill_in_checkpoint(3)
         # The launcher would end the others, perhaps before they have seen why.

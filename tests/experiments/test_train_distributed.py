@@ -91,10 +91,8 @@ def stop_after(step, monkeypatch):
     monkeypatch.setattr(train_distributed, "save", stopping)
 
 
-def test_two_ranks_have_the_gradient_of_one(tmp_path):
-    code, said = launch("gradients", f"{tmp_path}/two.pt")
-    assert code == 0, said
-    two, model = torch.load("two.pt"), rank.new_model(dropout=False)
+def assert_the_gradient_is_that_of_one(two):
+    model = rank.new_model(dropout=False)
     next_token_loss(model(rank.windows()[:, :-1]), rank.windows()[:, 1:]).backward()
     whole = {name: p.grad for name, p in model.named_parameters()}
     whole["unembedding.weight"] = whole["embedding.weight"]  # tied
@@ -109,7 +107,7 @@ def test_two_ranks_have_the_gradient_of_one(tmp_path):
     assert dropped.norm() > 0.01 * whole["embedding.weight"].norm()
 
 
-def test_two_ranks_resume_a_training_of_one(alone, monkeypatch, refused):
+def test_two_ranks_have_the_gradient_of_one_and_resume_its_training(alone, monkeypatch, refused):
     with monkeypatch.context() as patch:
         stop_after(4, patch)
         code, err = refused()
@@ -117,8 +115,9 @@ def test_two_ranks_resume_a_training_of_one(alone, monkeypatch, refused):
     assert err.endswith("Last checkpoint: checkpoints/step-00000004\n")
     Path("checkpoints/incomplete").mkdir()
     Path("checkpoints/incomplete/__9_0.distcp").write_bytes(b"half")
-    code, out = launch("train", *RUN, "--parallel=fsdp", "--model=two.safetensors")
+    code, out = launch("gradients", "two.pt", *RUN, "--parallel=fsdp", "--model=two.safetensors")
     assert (code, out.splitlines()[0].split(":")[0]) == (0, "fsdp x 2, step 6")
+    assert_the_gradient_is_that_of_one(torch.load("two.pt"))
     assert_same_states(state("checkpoints"), alone)
     assert {p.name for p in Path("checkpoints").iterdir()} == {"step-00000006", "step-00000008"}
     assert not list(Path("checkpoints").glob("*/__9_0.distcp"))
