@@ -63,10 +63,11 @@ class Part:
 
 def picture(figure: Figure, text: str) -> str:
     """Return a figure as deterministic SVG with its text alternative."""
-    parts = draw_panels(deepcopy(figure))
+    drawn = deepcopy(figure)  # the caller's stays as it was
+    parts = draw_panels(drawn)
     if len(parts) == 1 and parts[0].width > NARROW:
         parts[0].kind = "wide"
-        parts += draw_narrow(deepcopy(figure))
+        parts += draw_narrow(drawn)
     return svg(parts, text)
 
 

@@ -4,6 +4,7 @@ Run as a program, this file is the server: it imports its arguments, then forks 
 that it reads. Where a process cannot be forked, the same managers start ordinary kernels.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -44,6 +45,7 @@ def serve(preload: list[str]) -> None:
     """Import the modules, and answer each request with the process id of a new kernel."""
     for module in preload:
         importlib.import_module(module)
+    gc.freeze()  # a kernel looks for garbage among its own objects only
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # kernels are not waited for
     for request in sys.stdin:
         if (pid := os.fork()) == 0:
