@@ -2,7 +2,9 @@
 
 import contextlib
 import gc
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -21,6 +23,16 @@ torch.set_num_threads(1)  # a process a core: more would only wait for each othe
 # How far rounding may move a number of size one: twenty times what it was seen to move it, also
 # where rounding was disturbed; the halves are rounded once, at the end. Mistakes move it by far more.
 TOLERANCE = {torch.float64: 8e-14, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items):
+    """Mark as weekly what `weekly.txt` lists."""
+    lines = Path(__file__).with_name("weekly.txt").read_text("utf-8").splitlines()
+    weekly = re.compile("|".join(line for line in lines if line and line[0] != "#"))
+    for item in items:
+        if weekly.match(item.nodeid):
+            item.add_marker("weekly")
 
 
 def pytest_collection_finish():

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmarks import __main__ as bench
-from benchmarks import cost, live_figures, long_texts, memory, writers
+from benchmarks import cost, live_figures, memory, writers
 from benchmarks.provenance import as_json, with_digest
 from benchmarks.timing import Times, alternate, ratio
 from selfattn_book.experiments import model_file
@@ -113,16 +113,7 @@ def test_what_was_measured_is_kept(two, tmp_path):
     }
 
 
-LONGER = [f"step-{keys}" for keys in long_texts.KEYS[1:]]  # the same code, with more keys
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.weekly] if name in LONGER else [])
-        for name in bench.COMPARISONS
-    ],
-)
+@pytest.mark.parametrize("name", bench.COMPARISONS)
 def test_every_target_is_of_two_contenders(name):
     comparison = bench.COMPARISONS[name]
     contenders = comparison.contenders()  # which assert that they agree
@@ -130,7 +121,6 @@ def test_every_target_is_of_two_contenders(name):
         assert set(pair) <= set(contenders)
 
 
-@pytest.mark.weekly
 def test_a_process_tells_its_peak():
     ways = ("layer, no weights", "layer, with weights")
     without, with_weights = (memory.of_process(way, 1024) for way in ways)
@@ -184,7 +174,6 @@ def test_without_a_gpu_nothing_is_recorded(monkeypatch, tmp_path, capsys):
     assert not file.exists()
 
 
-@pytest.mark.weekly
 def test_a_short_recording_has_all_ways(monkeypatch, capsys):
     monkeypatch.setattr(memory, "peaks", lambda lengths: {"fused": {8: 1.0}})
     run = cost.record("cpu", 2, (8,))

@@ -68,11 +68,6 @@ def inputs(letters, b=2, t=5, s=7):
     return tuple(map(one, letters))
 
 
-# Compiled and exported in the gate: those that the others are parts of. All the others, each week.
-WHOLE = {"heads, fused", "rotated heads", "plain", "Transformer", "language model"}
-EACH = [pytest.param(x, marks=[] if x in WHOLE else [pytest.mark.weekly]) for x in MODULES]
-
-
 @pytest.fixture
 def case(request, randomized):
     """A module in evaluation mode, and the letters of its inputs."""
@@ -84,7 +79,7 @@ def close(found, expected):
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("case", EACH, indirect=True)
+@pytest.mark.parametrize("case", MODULES, indirect=True)
 def test_compiled_it_is_the_same(case):
     module, letters = case
     given = inputs(letters)
@@ -92,7 +87,7 @@ def test_compiled_it_is_the_same(case):
     close(compiled(*given), module(*given))
 
 
-@pytest.mark.parametrize("case", EACH, indirect=True)
+@pytest.mark.parametrize("case", MODULES, indirect=True)
 def test_exported_it_is_the_same_for_other_sizes(case):
     module, letters = case
     exported = Call(module) if not isinstance(module, Call) else module

@@ -42,11 +42,7 @@ def exercises(chapter, student):
 PLACES = [(chapter, None) for chapter in chapters()]
 PLACES += [(chapter, student) for chapter in credit_chapters() for student in STUDENTS]
 ALL = [
-    pytest.param(
-        exercise,
-        id=f"{chapter}-{exercise.name}{f'-{student}' if student else ''}",
-        marks=[pytest.mark.weekly] if student in STUDENTS[1:] else [],
-    )
+    pytest.param(exercise, id=f"{chapter}-{exercise.name}{f'-{student}' if student else ''}")
     for chapter, student in PLACES
     for exercise in exercises(chapter, student)
 ]
@@ -54,7 +50,7 @@ ALL = [
 
 def programs(table):
     return [
-        pytest.param(exercise, name, id=f"{param.id}-{name}", marks=param.marks)
+        pytest.param(exercise, name, id=f"{param.id}-{name}")
         for param in ALL
         for exercise in param.values
         for name in getattr(exercise, table)

@@ -21,7 +21,6 @@ def test_every_arithmetic_two_threads_and_draws_are_asked():
         assert [machine.name for machine in asked] == [first, "draw 1"]
 
 
-@pytest.mark.weekly
 def test_the_oldest_arithmetic_is_everywhere():
     assert next(iter(portability.arithmetic())) == "default"
 
@@ -56,7 +55,6 @@ def test_of_this_machine():
 """
 
 
-@pytest.mark.weekly
 def test_a_test_that_needs_this_machine_is_noticed(tmp_path):
     import torch
 
@@ -68,7 +66,6 @@ def test_a_test_that_needs_this_machine_is_noticed(tmp_path):
     assert "test_of_this_machine" in differs
 
 
-@pytest.mark.weekly
 def test_tests_that_cannot_be_run_are_a_difference(tmp_path):
     missing = str(tmp_path / "test_none.py")
     assert portability.ask(Machine("here"), [], [missing]).differs

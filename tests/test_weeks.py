@@ -252,7 +252,6 @@ def solution(made, mask=""):
     return changed
 
 
-@pytest.mark.weekly
 def test_otter_gives_a_right_answer_all_points_and_a_stub_none(made, graded):
     for answer, scores in (solution(made), [8, 6]), (notebook(made, "student"), [0, 0]):
         results = graded(answer)
@@ -312,7 +311,6 @@ open("../results/results.json", "w").write('{"score": 14, "tests": []}')
 """
 
 
-@pytest.mark.weekly
 def test_an_attack_on_the_kernel_of_otter_has_no_points(made, graded):
     attack = notebook(made, "student")
     attack.cells.append(nbformat.v4.new_code_cell(ATTACK))

@@ -39,7 +39,6 @@ def test_no_library_for_graphics_cards_is_pinned():
     assert builds['sys_platform == "linux"'].endswith("+cpu")
 
 
-@pytest.mark.weekly
 @pytest.mark.parametrize("digest", ["of the file", "of another"])
 def test_pip_refuses_a_file_with_another_digest(tmp_path, digest):
     (pin,) = [pin for pin in PINS if pin.startswith("iniconfig==")]

@@ -91,7 +91,6 @@ def outputs(book):
     return [re.sub(r'"id": ".*"', "", text) for text in texts]
 
 
-@pytest.mark.weekly
 def test_warm_and_cold_kernels_give_the_same(book):
     book.edit("docs/number.md", 'print("number", answer())', PICTURE)
     book.edit("config/conf.py", '["ipykernel"]', '["ipykernel", "torch", "matplotlib"]')

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 
-import pytest
 from bookproof.translations import renew
 from small_books import ENGINE, STRICT
 
@@ -34,7 +33,6 @@ def build_translation(book):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.weekly
 def test_a_page_in_two_languages(built):
     docs = built.root / "docs"
     (docs / "languages" / "de").mkdir(parents=True)

@@ -58,7 +58,6 @@ def process():
 # -- Right notebooks -----------------------------------------------------------------------
 
 
-@pytest.mark.weekly
 @pytest.mark.parametrize("chapter", chapters())
 def test_the_solution_of_every_week_has_all_points(graded, chapter):
     found = graded(*cells_of(week_of(chapter)), week=week_of(chapter))

@@ -139,7 +139,6 @@ def test_when_a_rank_is_killed_all_end_and_the_last_checkpoint_is_whole(alone):
     assert_same_states(state("checkpoints"), alone)
 
 
-@pytest.mark.weekly
 def test_the_launcher_restarts_ranks_and_they_resume(alone):
     code, said = launch("killed", *RUN, "--parallel=fsdp", restarts=1)
     assert code == 0, said

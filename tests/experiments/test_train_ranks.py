@@ -29,7 +29,6 @@ def test_the_record_is_unedited():
     assert FILE.read_text("utf-8") == as_json(RECORDED)
 
 
-@pytest.mark.weekly
 def test_two_processes_end_where_one_does(tmp_path, capsys):
     run = launch(TRAIN, f"--checkpoint={tmp_path}/two.pt", ranks=2)
     train_ranks.main([f"--checkpoint={tmp_path}/one.pt"])
@@ -46,7 +45,6 @@ def test_two_processes_end_where_one_does(tmp_path, capsys):
         torch.testing.assert_close(two["model"][name], value, rtol=0, atol=1e-8)
 
 
-@pytest.mark.weekly  # each day, the script that trains the text model is asked the same
 def test_when_a_rank_dies_all_end_and_one_resumes_the_checkpoint(tmp_path, capsys):
     file = f"--checkpoint={tmp_path}/kept.pt"
     assert_as_recorded(launch(TRAIN, file, "--leave-at=40", ranks=2), "a rank dies")
@@ -57,7 +55,6 @@ def test_when_a_rank_dies_all_end_and_one_resumes_the_checkpoint(tmp_path, capsy
     assert loss_in(resumed) == pytest.approx(loss_in(RUNS["alone"]["said"][0]), abs=1e-9)
 
 
-@pytest.mark.weekly
 def test_when_a_rank_hangs_the_one_that_waits_gives_up():
     run = launch(TRAIN, "--leave-at=3", "--silent", "--wait=5", ranks=2)
     assert_as_recorded(run, "a rank hangs")

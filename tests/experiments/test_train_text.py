@@ -67,9 +67,7 @@ def stopped(kind, *options):
     return process.returncode, err
 
 
-@pytest.mark.parametrize(
-    "kind", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.weekly)]
-)
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
 def test_a_killed_training_resumes_to_the_same_numbers(kind):
     main(["--steps=24", "--checkpoint=whole.pt", "--model=whole.safetensors"])
     code, err = stopped(kind, "--steps=24")

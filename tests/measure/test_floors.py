@@ -43,10 +43,9 @@ def random_set(kind, number):
 SIZES = ((2, 14), (1, 7))
 KINDS = {"whole numbers": (-3, 4), "partly separable": (-3, 4)}
 KINDS |= {"0 and 1": (0, 2), "any numbers": (-3, 3)}
-WEEKLY = [pytest.param(kind, marks=pytest.mark.weekly) for kind in ("0 and 1", "any numbers")]
 
 
-@pytest.mark.parametrize("kind", ["whole numbers", "partly separable", *WEEKLY])
+@pytest.mark.parametrize("kind", KINDS)
 def test_random_sets_are_solved_at_any_scale(kind):
     """Each of 250 sets with features of order one, of 1e-10, of 1e10, and each of its own."""
     solved, generator = [], torch.Generator().manual_seed(0)

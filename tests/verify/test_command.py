@@ -78,9 +78,7 @@ def patiently(file):
     raise AssertionError(f"{file.name} must come; it did not in a minute")
 
 
-@pytest.mark.parametrize(
-    ("jobs", "printed"), [(1, ["one", "two"]), pytest.param(2, ["one"], marks=pytest.mark.weekly)]
-)
+@pytest.mark.parametrize(("jobs", "printed"), [(1, ["one", "two"]), (2, ["one"])])
 def test_what_has_come_is_printed_and_kept_when_interrupted(waiting, jobs, printed):
     """One page after the other, each check is printed before the next begins."""
     folder, begun = waiting
