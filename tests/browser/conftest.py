@@ -21,7 +21,7 @@ def pytest_addoption(parser):
 
 @pytest.fixture
 def every_look(name, pytestconfig):
-    """Whether a page is asked in all its looks, or wide in the light and narrow in the dark."""
+    """Whether a page is asked in all its looks."""
     return name == EVERY_LOOK or pytestconfig.getoption("every_look")
 
 

@@ -24,7 +24,7 @@ from tests.browser.live_writer import a_text_that_is_written, written_texts
 
 WORDS = ["trees", "flowers", "university", "classroom"]
 # How many are drawn, each in a third of a second in Python, and computed; all with --every-look.
-STATES, CASES = {False: 3, True: 25}, {False: 60, True: 200}
+STATES, CASES = {False: 2, True: 25}, {False: 20, True: 200}
 DRAW = """([figure, svgs, state]) => {
     const { kinds, learn, paintAll } = liveFigures, kind = kinds[figure];
     return svgs.map(([svg, calls]) => {

@@ -107,7 +107,6 @@ def test_only_the_search_page_loads_what_is_searched(origin, open_page):
     page = open_page(f"{origin}/index.html")
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{origin}/chapters/masks.html")
-    page.wait_for_load_state("networkidle")
     assert not any("sections.js" in url or "search.js" in url for url in asked)
     page.goto(f"{origin}/search.html?q=mask")
     page.wait_for_selector(RESULTS)
