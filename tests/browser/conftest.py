@@ -7,8 +7,8 @@ from _config.weights import WRITER, script
 from tests.book.pages import ROOT, SITE
 from tests.browser.site import NO_BROWSER, find_chromium, launched, served
 
-# A chapter with every kind of box, cell, fold and formula.
-EVERY_LOOK = "chapters/masks.html"
+# Where readers begin: with boxes, cells, folds, formulas and a live figure.
+EVERY_LOOK = "chapters/thirty-minutes.html"
 BUNDLE = ROOT / "_config" / "static" / "live-figures.js"
 
 

@@ -46,8 +46,8 @@ def test_the_tokenizer_is_that_of_the_package(bundle):
 def test_logits_and_all_maps_are_those_of_the_package(bundle):
     model, tokenizer = model_and_tokenizer()
     window = model.context_length
-    texts = [tokenizer.encode(text).tolist()[:window] for text in random_strings(60)]
-    texts += random_tokens(30, len(tokenizer), window)
+    texts = [tokenizer.encode(text).tolist()[:window] for text in random_strings(20)]
+    texts += random_tokens(10, len(tokenizer), window)
     run = """tokens => {
         const { model, Reading } = liveFigures.language, reading = new Reading(model());
         const positions = tokens.map((_, t) => t), heads = [0, 1, 2, 3];
@@ -73,7 +73,7 @@ def test_temperature_top_k_and_top_p_are_those_of_the_package(bundle):
     run = """cases => cases.map(([logits, { temperature, top_k, top_p }]) => Array.from(
         liveFigures.language.distribution(
             Float64Array.from(logits), temperature, top_k ?? 0, top_p ?? 0)))"""
-    logits = 3 * torch.randn(200, 1024, generator=chance, dtype=torch.float64)
+    logits = 3 * torch.randn(60, 1024, generator=chance, dtype=torch.float64)
     logits[::4] = logits[::4].round()  # with equal ones
     logits[0] = -1000  # but for two, which have exactly one half each
     logits[0, 5:7] = 0
