@@ -47,9 +47,9 @@ KINDS |= {"0 and 1": (0, 2), "any numbers": (-3, 3)}
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_sets_are_solved_at_any_scale(kind):
-    """Each of 250 sets with features of order one, of 1e-10, of 1e10, and each of its own."""
+    """Each of 100 sets with features of order one, of 1e-10, of 1e10, and each of its own."""
     solved, generator = [], torch.Generator().manual_seed(0)
-    for number in range(250):
+    for number in range(100):
         rows, labels, scales = random_set(kind, number)
         features = rows * (1.0, 1e-10, 1e10, scales)[number % 4]
         lower, upper, doubts = linear_floor(features, labels)
