@@ -15,7 +15,6 @@ from selfattn_book.experiments.text import load_text
 from selfattn_book.tokens import WORD, BPETokenizer, CharacterTokenizer, merge_pair, train_bpe
 
 SMALL = load_text("jonah")
-FEW = BPETokenizer(train_bpe(SMALL, 40))
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +49,8 @@ def test_the_pairs_of_any_text_are_those_of_counting_again(text):
 
 @settings(max_examples=200, deadline=None)
 @given(st.text())
-def test_every_text_comes_back(text):
-    assert FEW.decode(FEW.encode(text)) == text
+def test_every_text_comes_back(pairs, text):
+    assert pairs.decode(pairs.encode(text)) == text
     if text:
         letters = CharacterTokenizer(text)
         assert letters.decode(letters.encode(text)) == text
