@@ -30,8 +30,8 @@ except ModuleNotFoundError:
     command: list[str | Path] = [PYTHON, __file__, *sys.argv[1:]]
     sys.exit(subprocess.run(command, cwd=ROOT).returncode)
 
-# One more than cores: some tests wait for what they have started, a process or a browser.
-PARALLEL = [f"--numprocesses={(os.cpu_count() or 1) + 1}", "--maxprocesses=5", "--dist=worksteal"]
+CORES = os.cpu_count() or 1
+PARALLEL = ["--maxprocesses=5", "--dist=worksteal", "--numprocesses"]
 
 nox.options.sessions = ["book", "tests"]
 nox.options.default_venv_backend = "none"
@@ -118,6 +118,7 @@ def tests(session: nox.Session) -> None:
         "-m",
         which,
         *PARALLEL,
+        str(CORES),
     ]
     run(session, "pytest", *arguments, *words)
 
@@ -169,7 +170,8 @@ def browser(session: nox.Session) -> None:
     """
     if not (SITE / "index.html").exists():
         session.error("There is no site to look at yet: run the session 'book' first.")
-    run(session, "pytest", "tests/browser", *PARALLEL, *session.posargs)
+    # One more than cores: now and then, a test waits for its browser.
+    run(session, "pytest", "tests/browser", *PARALLEL, str(CORES + 1), *session.posargs)
 
 
 @nox.session
