@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from functools import cache
-from importlib.metadata import version
+from importlib import metadata
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,12 @@ def circumstances() -> dict[str, str]:
     """Return the variables of the environment that may change what a cell computes."""
     given = {name: value for name, value in os.environ.items() if ARITHMETIC.match(name)}
     return dict(sorted({**given, **ENVIRONMENT}.items()))
+
+
+@cache  # else read from a file for each page
+def version(library: str) -> str:
+    """Return the version of an installed library."""
+    return metadata.version(library)
 
 
 @cache
