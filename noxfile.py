@@ -164,9 +164,8 @@ def lint(session: nox.Session) -> None:
 def browser(session: nox.Session) -> None:
     """Open every page of the built site in a headless Chromium, light, dark, wide and narrow.
 
-    One chapter is seen in every look, and the other pages narrow in the dark; every third of them is
-    also seen wide in the light, and asked by axe. With `-- --every-look`, all pages are seen in all
-    four, with axe in each and by all its rules.
+    Pages are seen narrow in the dark, and every third of them wide in the light, too, and by axe. With
+    `-- --every-look`, all pages are seen in all four looks, with axe in each and by all its rules.
     """
     if not (SITE / "index.html").exists():
         session.error("There is no site to look at yet: run the session 'book' first.")

@@ -7,8 +7,6 @@ from _config.weights import WRITER, script
 from tests.book.pages import ROOT, SITE
 from tests.browser.site import NO_BROWSER, find_chromium, launched, served
 
-# Where readers begin: with boxes, cells, folds, formulas and a live figure.
-EVERY_LOOK = "chapters/thirty-minutes.html"
 BUNDLE = ROOT / "_config" / "static" / "live-figures.js"
 
 
@@ -20,9 +18,9 @@ def pytest_addoption(parser):
 
 
 @pytest.fixture
-def every_look(name, pytestconfig):
-    """Whether a page is asked in all its looks."""
-    return name == EVERY_LOOK or pytestconfig.getoption("every_look")
+def every_look(pytestconfig):
+    """Whether pages and figures are asked in all their looks."""
+    return pytestconfig.getoption("every_look")
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,7 @@
 
 axe spends nine tenths of its time on contrast, half of the rest on links in a text, and half of what
 then remains on landmarks. So `contrast.js`, which needs a thirtieth of that, asks every text, and a
-look here every link and button; axe asks those, and for landmarks, which are the same on all pages,
-of the pages that are asked in every look.
+look here every link and button; axe asks those, and for landmarks, only with `--every-look`.
 """
 
 import re
