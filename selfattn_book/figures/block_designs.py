@@ -35,7 +35,7 @@ def block_designs(named: Named) -> Canvas:
         >>> old = EncoderBlock(4, 2), PositionalEncoding(4, max_len=9)
         >>> print(block_designs({"2017": old, "new": (gpt, nn.Embedding(9, 4))}).get_label())
         2017: positions, added, sines; norm, LayerNorm; norm position, after the sum; feed-forward,
-        relu; heads, 2 query, 2 key-value; biases, yes. new: positions, added, learned; ...
+        relu; heads, own keys and values; biases, yes. new: positions, added, learned; ...
     """
     parts = {name: _parts(*modules) for name, modules in named.items()}
     message = []
@@ -78,12 +78,13 @@ def _parts(block: Any, positions: nn.Module | None) -> list[tuple[str, ...]]:
     before = block.attention_residual.norm_first if is_first else True
     network, attention = block.feed_forward, block.attention
     biased = any(isinstance(part, nn.Linear) and part.bias is not None for part in block.modules())
+    shared = attention.num_kv_heads < attention.num_heads
     added = "sines" if isinstance(positions, PositionalEncoding) else "learned"
     return [
         ("added,", added) if positions is not None else ("queries and", "keys rotated"),
         (type(norm).__name__,),
         ("before", "the part") if before else ("after", "the sum"),
         NETWORKS[network.activation, network.gate is not None],
-        (f"{attention.num_heads} query,", f"{attention.num_kv_heads} key-value"),
+        ("shared keys" if shared else "own keys", "and values"),
         ("yes",) if biased else ("none",),
     ]
