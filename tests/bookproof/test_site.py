@@ -119,6 +119,7 @@ def test_a_solution_is_folded_and_a_hidden_output_too(site):
     whole = [TAGS.sub("", label) for label in labels]
     assert "Solution to Exercise (Ask)" in whole
     assert any(re.fullmatch(r"Show the output of cell \d+", name) for name in whole)
+    assert not any(name.endswith("cell 0") for name in whole)  # of a cell that is hidden as a whole
     assert labels[whole.index("Solution to Exercise (Ask)")].startswith("Solution<span")
     assert len(set(whole)) == len(whole)
     assert 'id="exercise-content"' not in html
