@@ -70,12 +70,15 @@ def test_every_chapter_has_a_sheet():
 
 
 @pytest.mark.parametrize("name", [page.stem for page in CHAPTERS])
-def test_a_sheet_is_one_page(name, open_page):
+def test_a_sheet_is_one_page(name, open_page, every_look):
     page = open_page((SITE / "sheets" / f"{name}.html").as_uri())
     for paper in ("A4", "Letter"):
         printed = page.pdf(format=paper)
         assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1, paper
-    assert not [*text_and_pictures(page), *axe(page, every_rule=True)]
+    found = text_and_pictures(page)
+    if every_look or name == CHAPTERS[0].stem:  # one template makes them all
+        found += axe(page, every_rule=True)
+    assert not found
 
 
 def test_a_sheet_asks_and_does_not_answer(open_page):
