@@ -156,6 +156,7 @@ def lint(session: nox.Session) -> None:
     run(session, "codespell")
     run(session, "lint-imports")
     run(session, "zizmor", "--offline", "--strict-collection", "--quiet", ".github/workflows")
+    run(session, "python", "_config/live.py", "--workflows")
     session.env["PYTHONPATH"] = str(ROOT / "_config")  # for the engine
     run(session, "python", "-m", "bookproof.lint", "docs", *session.posargs)
 

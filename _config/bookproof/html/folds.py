@@ -57,7 +57,7 @@ def drop_shared_ids(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 def label_folds(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Say of each fold of which cell it is, and let the code of a figure follow the figure."""
     for fold in list(doctree.findall(HideCodeCellNode)):
-        near = (*around(fold), *fold.findall(nodes.container))  # a fold is part of a cell, or holds it
+        near = (*around(fold), *fold.findall(nodes.container))  # part of a cell, or holding one
         cell = next((node for node in near if "cell_index" in node), None)
         fold["cell"] = cell["cell_index"] + 1 if cell is not None else 0
         if cell is None:
