@@ -5,11 +5,12 @@ from functools import partial
 from typing import Any
 
 from selfattn_book.draw.canvas import Canvas, Point
-from selfattn_book.draw.scene import Node, column, label, row, show, space
+from selfattn_book.draw.scene import Node, column, label, note, row, show, space
 
 PARTS = (("Q", "query"), ("K", "key"), ("V", "value"), ("O", "context"))
 GAP = 20  # pixels between lengths
 TEXT = 132  # pixels of the text below a drawing
+ROW = 5  # pixels: the row of one token
 
 
 def cost_areas(lengths: Sequence[int], d_model: int) -> Canvas:
@@ -56,18 +57,62 @@ def cost_areas(lengths: Sequence[int], d_model: int) -> Canvas:
     return show(build, f"Multiply-adds of one layer of dimension {d_model}, as areas")
 
 
-def _layer(ratio: float, unit: float, ax: Canvas, middle: Point) -> None:
-    """Draw the rectangles and the squares of one length."""
+def next_token_areas(length: int, d_model: int) -> Canvas:
+    """Draw the multiply-adds of a layer in prefill, and those of the last token in decode.
+
+    The areas are those of ``cost_areas``. In decode, only the last row of each is computed; the other
+    rows of keys and values are in the cache.
+
+    Example:
+        >>> print(next_token_areas(200, 100).get_label())
+        Multiply-adds of one layer of dimension 100 for 200 tokens, as areas.
+        Prefill: all rows of projections, scores and weighted sums, 16.00 million.
+        Next token: the last row of each, 0.08 million; the other keys and values are cached.
+    """
+    ratio = length / d_model
+    every = (4 * length * d_model**2 + 2 * length**2 * d_model) / 1e6
+    alts = (
+        f"Prefill: all rows of projections, scores and weighted sums, {every:.2f} million",
+        f"Next token: the last row of each, {every / length:.2f} million; the other keys and values "
+        f"are cached",
+    )
+
+    def build(narrow: bool) -> Node:
+        unit = (300 if narrow else 290) / (4 + 2 * ratio)
+        nodes = []
+        for is_next, alt in enumerate(alts):
+            texts = (
+                label(("prefill", "the next token, in decode")[is_next], bold=True, width=200),
+                note(f"{every / length:.1f} M" if is_next else f"{every:,.0f} M", "muted"),
+            )
+            paint = partial(_layer, ratio, unit, last=bool(is_next))
+            area = space((4 + 2 * ratio) * unit, ratio * unit, paint)
+            nodes.append(column(texts[0], area, texts[1], gap=6, alt=alt))
+        return (column if narrow else row)(*nodes, gap=GAP)
+
+    opening = f"Multiply-adds of one layer of dimension {d_model} for {length} tokens, as areas"
+    return show(build, opening)
+
+
+def _layer(ratio: float, unit: float, ax: Canvas, middle: Point, *, last: bool = False) -> None:
+    """Draw the rectangles and the squares of one length, or of each only the last row."""
     high = ratio * unit
     left, y = middle[0] - (2 + ratio) * unit, middle[1]
+
+    def area(x: float, wide: float, role: str, *, is_cached: bool = False) -> None:
+        look: Any = {"filled": is_cached, "dashed": not is_cached} if last else {}
+        ax.box((x, y), (wide, high), role, width=1, **look)
+        if last:
+            ax.hbar((x - wide / 2, y + (high - ROW) / 2), wide, role, thick=ROW)
+
     for i, (letter, role) in enumerate(PARTS):
-        at = (left + (i + 0.5) * unit, y)
-        ax.box(at, (unit, high), role, width=1)
+        x = left + (i + 0.5) * unit
+        area(x, unit, role, is_cached=letter in "KV")
         if unit >= 12 and high >= 12:
-            ax.note(at, letter)
+            ax.note((x, y), letter)
     for i, name in enumerate(("scores", "weighted sums")):
         x = left + 4 * unit + (i + 0.5) * high
-        ax.box((x, y), (high, high), "weights", width=1)
+        area(x, high, "weights")
         if high >= 110:
             ax.note((x, y - 9), name)
             ax.note((x, y + 9), "T × T")

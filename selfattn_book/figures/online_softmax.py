@@ -18,16 +18,16 @@ SIGNS = ("m", "ℓ", "u", "u / ℓ")
 def online_softmax(scores: Numbers, values: Numbers, block_size: int) -> Canvas:
     """Draw how one query processes its keys block by block, given its scores and values ``(S,)``.
 
-    After each block, with the highest score so far :math:`m`: the exponentials :math:`e^{s_j - m}`,
+    After each block, with the highest score so far :math:`m`: unnormalized weights :math:`e^{s_j - m}`,
     the normalizer (their sum), the accumulator (the sum of the values times them), and the quotient
-    of the last two, the mean. When a higher score comes, all earlier exponentials shrink.
+    of the last two, the mean. When a higher score comes, all earlier weights shrink.
 
     Example:
         >>> print(online_softmax([0.0, 1.0, 3.0], [10, 20, 30], block_size=2).get_label())
         The softmax in one pass over 3 keys, in blocks of 2. The values are 10, 20, 30.
-        After 2 keys: exponentials 0.37, 1.00; highest 1.00, normalizer 1.37, accumulator 23.68,
-        mean 17.31. After 3 keys: exponentials 0.05, 0.14, 1.00; highest 3.00, normalizer 1.19,
-        accumulator 33.20, mean 28.02.
+        After 2 keys: unnormalized weights 0.37, 1.00; highest 1.00, normalizer 1.37, accumulator
+        23.68, mean 17.31. After 3 keys: unnormalized weights 0.05, 0.14, 1.00; highest 3.00,
+        normalizer 1.19, accumulator 33.20, mean 28.02.
     """
     s, v = as_array(scores), as_array(values)
     message, frames = [], []
@@ -38,7 +38,7 @@ def online_softmax(scores: Numbers, values: Numbers, block_size: int) -> Canvas:
         normalizer, accumulator = parts.sum(), parts @ v[:seen]
         kept = [number(n) for n in (highest, normalizer, accumulator, accumulator / normalizer)]
         names = ", ".join(map(" ".join, zip((*list(KEPT)[:3], "mean"), kept, strict=True)))
-        message.append(f"After {seen} keys: exponentials {listed(parts)}; {names}")
+        message.append(f"After {seen} keys: unnormalized weights {listed(parts)}; {names}")
         frames.append((start, parts.tolist(), kept))
 
     def draw(width: float) -> Canvas:
@@ -47,7 +47,7 @@ def online_softmax(scores: Numbers, values: Numbers, block_size: int) -> Canvas:
             across, left = 176, 190
         ax = canvas(width, 62 + PITCH * len(frames))
         heads = [(left + 30 + 67 * i, text) for i, text in enumerate(SIGNS)]
-        first = "exponentials" if narrow else "exponentials of the keys so far"
+        first = "unnormalized weights" if narrow else "unnormalized weights so far"
         for x, text in [(across / 2, first), *([(left + 60, "kept")] if narrow else heads)]:
             ax.say((x, 14), text, "muted", bold=True)
         for i, (start, parts, kept) in enumerate(frames):
@@ -69,7 +69,7 @@ def online_softmax(scores: Numbers, values: Numbers, block_size: int) -> Canvas:
 def _keys(
     ax: Canvas, base: float, slot: float, scores: np.ndarray, start: int, parts: list[float]
 ) -> None:
-    """Draw the exponentials of the keys so far, those of the last block filled."""
+    """Draw the unnormalized weights so far, those of the last block filled."""
     equals = "=" if slot < 30 else " = "
     for j, score in enumerate(scores):
         x, is_new = (j + 0.5) * slot, j >= start
