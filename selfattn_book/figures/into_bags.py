@@ -21,13 +21,14 @@ from selfattn_book.draw.scene import (
 )
 
 GROUNDS = ["word-0", "word-1", "word-2", "word-3", "muted"]
-Sentence = tuple[list[int], int]  # its words, and its label
+Sentence = tuple[list[int], int, str]  # its words, its label, and its text
 
 
-def into_bags(tokens: Tensor, labels: Tensor) -> Canvas:
+def into_bags(tokens: Tensor, labels: Tensor, spelled: Sequence[str] | None = None) -> Canvas:
     """Draw each sentence and its bag of words; a bag of sentences with both labels has a bold edge.
 
-    Tokens are ``(B, 3)``, integers from 0 to 4, and labels ``(B,)``, 0 or 1.
+    Tokens are ``(B, 3)``, integers from 0 to 4, and labels ``(B,)``, 0 or 1. A sentence that is
+    ``spelled`` has its words under its numbers.
 
     Example:
         >>> import torch
@@ -38,8 +39,9 @@ def into_bags(tokens: Tensor, labels: Tensor) -> Canvas:
         Into the bag 1 3 4 falls 3 1 4 with label 1.
     """
     bags: dict[tuple[int, ...], list[Sentence]] = {}
-    for words, sign in zip(tokens.tolist(), labels.int().tolist(), strict=True):
-        bags.setdefault(tuple(sorted(words)), []).append((words, sign))
+    texts = spelled or [""] * len(tokens)
+    for words, sign, text in zip(tokens.tolist(), labels.int().tolist(), texts, strict=True):
+        bags.setdefault(tuple(sorted(words)), []).append((words, sign, text))
 
     def build(narrow: bool) -> Node:
         gap = 64 if narrow else 160
@@ -52,21 +54,30 @@ def into_bags(tokens: Tensor, labels: Tensor) -> Canvas:
 
 def _bag(bag: Sequence[int], fallen: Sequence[Sentence], gap: float) -> Node:
     """Draw the sentences that fall into a bag on its left."""
-    has_both = len({sign for _, sign in fallen}) > 1
+    has_both = len({sign for _, sign, _ in fallen}) > 1
     sentences = [
-        row(_tiles(words), label(str(sign), bold=True, width=22)) for words, sign in fallen
+        row(_tiles(words), label(str(sign), bold=True, width=22)) for words, sign, _ in fallen
+    ]
+    lines = [
+        column(sentence, note(text), gap=2, align=0) if text else sentence
+        for sentence, (_, _, text) in zip(sentences, fallen, strict=True)
     ]
     role, width = ("ink", BOLD_LINE) if has_both else ("residual", LINE)
     drawn = frame(_tiles(bag), role, pad=4, width=width)
-    each = [f"{' '.join(map(str, words))} with label {sign}" for words, sign in fallen]
+    each = [
+        f"{' '.join(map(str, words))} ({text}) with label {sign}"
+        if text
+        else f"{' '.join(map(str, words))} with label {sign}"
+        for words, sign, text in fallen
+    ]
     root = row(
-        column(*sentences, gap=14),
+        column(*lines, gap=14, align=0),
         column(space(0, 17), drawn, note("both labels", bold=True), gap=0) if has_both else drawn,
         gap=gap,
         alt=f"Into the bag {' '.join(map(str, bag))} {'fall' if len(fallen) > 1 else 'falls'} "
         f"{' and '.join(each)}{': both labels in one bag' if has_both else ''}",
     )
-    for sentence, (_, sign) in zip(sentences, fallen, strict=True):
+    for sentence, (_, sign, _) in zip(sentences, fallen, strict=True):
         look: Any = {"role": "ink" if sign else "muted", "dashed": not sign, "curved": True}
         root.link(sentence, drawn, ends=((1, 0.5), (0, 0.5)), **look)
     return root
