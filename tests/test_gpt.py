@@ -1,6 +1,7 @@
 """The single-file GPT: as long as its page says, independent of the package, and equal to GPT-2."""
 
 import copy
+import runpy
 import shutil
 import subprocess
 import sys
@@ -76,3 +77,33 @@ def test_it_trains_as_the_definition_says_and_continues_what_it_learned(capsys):
         parameter.data *= 30  # nothing is left to chance
     continued = model.generate(torch.tensor([[2, 3], [1, 2]]), 9)
     assert continued.equal(torch.stack([torch.arange(2, 13), torch.arange(1, 12)]) % 4)
+
+
+def test_the_patch_of_the_last_page_gives_rope_and_can_turn_it_off(tmp_path):
+    patch = (FILE.parent / "data" / "gpt_rope.patch").read_text().splitlines(keepends=True)
+    lines, patched, at = FILE.read_text().splitlines(keepends=True), [], 0
+    for line in patch[2:]:
+        if line.startswith("@@"):
+            start = int(line.split()[1].partition(",")[0][1:]) - 1
+            patched, at = patched + lines[at:start], start
+        elif line[0] == "+":
+            patched.append(line[1:])
+        else:
+            assert lines[at] == line[1:]
+            patched, at = patched + [line[1:]] * (line[0] == " "), at + 1
+    file = tmp_path / "gpt_rope.py"
+    file.write_text("".join(patched + lines[at:]))
+    scope = runpy.run_path(str(file))
+    torch.manual_seed(0)
+    model, own = (
+        module(9, 8, d_model=16, num_layers=2, num_heads=2) for module in (scope["GPT"], gpt.GPT)
+    )
+    for parameter in model.parameters():
+        parameter.data *= 5  # so that attention is not uniform
+    own.load_state_dict(model.state_dict())
+    tokens = torch.randint(9, (2, 8))
+    moved, stretched = scope["logit_changes"](model, tokens)
+    assert moved < 1e-5 < 1e-4 < stretched
+    model.forward.__globals__["ROTARY"] = False
+    torch.testing.assert_close(model(tokens), own(tokens))
+    assert scope["held_out_loss"](model, torch.randint(9, (33,))) > 0

@@ -110,11 +110,12 @@ function boxes({ pieces }: Words, { corner, wide, rows }: Place): { i: number; a
   return places.flatMap(([r, left, size], i) => (r < hidden ? [] : [{ i, at: [corner[0] + left + size / 2, corner[1] + (r - hidden + 1) * ROW - BOX / 2 - 2] as Point, size: [size, BOX] as Point }]));
 }
 function words(c: Canvas, shown: Words, place: Place): void {
+  const top = Math.max(...shown.weights);
   for (const { i, at: [x, y], size } of boxes(shown, place)) {
     const isChosen = i === shown.at, isRead = i >= shown.first, role = isChosen ? "query" : i >= shown.written ? "context" : "ink";
     c.box([x, y], size, isRead ? role : "muted", "", { filled: isRead, dashed: !isRead, width: isChosen ? 2.4 : 1 });
     c.note([x, y], shown.pieces[i]!, isRead ? "ink" : "muted");
-    if (isRead && i <= shown.at) c.vbar([x, y - BOX / 2 - 1], HIGH * shown.weights[i]!, "weights", size[0] - 4);
+    if (isRead && i <= shown.at) c.vbar([x, y - BOX / 2 - 1], HIGH * shown.weights[i]! / top, "weights", size[0] - 4);
   }
 }
 function next(c: Canvas, { bars, rest, actual }: Seen["next"], { corner, wide }: Place): void {

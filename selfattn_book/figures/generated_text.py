@@ -22,7 +22,7 @@ LONGEST = 11  # letters of a token that are drawn
 SHOWN = 8  # next tokens
 NOTHING = 1e-9  # of a probability, but rounding
 NAMED = 3  # of the largest weights, and of the most probable tokens
-# Pixels: of a row of tokens, of a weight of 1, of the box of a token, and of a next token.
+# Pixels: of a row of tokens, of the largest weight, of the box of a token, and of a next token.
 ROW, HIGH, BOX, BAR = 40, 16, 20, 24
 NARROW_LETTERS, WIDE_LETTERS = " !'(),-.:;Ifijlrt·", "mwMW"
 
@@ -160,7 +160,7 @@ def _text(ax: Canvas, text: str, at: Point, role: str, **look: Any) -> None:
 def _words(ax: Canvas, shown: Mapping[str, Any], corner: Point, wide: float, rows: int) -> None:
     """Draw the last rows of a text in boxes, with the weights above them."""
     places = list(flow(shown["pieces"], wide))
-    hidden = max(0, places[-1][0] + 1 - rows)
+    hidden, top = max(0, places[-1][0] + 1 - rows), max(shown["weights"])
     for i, (row, left, size) in enumerate(places):
         if row < hidden:
             continue
@@ -171,7 +171,9 @@ def _words(ax: Canvas, shown: Mapping[str, Any], corner: Point, wide: float, row
         ax.box((x, y), (size, BOX), role if read else "muted", **look)
         ax.note((x, y), shown["pieces"][i], "ink" if read else "muted")
         if shown["first"] <= i <= shown["at"]:
-            ax.vbar((x, y - BOX / 2 - 1), HIGH * shown["weights"][i], "weights", thick=size - 4)
+            ax.vbar(
+                (x, y - BOX / 2 - 1), HIGH * shown["weights"][i] / top, "weights", thick=size - 4
+            )
 
 
 def _next(ax: Canvas, shown: Mapping[str, Any], corner: Point, wide: float) -> None:
