@@ -38,7 +38,7 @@ def test_captions_come_along(chromium, tmp_path):
     pack(chromium, [SITE / "chapters" / "block.html"], tmp_path)
     said = (tmp_path / "README.md").read_text("utf-8")
     assert "CC BY 4.0" in said
-    assert "* `block/13-1-two-roads`: Figure 13.1. Three blocks" in said
+    assert "* `block/13-1-two-roads`: Figure 13.1. Stacks of three blocks" in said
     assert "a circle of radius $\\sqrt 3$: it keeps" in said
     assert "(chapters/block.html#fig-two-roads)" in said
 
