@@ -71,10 +71,15 @@ class Lookup(nn.Module):
 
     def weights(self, records: Tensor) -> Tensor:
         """Return the weight of each key, ``(B, S)``."""
-        query = self.project_query(records[:, 0, :-1])  # (B, D)
-        key = self.project_key(records[:, 1:, :-1].contiguous())  # (B, S, D)
-        scores = (query.unsqueeze(1) * key).sum(-1) / self.divisor  # (B, S)
-        return masked_softmax(scores)
+        # One matrix (d_input, d_input) for both projections: far fewer numbers than keys (B, S, D).
+        product = self.project_query.weight.T @ self.project_key.weight
+        query, keys = records[:, :1, :-1], records[:, 1:, :-1]
+        scores = query @ product @ keys.mT / self.divisor  # (B, 1, S)
+        return masked_softmax(scores.squeeze(1))
+
+    def blocked(self, records: Tensor, *, below: float = 1e-4) -> Tensor:
+        """Return whether the right key of each record, the first, has hardly any weight, ``(B,)``."""
+        return self.weights(records)[:, 0] < below
 
     def forward(self, records: Tensor) -> Tensor:
         """Return the weighted average of the values of each record, ``(B,)``."""

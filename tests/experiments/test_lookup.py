@@ -47,3 +47,11 @@ def test_entries_of_queries_and_keys_start_with_variance_one():
     model = Lookup(INPUT, 1000, divisor=1)
     for project in (model.project_query, model.project_key):
         assert project(records[..., :INPUT]).var().item() == pytest.approx(1, abs=0.1)
+
+
+def test_a_record_is_blocked_if_its_right_key_has_hardly_any_weight(records):
+    torch.manual_seed(3)
+    model = Lookup(INPUT, WIDTH, divisor=0.3)
+    right = model.weights(records)[:, 0]
+    assert torch.equal(model.blocked(records), right < 1e-4)
+    assert model.blocked(records, below=1.1).all()
