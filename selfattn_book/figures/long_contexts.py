@@ -1,4 +1,4 @@
-"""Two drawings about caches: what the last output depends on, and a latent in place of keys."""
+"""Three drawings about caches: receptive fields, a latent in place of keys, and a state in chunks."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 
 from selfattn_book.draw.canvas import Canvas, Point
-from selfattn_book.draw.scene import Node, column, label, row, show, space
+from selfattn_book.draw.scene import Node, column, label, note, part, row, show, space, table
 
 STEP, LAYER = 26, 46  # pixels: between positions, and between layers
+SIDE = 22  # pixels: a weight
 WIDE, HIGH = 104, 26  # pixels: a vector of a head; a latent has half the width
 
 
@@ -140,3 +141,44 @@ def _beside(
         ax.note((x + side, y - 8 * bool(how_often)), text, align=align)
         if how_often:
             ax.note((x + side, y + 8), how_often, "muted", align=align)
+
+
+def chunked_form(chunks: int, size: int) -> Canvas:
+    """Draw which weights the chunked form of linear attention computes, and what a state replaces.
+
+    Args:
+        chunks: number of chunks.
+        size: number of tokens in a chunk.
+
+    Example:
+        >>> print(chunked_form(2, 3).get_label())
+        Queries and keys in 2 chunks of 3 tokens. Chunk 1: weights for its own keys. Chunk 2: weights
+        for its own keys; the 3 earlier keys are read from a state.
+    """
+    alts = [
+        f"Chunk {c + 1}: weights for its own keys"
+        + (f"; the {c * size} earlier keys are read from a state" if c else "")
+        for c in range(chunks)
+    ]
+    length, side = chunks * size, SIDE
+
+    def entry(ax: Canvas, middle: Point, i: int, j: int) -> None:
+        if j <= i and i // size == j // size:
+            ax.box(middle, (side, side), "weights", width=1)
+
+    def states(ax: Canvas, corner: Point) -> None:
+        for c in range(1, chunks):
+            wide, high = c * size * side, size * side
+            at = (corner[0] + wide / 2, corner[1] + (c + 0.5) * high)
+            ax.box(at, (wide, high), "context", f"state after {c * size}")
+
+    def build(narrow: bool) -> Node:
+        matrix = table((length, length), (side, side), entry, body=states, axes=("query", "key"))
+        swatches = [
+            row(part("", role, width=side, height=side, edge=1), note(text), gap=6)
+            for role, text in (("weights", "one weight"), ("context", "all earlier keys at once"))
+        ]
+        legend = column(*swatches, gap=8, align=0)
+        return (column if narrow else row)(matrix, legend, gap=24, alt=". ".join(alts))
+
+    return show(build, f"Queries and keys in {chunks} chunks of {size} tokens")
