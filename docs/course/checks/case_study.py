@@ -11,7 +11,7 @@ from selfattn_book.exercises.checking.exercise import checked, for_credit
 from selfattn_book.experiments.words import case_study, xor_sentences
 
 PARTS = {"words at positions": lambda s: list(enumerate(s)), "words": lambda s: [*s]}
-CERTIFICATE = "case-study.html#proof-by-tangents"
+CERTIFICATE = "case-study.html#words-and-words-at-positions"
 PLACES = "case-study.html#words-and-words-at-positions"
 
 

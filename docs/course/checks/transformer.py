@@ -88,7 +88,7 @@ def on_paper(numbers):
         },
         "Nats are logarithms to base e.": {"floor": share * math.log2(ways)},
     }
-    return by_hand("on_paper", "transformer.html#where-the-parameters-are", right, wrong)
+    return by_hand("on_paper", "transformer-deeper.html#where-the-parameters-are", right, wrong)
 
 
 def exercises(numbers):
