@@ -1,4 +1,4 @@
-"""Three drawings about caches: receptive fields, a latent in place of keys, and a state in chunks."""
+"""Two drawings about caches: receptive fields, and a state in chunks."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,7 +11,6 @@ from selfattn_book.draw.scene import Node, column, label, note, part, row, show,
 
 STEP, LAYER = 26, 46  # pixels: between positions, and between layers
 SIDE = 22  # pixels: a weight
-WIDE, HIGH = 104, 26  # pixels: a vector of a head; a latent has half the width
 
 
 def receptive_fields(stacks: Mapping[str, Sequence[Tensor]]) -> Canvas:
@@ -67,80 +66,6 @@ def _stack(masks: Sequence[Tensor], reached: Sequence[Tensor], ax: Canvas, middl
                 ax.disc(at, 6, role)
             else:
                 ax.ring(at, 5, "residual")
-
-
-def latent_attention() -> Canvas:
-    """Draw how a query meets a latent that is expanded, and one that is not.
-
-    Example:
-        >>> print(latent_attention().get_label())
-        Two ways to attend to a cached latent.
-        Expanded: up_key and up_value turn each latent c into a key k and a value v; the query q meets
-        k, and the output is the weighted sum of v. Absorbed: up_key turns the query into a vector as
-        short as a latent, which meets each c; up_value is applied once, to the weighted sum of c.
-    """
-    alts = (
-        "Expanded: up_key and up_value turn each latent c into a key k and a value v; the query q "
-        "meets k, and the output is the weighted sum of v",
-        "Absorbed: up_key turns the query into a vector as short as a latent, which meets each c; "
-        "up_value is applied once, to the weighted sum of c",
-    )
-
-    def build(narrow: bool) -> Node:
-        nodes = []
-        for title, alt in zip(("expanded", "absorbed"), alts, strict=True):
-            area = space(300, 210, partial(_latent, title == "absorbed"))
-            nodes.append(column(label(title, bold=True, width=200), area, gap=4, alt=alt))
-        return (column if narrow else row)(*nodes, gap=16)
-
-    return show(build, "Two ways to attend to a cached latent")
-
-
-def _latent(is_absorbed: bool, ax: Canvas, middle: Point) -> None:
-    """Draw query and output at the top, the cached latent below, and what is between them."""
-    left, right = middle[0] - 82, middle[0] + 82
-    top, between, low = middle[1] - 86, middle[1] - 6, middle[1] + 78
-    half = HIGH / 2
-    inner = WIDE / 2 if is_absorbed else WIDE
-    key, summed = ("query", "context") if is_absorbed else ("key", "value")
-    names = ("q′", "Σ w c") if is_absorbed else ("k", "v")
-    ax.box((left, top), (WIDE, HIGH), "query", "q")
-    ax.box((right, top), (WIDE, HIGH), "context", "output")
-    ax.box((left, between), (inner, HIGH), key, names[0])
-    ax.box((right, between), (inner, HIGH), summed, names[1])
-    ax.box((middle[0], low), (WIDE / 2, HIGH), "muted", "c", bold=True)
-    ax.note((middle[0], low + 22), "cached, one per token", "muted")
-    ax.wire([(left, top + half), (left, between - half)], "query", head=is_absorbed)
-    ax.wire([(right, between - half), (right, top + half)], "context")
-    ends = (middle[0] - 16, middle[0] + 16)
-    ax.wire([(ends[0], low - half), (left, between + half)], key, head=not is_absorbed)
-    ax.wire([(ends[1], low - half), (right, between + half)], "value")
-    upper, lower = (top + between) / 2, (between + low) / 2 + 4
-    matrices, sums = ("up_key", "up_value"), ("score", "weighted sum")
-    if is_absorbed:
-        _beside(ax, (left, right), upper, matrices, "once", inward=True)
-        _beside(ax, (left, right), lower, sums)
-    else:
-        _beside(ax, (left, right), upper, sums, inward=True)
-        _beside(ax, (left, right), lower, matrices, "per token")
-
-
-def _beside(
-    ax: Canvas,
-    xs: Point,
-    y: float,
-    texts: tuple[str, str],
-    how_often: str = "",
-    *,
-    inward: bool = False,
-) -> None:
-    """Write beside two wires what they do and how often, between them or outside of them."""
-    sides = (8, -8) if inward else (12, -12)
-    aligns = ("left", "right") if inward else ("right", "left")
-    for x, side, align, text in zip(xs, sides, aligns, texts, strict=True):
-        ax.note((x + side, y - 8 * bool(how_often)), text, align=align)
-        if how_often:
-            ax.note((x + side, y + 8), how_often, "muted", align=align)
 
 
 def chunked_form(chunks: int, size: int) -> Canvas:
