@@ -80,19 +80,11 @@ def test_it_trains_as_the_definition_says_and_continues_what_it_learned(capsys):
 
 
 def test_the_patch_of_the_last_page_gives_rope_and_can_turn_it_off(tmp_path):
-    patch = (FILE.parent / "data" / "gpt_rope.patch").read_text().splitlines(keepends=True)
-    lines, patched, at = FILE.read_text().splitlines(keepends=True), [], 0
-    for line in patch[2:]:
-        if line.startswith("@@"):
-            start = int(line.split()[1].partition(",")[0][1:]) - 1
-            patched, at = patched + lines[at:start], start
-        elif line[0] == "+":
-            patched.append(line[1:])
-        else:
-            assert lines[at] == line[1:]
-            patched, at = patched + [line[1:]] * (line[0] == " "), at + 1
     file = tmp_path / "gpt_rope.py"
-    file.write_text("".join(patched + lines[at:]))
+    shutil.copy(FILE, file)
+    patch = FILE.parent / "data" / "gpt_rope.patch"
+    subprocess.run(["git", "apply", "-p0", patch], cwd=tmp_path, check=True)
+    assert file.read_text() != FILE.read_text()
     scope = runpy.run_path(str(file))
     torch.manual_seed(0)
     model, own = (

@@ -11,7 +11,6 @@ from selfattn_book.exercises.checking.exercise import checked, for_credit
 from selfattn_book.experiments.words import case_study, xor_sentences
 
 PARTS = {"words at positions": lambda s: list(enumerate(s)), "words": lambda s: [*s]}
-CERTIFICATE = "case-study.html#words-and-words-at-positions"
 PLACES = "case-study.html#words-and-words-at-positions"
 
 
@@ -70,10 +69,10 @@ def contradictions(name):
         "The labels were not used.": counter(parts, all_labels=True),
     }
     questions = [
-        checked("none is found where there is none", CERTIFICATE, 1, *no_contradictions()),
+        checked("none is found where there is none", PLACES, 1, *no_contradictions()),
         checked("copies count", PLACES, 2, *copied_rows()),
-        checked("it counts right in small data", CERTIFICATE, 3, many(1, 2, 9), many(2, 3, 11)),
-        checked("and in larger data", CERTIFICATE, 2, many(3, 2, 14), many(4, 3, 18)),
+        checked("it counts right in small data", PLACES, 3, many(1, 2, 9), many(2, 3, 11)),
+        checked("and in larger data", PLACES, 2, many(3, 2, 14), many(4, 3, 18)),
     ]
     return for_credit(
         "def contradictions(tokens, labels): ...",
