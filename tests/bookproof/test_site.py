@@ -2,10 +2,11 @@
 
 import json
 import re
+from copy import deepcopy
 from types import SimpleNamespace
 
 import pytest
-from bookproof.html import cover
+from bookproof.html import cover, numbers
 from bookproof.html.addresses import addresses, named
 from docutils import nodes
 from lxml import html as lxml
@@ -226,6 +227,23 @@ def test_the_ledger_has_a_table_a_page_in_the_order_of_what_is_checked(site):
     assert 'class="katex"' in claim[0]
     assert "By definition, " in claim[0]
     assert not re.search(r"\$|example\.org", claim[0])
+
+
+def test_a_page_without_a_number_begins_with_its_own_first_figure(monkeypatch):
+    counted = {
+        "tour": {"figure": {"map": (2,), "row": (3,)}, "displaymath": {"mean": (1,)}},
+        "data": {"figure": {"curve": (4, 1), "line": (4, 2)}},
+    }
+
+    def through_pages(self, env):
+        env.toc_fignumbers = deepcopy(counted)
+
+    monkeypatch.setattr(numbers, "count_through_pages", through_pages)
+    env = SimpleNamespace(toc_fignumbers={})
+    assert numbers.count_on_each_page(None, env) == ["tour", "data"]
+    assert env.toc_fignumbers["tour"]["figure"] == {"map": (1,), "row": (2,)}
+    assert env.toc_fignumbers["data"] == counted["data"]
+    assert numbers.count_on_each_page(None, env) == []
 
 
 # -- The cover and previews ------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Count the chapters through all parts of a book, and the pages of one part with letters.
 
-Sphinx begins anew at each numbered table of contents, and a part is one.
+Sphinx begins anew at each numbered table of contents, and a part is one. It counts the figures of
+all pages without a number through the book; here each page begins with its own Figure 1.
 """
 
 from collections import Counter
@@ -17,6 +18,7 @@ from sphinx.environment.collectors.toctree import TocTreeCollector
 from ..translations import numbers, original
 
 count_each_part = TocTreeCollector.assign_section_numbers
+count_through_pages = TocTreeCollector.assign_figure_numbers
 
 
 def chapters(env: BuildEnvironment) -> Iterator[tuple[str, Any]]:
@@ -53,6 +55,18 @@ def count_all_parts(self: TocTreeCollector, env: BuildEnvironment) -> list[str]:
     return [doc for doc, numbers in env.toc_secnumbers.items() if numbers != before.get(doc)]
 
 
+def count_on_each_page(self: TocTreeCollector, env: BuildEnvironment) -> list[str]:
+    """Number the figures, and return the pages on which a number has changed."""
+    before = dict(env.toc_fignumbers)
+    count_through_pages(self, env)
+    for kinds in env.toc_fignumbers.values():
+        for kind, figures in kinds.items():
+            if all(len(number) == 1 for number in figures.values()):  # the page has no number
+                kinds[kind] = {figure: (i,) for i, figure in enumerate(figures, 1)}
+    return [doc for doc, kinds in env.toc_fignumbers.items() if kinds != before.get(doc)]
+
+
 def setup(app: Sphinx) -> None:
     app.add_config_value("bookproof_lettered", None, "env")
     TocTreeCollector.assign_section_numbers = count_all_parts  # type: ignore[method-assign]
+    TocTreeCollector.assign_figure_numbers = count_on_each_page  # type: ignore[method-assign]
