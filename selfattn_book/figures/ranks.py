@@ -1,13 +1,11 @@
 """Ranks that share a batch, and what each rank holds when a batch or a model is split."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, both_widths, canvas, listed, number
 from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.scene import Node, grid, show, space
 
 GROUNDS = ("word-0", "word-1", "word-2")  # one for each rank
 ROW, GAP, TOP = 32, 18, 62  # pixels: an example, between ranks, above the first one
@@ -68,36 +66,13 @@ def shared_batch(parts: Sequence[Tensor]) -> Canvas:
     return both_widths(draw)
 
 
-def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Canvas:
-    """Draw what each of two ranks holds of a batch and of a model, for several ways to split them.
-
-    A way is two boolean tensors: of the batch, ``(2, examples, positions)``, and of the model,
-    ``(2, layers, d_model)``.
-
-    Example:
-        >>> import torch
-        >>> own = torch.eye(2).bool()
-        >>> all_of = torch.ones(2, 2, 2).bool()
-        >>> print(holdings({"data": (own[:, :, None] & all_of, all_of)}).get_label())
-        What each of two ranks holds. data: rank 0 holds 2 of 4 positions of the batch and 4 of 4 of
-        the model, rank 1 2 of 4 and 4 of 4.
-    """
-
-    def build(narrow: bool) -> Node:
-        across = 2 if narrow else 5
-        wide = (304 if narrow else 632) / min(len(ways), across)
-        panels = [space(wide, 178, partial(_way, *way), alt=_held(*way)) for way in ways.items()]
-        return grid(panels, across)
-
-    return show(build, "What each of two ranks holds")
-
-
 def exchanges(
     ways: Mapping[str, tuple[Tensor, Tensor]], sent: Mapping[str, tuple[str, int]]
 ) -> Canvas:
-    """Draw what each of two ranks holds, as in ``holdings``, and what a rank sends to the other.
+    """Draw what each of two ranks holds, and what a rank sends to the other in a step.
 
-    What is sent in a step is named, with its number of bytes.
+    A way to split them is two boolean tensors: of the batch, ``(2, examples, positions)``, and of the
+    model, ``(2, layers, d_model)``. What is sent is named, with its number of bytes.
 
     Example:
         >>> import torch
@@ -146,18 +121,6 @@ def _held(name: str, pair: tuple[Tensor, Tensor]) -> str:
     (a, c), (b, d) = ([f"{int(t.sum())} of {t.numel()}" for t in table] for table in pair)
     first = f"{name}: rank 0 holds {a} positions of the batch and {b} of the model"
     return f"{first}, rank 1 {c} and {d}"
-
-
-def _way(name: str, pair: tuple[Tensor, Tensor], ax: Canvas, middle: Point) -> None:
-    """Draw two ranks side by side, each with its tiles of the batch above those of the model."""
-    x, top = middle[0], middle[1] - 89
-    ax.say((x, top + 14), name, bold=True)
-    for y, what, table in ((top + 66, "batch", pair[0]), (top + 130, "model", pair[1])):
-        ax.note((x, y + 31), what, "muted")
-        for rank in (0, 1):
-            left = x + (rank - 0.5) * 62
-            _tiles(ax, (left, y), table[rank], GROUNDS[rank])
-            ax.note((left, top + 36), f"rank {rank}")
 
 
 def _tiles(ax: Canvas, at: Point, held: Tensor, ground: str) -> None:
