@@ -1,13 +1,11 @@
 """Ranks that share a batch, and what each rank holds when a batch or a model is split."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, both_widths, canvas, listed, number
 from selfattn_book.draw.layout import WIDE
-from selfattn_book.draw.scene import Node, grid, show, space
 
 GROUNDS = ("word-0", "word-1", "word-2")  # one for each rank
 ROW, GAP, TOP = 32, 18, 62  # pixels: an example, between ranks, above the first one
@@ -68,45 +66,61 @@ def shared_batch(parts: Sequence[Tensor]) -> Canvas:
     return both_widths(draw)
 
 
-def holdings(ways: Mapping[str, tuple[Tensor, Tensor]]) -> Canvas:
-    """Draw what each of two ranks holds of a batch and of a model, for several ways to split them.
+def exchanges(
+    ways: Mapping[str, tuple[Tensor, Tensor]], sent: Mapping[str, tuple[str, int]]
+) -> Canvas:
+    """Draw what each of two ranks holds, and what a rank sends to the other in a step.
 
-    A way is two boolean tensors: of the batch, ``(2, examples, positions)``, and of the model,
-    ``(2, layers, d_model)``.
+    A way to split them is two boolean tensors: of the batch, ``(2, examples, positions)``, and of the
+    model, ``(2, layers, d_model)``. What is sent is named, with its number of bytes.
 
     Example:
         >>> import torch
         >>> own = torch.eye(2).bool()
         >>> all_of = torch.ones(2, 2, 2).bool()
-        >>> print(holdings({"data": (own[:, :, None] & all_of, all_of)}).get_label())
-        What each of two ranks holds. data: rank 0 holds 2 of 4 positions of the batch and 4 of 4 of
-        the model, rank 1 2 of 4 and 4 of 4.
+        >>> ways = {"data": (own[:, :, None] & all_of, all_of)}
+        >>> print(exchanges(ways, {"data": ("gradients", 768)}).get_label())
+        What each of two ranks holds, and what it sends in a step. data: rank 0 holds 2 of 4 positions
+        of the batch and 4 of 4 of the model, rank 1 2 of 4 and 4 of 4. It sends gradients, 768 bytes.
     """
 
-    def alt(name: str, pair: tuple[Tensor, Tensor]) -> str:
-        (a, c), (b, d) = ([f"{int(t.sum())} of {t.numel()}" for t in table] for table in pair)
-        first = f"{name}: rank 0 holds {a} positions of the batch and {b} of the model"
-        return f"{first}, rank 1 {c} and {d}"
+    def draw(width: float) -> Canvas:
+        wide = width == WIDE
+        pitch, top = (64, 62) if wide else (84, 48)
+        xs = ((124, 194), (516, 586)) if wide else ((34, 97), (215, 278))
+        ax = canvas(width, top + pitch * len(ways))
+        for rank, (batch, model) in enumerate(xs):
+            ax.say(((batch + model) / 2, 12), f"rank {rank}", bold=True)
+            ax.note((batch, 33), "batch", "muted")
+            ax.note((model, 33), "weights", "muted")
+        for i, (name, tables) in enumerate(ways.items()):
+            y = top + pitch * (i + 0.5) - (6 if wide else -14)
+            for rank, places in enumerate(xs):
+                for x, table in zip(places, tables, strict=True):
+                    _tiles(ax, (x, y), table[rank], GROUNDS[rank])
+            (start, end), what = (xs[0][1] + 38, xs[1][0] - 38), sent[name]
+            ax.wire([((start + end) / 2, y), (end, y)], width=2)
+            ax.wire([((start + end) / 2, y), (start, y)], width=2)
+            ax.say((8, y) if wide else (4, y - 36), name, bold=True, align="left")
+            if wide:
+                ax.say(((start + end) / 2, y - 15), what[0])
+                ax.say(((start + end) / 2, y + 15), f"{what[1]:,} bytes", bold=True)
+            else:
+                ax.note((width - 4, y - 36), f"{what[0]}, {what[1]:,} bytes", align="right")
+        message = [
+            f"{_held(name, ways[name])}. It sends {what}, {size:,} bytes"
+            for name, (what, size) in sent.items()
+        ]
+        return ax.describe("What each of two ranks holds, and what it sends in a step", *message)
 
-    def build(narrow: bool) -> Node:
-        across = 2 if narrow else 5
-        wide = (304 if narrow else 632) / min(len(ways), across)
-        panels = [space(wide, 178, partial(_way, *way), alt=alt(*way)) for way in ways.items()]
-        return grid(panels, across)
-
-    return show(build, "What each of two ranks holds")
+    return both_widths(draw)
 
 
-def _way(name: str, pair: tuple[Tensor, Tensor], ax: Canvas, middle: Point) -> None:
-    """Draw two ranks side by side, each with its tiles of the batch above those of the model."""
-    x, top = middle[0], middle[1] - 89
-    ax.say((x, top + 14), name, bold=True)
-    for y, what, table in ((top + 66, "batch", pair[0]), (top + 130, "model", pair[1])):
-        ax.note((x, y + 31), what, "muted")
-        for rank in (0, 1):
-            left = x + (rank - 0.5) * 62
-            _tiles(ax, (left, y), table[rank], GROUNDS[rank])
-            ax.note((left, top + 36), f"rank {rank}")
+def _held(name: str, pair: tuple[Tensor, Tensor]) -> str:
+    """Say what each of two ranks holds."""
+    (a, c), (b, d) = ([f"{int(t.sum())} of {t.numel()}" for t in table] for table in pair)
+    first = f"{name}: rank 0 holds {a} positions of the batch and {b} of the model"
+    return f"{first}, rank 1 {c} and {d}"
 
 
 def _tiles(ax: Canvas, at: Point, held: Tensor, ground: str) -> None:
