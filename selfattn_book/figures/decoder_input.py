@@ -13,10 +13,11 @@ PEEK = (300, 286)  # pixels of one way to attend to two points
 HIGH, LOW, SIDE = 76, 206, 66  # pixels down to both inputs and the output, and aside to the inputs
 
 
-def shift_by_one(source: Tensor, target: Tensor) -> Canvas:
+def shift_by_one(source: Tensor, target: Tensor, names: Sequence[str] = ()) -> Canvas:
     """Draw the decoder's input in training, and below it its target.
 
-    Both are corners, ``(T, 2)``, of a square with side 2 around the origin.
+    Both are corners, ``(T, 2)``, of a square with side 2 around the origin. The names, if any, are
+    those of the last source point and of all target points.
 
     Example:
         >>> import torch
@@ -25,8 +26,10 @@ def shift_by_one(source: Tensor, target: Tensor) -> Canvas:
         The target, shifted by one. Position 1: input s₂, (-1.00, 1.00), target t₁, (1.00, 1.00).
         Position 2: input t₁, (1.00, 1.00), target t₂, (1.00, -1.00).
     """
-    targets = list(zip(numbered("t", len(target)), target, strict=True))
-    inputs = [(numbered("s", len(source))[-1], source[-1]), *targets[:-1]]
+    if not names:
+        names = [numbered("s", len(source))[-1], *numbered("t", len(target))]
+    targets = list(zip(names[1:], target, strict=True))
+    inputs = [(names[0], source[-1]), *targets[:-1]]
 
     def build(narrow: bool) -> Node:
         tops = [_corner(f"word-{(i - 1) % 4}", *point) for i, point in enumerate(inputs)]

@@ -16,11 +16,17 @@ KINDS = ["self-attention", "causal self-attention", "cross-attention"]
 
 
 def encoder_decoder(
-    model: EncoderDecoder, source: Tensor, shifted: Tensor, head: int | None = None
+    model: EncoderDecoder,
+    source: Tensor,
+    shifted: Tensor,
+    head: int | None = None,
+    *,
+    names: Sequence[Sequence[str]] = (),
 ) -> Canvas:
     """Draw encoder and decoder with all shapes, and the attention weights of one head if wanted.
 
-    Source and shifted target are ``(T, d_input)``, with T at most 3.
+    Source and shifted target are ``(T, d_input)``, with T at most 3. With names of the source, the
+    shifted target and the target, these are drawn instead of the shapes.
 
     Example:
         >>> _ = torch.manual_seed(0)
@@ -36,6 +42,8 @@ def encoder_decoder(
     shapes, weights = _both(model, source, shifted)
     read, memory = numbered("s", len(source)), numbered("m", len(source))
     inputs = [read[-1], *numbered("t", len(shifted))[:-1]]
+    if names:
+        read, inputs = [*names[0]], [*names[1]]
     sides = [(read, read), (inputs, inputs), (inputs, memory)]
     message = [
         "Encoder and decoder",
@@ -55,7 +63,9 @@ def encoder_decoder(
             for kind, given in zip(KINDS, maps, strict=True)
         ]
     texts = [f"source: {', '.join(read)}", f"input: {', '.join(inputs)}"]
-    return show(lambda narrow: _whole(texts, shapes, maps, narrow=narrow), *message)
+    texts.append(f"predictions of {', '.join(names[2])}" if names else f"next points {shapes[-1]}")
+    drawn = [""] * len(shapes) if names else shapes
+    return show(lambda narrow: _whole(texts, drawn, maps, narrow=narrow), *message)
 
 
 @torch.no_grad()
@@ -76,13 +86,13 @@ def _whole(
 ) -> Node:
     """Arrange encoder and decoder in rows of two, with the attention maps beside or below."""
     size: Any = {"width": 132 if narrow else 168, "height": 32}
-    source, inputs = (part(text, **size) for text in texts)
+    source, inputs = (part(text, **size) for text in texts[:2])
     kinds = KINDS[0], "causal attention" if narrow else KINDS[1], KINDS[2]
     reads, looks, asks = (part(text, bold=True, **size) for text in kinds)
     network: Any = {"text": "feed-forward network", "text_size": 13 if narrow else 14}
     first, last = part(**network, **size), part(**network, **size)
     memory = part("memory", "residual", bold=True, **size)
-    result = label(f"next points {shapes[-1]}", bold=True, width=size["width"])
+    result = label(texts[2], bold=True, width=size["width"])
     drawn = [attention_map(w, i, j, side=26) for w, i, j in maps] or [space(0)] * 3
     empty, none = space(size["width"]), space(0)
     lines = [
@@ -100,8 +110,8 @@ def _whole(
         (reads, first, "ink", ""),
         (first, memory, "ink", shapes[1]),
         (inputs, looks, "ink", shapes[2]),
-        (looks, asks, "query", f"queries {shapes[3]}"),
-        (asks, last, "context", f"contexts {shapes[4]}"),
+        (looks, asks, "query", f"queries {shapes[3]}".strip()),
+        (asks, last, "context", f"contexts {shapes[4]}".strip()),
         (last, result, "ink", ""),
     ):
         x = 0.17 if narrow else 0.5  # beside the attention maps

@@ -32,7 +32,8 @@ def encoder_steps(encoder: Encoder, source: Tensor, names: Sequence[str] = ("0",
     """
     weights, *steps = _pass(encoder, source)
     tables = [
-        f"The weights of head {h + 1}: {attended(w, names, names)}" for h, w in enumerate(weights)
+        f"The weights of head {h + 1}: {attended(w, names, names)}, factor {number(factor)}"
+        for h, (w, factor) in enumerate(zip(weights, _factors(weights), strict=True))
     ]
     texts = [
         "; ".join(f"{name} {listed(x)}" for name, x in zip(names, xs, strict=True)) for xs in steps
@@ -105,11 +106,17 @@ def _units(largest: float, unit: float, entries: Tensor, ax: Canvas, middle: Poi
 
 
 def _maps(weights: Tensor, wide: float) -> Node:
-    """Draw the weights of each head."""
+    """Draw the weights of each head, and the factor between the gaps of its values and contexts."""
     maps = [
-        column(note(f"head {h + 1}"), attention_map(head), gap=2) for h, head in enumerate(weights)
+        column(note(f"head {h + 1}"), attention_map(head), note(f"× {number(factor)}"), gap=2)
+        for h, (head, factor) in enumerate(zip(weights, _factors(weights), strict=True))
     ]
     return row(*maps, gap=wide / len(weights) - 40)
+
+
+def _factors(weights: Tensor) -> list[float]:
+    """Return how much more weight the first point has in its own row, for each head."""
+    return (weights[:, 0, 0] - weights[:, 1, 0]).tolist()
 
 
 @torch.no_grad()
