@@ -66,10 +66,10 @@ def next_token_areas(length: int, d_model: int) -> Canvas:
         >>> print(next_token_areas(200, 100).get_label())
         Multiply-adds of one layer of dimension 100 for 200 tokens, as areas.
         Prefill: all rows of projections, scores and weighted sums, 16 squares.
-        Next token: the last row of each, 1/200 of this; the other keys and values are cached.
+        Next token: the last row of each, 1/200 of the prefill; the other keys and values are cached.
     """
     ratio = length / d_model
-    works = f"{4 * ratio + 2 * ratio**2:g} squares", f"1/{length:,} of this"
+    works = f"{4 * ratio + 2 * ratio**2:g} squares", f"1/{length:,} of the prefill"
     alts = (
         f"Prefill: all rows of projections, scores and weighted sums, {works[0]}",
         f"Next token: the last row of each, {works[1]}; the other keys and values are cached",
