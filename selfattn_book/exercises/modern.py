@@ -16,7 +16,7 @@ def streaming_mask(length, width, sinks):
 
 
 BY_HAND = "masks.html#masking-scores-by-hand"
-SINKS = "modern.html#sliding-windows-and-attention-sinks"
+SINKS = "modern-deeper.html#sliding-windows-discarded-keys-and-the-receptive-field"
 QUESTIONS = [
     Question("it is a boolean matrix", BY_HAND, view=form),
     Question(

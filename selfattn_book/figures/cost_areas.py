@@ -17,13 +17,14 @@ def cost_areas(lengths: Sequence[int], d_model: int) -> Canvas:
     """Draw the multiply-adds of a layer at two or three sequence lengths, all to one scale.
 
     Four projections take ``T D²``, the scores and the weighted sums ``T² D``. Divided by ``D``,
-    these are areas: four rectangles of ``T`` by ``D``, and two squares of ``T`` by ``T``.
+    these are areas: four rectangles of ``T`` by ``D``, and two squares of ``T`` by ``T``. They are
+    counted in squares of ``D`` by ``D``.
 
     Example:
         >>> print(cost_areas([100, 200], 100).get_label())
         Multiply-adds of one layer of dimension 100, as areas.
-        Length 100: 4 million in the projections, 2 million in scores and weighted sums.
-        Length 200: 8 million in the projections, 8 million in scores and weighted sums.
+        Length 100: 4 squares of projections, 2 squares of scores and weighted sums.
+        Length 200: 8 squares of projections, 8 squares of scores and weighted sums.
     """
     ratios = [length / d_model for length in lengths]
     wide = [4 + 2 * ratio for ratio in ratios]
@@ -35,17 +36,15 @@ def cost_areas(lengths: Sequence[int], d_model: int) -> Canvas:
             unit -= over / (2 * sum(wide))
         nodes = []
         for length, ratio, across in zip(lengths, ratios, wide, strict=True):
-            linear = f"{4 * length * d_model**2 / 1e6:,.0f}"
-            quadratic = f"{2 * length**2 * d_model / 1e6:,.0f}"
+            linear, quadratic = f"{4 * ratio:g} squares", f"{2 * ratio**2:g} squares"
             alt = (
-                f"Length {length}: {linear} million in the projections, "
-                f"{quadratic} million in scores and weighted sums"
+                f"Length {length}: {linear} of projections, {quadratic} of scores and weighted sums"
             )
             look: Any = {"width": TEXT, "align": "left"}
             texts = column(
                 label(f"T = {length:,} = {f'{ratio:g} ' * (ratio != 1)}D", bold=True, **look),
-                label(f"linear: {linear} M", "muted", **look),
-                label(f"quadratic: {quadratic} M", "weights", **look),
+                label(f"linear: {linear}", "muted", **look),
+                label(f"quadratic: {quadratic}", "weights", **look),
                 gap=2,
             )
             area = space(across * unit, ratio * unit, partial(_layer, ratio, unit))
@@ -66,15 +65,14 @@ def next_token_areas(length: int, d_model: int) -> Canvas:
     Example:
         >>> print(next_token_areas(200, 100).get_label())
         Multiply-adds of one layer of dimension 100 for 200 tokens, as areas.
-        Prefill: all rows of projections, scores and weighted sums, 16.00 million.
-        Next token: the last row of each, 0.08 million; the other keys and values are cached.
+        Prefill: all rows of projections, scores and weighted sums, 16 squares.
+        Next token: the last row of each, 1/200 of the prefill; the other keys and values are cached.
     """
     ratio = length / d_model
-    every = (4 * length * d_model**2 + 2 * length**2 * d_model) / 1e6
+    works = f"{4 * ratio + 2 * ratio**2:g} squares", f"1/{length:,} of the prefill"
     alts = (
-        f"Prefill: all rows of projections, scores and weighted sums, {every:.2f} million",
-        f"Next token: the last row of each, {every / length:.2f} million; the other keys and values "
-        f"are cached",
+        f"Prefill: all rows of projections, scores and weighted sums, {works[0]}",
+        f"Next token: the last row of each, {works[1]}; the other keys and values are cached",
     )
 
     def build(narrow: bool) -> Node:
@@ -83,7 +81,7 @@ def next_token_areas(length: int, d_model: int) -> Canvas:
         for is_next, alt in enumerate(alts):
             texts = (
                 label(("prefill", "the next token, in decode")[is_next], bold=True, width=200),
-                note(f"{every / length:.1f} M" if is_next else f"{every:,.0f} M", "muted"),
+                note(works[is_next], "muted"),
             )
             paint = partial(_layer, ratio, unit, last=bool(is_next))
             area = space((4 + 2 * ratio) * unit, ratio * unit, paint)
