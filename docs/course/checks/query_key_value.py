@@ -60,7 +60,7 @@ def exercises(numbers):
     score = numbers["null_score"]
     right = with_null_key(score)
     equation = "query-key-value.html#the-attention-layer-equation-and-code"
-    search = "query-key-value.html#attention-as-a-soft-search"
+    search = "query-key-value.html#three-projections-by-hand"
 
     def scores(q, k):
         return q @ k.mT / q.size(-1) ** 0.5
