@@ -17,17 +17,17 @@ PARTS, HEADS = (1, 4), (2, 3)  # tables of words whose heads are apart, and tabl
 # arrows from the first to the second, and so on but for the attention.
 _Places = namedtuple("_Places", "wide high corners sides arrows bottom")
 DESK = _Places(
-    28,
+    26,
     23,
-    [(48, 46), (48, 204), (236, 64), (336, 64), (456, 46), (456, 204)],
+    [(44, 46), (44, 226), (228, 64), (348, 64), (472, 46), (472, 226)],
     ["left", "left", "left", "right", "right", "right"],
     [
-        [(108, 142), (108, 158)],
-        [(174, 250), (190, 250)],
-        [(434, 92), (450, 92)],
-        [(516, 142), (516, 158)],
+        [(100, 146), (100, 170)],
+        [(162, 272), (182, 272)],
+        [(438, 92), (462, 92)],
+        [(528, 146), (528, 170)],
     ],
-    312,
+    330,
 )
 PHONE = _Places(
     24,
