@@ -80,8 +80,8 @@ def changes(program, source, mask, *, other):
 
 
 HERE = "squares.html#exercises"
-TIES = "squares.html#removing-the-residual-connections"
-BEST = "squares.html#the-best-achievable-loss"
+TIES = "squares-deeper.html#larger-confusions-than-ties"
+BEST = "squares-deeper.html#the-noise-floor"
 QUESTIONS = [
     Question(
         "it returns one corner for each source",

@@ -91,7 +91,7 @@ def exercises(numbers):
         ),
         "Another corner is missing.": others,
     }
-    best = "squares.html#the-best-achievable-loss"
+    best = "squares-deeper.html#the-noise-floor"
     noisy_left, noisy = case(missing, 3, 2 * all_left, 0.1), case(missing, 4, 2 * both, 0.1)
     exercise = for_credit(
         "def complete(corners): ...",
