@@ -83,7 +83,7 @@ def _parts(block: Any, positions: nn.Module | None) -> list[tuple[str, ...]]:
     return [
         ("added,", added) if positions is not None else ("queries and", "keys rotated"),
         (type(norm).__name__,),
-        ("before", "the part") if before else ("after", "the sum"),
+        ("before", "the sublayer") if before else ("after", "the sum"),
         NETWORKS[network.activation, network.gate is not None],
         ("shared keys" if shared else "own keys", "and values"),
         ("yes",) if biased else ("none",),

@@ -111,6 +111,6 @@ def _layer(ratio: float, unit: float, ax: Canvas, middle: Point, *, last: bool =
     for i, name in enumerate(("scores", "weighted sums")):
         x = left + 4 * unit + (i + 0.5) * high
         area(x, high, "weights")
-        if high >= 110:
-            ax.note((x, y - 9), name)
-            ax.note((x, y + 9), "T × T")
+        words = [name, "T × T"] if high >= 110 else name.split()
+        for j, text in enumerate(words if high >= 64 else []):
+            ax.note((x, y + 18 * (j - (len(words) - 1) / 2)), text)
