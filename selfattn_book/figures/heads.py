@@ -161,7 +161,9 @@ def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequenc
     def build(narrow: bool) -> Node:
         cuts = space(total * CELL[0], 16, partial(_cuts, heads_, d, count))
         whole = entries([[(t, c) for c in range(total)] for t in range(count)], names)
-        matrix = column(title(f"matrix {shape(strip)}"), cuts, whole)
+        foot = space(total * CELL[0])  # below the entries, without the names of the rows
+        named = row(space(40), foot, gap=0)
+        matrix = column(title(f"matrix {shape(strip)}"), cuts, column(whole, named, gap=0))
         rows = [f"row {t + 1}" for t in range(count)]
         words = "Right", "split, transpose", "split and then transposed"
         good = frame(heads(right, "ink", words, names), "paper", width=0)
@@ -169,7 +171,7 @@ def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequenc
         bad = frame(heads(wrong, "wrong", words, rows), "wrong", dashed=True)
         root = row(matrix, row(good, bad, gap=4 if narrow else 40), gap=40)
         root.link(matrix, good, width=BOLD_LINE)
-        root.link(matrix, bad, "wrong", below=12, dashed=True)
+        root.link(foot, bad, "wrong", below=12, dashed=True)
         return column(root, space(0, 0 if narrow else 14), gap=0)
 
     opening = f"A matrix of {count} rows ({', '.join(names)}) and {total} columns is split"
