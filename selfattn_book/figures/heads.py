@@ -161,7 +161,9 @@ def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequenc
     def build(narrow: bool) -> Node:
         cuts = space(total * CELL[0], 16, partial(_cuts, heads_, d, count))
         whole = entries([[(t, c) for c in range(total)] for t in range(count)], names)
-        matrix = column(title(f"matrix {shape(strip)}"), cuts, whole)
+        foot = space(total * CELL[0], 12, partial(_bracket, total * CELL[0]))
+        grid = column(whole, row(space(40), foot, gap=0), gap=0)
+        matrix = column(title(f"matrix {shape(strip)}"), cuts, grid)
         rows = [f"row {t + 1}" for t in range(count)]
         words = "Right", "split, transpose", "split and then transposed"
         good = frame(heads(right, "ink", words, names), "paper", width=0)
@@ -169,7 +171,7 @@ def split_into_heads(strip: Tensor, right: Tensor, wrong: Tensor, names: Sequenc
         bad = frame(heads(wrong, "wrong", words, rows), "wrong", dashed=True)
         root = row(matrix, row(good, bad, gap=4 if narrow else 40), gap=40)
         root.link(matrix, good, width=BOLD_LINE)
-        root.link(matrix, bad, "wrong", below=12, dashed=True)
+        root.link(foot, bad, "wrong", below=12, dashed=True)
         return column(root, space(0, 0 if narrow else 14), gap=0)
 
     opening = f"A matrix of {count} rows ({', '.join(names)}) and {total} columns is split"
@@ -183,8 +185,15 @@ def _cuts(heads: int, d: int, count: int, ax: Canvas, middle: Point) -> None:
         x = middle[0] + (h - heads / 2) * wide + 20
         ax.note((x + wide / 2, middle[1]), f"head {h + 1}")
         if h:
-            ends = [(x, middle[1] - 8), (x, middle[1] + count * CELL[1] + 24)]
+            ends = [(x, middle[1] - 8), (x, middle[1] + count * CELL[1] + 18)]
             ax.line(ends, "ink", width=BOLD_LINE, dashed=True)
+
+
+def _bracket(wide: float, ax: Canvas, middle: Point) -> None:
+    """Draw a bracket below a matrix, from which the wire to the wrong heads leaves."""
+    (left, right), low = (middle[0] - wide / 2, middle[0] + wide / 2), middle[1] + 6
+    ends = [(left, low - 6), (left, low), (right, low), (right, low - 6)]
+    ax.line(ends, "wrong", width=LINE)
 
 
 def _held(head: Head, names: Sequence[str], total: int) -> tuple[str, str]:
