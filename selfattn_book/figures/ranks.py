@@ -1,4 +1,4 @@
-"""Ranks that share a batch, and what each rank holds when a batch or a model is split."""
+"""Ranks that share a batch, the two halves of an all-reduce, and what each rank holds and sends."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,6 +10,7 @@ from selfattn_book.draw.layout import WIDE
 GROUNDS = ("word-0", "word-1", "word-2")  # one for each rank
 ROW, GAP, TOP = 32, 18, 62  # pixels: an example, between ranks, above the first one
 TILE, PAD = 9, 5  # pixels: what is held is drawn in tiles, in a box
+PIECE = 30  # pixels: a part of a tensor
 
 
 def shared_batch(parts: Sequence[Tensor]) -> Canvas:
@@ -66,19 +67,73 @@ def shared_batch(parts: Sequence[Tensor]) -> Canvas:
     return both_widths(draw)
 
 
+def all_reduce(held: Tensor) -> Canvas:
+    """Draw the two halves of an all-reduce; ``held`` is ``(R, R)``, the parts of each rank's tensor.
+
+    Rank r receives the parts r of all others, adds them to its own, and sends the sum back.
+
+    Example:
+        >>> import torch
+        >>> print(all_reduce(torch.tensor([[1.0, 4.0], [3.0, 2.0]])).get_label())
+        An all-reduce by 2 ranks.
+        Rank 0 has 1, 4; it sums part 1 of all ranks, 4, and ends with 4, 6.
+        Rank 1 has 3, 2; it sums part 2 of all ranks, 6, and ends with 4, 6.
+    """
+    ranks, sums = range(len(held)), held.sum(0)
+    ends = listed(sums, 0)
+    message = [
+        f"Rank {r} has {listed(held[r], 0)}; it sums part {r + 1} of all ranks, "
+        f"{number(float(sums[r]), 0)}, and ends with {ends}"
+        for r in ranks
+    ]
+
+    def draw(width: float) -> Canvas:
+        xs, half = ((120, 330, 540), 38) if width == WIDE else ((44, 156, 268), 26)
+        tall = PIECE * len(held)
+        ax = canvas(width, 50 + (tall + 36) * len(held))
+
+        def at(column: int, rank: int, piece: int) -> Point:
+            return xs[column], 62 + (tall + 36) * rank + PIECE * (piece + 0.5)
+
+        def put(place: Point, value: float, owner: int, edge: float = 1) -> None:
+            look = {"bold": edge == BOLD_LINE, "width": edge}
+            ax.box(place, (2 * half, PIECE - 3), GROUNDS[owner], number(value, 0), **look)
+
+        for i, name in enumerate(("reduce-scatter", "all-gather")):
+            ax.say(((xs[i] + xs[i + 1]) / 2, 14), name, bold=True)
+            ax.note(((xs[i] + xs[i + 1]) / 2, 34), ("send and sum", "send the sums")[i], "muted")
+        for r in ranks:
+            for x in xs:
+                ax.note((x, at(0, r, 0)[1] - PIECE / 2 - 9), f"rank {r}")
+            put(at(1, r, r), float(sums[r]), r, BOLD_LINE)
+            for other in ranks:
+                put(at(0, r, other), float(held[r, other]), r)
+                put(at(2, r, other), float(sums[other]), other, BOLD_LINE)
+                for column, start, end, sender in (
+                    (0, at(0, other, r), at(1, r, r), other),
+                    (1, at(1, r, r), at(2, other, r), r),
+                ):
+                    away = other != r
+                    line = [(start[0] + half, start[1]), (end[0] - half, end[1])]
+                    role = GROUNDS[sender] if away else "muted"
+                    ax.wire(line, role, width=2.5 if away else 1, dashed=not away, over=away)
+        return ax.describe(f"An all-reduce by {len(held)} ranks", *message)
+
+    return both_widths(draw)
+
+
 def exchanges(
     ways: Mapping[str, tuple[Tensor, Tensor]], sent: Mapping[str, tuple[str, int]]
 ) -> Canvas:
     """Draw what each of two ranks holds, and what a rank sends to the other in a step.
 
     A way to split them is two boolean tensors: of the batch, ``(2, examples, positions)``, and of the
-    model, ``(2, layers, d_model)``. What is sent is named, with its number of bytes.
+    matrices of the model, ``(2, matrices, rows, columns)``. What is sent is named, with its bytes.
 
     Example:
         >>> import torch
-        >>> own = torch.eye(2).bool()
-        >>> all_of = torch.ones(2, 2, 2).bool()
-        >>> ways = {"data": (own[:, :, None] & all_of, all_of)}
+        >>> own, all_of = torch.eye(2).bool(), torch.ones(2, 2, 2).bool()
+        >>> ways = {"data": (own[:, :, None] & all_of, all_of[:, None])}
         >>> print(exchanges(ways, {"data": ("gradients", 768)}).get_label())
         What each of two ranks holds, and what it sends in a step. data: rank 0 holds 2 of 4 positions
         of the batch and 4 of 4 of the model, rank 1 2 of 4 and 4 of 4. It sends gradients, 768 bytes.
@@ -96,8 +151,12 @@ def exchanges(
         for i, (name, tables) in enumerate(ways.items()):
             y = top + pitch * (i + 0.5) - (6 if wide else -14)
             for rank, places in enumerate(xs):
-                for x, table in zip(places, tables, strict=True):
-                    _tiles(ax, (x, y), table[rank], GROUNDS[rank])
+                (x, weights), (batch, matrices) = places, tables
+                _tiles(ax, (x, y), batch[rank], GROUNDS[rank])
+                _, count, rows, _ = matrices.shape
+                step = rows * TILE + PAD + 3
+                for m, matrix in enumerate(matrices[rank]):
+                    _tiles(ax, (weights, y + step * (m - (count - 1) / 2)), matrix, GROUNDS[rank])
             (start, end), what = (xs[0][1] + 38, xs[1][0] - 38), sent[name]
             ax.wire([((start + end) / 2, y), (end, y)], width=2)
             ax.wire([((start + end) / 2, y), (start, y)], width=2)
