@@ -38,6 +38,8 @@ def norm_circle(x: Tensor, normed: Tensor, names: Sequence[str]) -> Axes:
     ]
     ax = vectors(before, names, moved=after)
     ax.set_axis_off()
+    for line in ax.lines[:2]:  # in this view, the axes mean nothing
+        line.remove()
     ax.margins(x=0.2, y=0.05)
     around = np.linspace(0, 2 * np.pi, 73)
     ax.plot(RADIUS * np.cos(around), RADIUS * np.sin(around), color=GREY, linewidth=1)
