@@ -82,4 +82,5 @@ function tipToTail(c: Canvas, { steps, weights, names }: Steps, { corner, plane:
   const middle = corner[0] + Math.max(50, (high_[0]! - low[0]!) / shrink / 2), top = Math.min(...places.map((p) => p[1]));
   above.forEach((text, i) => c.note([middle, top - 11 - 15 * i], text, "value"));
   c.wire([places[0]!, places.at(-1)!], "context", { width: 3.6 });
+  c.disc(places[0]!, 5, "context");
 }

@@ -34,6 +34,6 @@ export const whyDivide: Kind<Divided> = {
     live.slider("Dimension d", [0, live.first.products.length - 1, 1], (s) => s.step, (s, v) => { s.step = v; }, (v) => String(2 ** v));
     live.slider("Divisor", [0, 1, 0.05], (s) => s.power, (s, v) => { s.power = v; }, (v) => (v === 0 ? "1: undivided" : v === 0.5 ? `√d = ${number(2 ** (live.state.step / 2), 1)}` : `${v === 1 ? "d" : `d to the ${number(v)}`} = ${number(2 ** (live.state.step * v), 1)}`));
     live.slider("Size of entries", [0.1, 3, 0.1], (s) => s.scale, (s, v) => { s.scale = v; }, (v) => `times ${number(v, 1)}`);
-    live.paragraph(() => "Move the dimension, first with the divisor at 1 and then at √d. Notice that undivided, one key usually gets nearly all the weight from dimension 16 on, and then the derivatives are small; with d itself, all keys get nearly the same. (Each dimension has a random query and keys of its own, so the way is uneven: at 128, two keys happen to be close.) Larger entries saturate the softmax even with √d. (Bars of scores end at 4; their numbers go on.)");
+    live.paragraph(() => "Move the dimension, first with the divisor at 1 and then at √d. Notice that undivided, one key usually gets nearly all the weight from dimension 16 on, and then the derivatives are small; with d itself, all keys get nearly the same. (Each dimension adds random entries to the same query and keys, so the way is uneven: at 128, two keys happen to be close.) Larger entries saturate the softmax even with √d. (Bars of scores end at 4; their numbers go on.)");
   },
 };

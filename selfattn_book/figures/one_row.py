@@ -155,3 +155,4 @@ def _tip_to_tail(ax: Canvas, total: dict[str, Any], corner: Point, plane: Point)
     for i, text in enumerate(above):
         ax.note((middle, top - 11 - 15 * i), text, "value")
     ax.wire([places[0], places[-1]], "context", width=3.6)
+    ax.disc(places[0], 5, "context")

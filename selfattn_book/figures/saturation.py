@@ -72,5 +72,7 @@ def _bars(size: Point, weights: Sequence[float], ax: Canvas, at: Point) -> None:
     ax.line([(x, y), (x + w, y)])
     for i, weight in enumerate(weights):
         ax.vbar((x + (i + 0.5) * step, y), h * weight, "weights", thick=0.7 * step)
-    top = max(y - h * weights[0] - 9, y - h + 10)
-    ax.say((x + step + 4, top), number(weights[0]), "weights", align="left")
+    tip = y - h * weights[0]
+    fits = h * (1 - weights[0]) > 18  # above the first bar; beside it otherwise
+    place = (x + 2, tip - 9) if fits else (x + step + 4, y - h + 10)
+    ax.say(place, number(weights[0]), "weights", align="left")
