@@ -4,15 +4,16 @@ import { type State } from "./link.js";
 import { type Kind } from "./live.js";
 import { type Mat, type Vec } from "./nn.js";
 
-interface Decoding extends State { points: Mat; weights: Mat; given: number; step: number; cached: boolean }
-interface Layer { points: Mat; weights: Mat; positions: number; added: number; new: number }
+interface Decoding extends State { points: Mat; outputs: Mat; weights: Mat; given: number; step: number; cached: boolean }
+interface Layer { points: Mat; outputs: Mat; weights: Mat; positions: number; added: number; new: number }
 interface Places { query: number; left: number; wide: number; high: number; half: number; out: number; back: number; top: number }
 const INPUTS = -76, KEYS = -44, VALUES = -20, EMPTY = { filled: false, dashed: true, width: 1 };
 
 const last = ({ weights, given }: Decoding): number => weights.length - given + 1;
-export function layerOf({ points, weights, given, step, cached }: Decoding): Layer {
+export function layerOf({ points, outputs, weights, given, step, cached }: Decoding): Layer {
   const positions = given + step - 1, added = step === 1 ? given : 1, unit = Math.max(...points.flat().map(Math.abs)) || 1;
-  return { points: points.map((p) => p.map((v) => v / unit)), weights, positions, added, new: cached ? added : positions };
+  const scaled = (rows: Mat): Mat => rows.map((p) => p.map((v) => v / unit));
+  return { points: scaled(points), outputs: scaled(outputs), weights, positions, added, new: cached ? added : positions };
 }
 /** Returns how many keys and scores some steps compute, with a cache and without one. */
 export function work({ given, step }: Decoding): { keys: [number, number]; scores: [number, number] } {
@@ -69,7 +70,7 @@ function bars(c: Canvas, [one, other, cached]: [number, number, boolean], { at: 
   });
 }
 
-function layer(c: Canvas, { points, weights, positions: t, added, new: n }: Layer, { at }: { at: Places }): void {
+function layer(c: Canvas, { points, outputs, weights, positions: t, added, new: n }: Layer, { at }: { at: Places }): void {
   const { left, wide, high, half, out, top } = at, xs = weights.map((_, s) => left + (s + 0.5) * wide), first = t - n;
   xs.forEach((x, s) => {
     column(c, x, at, s + 1, s >= t ? "later" : s < first ? "kept" : s < t - added ? "again" : "new");
@@ -79,7 +80,7 @@ function layer(c: Canvas, { points, weights, positions: t, added, new: n }: Laye
     const isLast = i === t - 1, role = isLast ? "context" : "muted", end: Point = [out, top + (i + 0.5) * high];
     row(c, at, i, xs.slice(0, t), weights[i]!);
     c.box(end, [2 * half, high - 4], role, "", { filled: false, width: isLast ? 2.4 : 1 });
-    dot(c, end, half, points[i + 1]!, role);
+    dot(c, end, half, outputs[i]!, role);
   }
   if (first) c.note([left + 2, top + 0.5 * first * high], "not computed again", "muted", { align: "left" });
   if (t >= xs.length) return;

@@ -19,11 +19,18 @@ EMPTY: Any = {"filled": False, "dashed": True, "width": 1}
 
 
 def decoding_work(
-    points: Tensor, weights: Tensor, step: int, *, given: int = 1, cached: bool = True
+    points: Tensor,
+    weights: Tensor,
+    step: int,
+    *,
+    outputs: Tensor | None = None,
+    given: int = 1,
+    cached: bool = True,
 ) -> Canvas:
     """Draw one step of decoding in a self-attention layer, and count keys and scores up to it.
 
     The points ``(T + 1, 2)`` are the given ones, then the predicted ones; ``weights`` is ``(T, T)``.
+    ``outputs`` are the outputs of all rows, ``(T, 2)``, by default the next points.
     Steps count from 1, and the first takes all given points.
 
     Example:
@@ -34,7 +41,8 @@ def decoding_work(
         Read from the cache: 2 keys. (1.00, -1.00) comes out. Computed up to this step: keys 3 cached,
         5 uncached; scores 7 cached, 13 uncached.
     """
-    shown = _step(points, weights, step, given, cached)
+    outputs = points[1:] if outputs is None else outputs
+    shown = _step(points, outputs, weights, step, given, cached)
     new, t = shown["new"], shown["positions"]
     totals, most = _work(step, given), _work(len(weights) - given + 1, given)[1]
     read = f"Read from the cache: {_counted(t - new, 'key')}" if new < t else ""
@@ -67,12 +75,13 @@ def decoding_work(
         _legend(ax, (0, bottom + 108) if narrow else (464, bottom - 46), narrow)
         return ax.describe(*message)
 
-    state = {"points": points, "weights": weights, "given": given, "step": step, "cached": cached}
+    state = {"points": points, "outputs": outputs, "weights": weights}
+    state |= {"given": given, "step": step, "cached": cached}
     return begin(both_widths(draw), "decoding", **state)
 
 
 def _step(
-    points: Tensor, weights: Tensor, step: int, given: int, cached: bool
+    points: Tensor, outputs: Tensor, weights: Tensor, step: int, given: int, cached: bool
 ) -> Mapping[str, Any]:
     """Return the positions up to a step, and how many of them are new, and go in."""
     positions = given + step - 1
@@ -80,6 +89,7 @@ def _step(
     unit = float(points.abs().max()) or 1.0
     return {
         "points": (points / unit).tolist(),
+        "outputs": (outputs / unit).tolist(),
         "weights": weights.tolist(),
         "positions": positions,
         "added": added,
@@ -177,7 +187,7 @@ def _layer(ax: Canvas, shown: Mapping[str, Any], at: Mapping[str, float]) -> Non
         out = (place.out, place.top + (i + 0.5) * place.high)
         width = BOLD_LINE if i == t - 1 else 1
         ax.box(out, (2 * place.half, place.high - 4), role, filled=False, width=width)
-        _dot(ax, out, place.half, points[i + 1], role)
+        _dot(ax, out, place.half, shown["outputs"][i], role)
     if first:
         at_old = (place.left + 2, place.top + 0.5 * first * place.high)
         ax.note(at_old, "not computed again", "muted", align="left")

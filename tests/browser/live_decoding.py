@@ -31,7 +31,8 @@ def counted_work(chance):
             new = x[:, len(cache) :] if cache is not None else x
             output, _ = module(new, new, new, causal_mask(new.size(1), x.size(1)), cache=cache)
             x = torch.cat([x, output[:, -1:]], dim=1)
-    state = {"points": torch.randn(7, 2).tolist(), "weights": torch.eye(6).tolist()}
+    points = torch.randn(7, 2).tolist()
+    state = {"points": points, "outputs": points[1:], "weights": torch.eye(6).tolist()}
     state |= {"given": given, "step": step, "cached": cached > 1}
     return state, {name: [*count, state["cached"]] for name, count in counts.items()}
 
