@@ -250,7 +250,7 @@ NETWORK = feed_forward.networks(
 )
 DECODER = "decoder.html#the-decoder"
 CAUSAL = "decoder.html#the-causal-mask-no-looking-ahead"
-DEPENDENCIES = "decoder.html#dependencies-which-inputs-reach-an-output"
+DEPENDENCIES = "decoder.html#encoder-and-decoder-together"
 PADDING = "decoder-deeper.html#padding-in-the-source"
 QUESTIONS = [
     probed("it returns one output for each target point", DECODER, *probes.repeated(padded)),

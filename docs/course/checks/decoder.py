@@ -12,7 +12,7 @@ from selfattn_book.masks import causal_mask
 INPUT = "decoder.html#decoder-input-and-target"
 AHEAD = "decoder.html#the-causal-mask-no-looking-ahead"
 LENGTHS = "decoder-deeper.html#padding-in-the-source"
-DEPENDS = "decoder.html#dependencies-which-inputs-reach-an-output"
+DEPENDS = "decoder.html#encoder-and-decoder-together"
 DECODER = "decoder.html#the-decoder"
 
 
