@@ -43,7 +43,8 @@ def induction_heads(text: str, back: int = 1) -> Canvas:
         ax.box(at, (104, BOX), "context", f"next: {answer}", bold=True, width=BOLD_LINE)
         way = [(x - 14, foot), (x - 14, ANSWER), (at[0] - 52, ANSWER)]
         ax.wire(way, "value", width=BOLD_LINE)
-        for y, name in ((12, "the text"), (foot + 16, "after layer 1"), (ANSWER, "after layer 2")):
+        states = NOTE if pitch == 100 else foot + 16  # beside the states, where there is room
+        for y, name in ((12, "the text"), (states, "after layer 1"), (ANSWER, "after layer 2")):
             ax.note((4, y), name, "muted", align="left", bold=True)
         return ax.describe(
             f"Copying in two steps, after {' '.join(text)}", *_told(text, notes, copy, back)
