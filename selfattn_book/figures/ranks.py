@@ -109,9 +109,9 @@ def all_reduce(held: Tensor) -> Canvas:
             for other in ranks:
                 put(at(0, r, other), float(held[r, other]), r)
                 put(at(2, r, other), float(sums[other]), other, BOLD_LINE)
-                for column, start, end, sender in (
-                    (0, at(0, other, r), at(1, r, r), other),
-                    (1, at(1, r, r), at(2, other, r), r),
+                for start, end, sender in (
+                    (at(0, other, r), at(1, r, r), other),
+                    (at(1, r, r), at(2, other, r), r),
                 ):
                     away = other != r
                     line = [(start[0] + half, start[1]), (end[0] - half, end[1])]
