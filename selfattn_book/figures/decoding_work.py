@@ -75,7 +75,7 @@ def decoding_work(
         _legend(ax, (0, bottom + 108) if narrow else (464, bottom - 46), narrow)
         return ax.describe(*message)
 
-    state = {"points": points, "outputs": outputs, "weights": weights}
+    state: dict[str, Any] = {"points": points, "outputs": outputs, "weights": weights}
     state |= {"given": given, "step": step, "cached": cached}
     return begin(both_widths(draw), "decoding", **state)
 

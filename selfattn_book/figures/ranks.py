@@ -96,8 +96,8 @@ def all_reduce(held: Tensor) -> Canvas:
             return xs[column], 62 + (tall + 36) * rank + PIECE * (piece + 0.5)
 
         def put(place: Point, value: float, owner: int, edge: float = 1) -> None:
-            look = {"bold": edge == BOLD_LINE, "width": edge}
-            ax.box(place, (2 * half, PIECE - 3), GROUNDS[owner], number(value, 0), **look)
+            size, bold = (2 * half, PIECE - 3), edge == BOLD_LINE
+            ax.box(place, size, GROUNDS[owner], number(value, 0), bold=bold, width=edge)
 
         for i, name in enumerate(("reduce-scatter", "all-gather")):
             ax.say(((xs[i] + xs[i + 1]) / 2, 14), name, bold=True)
@@ -144,10 +144,10 @@ def exchanges(
         pitch, top = (64, 62) if wide else (84, 48)
         xs = ((124, 194), (516, 586)) if wide else ((34, 97), (215, 278))
         ax = canvas(width, top + pitch * len(ways))
-        for rank, (batch, model) in enumerate(xs):
-            ax.say(((batch + model) / 2, 12), f"rank {rank}", bold=True)
-            ax.note((batch, 33), "batch", "muted")
-            ax.note((model, 33), "weights", "muted")
+        for rank, (left, right) in enumerate(xs):
+            ax.say(((left + right) / 2, 12), f"rank {rank}", bold=True)
+            ax.note((left, 33), "batch", "muted")
+            ax.note((right, 33), "weights", "muted")
         for i, (name, tables) in enumerate(ways.items()):
             y = top + pitch * (i + 0.5) - (6 if wide else -14)
             for rank, places in enumerate(xs):
@@ -156,7 +156,10 @@ def exchanges(
                 _, count, rows, _ = matrices.shape
                 step = rows * TILE + PAD + 3
                 for m, matrix in enumerate(matrices[rank]):
-                    _tiles(ax, (weights, y + step * (m - (count - 1) / 2)), matrix, GROUNDS[rank])
+                    at = (weights, y + step * (m - (count - 1) / 2))
+                    _tiles(ax, at, matrix, GROUNDS[rank])
+                    if wide and i == 0:
+                        ax.note((at[0] - 36, at[1]), f"W{'₁₂'[m]}", "muted")
             (start, end), what = (xs[0][1] + 38, xs[1][0] - 38), sent[name]
             ax.wire([((start + end) / 2, y), (end, y)], width=2)
             ax.wire([((start + end) / 2, y), (start, y)], width=2)
