@@ -156,10 +156,7 @@ def exchanges(
                 _, count, rows, _ = matrices.shape
                 step = rows * TILE + PAD + 3
                 for m, matrix in enumerate(matrices[rank]):
-                    at = (weights, y + step * (m - (count - 1) / 2))
-                    _tiles(ax, at, matrix, GROUNDS[rank])
-                    if wide and i == 0:
-                        ax.note((at[0] - 36, at[1]), f"W{'₁₂'[m]}", "muted")
+                    _tiles(ax, (weights, y + step * (m - (count - 1) / 2)), matrix, GROUNDS[rank])
             (start, end), what = (xs[0][1] + 38, xs[1][0] - 38), sent[name]
             ax.wire([((start + end) / 2, y), (end, y)], width=2)
             ax.wire([((start + end) / 2, y), (start, y)], width=2)
