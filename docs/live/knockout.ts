@@ -6,9 +6,9 @@ import { type Mat, type Vec, dot, mix, softmax } from "./nn.js";
 import { type Packed, type Weights, attend, layerNorm, linear, once, plus, unpack } from "./weights.js";
 
 interface Knockout extends State { names: string[]; letters: string; text: number[]; replaced: number; cut: boolean[][][]; off: boolean[][] }
-interface Strip { weights: number[]; cut: boolean[]; effects: number[] }
+interface Strip { weights: number[]; cut: boolean[] }
 interface Shown { off: boolean[]; strips: Strip[]; next: { now: number[]; before: number[] } }
-interface Row { at: Point; pitch: number; high: Point }
+interface Row { at: Point; pitch: number; high: number }
 const DRAWN = 0.005, SEEN = 0.095;
 const packed = (s: Knockout): Packed[] => s.models as unknown as Packed[];
 const spare = (s: Knockout): number => [...s.letters].findIndex((_, i) => !s.text.includes(i));
@@ -34,12 +34,11 @@ function second(w: Weights, text: readonly number[], off: readonly boolean[]): S
   const adds = two.values.map((value, h) => value.map((v) => w[`${output}.weight`]!.map((to) => dot(v, to.slice(h * size, (h + 1) * size)))));
   return { last: plus(states.at(-1)!, w[`${output}.bias`]![0]!), weights: two.weights.map((rows) => rows[0]!), adds };
 }
-/** Returns the probabilities of the next letter without some cells, and the effect of each other cell. */
+/** Returns the rows of layer 2 without some cells, and the probabilities of the next letter. */
 function run(w: Weights, { last, weights, adds }: Second, cut: boolean[][]): { strips: Strip[]; chances: number[] } {
-  const rows = cut.map((hidden, h) => remove(weights[h]!, hidden)), parts = rows.map((row, h) => mix(row, adds[h]!));
-  const say = (each: Mat): number[] => softmax(linear(w, "unembedding", layerNorm(w, "norm", [each.reduce(plus, last)]))[0]!), chances = say(parts), most = best(chances);
-  const without = (h: number, j: number): number => say(parts.with(h, mix(remove(weights[h]!, cut[h]!.with(j, true)), adds[h]!)))[most]!;
-  return { strips: cut.map((hidden, h) => ({ cut: hidden, weights: rows[h]!, effects: hidden.map((isCut, j) => (isCut ? 0 : chances[most]! - without(h, j))) })), chances };
+  const strips = cut.map((hidden, h) => ({ cut: hidden, weights: remove(weights[h]!, hidden) }));
+  const state = strips.map((strip, h) => mix(strip.weights, adds[h]!)).reduce(plus, last);
+  return { strips, chances: softmax(linear(w, "unembedding", layerNorm(w, "norm", [state]))[0]!) };
 }
 
 const seconds = once<Second>(), unchanged = once<number[]>(), latest = once<Shown>();
@@ -71,9 +70,9 @@ export const knockout: Kind<Knockout> = {
     const text = `The text ${s.text.map((i) => s.letters[i]).join(" ")}`;
     return sentences(s.replaced < 0 ? text : `${text}, with ${s.letters[spare(s)]} for ${s.letters[s.replaced]}`, ...shown(s).flatMap((one, m) => [
       `${s.names[m]} ${predicted(s, one)}`, ...one.off.flatMap((off, h) => (off ? [`Layer 1, head ${h + 1}: removed`] : [])),
-      ...one.strips.map(({ weights, cut, effects }, h) => {
+      ...one.strips.map(({ weights, cut }, h) => {
         const gone = cut.flatMap((isCut, j) => (isCut ? [j] : []));
-        return `Layer 2, head ${h + 1}, weights ${listed(weights)}${gone.length ? `, removed at ${gone.join(", ")}` : ""}, effects ${listed(effects.map((e) => Math.max(0, e)))}`;
+        return `Layer 2, head ${h + 1}, weights ${listed(weights)}${gone.length ? `, removed at ${gone.join(", ")}` : ""}`;
       })]));
   },
   said: (s) => shown(s).map((one, m) => `${s.names[m]} ${predicted(s, one)}.`).join(" "),
@@ -88,16 +87,16 @@ function panel(live: Live<Knockout>): void {
   live.choices("Cells removed from layer 2", ["none", "the answer’s", "one position later", "two positions later"], (s) => names.indexOf(String(s.cut)), (s, i) => { s.cut = structuredClone(sets[i]!); });
   live.choices(`Replace a letter by ${letters[spare(live.first)]} (the last one stays)`, ["none", ...different.map((i) => letters[i]!)], (s) => different.indexOf(s.replaced) + 1, (s, i) => { s.replaced = i ? different[i - 1]! : -1; });
   const [first, second] = [1, 2].map((steps) => letters[text[after(live.first, steps).indexOf(true)]!]);
-  live.paragraph(() => `Press a cell of layer 2, or the name of a head of either layer, to remove it (by keyboard, arrow keys go along a row); the rest of a row is divided by its sum. Bars up are weights. Bars down are effects: how much less probable the predicted letter becomes if this cell is removed as well. Choose none: hardly a bar goes down. In head 2 of each model, the largest weight has a twin, the same letter in the other round, which takes over. Remove both (the answer’s for Model A, one position later for Model B). Choose none again, and replace ${first}, and then ${second}: which decides?`);
+  live.paragraph(() => `Press a cell of layer 2, or the name of a head of either layer, to remove it (by keyboard, arrow keys go along a row); the rest of a row is divided by its sum. Choose none, and remove only the largest weight of head 2: its twin, the same letter in the other round, takes over. Remove both (the answer’s for Ada, one position later for Ben). Choose none again, and replace ${first}, and then ${second}: which decides?`);
 }
 
 function hot(live: Live<Knockout>, calls: Call[]): Hot[] {
   const out: Hot[] = [], s = live.state, places = new Map(calls.map(([, name, place]) => [name, place])), find = (name: string): any => places.get(name), all = shown(s);
   s.names.forEach((name, m) => s.cut[m]!.forEach((cut, h) => {
-    const [first, row, { at: [x, y], pitch, high: [up, down] }] = [find(`off${m}${h}`), find(`row${m}${h}`), find(`strip${m}${h}`) as Row], isOff = cut.every(Boolean);
+    const [first, row, { at: [x, y], pitch, high }] = [find(`off${m}${h}`), find(`row${m}${h}`), find(`strip${m}${h}`) as Row], isOff = cut.every(Boolean);
     out.push({ at: first.at, size: [first.wide, 24], name: `${name}: remove head ${h + 1} of layer 1`, pressed: s.off[m]![h]!, act: () => live.change(({ off }) => { off[m]![h] = !off[m]![h]; }) });
     out.push({ at: row.at, size: [row.wide, 24], name: `${name}: remove head ${h + 1} of layer 2`, pressed: isOff, act: () => live.change((now) => { now.cut[m]![h] = cut.map(() => !isOff); }) });
-    cut.forEach((isCut, j) => out.push({ at: [x + (j + 0.5) * pitch, y + (down - up) / 2], size: [pitch - 1, up + down], pressed: isCut, tab: j ? -1 : 0,
+    cut.forEach((isCut, j) => out.push({ at: [x + (j + 0.5) * pitch, y - high / 2], size: [pitch - 1, high], pressed: isCut, tab: j ? -1 : 0,
       name: `${name}, layer 2, head ${h + 1}, position ${j}, weight ${number(all[m]!.strips[h]!.weights[j]!)}: remove`, act: () => live.change((now) => { now.cut[m]![h]![j] = !isCut; }) }));
   }));
   return out;
@@ -114,14 +113,12 @@ function letters(c: Canvas, { text, changed, answer }: { text: string; changed: 
     c.box([x + (i + 0.5) * pitch, y], [pitch - 3, 26], role, letter, { width: bold ? 2.4 : 1, filled: role !== "muted", dashed: changed[i], bold });
   });
 }
-function strip(c: Canvas, { weights, cut, effects }: Strip, { at: [x, y], pitch, high: [up, down] }: Row): void {
+function strip(c: Canvas, { weights, cut }: Strip, { at: [x, y], pitch, high }: Row): void {
   weights.forEach((weight, j) => {
-    const middle = x + (j + 0.5) * pitch, effect = effects[j]!, low = down * effect;
-    if (cut[j]) return c.masked([middle, y - up / 2], [pitch - 3, up]);
-    if (weight >= DRAWN) c.vbar([middle, y], up * weight, "weights", pitch - 9);
-    if (effect >= DRAWN) c.vbar([middle, y], -low, "context", pitch - 9);
-    if (weight >= SEEN) c.note([middle, y - up * weight - 9], number(100 * weight, 0), "weights");
-    if (effect >= SEEN) c.note([middle, y + low + 9], number(100 * effect, 0), "context");
+    const middle = x + (j + 0.5) * pitch;
+    if (cut[j]) return c.masked([middle, y - high / 2], [pitch - 3, high]);
+    if (weight >= DRAWN) c.vbar([middle, y], high * weight, "weights", pitch - 9);
+    if (weight >= SEEN) c.note([middle, y - high * weight - 9], number(100 * weight, 0), "weights");
   });
   c.line([[x, y], [x + pitch * weights.length, y]]);
 }

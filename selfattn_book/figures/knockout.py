@@ -14,8 +14,8 @@ from selfattn_book.language import LanguageModel
 from selfattn_book.measure.editing import edit_map, remove
 from selfattn_book.measure.induction import induction_mask
 
-WIDE, HIGH = 300, 440  # pixels of the panel of one model
-UP, DOWN = 34, 20  # pixels of a weight of 1, and of an effect of 1
+WIDE, HIGH = 300, 400  # pixels of the panel of one model
+UP = 34  # pixels of a weight of 1
 DRAWN, SEEN = 0.005, 0.095  # the smallest bar, and the smallest with a number
 
 
@@ -50,11 +50,11 @@ def knockout(
     if replaced >= 0:
         message = [f"{message[0]}, with {letters[now[now != text][0]]} for {letters[replaced]}"]
     for name, model, cells, heads in zip(models, copies, cut, off, strict=True):
-        weights, chances, effects = _run(model, now, cells, heads)
-        _, before, _ = _run(model, text, *kept)
+        weights, chances = _run(model, now, cells, heads)
+        _, before = _run(model, text, *kept)
         strips = [
-            {"weights": w.tolist(), "cut": c.tolist(), "effects": e.tolist()}
-            for w, c, e in zip(weights, cells, effects, strict=True)
+            {"weights": w.tolist(), "cut": c.tolist()}
+            for w, c in zip(weights, cells, strict=True)
         ]
         values = {"now": chances.tolist(), "before": before.tolist()}
         shown.append({"off": heads.tolist(), "strips": strips, "next": values})
@@ -85,23 +85,13 @@ def _replaced(text: Tensor, letter: int, count: int) -> Tensor:
     return text.masked_fill((text == letter) & (torch.arange(len(text)) < len(text) - 1), spare)
 
 
-def _run(
-    model: LanguageModel, text: Tensor, cut: Tensor, off: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the last rows of layer 2 ``(H, T)``, the probabilities ``(V,)``, and what each cell adds.
-
-    A cell's effect, ``(H, T)``, is how much the probability of the predicted letter falls when this
-    cell is removed as well.
-    """
-    alone = torch.eye(cut.numel(), dtype=torch.bool).view(-1, *cut.shape)
-    cells = torch.cat([cut[None], cut | alone]).unsqueeze(2)  # (1 + H T, H, 1, T)
+def _run(model: LanguageModel, text: Tensor, cut: Tensor, off: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the last rows of layer 2 ``(H, T)``, and the probabilities of the next letter ``(V,)``."""
     edited = edit_map(model, 0, lambda weights: remove(weights, off[:, None, None]))
-    edited = edit_map(edited, 1, lambda weights: remove(weights, cells))
-    states, (_, weights) = edited.hidden_states(text.expand(len(cells), -1))
+    edited = edit_map(edited, 1, lambda weights: remove(weights, cut[:, None]))
+    states, (_, weights) = edited.hidden_states(text[None])
     assert weights is not None
-    chances = edited.unembedding(states[:, -1]).softmax(-1)
-    effects = (chances[0] - chances[1:])[:, chances[0].argmax()]
-    return weights[0, :, -1], chances[0], effects.view(cut.shape)
+    return weights[0, :, -1], edited.unembedding(states[0, -1]).softmax(-1)
 
 
 def _told(name: str, letters: str, shown: Mapping[str, Any]) -> list[str]:
@@ -114,7 +104,7 @@ def _told(name: str, letters: str, shown: Mapping[str, Any]) -> list[str]:
         removed = [str(j) for j, is_cut in enumerate(strip["cut"]) if is_cut]
         text = f"Layer 2, head {h + 1}, weights {listed(strip['weights'])}"
         text += f", removed at {', '.join(removed)}" if removed else ""
-        parts.append(f"{text}, effects {listed([max(0, e) for e in strip['effects']])}")
+        parts.append(text)
     return parts
 
 
@@ -135,17 +125,16 @@ def _panel(
         at = (x + 156 + 108 * h, y + 82)
         live(ax, _head, f"off{m}{h}", [off, f"head {h + 1}"], at=at, wide=72)
     for h, strip in enumerate(shown["strips"]):
-        top = y + 118 + 108 * h
+        top = y + 118 + 88 * h
         row = [all(strip["cut"]), f"layer 2, head {h + 1}"]
         live(ax, _head, f"row{m}{h}", row, at=(x + 54, top), wide=108)
-        ax.note((x + WIDE - 84, top), "up: weight,", "weights", align="right")
-        ax.note((x + WIDE, top), "down: effect", "context", align="right")
-        live(ax, _strip, f"strip{m}{h}", strip, at=(x, top + 66), pitch=pitch, high=(UP, DOWN))
-    ax.note((x, y + 332), "next letter, %", "muted", align="left", bold=True)
-    ax.note((x + WIDE, y + 332), "dashed: unchanged model", "muted", align="right")
+        ax.note((x + WIDE, top), "weight, %", "muted", align="right")
+        live(ax, _strip, f"strip{m}{h}", strip, at=(x, top + 66), pitch=pitch, high=UP)
+    ax.note((x, y + 302), "next letter, %", "muted", align="left", bold=True)
+    ax.note((x + WIDE, y + 302), "dashed: unchanged model", "muted", align="right")
     values = {**shown["next"], "letters": shown["letters"], "right": shown["right"]}
     live(
-        ax, _next, f"next{m}", values, at=(x, y + 394), wide=WIDE, high=UP, said=(x + WIDE, y + 16)
+        ax, _next, f"next{m}", values, at=(x, y + 360), wide=WIDE, high=UP, said=(x + WIDE, y + 16)
     )
 
 
@@ -172,23 +161,17 @@ def _letters(ax: Canvas, words: Mapping[str, Any], at: Point, pitch: float) -> N
         )
 
 
-def _strip(ax: Canvas, strip: Mapping[str, Any], at: Point, pitch: float, high: Point) -> None:
-    """Draw the weights of one row upward, and below each what its removal would change."""
-    (x, y), (up, down) = at, high
-    each = zip(strip["weights"], strip["cut"], strip["effects"], strict=True)
-    for j, (weight, cut, effect) in enumerate(each):
-        middle, low = x + (j + 0.5) * pitch, down * effect
+def _strip(ax: Canvas, strip: Mapping[str, Any], at: Point, pitch: float, high: float) -> None:
+    """Draw the weights of one row as bars, and removed cells hatched."""
+    x, y = at
+    for j, (weight, cut) in enumerate(zip(strip["weights"], strip["cut"], strict=True)):
+        middle = x + (j + 0.5) * pitch
         if cut:
-            ax.masked((middle, y - up / 2), (pitch - 3, up))
-            continue
-        if weight >= DRAWN:
-            ax.vbar((middle, y), up * weight, "weights", thick=pitch - 9)
-        if effect >= DRAWN:
-            ax.vbar((middle, y), -low, "context", thick=pitch - 9)
-        if weight >= SEEN:
-            ax.note((middle, y - up * weight - 9), number(100 * weight, 0), "weights")
-        if effect >= SEEN:
-            ax.note((middle, y + low + 9), number(100 * effect, 0), "context")
+            ax.masked((middle, y - high / 2), (pitch - 3, high))
+        elif weight >= DRAWN:
+            ax.vbar((middle, y), high * weight, "weights", thick=pitch - 9)
+            if weight >= SEEN:
+                ax.note((middle, y - high * weight - 9), number(100 * weight, 0), "weights")
     ax.line([(x, y), (x + pitch * len(strip["weights"]), y)])
 
 
