@@ -53,8 +53,7 @@ def knockout(
         weights, chances = _run(model, now, cells, heads)
         _, before = _run(model, text, *kept)
         strips = [
-            {"weights": w.tolist(), "cut": c.tolist()}
-            for w, c in zip(weights, cells, strict=True)
+            {"weights": w.tolist(), "cut": c.tolist()} for w, c in zip(weights, cells, strict=True)
         ]
         values = {"now": chances.tolist(), "before": before.tolist()}
         shown.append({"off": heads.tolist(), "strips": strips, "next": values})
