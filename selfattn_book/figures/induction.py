@@ -37,7 +37,7 @@ def induction_heads(text: str, back: int = 1) -> Canvas:
         x, start, foot = xs[found], xs[-1] - 12, NOTE + TALL / 2
         way = [(start, foot), (start, foot + 26), (x, foot + 26), (x, foot)]
         ax.wire(way, "query", width=BOLD_LINE)
-        asks = "which letter followed?" if back == 1 else f"{text[-1]} two back?"
+        asks = f"after {text[-1]}?" if back == 1 else f"{text[-1]} two back?"
         ax.note(((x + xs[-1]) / 2, foot + 16), asks, "query")
         at = (xs[-1] - 18, ANSWER)
         ax.box(at, (104, BOX), "context", f"next: {answer}", bold=True, width=BOLD_LINE)
