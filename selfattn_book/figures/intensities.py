@@ -1,0 +1,56 @@
+"""Arithmetic intensities, compared with what a chip can do while it reads one byte."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from selfattn_book.draw.canvas import Canvas, both_widths, canvas
+from selfattn_book.draw.layout import NARROW
+
+HIGHEST = 10_000  # of the axis, which begins at 1
+
+
+def intensities(values: Mapping[str, float], limit: float) -> Canvas:
+    """Draw arithmetic intensities on a logarithmic axis from 1 to 10,000, with the limit of a chip.
+
+    A dashed line joins each to the limit: its length is the factor between the two.
+
+    Example:
+        >>> print(intensities({"decode": 1, "a projection": 256}, 229).get_label())
+        Arithmetic intensities, in FLOPs per byte. The limit of the chip is 229. decode: 1,
+        memory-bound. a projection: 256, compute-bound.
+    """
+    bounds = {name: "memory" if value < limit else "compute" for name, value in values.items()}
+    message = [f"{name}: {value:.0f}, {bounds[name]}-bound" for name, value in values.items()]
+
+    def draw(width: float) -> Canvas:
+        narrow = width == NARROW
+        left, pitch = (14, 52) if narrow else (232, 34)
+        bottom = 36 + pitch * len(values)
+        ax = canvas(width, bottom + 48)
+
+        def at(value: float) -> float:
+            return left + (width - left - 24) * math.log(value) / math.log(HIGHEST)
+
+        border = at(limit)
+        ax.line([(at(1), bottom), (at(HIGHEST), bottom)])
+        ticks = (1, 10, 1000, HIGHEST) if narrow else (1, 10, 100, 1000, HIGHEST)
+        for tick in (*ticks, limit):
+            ax.line([(at(tick), bottom), (at(tick), bottom + 5)])
+            look: Any = {"role": "ink", "bold": True} if tick == limit else {"role": "muted"}
+            ax.note((at(tick), bottom + 16), f"{tick:,.0f}", **look)
+        ax.note((at(HIGHEST), bottom + 36), "FLOPs per byte", "muted", align="right")
+        ax.line([(border, 4), (border, bottom)], "ink", width=2)
+        ax.note((border - 8, 12), "memory-bound", "weights", align="right")
+        ax.note((border + 8, 12), "compute-bound", "context", align="left")
+        for i, (name, value) in enumerate(values.items()):
+            y, text = 32 + pitch * (i + 0.5) + 8 * narrow, f"{name}: {value:.0f}"
+            x, role = at(value), "weights" if value < limit else "context"
+            place: Any = (0, "left") if narrow else (left - 18, "right")
+            ax.note((place[0], y - 20 * narrow), text, align=place[1])
+            ax.line([(x, y), (border, y)], role, width=2, dashed=True)
+            ax.disc((x, y), 6, role)
+        title = "Arithmetic intensities, in FLOPs per byte"
+        return ax.describe(title, f"The limit of the chip is {limit:.0f}", *message)
+
+    return both_widths(draw)
