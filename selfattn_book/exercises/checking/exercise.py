@@ -160,15 +160,16 @@ class Report:
         """Return the report in words; a reason common to several questions is given once."""
         lines, given = [f"{self.name}: {self.points:g} of {self.possible} points"], set()
         for asked, answer in self.results:
+            worth = f" ({asked.points} points)" if asked.points > 1 else ""
             if answer:
-                lines.append(f"  yes  {asked.message}")
+                lines.append(f"  yes  {asked.message}{worth}")
                 continue
             new = [
                 part for part in (answer.reason, answer.misconception) if part and part not in given
             ]
             why = f"{' '.join(new)} Read again: {asked.section}" if new else "as above"
             given.update(new)
-            lines.append(f"  no   {asked.message}: {why}")
+            lines.append(f"  no   {asked.message}{worth}: {why}")
         if self.gate is not None and self.halved and self.points:
             lines.append(f"  half the points, because of: {self.results[self.gate][0].message}")
         return "\n".join(

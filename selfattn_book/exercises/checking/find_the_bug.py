@@ -45,8 +45,8 @@ def find_the_bug(program: str, right: str, section: str, example: Mapping[str, A
         >>> exercise(lambda: {"line": 2, "x": 2})
         found_bug: 1 of 3 points
           yes  line
-          no   an input on which the bug shows: the program gives the right result for
-               this input. Read again: x.html#y
+          no   an input on which the bug shows (2 points): the program gives the right
+               result for this input. Read again: x.html#y
     """
     lines = enumerate(zip(program.splitlines(), right.splitlines(), strict=True), 1)
     different = [number for number, (one, other) in lines if one != other]
