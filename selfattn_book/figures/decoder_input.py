@@ -10,6 +10,7 @@ from selfattn_book.draw.scene import Node, column, label, note, row, show, space
 from selfattn_book.figures.attention_map import numbered
 
 PEEK = (300, 286)  # pixels of one way to attend to two points
+GROUNDS = ("word-3", "word-0")  # of the two inputs, in both figures
 HIGH, LOW, SIDE = 76, 206, 66  # pixels down to both inputs and the output, and aside to the inputs
 
 
@@ -106,10 +107,10 @@ def _peek(
     left, parts = own - 44, []
     for i, (weight, (name, point)) in enumerate(zip(weights, points, strict=False)):
         at = (own + 2 * SIDE * i, top + HIGH)
-        _point(at, f"word-{i}", name, point, ax)
+        _point(at, GROUNDS[i], name, point, ax)
         ax.note((at[0], at[1] - 38), f"input at position {i + 1}", "muted")
         _take(ax, (x, top), i, weight)
-        ax.hbar((left, low), 88 * weight, f"word-{i}-tint", thick=52)
+        ax.hbar((left, low), 88 * weight, f"{GROUNDS[i]}-tint", thick=52)
         left += 88 * weight
         if weight:
             parts.append(name if weight == 1 else f"{number(weight)} {name}")

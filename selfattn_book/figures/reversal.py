@@ -14,7 +14,7 @@ from selfattn_book.figures.rounded_weights import rounded
 
 LETTERS = "·abcdefghij"  # the first is the start symbol
 MAPS = "encoder self-attention", "decoder self-attention", "cross-attention"
-INPUTS = "its own letters", "the true letters", "an a each time", "only start symbols"
+INPUTS = "its own letters", "the true letters", "an ‘a’ each time", "only start symbols"
 
 
 def reversal_maps(model: nn.Module, source: Tensor, row: int = 0, *, given: int = 0) -> Canvas:
