@@ -51,15 +51,16 @@ function story(live: Live<Writer>): void {
   });
 }
 
-/** Says with which random number a token is chosen, and what the model does not know. */
+/** Says which sample this is, with which random number a token is chosen, and what the model does not know. */
 function chance(s: Writer): string {
   const { words: { pieces, at, first, written }, sample } = see(s), { characters, contextLength } = writerModel();
   const after = pieces[at + 1], strange = [...new Set(s.text)].filter((c) => !characters.includes(c));
   return [
+    `Sample ${s.seed}.`,
     after === undefined ? `The next random number is ${number(sample.u)}: from the most likely token on, the sum of the probabilities passes it at ${sample.name}.`
       : at + 1 < written ? `The token after it, ${after}, belongs to the beginning.`
       : `The token after it, ${after}, was chosen by the random number ${number(sample.u)}${first ? ", in the window of that time" : ""}.`,
-    first ? `The context window has ${contextLength} tokens: the first ${first} (dashed) are no longer read.` : "",
+    first ? `The context window has ${contextLength} tokens: the first ${first > 1 ? `${first} tokens (dashed) are` : "token (dashed) is"} no longer read.` : "",
     strange.length ? `Never in the training text: ${strange.join(" ")}` : "",
   ].filter(Boolean).join(" ");
 }
