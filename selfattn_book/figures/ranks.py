@@ -142,7 +142,7 @@ def exchanges(
     def draw(width: float) -> Canvas:
         wide = width == WIDE
         pitch, top = (64, 62) if wide else (84, 48)
-        xs = ((124, 194), (516, 586)) if wide else ((34, 97), (215, 278))
+        xs = ((118, 210), (514, 606)) if wide else ((34, 97), (215, 278))
         ax = canvas(width, top + pitch * len(ways))
         for rank, (left, right) in enumerate(xs):
             ax.say(((left + right) / 2, 12), f"rank {rank}", bold=True)
@@ -156,7 +156,10 @@ def exchanges(
                 _, count, rows, _ = matrices.shape
                 step = rows * TILE + PAD + 3
                 for m, matrix in enumerate(matrices[rank]):
-                    _tiles(ax, (weights, y + step * (m - (count - 1) / 2)), matrix, GROUNDS[rank])
+                    at = (weights, y + step * (m - (count - 1) / 2))
+                    _tiles(ax, at, matrix, GROUNDS[rank])
+                    if wide and i == 0:
+                        ax.note((at[0] - 36, at[1]), ("W₁", "W₂ᵀ")[m], "muted", align="right")
             (start, end), what = (xs[0][1] + 38, xs[1][0] - 38), sent[name]
             ax.wire([((start + end) / 2, y), (end, y)], width=2)
             ax.wire([((start + end) / 2, y), (start, y)], width=2)
