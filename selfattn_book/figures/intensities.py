@@ -1,4 +1,4 @@
-"""Arithmetic intensities, compared with what a chip can do while it reads one byte."""
+"""What attention moves between memories, and arithmetic intensities, compared with a chip's limit."""
 
 import math
 from collections.abc import Mapping
@@ -8,6 +8,41 @@ from selfattn_book.draw.canvas import Canvas, both_widths, canvas
 from selfattn_book.draw.layout import NARROW
 
 HIGHEST = 10_000  # of the axis, which begins at 1
+TRIPS = (  # what plain attention moves, with its role, in the order of the computation
+    ("Q, K", "query", ("read",)),
+    ("scores", "weights", ("written", "read")),
+    ("weights", "weights", ("written", "read")),
+    ("V", "value", ("read",)),
+    ("context", "context", ("written",)),
+)
+
+
+def memory_trips() -> Canvas:
+    """Draw what plain attention reads from the large memory and writes to it; T × T trips are thick.
+
+    Example:
+        >>> print(memory_trips().get_label())
+        Plain attention between a large memory and a fast one. Q, K: read. scores: written and read,
+        a matrix. weights: written and read, a matrix. V: read. context: written.
+    """
+    message = [
+        f"{name}: {' and '.join(ways)}{', a matrix' * (role == 'weights')}"
+        for name, role, ways in TRIPS
+    ]
+
+    def draw(width: float) -> Canvas:
+        ax, step = canvas(width, 164), width / len(TRIPS)
+        ax.note((4, 10), "large memory", "muted", align="left")
+        ax.box((width / 2, 144), (width - 8, 32), "muted", "fast memory and arithmetic units")
+        for i, (name, role, ways) in enumerate(TRIPS):
+            ax.box(((i + 0.5) * step, 36), (step - 8, 30), role, name, text_size=13)
+            for j, way in enumerate(ways):
+                x = (i + 0.5) * step + 22 * (j - (len(ways) - 1) / 2)
+                ends = [(x, 53), (x, 126)] if way == "read" else [(x, 126), (x, 53)]
+                ax.wire(ends, role, width=5.2 if role == "weights" else 1.2)
+        return ax.describe("Plain attention between a large memory and a fast one", *message)
+
+    return both_widths(draw)
 
 
 def intensities(values: Mapping[str, float], limit: float) -> Canvas:
