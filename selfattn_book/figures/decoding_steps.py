@@ -65,8 +65,8 @@ def decoding_steps(points: Numbers, weights: Numbers, *, given: int = 1) -> Canv
             if t + 1 < len(table):
                 back = [(right, y + half), (right, y + 44), (left, y + 44)]
                 ax.wire([*back, (left, y + PITCH - half)], "context", width=2)
-        if not narrow and given < len(table):
-            ax.note((first + given * wide, TOP - 26), "weights", "weights", align="left")
+        if not narrow:
+            ax.note((first, TOP - 42), "weights", "weights", align="left")
         return ax.describe("Autoregressive decoding; each output is the next input", *message)
 
     return both_widths(draw)
