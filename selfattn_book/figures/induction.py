@@ -75,7 +75,10 @@ def _layer_one(
     pitch, edge = xs[1] - xs[0], BOLD_LINE if i == found else 1
     ax.box((x, NOTE), (min(0.88 * pitch, 74), TALL), role, filled=role != "muted", width=edge)
     ax.say((x, NOTE - 10), text[i], bold=True)
-    ax.note((x, NOTE + 11), f"after {notes[i]}" if i else "the first", bold=i == found)
+    noted = f"after {notes[i]}" if i else "the first"
+    if pitch < 60:  # on a narrow screen
+        noted = f"({notes[i]})" if i else "–"
+    ax.note((x, NOTE + 11), noted, bold=i == found)
 
 
 def _told(text: str, notes: Sequence[str], copy: int, back: int) -> list[str]:
