@@ -48,7 +48,7 @@ def memory_trips() -> Canvas:
 def intensities(values: Mapping[str, float], limit: float) -> Canvas:
     """Draw arithmetic intensities on a logarithmic axis from 1 to 10,000, with the limit of a chip.
 
-    A dashed line joins each to the limit: its length is the factor between the two.
+    A dashed line joins each to the limit: the longer it is, the larger the factor between the two.
 
     Example:
         >>> print(intensities({"decode": 1, "a projection": 256}, 229).get_label())
