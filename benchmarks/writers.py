@@ -4,7 +4,8 @@
 ``selfattn_book/data/recorded_writers.json``. The files are two more large models, each trained in about
 ten minutes by ``python -m selfattn_book train text --seed 1 --model SEED-1.safetensors``; the model that
 ships with the book has seed 0. The small ones are trained here, in about half a minute. Without files,
-only these are measured, and the record of the large ones is kept.
+only these are measured, and the record of the large ones is kept. With ``--modern``, only the changes
+of the chapter on modern attention are measured, in about half an hour.
 """
 
 import argparse
@@ -16,14 +17,16 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from benchmarks.provenance import as_json, provenance, with_digest
+from selfattn_book.blocks import PreNormBlock
 from selfattn_book.experiments import model_file
 from selfattn_book.experiments.fit_text import fit_text
 from selfattn_book.experiments.recorded_writers import FILE, RECORDED
 from selfattn_book.experiments.seeding import manual_seed
 from selfattn_book.experiments.text import load_text, longest_copy, split_text, surprisal
+from selfattn_book.feed_forward import FeedForward
 from selfattn_book.generation import generate, make_sampler
 from selfattn_book.language import LanguageModel, decoder_only
 from selfattn_book.masks import causal_mask
@@ -33,6 +36,8 @@ from selfattn_book.tokens import BPETokenizer, CharacterTokenizer
 Tokenizer = BPETokenizer | CharacterTokenizer
 SMALL = {"d_model": 64, "num_layers": 2, "num_heads": 4, "context_length": 32, "d_ff": 128}
 STEPS = {"characters": 1000, "BPE tokens": 1000}
+MODERN = ("RoPE", "RMSNorm", "SwiGLU", "GQA")
+D, WINDOW, DROPOUT = 128, 64, 0.2  # of the models with and without these
 NAMES = [" David", " Saul", " Jonathan", " Samuel", " LORD", " Philistines", " Israel"]
 WORD = re.compile(r"[A-Za-z]+")
 STORIES, JONAH = load_text("stories"), load_text("jonah")
@@ -41,7 +46,7 @@ LEARNED, HELD = split_text(STORIES)
 
 def losses(model: LanguageModel, tokens: Tokenizer) -> dict[str, float]:
     """Return the bits per character on the held-out text and on Jonah."""
-    window, found = cast("int", model.context_length), {}
+    window, found = model.context_length or WINDOW, {}
     for name, text in (("held out", HELD), ("Jonah", JONAH)):
         row = torch.cat([tokens.encode(LEARNED)[-window:], tokens.encode(text)])
         nats = surprisal(model, row, window, length=window).sum().item()
@@ -55,6 +60,43 @@ def small(name: str, tokens: Tokenizer, seed: int) -> dict[str, float]:
     model = decoder_only(len(tokens), **SMALL)
     fit_text(model, tokens.encode(LEARNED), steps=STEPS[name], seed=seed)
     return {"seed": seed, **losses(model, tokens)}
+
+
+def modern(changes: Sequence[str], tokens: Tokenizer, seed: int, lr: float) -> LanguageModel:
+    """Train a model as GPT-2's, but with some of the changes of Llama's block."""
+    manual_seed(seed)
+    norm = nn.RMSNorm if "RMSNorm" in changes else nn.LayerNorm
+    gated, rotary = "SwiGLU" in changes, "RoPE" in changes
+
+    def block() -> PreNormBlock:
+        heads = {"num_kv_heads": 2 if "GQA" in changes else 4}
+        base = 1e4 if rotary else None
+        attention = MultiHeadAttention(D, 4, **heads, rotary_base=base, dropout=DROPOUT)
+        d_ff, activation = (344, "silu") if gated else (4 * D, "gelu")
+        feed_forward = FeedForward(D, d_ff, activation=activation, gated=gated, dropout=DROPOUT)
+        return PreNormBlock(attention, feed_forward, (norm(D), norm(D)), dropout=DROPOUT)
+
+    embedding, positions = nn.Embedding(len(tokens), D), None
+    nn.init.normal_(embedding.weight, std=0.02)
+    if not rotary:
+        positions = nn.Embedding(WINDOW, D)
+        nn.init.normal_(positions.weight, std=0.02)
+    model = LanguageModel(embedding, [block(), block()], norm(D), positions=positions)
+    fit_text(model, tokens.encode(LEARNED), steps=1000, seed=seed, lr=lr, length=WINDOW)
+    return model.eval()
+
+
+def all_modern(tokens: Tokenizer) -> dict[str, Any]:
+    """Return the losses on the held-out text, by change and learning rate, of three seeds."""
+    recorded: dict[str, Any] = {}
+    for name, changes in {"none": (), **{one: (one,) for one in MODERN}, "all": MODERN}.items():
+        for lr in (0.002, 0.005):
+            models = [modern(changes, tokens, seed, lr) for seed in range(3)]
+            own = recorded.setdefault(name, {"parameters": 0})
+            own["parameters"] = sum(p.numel() for p in models[0].parameters())
+            own[str(lr)] = [losses(model, tokens)["held out"] for model in models]
+            print(name, own, flush=True)
+    return recorded
 
 
 def large(file: Path) -> dict[str, Any]:
@@ -130,15 +172,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure all models, and write the record."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.writers", description=__doc__)
     parser.add_argument("models", type=Path, nargs="*", help="files of more large models")
+    parser.add_argument("--modern", action="store_true", help="measure the modern changes alone")
     parser.add_argument("--file", type=Path, default=FILE)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     _, bpe, _ = model_file.load_bundled_model()
     kinds: dict[str, Tokenizer] = {"characters": CharacterTokenizer(STORIES), "BPE tokens": bpe}
-    recorded = provenance(1 + len(options.models) if options.models else RECORDED["runs"])
-    for name, tokens in kinds.items():
-        recorded[name] = [small(name, tokens, seed) for seed in range(recorded["runs"])]
-    recorded["large"] = RECORDED["large"]
+    recorded = {name: part for name, part in RECORDED.items() if name != "digest"}
+    if options.modern:
+        recorded["modern"] = {**provenance(3), "bits": all_modern(bpe)}
+    else:
+        recorded |= provenance(1 + len(options.models) if options.models else RECORDED["runs"])
+        for name, tokens in kinds.items():
+            recorded[name] = [small(name, tokens, seed) for seed in range(recorded["runs"])]
     if options.models:
         recorded["large"] = [large(file) for file in (model_file.WRITER, *options.models)]
     options.file.write_text(as_json(with_digest(recorded)), "utf-8")
