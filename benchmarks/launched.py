@@ -72,7 +72,10 @@ def record() -> dict[str, Any]:
         runs["one goes on"] = launch(TRAIN, file, ranks=1)
         hung = ("--leave-at=40", "--silent", "--wait=5")
         runs["a rank hangs"] = launch(TRAIN, *hung, ranks=2)
-    measured = launch("benchmarks.as_rank", ranks=2)
+    measured = json.loads(launch("benchmarks.as_rank", ranks=2)["said"][-1])
+    steps = [launch("benchmarks.as_rank", "--time", ranks=ranks)["said"] for ranks in (1, 2)]
+    alone, two = (json.loads(said[-1]) for said in steps)
+    measured |= {"step alone": alone, "step of two": two["step"]}
     return {
         "made": {
             "torch": torch.__version__,
@@ -82,7 +85,7 @@ def record() -> dict[str, Any]:
         },
         "runs": runs,
         "kept": kept,
-        "measured": json.loads(measured["said"][-1]),
+        "measured": measured,
     }
 
 
