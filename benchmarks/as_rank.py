@@ -20,8 +20,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from selfattn_book.experiments.ranks import Group
 from selfattn_book.experiments.splits import shard_slice
-from selfattn_book.experiments.train_distributed import distribute
 from selfattn_book.experiments.text import next_token_loss
+from selfattn_book.experiments.train_distributed import distribute
 from selfattn_book.experiments.walks import new_model, next_hour_loss, random_walks
 from selfattn_book.language import decoder_only
 
