@@ -69,9 +69,8 @@ def modern(changes: Sequence[str], tokens: Tokenizer, seed: int, lr: float) -> L
     gated, rotary = "SwiGLU" in changes, "RoPE" in changes
 
     def block() -> PreNormBlock:
-        heads = {"num_kv_heads": 2 if "GQA" in changes else 4}
-        base = 1e4 if rotary else None
-        attention = MultiHeadAttention(D, 4, **heads, rotary_base=base, dropout=DROPOUT)
+        groups, base = 2 if "GQA" in changes else 4, 1e4 if rotary else None
+        attention = MultiHeadAttention(D, 4, num_kv_heads=groups, rotary_base=base, dropout=DROPOUT)
         d_ff, activation = (344, "silu") if gated else (4 * D, "gelu")
         feed_forward = FeedForward(D, d_ff, activation=activation, gated=gated, dropout=DROPOUT)
         return PreNormBlock(attention, feed_forward, (norm(D), norm(D)), dropout=DROPOUT)
