@@ -34,6 +34,12 @@ def weight(page):
     return sum(len(gzip.compress(c, 6) if is_text else c) for is_text, c in contents) / 1000
 
 
+def test_no_page_shows_the_address_of_an_object():
+    """As it does where the last line of a cell returns an axis, and no semicolon hides it."""
+    shown = [name for name in PAGES if " at 0x" in (SITE / name).read_text("utf-8")]
+    assert not shown
+
+
 @pytest.mark.parametrize("name", SEEN)
 def test_a_page_is_clean(name, origin, open_page, every_look):
     """Each in the hand, where there is least room; every third on a desk, too, and asked by axe."""
