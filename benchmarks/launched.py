@@ -1,7 +1,7 @@
 """Start ranks as processes, and record their output and that of their launcher.
 
 ``python -m benchmarks.launched`` writes ``selfattn_book/data/recorded_ranks.json``, which the
-chapter *More than one machine* shows, since a page starts no programs.
+chapter *Distributed training* shows, since a page starts no programs.
 """
 
 import json
