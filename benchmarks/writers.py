@@ -4,8 +4,9 @@
 ``selfattn_book/data/recorded_writers.json``. The files are two more large models, each trained in about
 ten minutes by ``python -m selfattn_book train text --seed 1 --model SEED-1.safetensors``; the model that
 ships with the book has seed 0. The small ones are trained here, in about half a minute. Without files,
-only these are measured, and the record of the large ones is kept. With ``--modern``, only the changes
-of the chapter on modern attention and longer trainings of the small model are measured, in 40 minutes.
+only these are measured, and the record of the large ones is kept. With ``--modern``, only the changes of the chapter
+on modern attention are measured, in half an hour; with ``--steps``, only the small model, with
+attention and without, by the number of steps, in half an hour.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from torch import Tensor, nn
 from benchmarks.provenance import as_json, provenance, with_digest
 from selfattn_book.blocks import PreNormBlock
 from selfattn_book.experiments import model_file
+from selfattn_book.experiments.ablation import without
 from selfattn_book.experiments.fit_text import fit_text
 from selfattn_book.experiments.recorded_writers import FILE, RECORDED
 from selfattn_book.experiments.seeding import manual_seed
@@ -35,7 +37,7 @@ from selfattn_book.tokens import BPETokenizer, CharacterTokenizer
 
 Tokenizer = BPETokenizer | CharacterTokenizer
 SMALL = {"d_model": 64, "num_layers": 2, "num_heads": 4, "context_length": 32, "d_ff": 128}
-STEPS, MORE_STEPS = 1000, (3000, 8000)
+STEPS, MORE_STEPS = 1000, (250, 500, 1000, 2000, 4000, 8000)
 MODERN = ("RoPE", "RMSNorm", "SwiGLU", "GQA")
 D, WINDOW, DROPOUT = 128, 64, 0.2  # of the models with and without these
 NAMES = [" David", " Saul", " Jonathan", " Samuel", " LORD", " Philistines", " Israel"]
@@ -45,20 +47,24 @@ LEARNED, HELD = split_text(STORIES)
 
 
 def losses(model: LanguageModel, tokens: Tokenizer) -> dict[str, float]:
-    """Return the bits per character on the held-out text and on Jonah."""
+    """Return the bits per character on as much of the training text as is held out, on that, and on Jonah."""
     window, found = model.context_length or WINDOW, {}
-    for name, text in (("held out", HELD), ("Jonah", JONAH)):
+    for name, text in (("learned", LEARNED[-len(HELD) :]), ("held out", HELD), ("Jonah", JONAH)):
         row = torch.cat([tokens.encode(LEARNED)[-window:], tokens.encode(text)])
         nats = surprisal(model, row, window, length=window).sum().item()
         found[name] = round(nats / len(text) / math.log(2), 4)
     return found
 
 
-def small(tokens: Tokenizer, seed: int, steps: int = STEPS) -> dict[str, float]:
-    """Train a small model as on the page, and return its losses."""
+def small(
+    tokens: Tokenizer, seed: int, steps: int = STEPS, *, lr: float = 0.01, attention: bool = True
+) -> dict[str, float]:
+    """Train a small model as on the page, or without attention, and return its losses."""
     manual_seed(seed)
     model = decoder_only(len(tokens), **SMALL)
-    fit_text(model, tokens.encode(LEARNED), steps=steps, seed=seed)
+    if not attention:
+        without(model, "attention")
+    fit_text(model, tokens.encode(LEARNED), steps=steps, seed=seed, lr=lr)
     return {"seed": seed, **losses(model, tokens)}
 
 
@@ -95,6 +101,20 @@ def all_modern(tokens: Tokenizer) -> dict[str, Any]:
             own["parameters"] = sum(p.numel() for p in models[0].parameters())
             own[str(lr)] = [losses(model, tokens)["held out"] for model in models]
             print(name, own, flush=True)
+    return recorded
+
+
+def all_steps(tokens: Tokenizer) -> dict[str, Any]:
+    """Return the losses of the small model, with attention and without, by learning rate and steps."""
+    recorded: dict[str, Any] = {}
+    for lr in (0.01, 0.005):
+        for name in ("with attention", "without"):
+            own = recorded.setdefault(name, {}).setdefault(str(lr), {})
+            for steps in MORE_STEPS:
+                own[str(steps)] = [
+                    small(tokens, seed, steps, lr=lr, attention=name != "without") for seed in range(3)
+                ]
+                print(name, lr, steps, own[str(steps)], flush=True)
     return recorded
 
 
@@ -172,6 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.writers", description=__doc__)
     parser.add_argument("models", type=Path, nargs="*", help="files of more large models")
     parser.add_argument("--modern", action="store_true", help="measure the modern changes alone")
+    parser.add_argument("--steps", action="store_true", help="measure longer trainings alone")
     parser.add_argument("--file", type=Path, default=FILE)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -179,8 +200,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kinds: dict[str, Tokenizer] = {"characters": CharacterTokenizer(STORIES), "BPE tokens": bpe}
     recorded = {name: part for name, part in RECORDED.items() if name != "digest"}
     if options.modern:
-        longer = {str(n): [small(bpe, seed, n) for seed in range(3)] for n in MORE_STEPS}
-        recorded["modern"] = {**provenance(3), "bits": all_modern(bpe), "longer": longer}
+        recorded["modern"] = {**provenance(3), "bits": all_modern(bpe)}
+    elif options.steps:
+        recorded["steps"] = {**provenance(3), "bits": all_steps(bpe)}
     else:
         recorded |= provenance(1 + len(options.models) if options.models else RECORDED["runs"])
         for name, tokens in kinds.items():
