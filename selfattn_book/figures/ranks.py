@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import torch
 from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, Point, both_widths, canvas, listed, number
@@ -123,54 +124,58 @@ def all_reduce(held: Tensor) -> Canvas:
 
 
 def exchanges(
-    ways: Mapping[str, tuple[Tensor, Tensor]], sent: Mapping[str, tuple[str, int]]
+    ways: Mapping[str, tuple[Tensor, ...]], sent: Mapping[str, tuple[str, int]]
 ) -> Canvas:
     """Draw what each of two ranks holds, and what a rank sends to the other in a step.
 
-    A way to split them is two boolean tensors: of the batch, ``(2, examples, positions)``, and of the
-    matrices of the model, ``(2, matrices, rows, columns)``. What is sent is named, with its bytes.
+    A way to split them is boolean tensors: of the batch, ``(2, examples, positions)``, and of each matrix
+    of the model, ``(2, rows, columns)``. What is sent is named, with its bytes.
 
     Example:
         >>> import torch
         >>> own, all_of = torch.eye(2).bool(), torch.ones(2, 2, 2).bool()
-        >>> ways = {"data": (own[:, :, None] & all_of, all_of[:, None])}
+        >>> ways = {"data": (own[:, :, None] & all_of, all_of, all_of)}
         >>> print(exchanges(ways, {"data": ("gradients", 768)}).get_label())
         What each of two ranks holds, and what it sends in a step. data: rank 0 holds 2 of 4 positions
-        of the batch and 4 of 4 of the model, rank 1 2 of 4 and 4 of 4. It sends gradients, 768 bytes.
+        of the batch and 8 of 8 tiles of the model, rank 1 2 of 4 and 8 of 8. It sends gradients,
+        768 bytes.
     """
+    [*sizes] = {tuple(t.size(1) * TILE + PAD for t in way[1:]) for way in ways.values()}
+    heights = max(sizes, key=sum)
+    tall = sum(heights) + PAD * (len(heights) - 1)
 
     def draw(width: float) -> Canvas:
         wide = width == WIDE
-        pitch, top = (64, 62) if wide else (84, 48)
+        above, pitch = (8, tall + 20) if wide else (34, tall + 46)  # pixels: over a way, of a way
         xs = ((118, 210), (514, 606)) if wide else ((34, 97), (215, 278))
-        ax = canvas(width, top + pitch * len(ways))
+        ax = canvas(width, 44 + pitch * len(ways))
         for rank, (left, right) in enumerate(xs):
             ax.say(((left + right) / 2, 12), f"rank {rank}", bold=True)
             ax.note((left, 33), "batch", "muted")
             ax.note((right, 33), "weights", "muted")
-        for i, (name, tables) in enumerate(ways.items()):
-            y = top + pitch * (i + 0.5) - (6 if wide else -14)
-            for rank, places in enumerate(xs):
-                (x, weights), (batch, matrices) = places, tables
-                _tiles(ax, (x, y), batch[rank], GROUNDS[rank])
-                _, count, rows, _ = matrices.shape
-                step = rows * TILE + PAD + 3
-                for m, matrix in enumerate(matrices[rank]):
-                    at = (weights, y + step * (m - (count - 1) / 2))
-                    _tiles(ax, at, matrix, GROUNDS[rank])
+        for i, (name, (batch, *matrices)) in enumerate(ways.items()):
+            top = 44 + pitch * i + above
+            y = top + tall / 2
+            for rank, (left, right) in enumerate(xs):
+                _tiles(ax, (left, y), batch[rank], GROUNDS[rank])
+                edge = top
+                for m, (matrix, height) in enumerate(zip(matrices, heights, strict=True), 1):
+                    _tiles(ax, (right, edge + height / 2), matrix[rank], GROUNDS[rank])
                     if wide and i == 0:
-                        ax.note((at[0] - 36, at[1]), ("W₁", "W₂ᵀ")[m], "muted", align="right")
+                        at = right - matrix.size(2) * TILE / 2 - 8, edge + height / 2
+                        ax.note(at, f"W{'₁₂'[m - 1]}", "muted", align="right")
+                    edge += height + PAD
             (start, end), what = (xs[0][1] + 38, xs[1][0] - 38), sent[name]
             ax.wire([((start + end) / 2, y), (end, y)], width=2)
             ax.wire([((start + end) / 2, y), (start, y)], width=2)
-            ax.say((8, y) if wide else (4, y - 36), name, bold=True, align="left")
+            ax.say((8, y) if wide else (4, top - 14), name, bold=True, align="left")
             if wide:
                 ax.say(((start + end) / 2, y - 15), what[0])
                 ax.say(((start + end) / 2, y + 15), f"{what[1]:,} bytes", bold=True)
             else:
-                ax.note((width - 4, y - 36), f"{what[0]}, {what[1]:,} bytes", align="right")
+                ax.note((width - 4, top - 14), f"{what[0]}, {what[1]:,} bytes", align="right")
         message = [
-            f"{_held(name, ways[name])}. It sends {what}, {size:,} bytes"
+            f"{_held(name, *ways[name])}. It sends {what}, {size:,} bytes"
             for name, (what, size) in sent.items()
         ]
         return ax.describe("What each of two ranks holds, and what it sends in a step", *message)
@@ -178,10 +183,11 @@ def exchanges(
     return both_widths(draw)
 
 
-def _held(name: str, pair: tuple[Tensor, Tensor]) -> str:
+def _held(name: str, batch: Tensor, *matrices: Tensor) -> str:
     """Say what each of two ranks holds."""
-    (a, c), (b, d) = ([f"{int(t.sum())} of {t.numel()}" for t in table] for table in pair)
-    first = f"{name}: rank 0 holds {a} positions of the batch and {b} of the model"
+    parts = [t.flatten(1) for t in (batch, torch.cat([m.flatten(1) for m in matrices], 1))]
+    (a, c), (b, d) = ([f"{int(own.sum())} of {len(own)}" for own in part] for part in parts)
+    first = f"{name}: rank 0 holds {a} positions of the batch and {b} tiles of the model"
     return f"{first}, rank 1 {c} and {d}"
 
 

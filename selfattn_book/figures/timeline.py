@@ -1,4 +1,4 @@
-"""Which rank works on which micro-batch at each tick, and which rank waits."""
+"""Which rank works on which micro-batch, or part of a text, at each tick, and which rank waits."""
 
 from torch import Tensor
 
@@ -6,8 +6,10 @@ from selfattn_book.draw.canvas import Canvas
 from selfattn_book.draw.scene import Node, column, hatched, note, part, row, show, space
 
 
-def timeline(work: Tensor) -> Canvas:
+def timeline(work: Tensor, kind: str = "batch") -> Canvas:
     """Draw the batch of each rank at each tick, ``(R, ticks)``; a rank that waits, -1, is hatched.
+
+    With another ``kind``, such as ``"part"``, the numbers are of what this word says.
 
     Example:
         >>> import torch
@@ -27,8 +29,8 @@ def timeline(work: Tensor) -> Canvas:
                 hatched(*size) if b < 0 else part(str(b), f"word-{rank}", width=size[0], height=30)
                 for b in batches
             ]
-            waits = f"waits for {batches.count(-1)} of {ticks} ticks"
-            alt = f"Rank {rank} works on batch {done}, and {waits}"
+            waits = f", and waits for {batches.count(-1)} of {ticks} ticks"
+            alt = f"Rank {rank} works on {kind} {done}{waits if -1 in batches else ''}"
             lines.append(row(note(f"rank {rank}", width=46), *boxes, gap=3, alt=alt))
         return column(*lines, gap=10, align=0)
 
