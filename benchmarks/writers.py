@@ -4,9 +4,9 @@
 ``selfattn_book/data/recorded_writers.json``. The files are two more large models, each trained in about
 ten minutes by ``python -m selfattn_book train text --seed 1 --model SEED-1.safetensors``; the model that
 ships with the book has seed 0. The small ones are trained here, in about half a minute. Without files,
-only these are measured, and the record of the large ones is kept. With ``--modern``, only the changes of the chapter
-on modern attention are measured, in half an hour; with ``--steps``, only the small model, with
-attention and without, by the number of steps, in half an hour.
+only these are measured, and the record of the large ones is kept. With ``--modern``, only the changes
+of the chapter on modern attention are measured, in half an hour; with ``--steps``, only the small
+model, with attention and without, by the number of steps, in half an hour.
 """
 
 import argparse
@@ -47,7 +47,7 @@ LEARNED, HELD = split_text(STORIES)
 
 
 def losses(model: LanguageModel, tokens: Tokenizer) -> dict[str, float]:
-    """Return the bits per character on as much of the training text as is held out, on that, and on Jonah."""
+    """Return the bits per character on the end of what was learned, on what is held out, on Jonah."""
     window, found = model.context_length or WINDOW, {}
     for name, text in (("learned", LEARNED[-len(HELD) :]), ("held out", HELD), ("Jonah", JONAH)):
         row = torch.cat([tokens.encode(LEARNED)[-window:], tokens.encode(text)])
@@ -112,7 +112,8 @@ def all_steps(tokens: Tokenizer) -> dict[str, Any]:
             own = recorded.setdefault(name, {}).setdefault(str(lr), {})
             for steps in MORE_STEPS:
                 own[str(steps)] = [
-                    small(tokens, seed, steps, lr=lr, attention=name != "without") for seed in range(3)
+                    small(tokens, seed, steps, lr=lr, attention=name != "without")
+                    for seed in range(3)
                 ]
                 print(name, lr, steps, own[str(steps)], flush=True)
     return recorded

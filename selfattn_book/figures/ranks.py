@@ -128,8 +128,8 @@ def exchanges(
 ) -> Canvas:
     """Draw what each of two ranks holds, and what a rank sends to the other in a step.
 
-    A way to split them is boolean tensors: of the batch, ``(2, examples, positions)``, and of each matrix
-    of the model, ``(2, rows, columns)``. What is sent is named, with its bytes.
+    A way to split them is boolean tensors: of the batch, ``(2, examples, positions)``, and of each
+    matrix of the model, ``(2, rows, columns)``. What is sent is named, with its bytes.
 
     Example:
         >>> import torch
