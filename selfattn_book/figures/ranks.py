@@ -123,22 +123,19 @@ def all_reduce(held: Tensor) -> Canvas:
     return both_widths(draw)
 
 
-def exchanges(
-    ways: Mapping[str, tuple[Tensor, ...]], sent: Mapping[str, tuple[str, int]]
-) -> Canvas:
+def exchanges(ways: Mapping[str, tuple[Tensor, ...]], sent: Mapping[str, str]) -> Canvas:
     """Draw what each of two ranks holds, and what a rank sends to the other in a step.
 
     A way to split them is boolean tensors: of the batch, ``(2, examples, positions)``, and of each
-    matrix of the model, ``(2, rows, columns)``. What is sent is named, with its bytes.
+    matrix of the model, ``(2, rows, columns)``. What is sent is named.
 
     Example:
         >>> import torch
         >>> own, all_of = torch.eye(2).bool(), torch.ones(2, 2, 2).bool()
         >>> ways = {"data": (own[:, :, None] & all_of, all_of, all_of)}
-        >>> print(exchanges(ways, {"data": ("gradients", 768)}).get_label())
+        >>> print(exchanges(ways, {"data": "gradients"}).get_label())
         What each of two ranks holds, and what it sends in a step. data: rank 0 holds 2 of 4 positions
-        of the batch and 8 of 8 tiles of the model, rank 1 2 of 4 and 8 of 8. It sends gradients,
-        768 bytes.
+        of the batch and 8 of 8 tiles of the model, rank 1 2 of 4 and 8 of 8. It sends gradients.
     """
     [*sizes] = {tuple(t.size(1) * TILE + PAD for t in way[1:]) for way in ways.values()}
     heights = max(sizes, key=sum)
@@ -170,14 +167,10 @@ def exchanges(
             ax.wire([((start + end) / 2, y), (start, y)], width=2)
             ax.say((8, y) if wide else (4, top - 14), name, bold=True, align="left")
             if wide:
-                ax.say(((start + end) / 2, y - 15), what[0])
-                ax.say(((start + end) / 2, y + 15), f"{what[1]:,} bytes", bold=True)
+                ax.say(((start + end) / 2, y - 15), what)
             else:
-                ax.note((width - 4, top - 14), f"{what[0]}, {what[1]:,} bytes", align="right")
-        message = [
-            f"{_held(name, *ways[name])}. It sends {what}, {size:,} bytes"
-            for name, (what, size) in sent.items()
-        ]
+                ax.note((width - 4, top - 14), what, align="right")
+        message = [f"{_held(name, *way)}. It sends {sent[name]}" for name, way in ways.items()]
         return ax.describe("What each of two ranks holds, and what it sends in a step", *message)
 
     return both_widths(draw)
