@@ -127,7 +127,7 @@ def exchanges(ways: Mapping[str, tuple[Tensor, ...]], sent: Mapping[str, str]) -
     """Draw what each of two ranks holds, and what a rank sends to the other in a step.
 
     A way to split them is boolean tensors: of the batch, ``(2, examples, positions)``, and of each
-    matrix of the model, ``(2, rows, columns)``. What is sent is named.
+    of the two matrices of the model, ``(2, rows, columns)``. What is sent is named.
 
     Example:
         >>> import torch
@@ -137,8 +137,8 @@ def exchanges(ways: Mapping[str, tuple[Tensor, ...]], sent: Mapping[str, str]) -
         What each of two ranks holds, and what it sends in a step. data: rank 0 holds 2 of 4 positions
         of the batch and 8 of 8 tiles of the model, rank 1 2 of 4 and 8 of 8. It sends gradients.
     """
-    [*sizes] = {tuple(t.size(1) * TILE + PAD for t in way[1:]) for way in ways.values()}
-    heights = max(sizes, key=sum)
+    _, *first = next(iter(ways.values()))
+    heights = [matrix.size(1) * TILE + PAD for matrix in first]  # the same in all ways
     tall = sum(heights) + PAD * (len(heights) - 1)
 
     def draw(width: float) -> Canvas:
@@ -156,11 +156,11 @@ def exchanges(ways: Mapping[str, tuple[Tensor, ...]], sent: Mapping[str, str]) -
             for rank, (left, right) in enumerate(xs):
                 _tiles(ax, (left, y), batch[rank], GROUNDS[rank])
                 edge = top
-                for m, (matrix, height) in enumerate(zip(matrices, heights, strict=True), 1):
+                for index, matrix, height in zip("₁₂", matrices, heights, strict=True):
                     _tiles(ax, (right, edge + height / 2), matrix[rank], GROUNDS[rank])
                     if wide and i == 0:
                         at = right - matrix.size(2) * TILE / 2 - 8, edge + height / 2
-                        ax.note(at, f"W{'₁₂'[m - 1]}", "muted", align="right")
+                        ax.note(at, f"W{index}", "muted", align="right")
                     edge += height + PAD
             (start, end), what = (xs[0][1] + 38, xs[1][0] - 38), sent[name]
             ax.wire([((start + end) / 2, y), (end, y)], width=2)
