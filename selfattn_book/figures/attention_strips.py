@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from selfattn_book.draw.canvas import BOLD_LINE, Canvas, number
-from selfattn_book.draw.scene import Node, bar_above, column, label, part, row, show
+from selfattn_book.draw.scene import Node, bar_above, column, label, note, part, row, show
 from selfattn_book.draw.style import as_array
 
 HIGH = 64  # pixels of a weight of 1
@@ -21,11 +21,11 @@ def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> C
         >>> rows = {"One": torch.tensor([0.1, 0.8, 0.1]), "Two": torch.tensor([0.5, 0.0, 0.5])}
         >>> answer = torch.tensor([False, True, False])
         >>> print(attention_strips("aba", rows, answer).get_label())
-        The last letter of a b a is the query; the answer is at position 1.
+        The last letter of a b a is the query; the answer is letter 2.
         One: 0.10, 0.80, 0.10; on the answer 0.80. Two: 0.50, 0.00, 0.50; on the answer 0.00.
     """
     weights, marked = {name: as_array(row_) for name, row_ in rows.items()}, answer.tolist()
-    positions = ", ".join(str(j) for j, is_answer in enumerate(marked) if is_answer)
+    places = " and ".join(str(j + 1) for j, is_answer in enumerate(marked) if is_answer)
 
     def build(narrow: bool) -> Node:
         pitch, strips = (296 if narrow else 624) / len(text), []
@@ -39,7 +39,8 @@ def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> C
                 box = part(letter, role, width=size, edge=edge, **look)
                 text_ = "" if narrow and weight <= 0.3 else number(weight)
                 look = {"high": HIGH, "thick": 0.55 * pitch, "width": pitch}
-                bars.append(bar_above(box, weight, text_, **look))
+                bar = bar_above(box, weight, text_, **look)
+                bars.append(column(bar, note(str(j + 1), "muted"), gap=2))
             alt = f"{name}: {', '.join(map(number, row_))}; on the answer {number(row_[marked].sum())}"
             strips.append(
                 column(
@@ -49,4 +50,4 @@ def attention_strips(text: str, rows: Mapping[str, Tensor], answer: Tensor) -> C
         return column(*strips, gap=24)
 
     opening = f"The last letter of {' '.join(text)} is the query"
-    return show(build, f"{opening}; the answer is at position {positions}")
+    return show(build, f"{opening}; the answer is letter {places}")
