@@ -16,6 +16,7 @@ from selfattn_book.figures.grouped_heads import grouped_heads
 from selfattn_book.figures.map_grid import map_grid
 from selfattn_book.figures.masking import repeated_mask
 from selfattn_book.figures.paged_cache import paged_cache
+from selfattn_book.figures.patching import patching
 from selfattn_book.figures.prerequisites import _lanes, prerequisites
 from selfattn_book.figures.rotation import rotation
 from selfattn_book.figures.shapes import _steps, shapes
@@ -42,6 +43,16 @@ def test_a_bar_is_as_high_as_its_weight_over_a_text_for_each_row():
     assert others == [low] * 4
     assert high == pytest.approx(3 * low)
     assert [text.get_text() for text in ax.texts].count("b") == 2
+
+
+@pytest.mark.parametrize("position", [0, 2, 3])
+def test_the_patched_state_stands_under_its_letter_in_both_passes(position):
+    ax = patching("abcab", "abdab", position)
+    states = [p for p in ax.patches if getattr(p, "get_height", int)() == 20]
+    bold = [p for p in states if p.get_linewidth() > min(q.get_linewidth() for q in states)]
+    letters = [text.get_position()[0] for text in ax.texts if len(text.get_text()) == 1]
+    assert [p.get_x() + p.get_width() / 2 for p in bold] == [letters[position]] * 2
+    assert f"letter {position + 1} of the first" in ax.get_label()
 
 
 def test_attention_maps_are_in_the_order_of_their_scores():
