@@ -1,4 +1,4 @@
-"""The multiply-adds of self-attention as areas: linear in the length, and quadratic."""
+"""The FLOPs of self-attention as areas: linear in the length, and quadratic."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,15 +14,15 @@ ROW = 5  # pixels: the row of one token
 
 
 def cost_areas(lengths: Sequence[int], d_model: int) -> Canvas:
-    """Draw the multiply-adds of a layer at two or three sequence lengths, all to one scale.
+    """Draw the FLOPs of a layer at two or three sequence lengths, all to one scale.
 
-    Four projections take ``T D²``, the scores and the weighted sums ``T² D``. Divided by ``D``,
-    these are areas: four rectangles of ``T`` by ``D``, and two squares of ``T`` by ``T``. They are
+    Four projections take ``2 T D²`` each, the scores and the weighted sums ``2 T² D``. Divided by
+    ``2 D``, these are areas: four rectangles of ``T`` by ``D``, and two squares of ``T`` by ``T``. They are
     counted in squares of ``D`` by ``D``.
 
     Example:
         >>> print(cost_areas([100, 200], 100).get_label())
-        Multiply-adds of one layer of dimension 100, as areas.
+        FLOPs of one layer of dimension 100, as areas.
         Length 100: 4 squares of projections, 2 squares of scores and weighted sums.
         Length 200: 8 squares of projections, 8 squares of scores and weighted sums.
     """
@@ -53,18 +53,18 @@ def cost_areas(lengths: Sequence[int], d_model: int) -> Canvas:
             return column(*nodes, gap=GAP, align=0)
         return row(*nodes, gap=GAP, align=1)
 
-    return show(build, f"Multiply-adds of one layer of dimension {d_model}, as areas")
+    return show(build, f"FLOPs of one layer of dimension {d_model}, as areas")
 
 
 def next_token_areas(length: int, d_model: int) -> Canvas:
-    """Draw the multiply-adds of a layer in prefill, and those of the last token in decode.
+    """Draw the FLOPs of a layer in prefill, and those of the last token in decode.
 
     The areas are those of ``cost_areas``. In decode, only the last row of each is computed; the other
     rows of keys and values are in the cache.
 
     Example:
         >>> print(next_token_areas(200, 100).get_label())
-        Multiply-adds of one layer of dimension 100 for 200 tokens, as areas.
+        FLOPs of one layer of dimension 100 for 200 tokens, as areas.
         Prefill: all rows of projections, scores and weighted sums, 16 squares.
         Next token: the last row of each, 1/200 of the prefill; the other keys and values are cached.
     """
@@ -88,7 +88,7 @@ def next_token_areas(length: int, d_model: int) -> Canvas:
             nodes.append(column(texts[0], area, texts[1], gap=6, alt=alt))
         return (column if narrow else row)(*nodes, gap=GAP)
 
-    opening = f"Multiply-adds of one layer of dimension {d_model} for {length} tokens, as areas"
+    opening = f"FLOPs of one layer of dimension {d_model} for {length} tokens, as areas"
     return show(build, opening)
 
 

@@ -1,4 +1,4 @@
-"""Cost of a computation: its multiply-adds, and its peak memory.
+"""Cost of a computation: its floating-point operations, and its peak memory.
 
 Both are counted, not timed, so they are the same on every machine. They also work on the ``meta``
 device, where nothing is computed, so that a length of a hundred thousand costs nothing.
@@ -14,19 +14,21 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 
-def multiply_adds(function: Callable[..., object], *arguments: object) -> int:
-    """Count the multiply-adds of all matrix products of a function call (half of its FLOPs).
+def count_flops(function: Callable[..., object], *arguments: object) -> int:
+    """Count the floating-point operations of all matrix products of a function call.
+
+    A multiplication and the addition of the product to a sum are two.
 
     Elementwise operations are not counted, nor is PyTorch's fused attention kernel on a CPU.
 
     Example:
         >>> import torch
-        >>> multiply_adds(torch.matmul, torch.ones(5, 3), torch.ones(3, 7)) == 5 * 3 * 7
+        >>> count_flops(torch.matmul, torch.ones(5, 3), torch.ones(3, 7)) == 2 * 5 * 3 * 7
         True
     """
     with FlopCounterMode(display=False) as counter:
         function(*arguments)
-    return int(counter.get_total_flops()) // 2
+    return int(counter.get_total_flops())
 
 
 def peak_memory(function: Callable[..., object], *arguments: object) -> int:
