@@ -80,7 +80,7 @@ def next_token_areas(length: int, d_model: int) -> Canvas:
         nodes = []
         for is_next, alt in enumerate(alts):
             texts = (
-                label(("prefill", "the next token, in decode")[is_next], bold=True, width=200),
+                label(("prefill", f"token {length:,}, in decode")[is_next], bold=True, width=200),
                 note(works[is_next], "muted"),
             )
             paint = partial(_layer, ratio, unit, last=bool(is_next))

@@ -9,6 +9,8 @@ BOX, STATE, BETWEEN = 28, 20, 148  # pixels: heights of letter and state; the wi
 def patching(text: str, changed: str, position: int) -> Canvas:
     """Draw how the state at a position comes from the pass of a changed text into that of a text.
 
+    The texts differ in one letter; dashed, the way on which layer 1 may have moved it.
+
     Example:
         >>> print(patching("abcab", "abdab", 3).get_label())
         Two forward passes through layer 1, of a b d a b and of a b c a b. The state at letter 4 of the
@@ -34,11 +36,17 @@ def patching(text: str, changed: str, position: int) -> Canvas:
                 edge = BOLD_LINE if patched else 1
                 ax.box((x, z), (wide, STATE), look, filled=look != "muted", width=edge)
         x, (upper, lower) = xs[position], STATES
+        (new,) = (i for i in range(len(text)) if changed[i] != text[i])
+        way = [(xs[new] + 6, LETTERS[0] + BOX / 2), (x - 6, upper - STATE / 2)]
+        ax.wire(way, "value", width=1, dashed=True)
         ax.wire([(x, upper + STATE / 2), (x, lower - STATE / 2)], "value", width=BOLD_LINE)
         way = [(x + 8, lower - STATE / 2), (x + 8, BETWEEN), (xs[-1], BETWEEN)]
         ax.wire([*way, (xs[-1], lower - STATE / 2)], "query", width=BOLD_LINE)
         ax.note(((x + xs[-1]) / 2, BETWEEN - 11), "through layer 2", "query")
-        for y, name in ((12, "the other text, through layer 1"), (286, "the text, through layer 1")):
+        for y, name in (
+            (12, "the other text, through layer 1"),
+            (286, "the original text, through layer 1"),
+        ):
             ax.note((xs[0] - wide / 2, y), name, "muted", align="left", bold=True)
         passes = f"of {' '.join(changed)} and of {' '.join(text)}"
         copied = f"The state at letter {position + 1} of the first is copied into the second"
