@@ -17,8 +17,8 @@ def cost_areas(lengths: Sequence[int], d_model: int) -> Canvas:
     """Draw the FLOPs of a layer at two or three sequence lengths, all to one scale.
 
     Four projections take ``2 T D²`` each, the scores and the weighted sums ``2 T² D``. Divided by
-    ``2 D``, these are areas: four rectangles of ``T`` by ``D``, and two squares of ``T`` by ``T``. They are
-    counted in squares of ``D`` by ``D``.
+    ``2 D``, these are areas: four rectangles of ``T`` by ``D``, and two squares of ``T`` by ``T``.
+    They are counted in squares of ``D`` by ``D``.
 
     Example:
         >>> print(cost_areas([100, 200], 100).get_label())
