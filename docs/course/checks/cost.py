@@ -168,14 +168,14 @@ def of_bill(numbers):
     length, cached = numbers["length"], numbers["cached"]
     a, b, c, d = numbers["exponentials"]
     early, most = max(a, b), max(a, b, c, d)
-    strip, square = 4 * length * width**2, 2 * length**2 * width
+    strip, square = 8 * length * width**2, 4 * length**2 * width
     after = (a + b + c + d) / most
     one = math.exp(a - early) + math.exp(b - early)
     right = {
         "layer": strip + square,
         "share": square / (strip + square),
         "table": 2 * heads * length**2,
-        "token": 4 * width**2 + 2 * cached * width,
+        "token": 8 * width**2 + 4 * cached * width,
         "takes_over": 4 * width,
         "normalizers": [(a + b) / early, after],
         "shrink": early / most,
@@ -186,6 +186,10 @@ def of_bill(numbers):
             "layer": strip + square / 2
         },
         "The output has a projection, too.": {"layer": 3 * strip / 4 + square},
+        "These are multiply-adds, and each takes two FLOPs.": {
+            "layer": (strip + square) / 2,
+            "token": 4 * width**2 + 2 * cached * width,
+        },
         "These are the projections alone.": {"layer": strip},
         "This is the other part.": {"share": strip / (strip + square)},
         "This is their quotient, not their part of the whole.": {"share": square / strip},
@@ -193,14 +197,14 @@ def of_bill(numbers):
         "Each number has two bytes here, not four.": {"table": 4 * heads * length**2},
         "These are numbers, not bytes.": {"table": heads * length**2},
         "The cache keeps the projections of the keys.": {
-            "token": 4 * cached * width**2 + 2 * cached * width
+            "token": 8 * cached * width**2 + 4 * cached * width
         },
         "Each key is used twice: in a score, and in a weighted value.": {
-            "token": 4 * width**2 + cached * width
+            "token": 8 * width**2 + 2 * cached * width
         },
-        "The newest token is projected, too.": {"token": 2 * cached * width},
+        "The newest token is projected, too.": {"token": 4 * cached * width},
         "There is a single query, so there is no square.": {
-            "token": 4 * width**2 + 2 * cached**2 * width
+            "token": 8 * width**2 + 4 * cached**2 * width
         },
         "This is a layer without its feed-forward network.": {"takes_over": 2 * width},
         "This is for a hidden dimension of four times the width.": {"takes_over": 6 * width},
