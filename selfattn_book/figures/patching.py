@@ -29,9 +29,9 @@ def patching(text: str, changed: str, position: int) -> Canvas:
                 own, patched = letters is text, i == position
                 role = "value" if letter != text[i] else "query" if i == last else "ink"
                 ax.box((x, y), (wide, BOX), role, letter, filled=role != "ink")
-                replaced = own and patched
-                way = [(x, y + down * BOX / 2), (x, z - down * STATE / 2)]
-                ax.wire(way, "muted", width=1, dashed=replaced)
+                if not (own and patched):
+                    way = [(x, y + down * BOX / 2), (x, z - down * STATE / 2)]
+                    ax.wire(way, "muted", width=1)
                 look = "value" if patched else "query" if own and i == last else "muted"
                 edge = BOLD_LINE if patched else 1
                 ax.box((x, z), (wide, STATE), look, filled=look != "muted", width=edge)
