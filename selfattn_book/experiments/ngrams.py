@@ -1,4 +1,4 @@
-"""An n-gram model with interpolation, as a baseline of language models."""
+"""An n-gram model with Kneser-Ney smoothing, as a baseline of language models."""
 
 import math
 from collections import Counter, defaultdict
@@ -11,14 +11,17 @@ Tokens = Tensor | Sequence[int]
 Parts = tuple[float, dict[int, float]]
 
 
-class NGrams:
+class KneserNey:
     r"""Predict the next token from counts of what has followed the last few tokens.
 
-    .. math:: p_n(v \mid h) = \frac{c(h v) + k(h)\, p_{n-1}(v \mid h')}{c(h) + k(h)}, \qquad
-       p_0(v) = \frac{1}{V}
+    .. math:: p_n(v \mid h) = \frac{c(h v) - D_{c(h v)} + \sum_u D_{c(h u)}\, p_{n-1}(v \mid h')}
+       {c(h)}, \qquad p_0(v) = \frac{1}{V}
 
-    where :math:`h` are the last :math:`n - 1` tokens and :math:`h'` all of them but the first,
-    :math:`c` counts, and :math:`k(h)` is the number of different tokens that have followed :math:`h`.
+    where :math:`h` are the last :math:`n - 1` tokens and :math:`h'` all of them but the first, and the
+    discount :math:`D` is one number for counts of 1, of 2, and of 3 and more. For the largest
+    :math:`n`, :math:`c(h v)` counts how often :math:`v` has followed :math:`h`; below it, how many
+    different tokens have preceded :math:`h v`. If :math:`c(h)` is 0, :math:`p_n` is
+    :math:`p_{n-1}`.
 
     Args:
         tokens: ``(N,)``, the training text.
@@ -26,13 +29,12 @@ class NGrams:
         order: the largest :math:`n`.
 
     Source:
-        Witten and Bell, 1991, method C, :cite:p:`witten1991zero`; in this form,
-        :cite:t:`chen1999empirical`.
+        Interpolated modified Kneser-Ney smoothing: :cite:t:`chen1999empirical`, section 3.
 
     Example:
-        >>> counts = NGrams([0, 1, 0, 1, 0, 2], vocab_size=4, order=2)
-        >>> counts.distribution([2, 0])   # after 0: twice 1, once 2
-        tensor([0.1667, 0.5222, 0.2778, 0.0333])
+        >>> counts = KneserNey([0, 1, 0, 1, 0, 2], vocab_size=4, order=2)
+        >>> counts.distribution([2, 0]).sum()
+        tensor(1.)
     """
 
     def __init__(self, tokens: Tokens, *, vocab_size: int, order: int) -> None:
@@ -46,53 +48,52 @@ class NGrams:
             for gram, count in Counter(grams).items():
                 table[gram[:-1]][gram[-1]] = count
             self.followers.append(dict(table))
+        for n in range(order - 1):  # counts of longer histories are not yet replaced
+            preceding: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
+            for history, counts in self.followers[n + 1].items():
+                preceding[history[1:]].update(counts.keys())
+            self.followers[n] = dict(preceding)
+        self.discounts = [_discounts(table.values()) for table in self.followers]
         self._parts: dict[tuple[int, ...], Parts] = {}  # of the histories met so far
 
-    def distribution(self, history: Tokens, *, order: int | None = None) -> Tensor:
+    def distribution(self, history: Tokens) -> Tensor:
         """Return the probabilities of the next token, ``(V,)``, in the default dtype."""
         numbers = _as_list(history)
         probabilities = torch.full((self.vocab_size,), 1 / self.vocab_size)
-        for rest, own in self._known(numbers, len(numbers), order):
+        for rest, own in self._known(numbers, len(numbers)):
             probabilities *= rest
             probabilities[torch.tensor(list(own))] += torch.tensor(list(own.values()))
         return probabilities
 
-    def surprisal(self, tokens: Tokens, first: int = 0, *, order: int | None = None) -> Tensor:
+    def surprisal(self, tokens: Tokens, first: int = 0) -> Tensor:
         r"""Return the surprisal of each token from ``first`` on, :math:`-\ln p`, in nats."""
         numbers = _as_list(tokens)
-        nats = [-math.log(self._probability(numbers, i, order)) for i in range(first, len(numbers))]
+        nats = [-math.log(self._probability(numbers, i)) for i in range(first, len(numbers))]
         return torch.tensor(nats)
 
-    def write(
-        self,
-        tokens: Tokens,
-        length: int,
-        *,
-        generator: torch.Generator,
-        order: int | None = None,
-    ) -> Tensor:
+    def write(self, tokens: Tokens, length: int, *, generator: torch.Generator) -> Tensor:
         """Continue tokens ``(N,)`` by ``length`` tokens, each sampled from :meth:`distribution`.
 
         Example:
-            >>> counts = NGrams([0, 1] * 50, vocab_size=2, order=2)
+            >>> counts = KneserNey([0, 1] * 50, vocab_size=2, order=2)
             >>> counts.write([0], 5, generator=torch.Generator().manual_seed(0))
             tensor([0, 1, 0, 1, 0, 1])
         """
         numbers = _as_list(tokens)
         for _ in range(length):
-            probabilities = self.distribution(numbers[-self.order :], order=order)
+            probabilities = self.distribution(numbers[-self.order :])
             numbers.append(int(torch.multinomial(probabilities, 1, generator=generator)))
         return torch.tensor(numbers)
 
-    def _probability(self, numbers: list[int], i: int, order: int | None) -> float:
+    def _probability(self, numbers: list[int], i: int) -> float:
         probability = 1 / self.vocab_size
-        for rest, own in self._known(numbers, i, order):
+        for rest, own in self._known(numbers, i):
             probability = own.get(numbers[i], 0.0) + rest * probability
         return probability
 
-    def _known(self, numbers: list[int], i: int, order: int | None) -> Iterator[Parts]:
+    def _known(self, numbers: list[int], i: int) -> Iterator[Parts]:
         """Yield the parts after each known history before token ``i``, the shortest first."""
-        for length in range(min(self.order if order is None else order, i + 1)):
+        for length in range(min(self.order, i + 1)):
             history = tuple(numbers[i - length : i])
             if history not in self.followers[length]:  # nor is any longer one known
                 return
@@ -102,39 +103,6 @@ class NGrams:
 
     def _split(self, length: int, counts: Counter[int]) -> Parts:
         """Return the factor of the shorter history's probabilities, and each token's own part."""
-        total = counts.total() + len(counts)
-        return len(counts) / total, {token: count / total for token, count in counts.items()}
-
-
-class KneserNey(NGrams):
-    r"""Predict the next token by interpolated modified Kneser-Ney smoothing.
-
-    .. math:: p_n(v \mid h) = \frac{c(h v) - D_{c(h v)} + \sum_u D_{c(h u)}\, p_{n-1}(v \mid h')}
-       {c(h)}
-
-    where the discount :math:`D` is one number for counts of 1, of 2, and of 3 and more. Below the
-    largest :math:`n`, :math:`c(h v)` is the number of different tokens that have preceded
-    :math:`h v`. The arguments are those of :class:`NGrams`; ``order`` is fixed.
-
-    Source:
-        :cite:t:`chen1999empirical`, section 3.
-
-    Example:
-        >>> counts = KneserNey([0, 1, 0, 1, 0, 2], vocab_size=4, order=2)
-        >>> counts.distribution([2, 0]).sum()
-        tensor(1.)
-    """
-
-    def __init__(self, tokens: Tokens, *, vocab_size: int, order: int) -> None:
-        super().__init__(tokens, vocab_size=vocab_size, order=order)
-        for n in range(order - 1):  # counts of longer histories are not yet replaced
-            preceding: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
-            for history, counts in self.followers[n + 1].items():
-                preceding[history[1:]].update(counts.keys())
-            self.followers[n] = dict(preceding)
-        self.discounts = [_discounts(table.values()) for table in self.followers]
-
-    def _split(self, length: int, counts: Counter[int]) -> Parts:
         total, discounts = counts.total(), self.discounts[length]
         taken = {token: discounts[min(count, 3)] for token, count in counts.items()}
         own = {token: (count - taken[token]) / total for token, count in counts.items()}
@@ -146,7 +114,7 @@ def _discounts(tables: Iterable[Counter[int]]) -> list[float]:
     number = Counter(count for counts in tables for count in counts.values())
     y = number[1] / max(1, number[1] + 2 * number[2])
     found = [i - (i + 1) * y * number[i + 1] / max(1, number[i]) for i in (1, 2, 3)]
-    return [0.0, *(min(max(discount, 0.0), i) for i, discount in enumerate(found, start=1))]
+    return [0.0, *(max(discount, 0.0) for discount in found)]
 
 
 def _as_list(tokens: Tokens) -> list[int]:

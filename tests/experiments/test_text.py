@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from selfattn_book.experiments import text as texts
-from selfattn_book.experiments.ngrams import KneserNey, NGrams
+from selfattn_book.experiments.ngrams import KneserNey
 from selfattn_book.experiments.text import (
     DATA,
     DIGESTS,
@@ -96,38 +96,37 @@ def test_surprisal_restores_the_training_mode_and_checks_its_range():
             surprisal(model, tokens, first, length=9)
 
 
-def counted_by_definition(tokens, history, v, vocabulary):
-    """Compute Witten and Bell's estimate from the equation, by search."""
-    if history is None:
-        return 1 / vocabulary
-    n = len(history)
-    followers = Counter(
-        tokens[i + n] for i in range(len(tokens) - n) if tokens[i : i + n] == history
-    )
-    shorter = counted_by_definition(tokens, history[1:] if history else None, v, vocabulary)
-    if not followers:
+def by_definition(tokens, history, v, longest):
+    """Compute the Kneser-Ney estimate from the equation, by search."""
+    n = len(history) + 1
+    longer = n if longest else n + 1  # below the longest, count the tokens before each n-gram
+    found = [tuple(tokens[i : i + longer]) for i in range(len(tokens) - longer + 1)]
+    counts = Counter(found) if longest else Counter(gram[1:] for gram in set(found))
+    kinds = [sum(count == i for count in counts.values()) for i in range(5)]
+    y = kinds[1] / max(1, kinds[1] + 2 * kinds[2])
+    discounts = [0, *(i - (i + 1) * y * kinds[i + 1] / max(1, kinds[i]) for i in (1, 2, 3))]
+    discounts = [max(0, discount) for discount in discounts]
+    shorter = by_definition(tokens, history[1:], v, longest=False) if history else 1 / 4
+    after = {u: counts[*history, u] for u in range(4)}
+    if not sum(after.values()):
         return shorter
-    kinds, total = len(followers), sum(followers.values())
-    return (followers[v] + kinds * shorter) / (total + kinds)
+    taken = {u: discounts[min(count, 3)] for u, count in after.items()}
+    return (after[v] - taken[v] + sum(taken.values()) * shorter) / sum(after.values())
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.integers(0, 3), min_size=1, max_size=20),
-    st.lists(st.integers(0, 3), min_size=0, max_size=5),
+    st.lists(st.integers(0, 3), min_size=5, max_size=30),
+    st.lists(st.integers(0, 3), min_size=3, max_size=5),
     st.integers(1, 4),
 )
-def test_n_grams_follow_the_equation(tokens, history, order):
-    counts = NGrams(torch.tensor(tokens), vocab_size=4, order=4)
-    assert counts.surprisal(tokens).shape == (len(tokens),)
-    last = history[-(order - 1) :] if order > 1 else []
-    expected = [counted_by_definition(tokens, last, v, 4) for v in range(4)]
-    found = counts.distribution(history, order=order)
-    torch.testing.assert_close(found, torch.tensor(expected), rtol=1e-5, atol=1e-7)
-    assert math.isclose(found.sum(), 1, rel_tol=1e-6)
-    for v in range(4):
-        nats = counts.surprisal([*history, v], len(history), order=order)
-        assert math.isclose(nats.item(), -math.log(expected[v]), rel_tol=1e-5)
+def test_kneser_ney_follows_the_equation(tokens, history, order):
+    counts = KneserNey(torch.tensor(tokens), vocab_size=4, order=order)
+    last = tuple(history[len(history) - order + 1 :])
+    expected = [by_definition(tokens, last, v, longest=True) for v in range(4)]
+    torch.testing.assert_close(
+        counts.distribution(history), torch.tensor(expected), rtol=1e-5, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -145,7 +144,6 @@ def test_kneser_ney_is_a_distribution_and_agrees_with_its_surprisal(order: int) 
 def test_kneser_ney_counts_contexts_below_the_largest_order() -> None:
     """Token 1 is frequent, but only after 0; token 2 is rarer, after four different tokens."""
     tokens = [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 4, 2, 5, 2, 0]
-    both = (kind(tokens, vocab_size=7, order=2) for kind in (KneserNey, NGrams))
-    kneser_ney, plain = (counts.distribution([6]) for counts in both)  # a new history
-    assert kneser_ney[2] > kneser_ney[1]
-    assert plain[2] < plain[1]
+    once, pairs = (KneserNey(tokens, vocab_size=7, order=n).distribution([6]) for n in (1, 2))
+    assert once[2] < once[1]
+    assert pairs[2] > pairs[1]  # after a new history

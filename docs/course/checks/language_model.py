@@ -85,7 +85,7 @@ def on_paper(numbers):
         "cold": a**2 / squares,
         "two": a / (a + b),
         "bits": math.log2(total / d),
-        "counted": (hits + kinds * shorter) / (seen + kinds),
+        "counted": (hits - 1 / 2 + kinds / 2 * shorter) / seen,
     }
     wrong = {
         "It is divided by the others, and not by all.": {"first": a / (b + c + d)},
@@ -101,9 +101,12 @@ def on_paper(numbers):
         "These are nats.": {"bits": math.log(total / d)},
         "This is the surprisal of the first word.": {"bits": math.log2(total / a)},
         "This is the count alone: the shorter history has a weight, too.": {"counted": hits / seen},
-        "The kinds are missing in the denominator.": {"counted": (hits + kinds * shorter) / seen},
-        "The shorter history is weighted by 1, and not by the kinds.": {
-            "counted": (hits + shorter) / (seen + 1)
+        "What was subtracted must go to the shorter history.": {"counted": (hits - 1 / 2) / seen},
+        "Each of the words gives up a discount, not *ark* alone.": {
+            "counted": (hits - 1 / 2 + shorter / 2) / seen
+        },
+        "The discount must also be subtracted from the count of *ark*.": {
+            "counted": (hits + kinds / 2 * shorter) / seen
         },
     }
     points = {"cold": 2, "counted": 2}
