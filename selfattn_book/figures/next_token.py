@@ -89,13 +89,15 @@ def _mark(chosen: bool) -> dict[str, Any]:
     return {"bold": True, "width": BOLD_LINE} if chosen else {}
 
 
-def next_tokens(tokens: Sequence[str], distributions: Mapping[str, Numbers]) -> Canvas:
+def next_tokens(
+    tokens: Sequence[str] | Mapping[str, Sequence[str]], distributions: Mapping[str, Numbers]
+) -> Canvas:
     """Draw distributions of the next token side by side, each as a column of bars.
 
     The last bar is for all other tokens together.
 
     Args:
-        tokens: the tokens that are drawn; V is at most 10.
+        tokens: the tokens that are drawn, the same for all settings or by setting; V is at most 10.
         distributions: for each setting their probabilities, ``(V,)``.
 
     Example:
@@ -106,7 +108,8 @@ def next_tokens(tokens: Sequence[str], distributions: Mapping[str, Numbers]) -> 
     """
     settings = {}
     for name, values in distributions.items():
-        pairs = list(zip(tokens, as_array(values).tolist(), strict=True))
+        own = tokens[name] if isinstance(tokens, Mapping) else tokens
+        pairs = list(zip(own, as_array(values).tolist(), strict=True))
         rest = 1 - sum(p for _, p in pairs)
         rest = rest if rest > NOTHING else 0.0
         drawn = [(visible(token), p) for token, p in pairs] + [("others", rest)]
