@@ -57,9 +57,11 @@ def test_the_patched_state_stands_under_its_letter_in_both_passes(position):
 
 def test_attention_maps_are_in_the_order_of_their_scores():
     maps = np.stack([np.eye(3), np.zeros((3, 3)), np.ones((3, 3))])
-    ax = map_grid(maps, np.array([0.2, 0.8, 0.5]))
+    ax = map_grid(maps, np.array([0.2, 0.8, 0.5]), cells=np.eye(3, k=-1), names={1: "Ada"})
     looks = [(text.get_text(), text.get_weight()) for text in ax.texts]
-    assert looks == [("0.80", "bold"), ("0.50", "bold"), ("0.20", "normal")]
+    assert looks == [("Ada 0.80", "bold"), ("0.50", "bold"), ("0.20", "normal")]
+    plain = map_grid(maps, np.array([0.2, 0.8, 0.5]))
+    assert len(ax.patches) == len(plain.patches) + 3 * 2  # two cells in each of three maps
     assert ax.get_label().endswith("with a score of 0.50 or more: 2.")
     for mesh, i in zip(ax.collections, (1, 2, 0), strict=True):
         np.testing.assert_array_equal(mesh.get_array().reshape(3, 3), maps[i])
