@@ -72,10 +72,13 @@ def ladder(
     *,
     rungs: Mapping[str, float] | None = None,
     between: tuple[float, float] | None = None,
+    bar: str = "floor",
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
     r"""Draw each model's seeds as points over its name, and its floor as a bar below them.
+
+    With another word for ``bar``, such as ``"mean"``, the bars are not floors but what it says.
 
     A dotted line at each height continues the bars through the whole picture, as a rung.
     The points are spread sideways, in the order of the seeds, so that they do not hide each other.
@@ -102,7 +105,7 @@ def ladder(
     for column, (name, values) in enumerate(ends.items()):
         heights, floor = as_array(values), floors[name]
         _draw_model(ax, column, heights, floor)
-        seeds = f"{' '.join(name.split())}, {len(heights)} seeds: floor {floor:.3g}"
+        seeds = f"{' '.join(name.split())}, {len(heights)} seeds: {bar} {floor:.3g}"
         message.append(f"{seeds}, ends from {heights.min():.3g} to {heights.max():.3g}")
     ax.set_ylim(between)
     _name_rungs(ax, rungs)

@@ -113,7 +113,8 @@ def test_such_a_name_is_toward_the_middle_unless_a_curve_ends_there(curve, floor
 
 def test_names_below_a_ladder_are_turned_where_they_would_touch():
     names = [f"a model\nwith {k} blocks" for k in range(6)]
-    ax = ladder({name: [1.0] for name in names}, dict.fromkeys(names, 0.5))
+    ax = ladder({name: [1.0] for name in names}, dict.fromkeys(names, 0.5), bar="mean")
+    assert "a model with 3 blocks, 1 seeds: mean 0.5" in ax.get_label()
     wide, narrow = ([text.text for text in texts(part)] for part in parts(ax))
     assert "with 3 blocks" in wide
     assert "a model with 3 blocks" in narrow
