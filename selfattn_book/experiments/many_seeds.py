@@ -3,6 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +23,30 @@ State = dict[str, Tensor]
 Adam = partial(torch.optim.Adam, fused=True)
 
 
+def scheduled(factor: Callable[[int], float]) -> Callable[..., torch.optim.Optimizer]:
+    """Return a method for :func:`fit_seeds`: Adam with a learning rate that changes in each step.
+
+    In step ``t``, counted from 0, the rate is ``lr * factor(t)``.
+
+    Example:
+        >>> warm_up = scheduled(lambda step: min(1, (step + 1) / 4))
+        >>> adam, rates = warm_up([torch.ones(2, requires_grad=True)], lr=0.1), []
+        >>> for _ in range(5):
+        ...     rates.append(round(adam.param_groups[0]["lr"], 3))
+        ...     adam.step()
+        >>> rates
+        [0.025, 0.05, 0.075, 0.1, 0.1]
+    """
+
+    def method(parameters: Any, lr: float) -> torch.optim.Optimizer:
+        adam = Adam(parameters, lr=lr)
+        schedule = torch.optim.lr_scheduler.LambdaLR(adam, factor)
+        adam.register_step_post_hook(lambda *_: schedule.step())
+        return adam
+
+    return method
+
+
 def fit_seeds(
     make_model: Callable[[], nn.Module],
     inputs: Tensor | Sequence[Tensor],
@@ -29,7 +56,7 @@ def fit_seeds(
     seeds: Sequence[int],
     epochs: int,
     batch_size: int | None = None,
-    lr: float = 0.01,
+    lr: float | Sequence[float] = 0.01,
     method: Callable[..., torch.optim.Optimizer] = Adam,
     snapshots: dict[int, list[nn.Module]] | None = None,
     progress: bool = True,
@@ -49,7 +76,7 @@ def fit_seeds(
         epochs: number of passes over the data.
         batch_size: number of examples in a step, shuffled in each epoch and for each seed;
             all examples by default.
-        lr: learning rate.
+        lr: learning rate, or one for each model, so that several rates are compared side by side.
         method: optimizer class of ``torch.optim``.
         snapshots: lists, keyed by a number of epochs below ``epochs``, to which copies of the
             models after that many epochs are appended.
@@ -61,7 +88,7 @@ def fit_seeds(
         and the trained models.
 
     Raises:
-        ValueError: a loss is not finite.
+        ValueError: a loss is not finite, or there are not as many learning rates as seeds.
 
     Example:
         >>> x = torch.linspace(-1, 1, 8).unsqueeze(1)
@@ -73,11 +100,21 @@ def fit_seeds(
     """
     copies = snapshots or {}
     data = (*((inputs,) if isinstance(inputs, Tensor) else inputs), targets)
+    rates = list(lr) if isinstance(lr, Sequence) else [lr] * len(seeds)
+    if len(rates) != len(seeds):
+        raise ValueError(f"there must be a learning rate for each of {len(seeds)} seeds; got {lr}")
     models = [_make(make_model, seed) for seed in seeds]
-    parameters, buffers = stack_module_state(models)
+    buffers = stack_module_state(models)[1]
+    # Models that follow each other and have the same rate are one parameter group.
+    runs = [
+        (rate, stack_module_state([model for _, model in run])[0])
+        for rate, run in groupby(zip(rates, models, strict=True), key=itemgetter(0))
+    ]
+    parameters = [run for _, run in runs]
     losses_of_all = partial(_side_by_side(models[0], loss), parameters, buffers)
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    optimizer = method(parameters.values(), lr=lr)
+    groups = [{"params": list(run.values()), "lr": rate} for rate, run in runs]
+    optimizer = method(groups, lr=rates[0])
     history = []
     for epoch in trange(epochs, disable=not progress, leave=False):
         if epoch in copies:
@@ -107,12 +144,13 @@ def _side_by_side(model: nn.Module, loss: Loss) -> Callable[..., Tensor]:
         return loss(output, targets)
 
     def losses_of_all(
-        parameters: State, buffers: State, batch: tuple[Tensor, ...], own: bool
+        parameters: list[State], buffers: State, batch: tuple[Tensor, ...], own: bool
     ) -> Tensor:
+        state = _together(parameters)
         dims = (0, 0, 0 if own else None)  # whether each model has a batch of its own
         # vmap has no batching rule for the CPU's fused attention.
         with sdpa_kernel(SDPBackend.MATH):
-            return vmap(loss_of_one, in_dims=dims)(parameters, buffers, batch)
+            return vmap(loss_of_one, in_dims=dims)(state, buffers, batch)
 
     return losses_of_all
 
@@ -136,8 +174,15 @@ def _make(make_model: Callable[[], nn.Module], seed: int) -> nn.Module:
         return make_model()
 
 
+def _together(parameters: list[State]) -> State:
+    """Concatenate the stacked parameters of all groups."""
+    if len(parameters) == 1:
+        return parameters[0]
+    return {name: torch.cat([part[name] for part in parameters]) for name in parameters[0]}
+
+
 @torch.no_grad()
-def _copy_back(stacked: State, models: list[nn.Module]) -> None:
-    for name, values in stacked.items():
+def _copy_back(parameters: list[State], models: list[nn.Module]) -> None:
+    for name, values in _together(parameters).items():
         for model, value in zip(models, values, strict=True):
             model.get_parameter(name).copy_(value)

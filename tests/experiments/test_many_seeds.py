@@ -10,7 +10,7 @@ from selfattn_book.blocks import DecoderStack, EncoderStack
 from selfattn_book.encoder_decoder import COURSE_SIZES, Decoder, EncoderDecoder
 from selfattn_book.experiments.ablation import without
 from selfattn_book.experiments.lookup import Lookup
-from selfattn_book.experiments.many_seeds import fit_seeds
+from selfattn_book.experiments.many_seeds import fit_seeds, scheduled
 from selfattn_book.experiments.words import (
     AttentionClassifier,
     MeanClassifier,
@@ -137,6 +137,26 @@ def test_in_parallel_equals_each_alone(train, recipe, seeded, kind, batch_size):
             largest = 1e-6 if name.endswith("project_key.bias") else atol
             torch.testing.assert_close(p, expected, rtol=0, atol=largest)
             assert p.requires_grad == expected.requires_grad
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "method"), [(None, Adam), (3, scheduled(lambda t: 1 / (t + 1)))]
+)
+def test_models_with_rates_of_their_own_equal_those_trained_with_one(train, batch_size, method):
+    options = {"batch_size": batch_size, "method": method}
+    rates = [LR, LR / 4, LR / 4]
+    losses, models = train("attention", lr=rates, **options)
+    for column, rate in enumerate(rates):
+        expected, others = train("attention", lr=rate, **options)
+        torch.testing.assert_close(losses[:, column], expected[:, column], rtol=0, atol=1e-11)
+        for p, other in zip(models[column].parameters(), others[column].parameters(), strict=True):
+            torch.testing.assert_close(p, other, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("rates", [[LR] * 2, [LR] * 4, []])
+def test_each_seed_needs_a_rate(train, rates):
+    with pytest.raises(ValueError, match=r"there must be a learning rate for each of 3 seeds; got"):
+        train("attention", lr=rates)
 
 
 def parameters(models):
