@@ -78,9 +78,9 @@ def ladder(
 ) -> Axes:
     r"""Draw each model's seeds as points over its name, and its floor as a bar below them.
 
-    With another word for ``bar``, such as ``"mean"``, the bars are not floors but what it says.
+    A dotted line at each height continues the floors through the whole picture, as a rung. With
+    another word for ``bar``, such as ``"mean"``, the bars are what it says, and have no such lines.
 
-    A dotted line at each height continues the bars through the whole picture, as a rung.
     The points are spread sideways, in the order of the seeds, so that they do not hide each other.
 
     Names of models may have several lines; ``ends`` are ``(seeds,)`` values each. Rungs are names of
@@ -94,7 +94,7 @@ def ladder(
         net behind, 2 seeds: floor 0.41, ends from 0.42 to 0.5.'
     """
     ax = panels(1, width=7.6, height=4.0)[0] if ax is None else ax
-    for height in sorted(set(floors.values())):
+    for height in sorted(set(floors.values())) if bar == "floor" else ():
         ax.axhline(height, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
     rungs, message = rungs or {}, []
     if between:

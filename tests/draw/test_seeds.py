@@ -21,9 +21,10 @@ def test_points_and_bars_are_the_data(draw):
     assert (ax.get_title(), ax.get_ylabel()) == ("T", "loss at the end")
 
 
-def test_models_of_one_floor_share_a_rung():
-    ax = ladder({"a": [1.0], "b": [2.0]}, {"a": 0.5, "b": 0.5})
-    assert len(ax.lines) == 1 + 2 * 2
+@pytest.mark.parametrize(("bar", "rungs"), [("floor", 1), ("mean", 0)])
+def test_models_of_one_floor_share_a_rung_and_other_bars_have_none(bar, rungs):
+    ax = ladder({"a": [1.0], "b": [2.0]}, {"a": 0.5, "b": 0.5}, bar=bar)
+    assert len(ax.lines) == rungs + 2 * 2
 
 
 def test_the_lower_of_two_near_rungs_is_named_below_its_line():
