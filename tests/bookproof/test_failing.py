@@ -29,7 +29,7 @@ def test_each_failing_cell_fails_the_build_each_time(book):
         book.write(f"docs/{name}.md", text.replace("name: python3", f"name: {kernel}"))
     book.edit("docs/index.md", "data\n", "\n".join(["data", *FAILING, ""]))
     for expected in (ALL | FAILING.keys(), FAILING.keys()):
-        failed = book.build("-Dnb_execution_timeout=5")
+        failed = book.build("-Dnb_execution_timeout=3")
         assert not failed.good
         assert failed.ran == expected, "the others have been kept"
         for name, (_, says) in FAILING.items():
