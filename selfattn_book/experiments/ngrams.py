@@ -41,18 +41,17 @@ class KneserNey:
         self.vocab_size, self.order = vocab_size, order
         numbers = _as_list(tokens)
         # One table for each length of history: counts of the next token.
-        self.followers: list[dict[tuple[int, ...], Counter[int]]] = []
+        self.followers: list[dict[tuple[int, ...], dict[int, int]]] = []
         for n in range(1, order + 1):
-            table: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
-            grams = zip(*(numbers[i:] for i in range(n)), strict=False)
-            for gram, count in Counter(grams).items():
+            if n < order:  # each different token before an n-gram counts once
+                longer = set(zip(*(numbers[i:] for i in range(n + 1)), strict=False))
+                counts = Counter(gram[1:] for gram in longer)
+            else:
+                counts = Counter(zip(*(numbers[i:] for i in range(n)), strict=False))
+            table: dict[tuple[int, ...], dict[int, int]] = defaultdict(dict)
+            for gram, count in counts.items():
                 table[gram[:-1]][gram[-1]] = count
             self.followers.append(dict(table))
-        for n in range(order - 1):  # counts of longer histories are not yet replaced
-            preceding: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
-            for history, counts in self.followers[n + 1].items():
-                preceding[history[1:]].update(counts.keys())
-            self.followers[n] = dict(preceding)
         self.discounts = [_discounts(table.values()) for table in self.followers]
         self._parts: dict[tuple[int, ...], Parts] = {}  # of the histories met so far
 
@@ -101,15 +100,15 @@ class KneserNey:
                 self._parts[history] = self._split(length, self.followers[length][history])
             yield self._parts[history]
 
-    def _split(self, length: int, counts: Counter[int]) -> Parts:
+    def _split(self, length: int, counts: dict[int, int]) -> Parts:
         """Return the factor of the shorter history's probabilities, and each token's own part."""
-        total, discounts = counts.total(), self.discounts[length]
+        total, discounts = sum(counts.values()), self.discounts[length]
         taken = {token: discounts[min(count, 3)] for token, count in counts.items()}
         own = {token: (count - taken[token]) / total for token, count in counts.items()}
         return sum(taken.values()) / total, own
 
 
-def _discounts(tables: Iterable[Counter[int]]) -> list[float]:
+def _discounts(tables: Iterable[dict[int, int]]) -> list[float]:
     """Return the discounts of counts of 0, 1, 2, and 3 and more."""
     number = Counter(count for counts in tables for count in counts.values())
     y = number[1] / max(1, number[1] + 2 * number[2])
