@@ -18,29 +18,39 @@ TRIPS = (  # what plain attention moves, with its role, in the order of the comp
 
 
 def memory_trips() -> Canvas:
-    """Draw what plain attention reads from the large memory and writes to it; T × T trips are thick.
+    """Draw what plain and fused attention move between two memories; T × T trips are thick.
 
     Example:
         >>> print(memory_trips().get_label())
-        Plain attention between a large memory and a fast one. Q, K: read. scores: written and read,
-        a matrix. weights: written and read, a matrix. V: read. context: written.
+        Between a large memory and a fast one. Plain attention: Q, K read; scores written and read;
+        weights written and read; V read; context written. Fused attention: Q, K read; V read;
+        context written, and blocks of scores and weights stay in the fast memory.
     """
-    message = [
-        f"{name}: {' and '.join(ways)}{', a matrix' * (role == 'weights')}"
-        for name, role, ways in TRIPS
-    ]
+    moved = [(role, f"{name} {' and '.join(ways)}") for name, role, ways in TRIPS]
+    plain = "; ".join(text for _, text in moved)
+    fused = "; ".join(text for role, text in moved if role != "weights")
 
     def draw(width: float) -> Canvas:
-        ax, step = canvas(width, 164), width / len(TRIPS)
-        ax.note((4, 10), "large memory", "muted", align="left")
-        ax.box((width / 2, 144), (width - 8, 32), "muted", "fast memory and arithmetic units")
-        for i, (name, role, ways) in enumerate(TRIPS):
-            ax.box(((i + 0.5) * step, 36), (step - 8, 30), role, name, text_size=13)
-            for j, way in enumerate(ways):
-                x = (i + 0.5) * step + 22 * (j - (len(ways) - 1) / 2)
-                ends = [(x, 53), (x, 126)] if way == "read" else [(x, 126), (x, 53)]
-                ax.wire(ends, role, width=5.2 if role == "weights" else 1.2)
-        return ax.describe("Plain attention between a large memory and a fast one", *message)
+        ax, step = canvas(width, 340), width / len(TRIPS)
+        for top, way in ((0, "plain attention"), (176, "fused attention")):
+            ax.note((4, top + 10), way, align="left", bold=True)
+            ax.note((width - 4, top + 10), "large memory", "muted", align="right")
+            ax.box((width / 2, top + 137), (width - 8, 46), "muted")
+            ax.note((width - 12, top + 137), "fast memory", "muted", align="right")
+            for i, (name, role, ways) in enumerate(TRIPS):
+                x, stays = (i + 0.5) * step, top and role == "weights"
+                ax.box((x, top + (137 if stays else 36)), (step - 8, 30), role, name,
+                       dashed=bool(stays), text_size=13)  # fmt: skip
+                for j, trip in enumerate(() if stays else ways):
+                    at = x + 22 * (j - (len(ways) - 1) / 2)
+                    ends = [(at, top + 53), (at, top + 112)]
+                    thick = 5.2 if role == "weights" else 1.2
+                    ax.wire(ends if trip == "read" else ends[::-1], role, width=thick)
+        return ax.describe(
+            "Between a large memory and a fast one",
+            f"Plain attention: {plain}",
+            f"Fused attention: {fused}, and blocks of scores and weights stay in the fast memory",
+        )
 
     return both_widths(draw)
 
