@@ -14,7 +14,7 @@ def patching(text: str, changed: str, position: int) -> Canvas:
     Example:
         >>> print(patching("abcab", "abdab", 3).get_label())
         Two forward passes through layer 1, of a b d a b and of a b c a b. The state at letter 4 of the
-        first is copied into the second, whose last letter then goes through layer 2.
+        first is copied into the second; from its states, layer 2 predicts the next letter.
     """
     last = len(text) - 1
 
@@ -40,8 +40,11 @@ def patching(text: str, changed: str, position: int) -> Canvas:
         way = [(xs[new] + 6, LETTERS[0] + BOX / 2), (x - 6, upper - STATE / 2)]
         ax.wire(way, "value", width=1, dashed=True)
         ax.wire([(x, upper + STATE / 2), (x, lower - STATE / 2)], "value", width=BOLD_LINE)
-        way = [(x + 8, lower - STATE / 2), (x + 8, BETWEEN), (xs[-1], BETWEEN)]
-        ax.wire([*way, (xs[-1], lower - STATE / 2)], "query", width=BOLD_LINE)
+        way = [(x + 8, lower - STATE / 2), (x + 8, BETWEEN), (xs[-1] - wide / 2, BETWEEN)]
+        ax.wire(way, "query", width=BOLD_LINE)
+        way = [(xs[-1], lower - STATE / 2), (xs[-1], BETWEEN + BOX / 2)]
+        ax.wire(way, "query", width=BOLD_LINE)
+        ax.box((xs[-1], BETWEEN), (wide, BOX), "query", "?", bold=True)
         ax.note(((x + xs[-1]) / 2, BETWEEN - 11), "through layer 2", "query")
         for y, name in (
             (12, "the other text, through layer 1"),
@@ -52,7 +55,7 @@ def patching(text: str, changed: str, position: int) -> Canvas:
         copied = f"The state at letter {position + 1} of the first is copied into the second"
         return ax.describe(
             f"Two forward passes through layer 1, {passes}",
-            f"{copied}, whose last letter then goes through layer 2",
+            f"{copied}; from its states, layer 2 predicts the next letter",
         )
 
     return both_widths(draw)
