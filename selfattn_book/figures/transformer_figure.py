@@ -40,7 +40,7 @@ def transformer_figure(
     residual = "a residual connection around it, and a norm after the sum"
     if has_norm:
         residual = "a norm before it and a residual connection around both"
-    blocks = [f"{n} block{'s' if n > 1 else ''}" for n in counts]
+    blocks = [_blocks(n) for n in counts]
     read, memory, x, _, logits = shapes
     return show(
         lambda narrow: _build(shapes, texts, counts, has_norm, narrow),
@@ -96,8 +96,10 @@ def _build(
         sublayers = [_sublayer(box, wide, pad, norm_first=has_norm) for box in parts[i]]
         inner = column(space(wide), *sublayers, gap=GAP)
         block = frame(inner, pad=pad, filled=False)
-        _count(block, counts[i], i, narrow=narrow)
-        first = part(texts[i], "word-0", width=wide), part("token embedding", width=wide)
+        _count(block, counts[i])
+        root = f"√{read.partition(', ')[2][:-1]}"
+        embedding = part(f"{root} · embedding", width=wide)
+        first = part(texts[i], "word-0", width=wide), embedding
         last_norm = [part("final norm", width=wide)] * has_norm
         top = [*first, _plus(wide)]
         stack = column(*top, block, *last_norm, *ends, gap=GAP)
@@ -109,7 +111,7 @@ def _build(
             stack.link(start, end, text=text, width=2)
         stack.nodes.insert(0, title(("encoder", "decoder")[i]))
         sides.append(stack)
-    sides[1].nodes.append(note("target", "muted"))
+    sides[1].nodes.append(note("target, for the loss", "muted"))
     wires = space(0, 0, lambda ax, _: _keys_and_values(ax, memory, parts[1][1]))
     return column(row(*sides, gap=14 if narrow else 100, align=0), wires, gap=0)
 
@@ -144,17 +146,18 @@ def _plus(wide: float) -> Node:
     return space(wide, 16, paint)
 
 
-def _count(block: Node, count: int, side: int, *, narrow: bool) -> None:
-    """Write the number of blocks beside the frame of one, or in it on a phone."""
+def _count(block: Node, count: int) -> None:
+    """Write the number of blocks into the frame of one."""
 
-    def paint(ax: Canvas, at: Point) -> None:
+    def paint(ax: Canvas, _: Point) -> None:
         place = (block.left + 12, block.nodes[0].nodes[0].at(0, 1)[1] + GAP / 2)
-        if not narrow:
-            place = (block.at(side, 0)[0] + (8 if side else -8), at[1])
-        align = "left" if narrow or side else "right"
-        ax.say(place, f"× {count}", size=13 if narrow else 14, align=align, bold=True)
+        ax.say(place, _blocks(count), size=13, align="left", bold=True)
 
     block.paint = paint
+
+
+def _blocks(count: int) -> str:
+    return f"{count} block{'s' if count > 1 else ''}"
 
 
 def _keys_and_values(ax: Canvas, memory: Node, attention: Node) -> None:
