@@ -77,7 +77,7 @@ def fit_seeds(
         batch_size: number of examples in a step, shuffled in each epoch and for each seed;
             all examples by default.
         lr: learning rate, or one for each model, so that several rates are compared side by side.
-        method: optimizer class of ``torch.optim``.
+        method: optimizer class of ``torch.optim``, or what :func:`scheduled` returns.
         snapshots: lists, keyed by a number of epochs below ``epochs``, to which copies of the
             models after that many epochs are appended.
         progress: whether to show a progress bar.
