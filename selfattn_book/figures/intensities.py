@@ -38,12 +38,12 @@ def memory_trips() -> Canvas:
             ax.box((width / 2, top + 137), (width - 8, 46), "muted")
             ax.note((width - 12, top + 137), "fast memory", "muted", align="right")
             for i, (name, role, ways) in enumerate(TRIPS):
-                x, stays = (i + 0.5) * step, top and role == "weights"
-                ax.box((x, top + (137 if stays else 36)), (step - 8, 30), role, name,
-                       dashed=bool(stays), text_size=13)  # fmt: skip
+                x, stays = (i + 0.5) * step, top > 0 and role == "weights"
+                at, size = (x, top + (137 if stays else 36)), (step - 8, 30)
+                ax.box(at, size, role, name, dashed=stays, text_size=13)
                 for j, trip in enumerate(() if stays else ways):
-                    at = x + 22 * (j - (len(ways) - 1) / 2)
-                    ends = [(at, top + 53), (at, top + 112)]
+                    beside = x + 22 * (j - (len(ways) - 1) / 2)
+                    ends = [(beside, top + 53), (beside, top + 112)]
                     thick = 5.2 if role == "weights" else 1.2
                     ax.wire(ends if trip == "read" else ends[::-1], role, width=thick)
         return ax.describe(

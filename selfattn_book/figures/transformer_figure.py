@@ -97,9 +97,7 @@ def _build(
         inner = column(space(wide), *sublayers, gap=GAP)
         block = frame(inner, pad=pad, filled=False)
         _count(block, counts[i])
-        root = f"√{read.partition(', ')[2][:-1]}"
-        embedding = part(f"{root} · embedding", width=wide)
-        first = part(texts[i], "word-0", width=wide), embedding
+        first = part(texts[i], "word-0", width=wide), part("√D · embedding", width=wide)
         last_norm = [part("final norm", width=wide)] * has_norm
         top = [*first, _plus(wide)]
         stack = column(*top, block, *last_norm, *ends, gap=GAP)
